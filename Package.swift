@@ -1,0 +1,48 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every room of the design is a target of its own, so that the compiler keeps the walls:
+// a lower room cannot name a higher one. The core depends on the toolchain and on libunwind alone.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "LagMonitor",
+    products: [
+        .library(name: "LagMonitor", targets: ["LagMonitor"]),
+        .executable(name: "lagmond", targets: ["lagmond"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    ],
+    targets: [
+        .target(name: "CLibunwind", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "LagActivity", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Activity", swiftSettings: strict),
+        .target(name: "LagRunLoop", dependencies: ["LagActivity", "CLibunwind"], path: "Sources/LagMonitor/RunLoop", swiftSettings: strict),
+        .target(name: "LagCapture", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Capture", swiftSettings: strict),
+        .target(name: "LagDiagnosis", dependencies: ["LagCapture"], path: "Sources/LagMonitor/Diagnosis", swiftSettings: strict),
+        .target(name: "LagReport", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Report", swiftSettings: strict),
+        .target(
+            name: "LagMonitor",
+            dependencies: ["LagActivity", "LagRunLoop", "LagCapture", "LagDiagnosis", "LagReport", "CLibunwind"],
+            path: "Sources/LagMonitor",
+            exclude: ["Activity", "RunLoop", "Capture", "Diagnosis", "Report"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "lagmond",
+            dependencies: [
+                "LagMonitor",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop"], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,3 @@
+// The C edge of LagMonitor: one header a concern.
+#include "clu_beacon.h"
+#include "clu_linux.h"

@@ -1,0 +1,78 @@
+#define _GNU_SOURCE
+#include "clu_linux.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+static pthread_t main_pthread;
+
+__attribute__((constructor)) static void remember_main_thread(void) {
+    if (syscall(SYS_gettid) == getpid()) main_pthread = pthread_self();
+}
+
+pthread_t clu_main_pthread(void) { return main_pthread; }
+
+pid_t clu_gettid(void) { return (pid_t)syscall(SYS_gettid); }
+
+int clu_tgkill(pid_t pid, pid_t tid, int signal) { return (int)syscall(SYS_tgkill, pid, tid, signal); }
+
+int clu_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns) {
+    if (deadline_ns == UINT64_MAX) {
+        while (sem_wait(semaphore) != 0) {
+            if (errno != EINTR) return 0;
+        }
+        return 1;
+    }
+    struct timespec deadline = {
+        .tv_sec = (time_t)(deadline_ns / 1000000000u),
+        .tv_nsec = (long)(deadline_ns % 1000000000u),
+    };
+    while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline) != 0) {
+        if (errno != EINTR) return 0;
+    }
+    return 1;
+}
+
+int clu_timerfd_create(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+int clu_timerfd_arm(int fd, uint64_t deadline_ns) {
+    struct itimerspec spec = {
+        .it_value = {
+            .tv_sec = (time_t)(deadline_ns / 1000000000u),
+            .tv_nsec = (long)(deadline_ns % 1000000000u),
+        },
+    };
+    return timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+int clu_thread_name(pthread_t thread, char *buffer, size_t size) { return pthread_getname_np(thread, buffer, size); }
+
+int clu_thread_set_name(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }
+
+int clu_thread_stack(pthread_t thread, uint64_t *low, uint64_t *high) {
+    pthread_attr_t attributes;
+    int error = pthread_getattr_np(thread, &attributes);
+    if (error != 0) return error;
+    void *address = NULL;
+    size_t size = 0;
+    error = pthread_attr_getstack(&attributes, &address, &size);
+    pthread_attr_destroy(&attributes);
+    if (error != 0) return error;
+    *low = (uint64_t)(uintptr_t)address;
+    *high = (uint64_t)(uintptr_t)address + size;
+    return 0;
+}
+
+// Weak: a program that does not link libdispatch has no main queue to drain.
+extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
+extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
+
+int clu_dispatch_main_queue_fd(void) {
+    return _dispatch_get_main_queue_handle_4CF ? _dispatch_get_main_queue_handle_4CF() : -1;
+}
+
+void clu_dispatch_main_queue_drain(void) {
+    if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(NULL);
+}

@@ -1,0 +1,40 @@
+/// What an observed loop is doing: the six activities of a run loop, and the states around them.
+///
+/// The raw value is what stands in the beacon's word; ``name`` is what stands in a record.
+public enum LoopActivity: UInt8, Sendable, CaseIterable {
+    case notRunning = 0
+    case entry = 1
+    case beforeTimers = 2
+    case beforeSources = 3
+    /// The observers of `beforeWaiting` run. Still work: an observer can stall its loop.
+    case beforeWaiting = 4
+    /// Asleep in the kernel, waiting for events.
+    case waiting = 5
+    case afterWaiting = 6
+    case exit = 7
+    /// The loop ended with its thread; its thread id means nothing any more.
+    case finished = 8
+
+    /// Whether standing still here counts as a stall.
+    @inlinable public var isWorking: Bool {
+        switch self {
+        case .notRunning, .waiting, .finished: false
+        default: true
+        }
+    }
+
+    /// The activity's name as it stands in a record: `before_sources`.
+    public var name: String {
+        switch self {
+        case .notRunning: "not_running"
+        case .entry: "entry"
+        case .beforeTimers: "before_timers"
+        case .beforeSources: "before_sources"
+        case .beforeWaiting: "before_waiting"
+        case .waiting: "waiting"
+        case .afterWaiting: "after_waiting"
+        case .exit: "exit"
+        case .finished: "finished"
+        }
+    }
+}

@@ -1,0 +1,33 @@
+internal import CLibunwind
+internal import Glibc
+
+/// A thread of this process as the kernel and the capture know it.
+public struct ThreadIdentity: Sendable, Equatable {
+    /// The kernel's thread id.
+    public let tid: Int32
+    /// Lowest address of the stack; the guard lies below it. 0 when unknown.
+    public let stackLow: UInt64
+    /// One past the highest address of the stack. 0 when unknown.
+    public let stackHigh: UInt64
+
+    public init(tid: Int32, stackLow: UInt64, stackHigh: UInt64) {
+        self.tid = tid
+        self.stackLow = stackLow
+        self.stackHigh = stackHigh
+    }
+
+    /// The calling thread. Allocates (glibc reads the main thread's bounds from `/proc`): once a thread, not in a hot path.
+    public static var current: ThreadIdentity { make(tid: clu_gettid(), thread: pthread_self()) }
+
+    /// The process's main thread, from any thread.
+    public static var main: ThreadIdentity { make(tid: getpid(), thread: clu_main_pthread()) }
+
+    private static func make(tid: Int32, thread: pthread_t) -> ThreadIdentity {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        guard thread != 0, clu_thread_stack(thread, &low, &high) == 0 else {
+            return ThreadIdentity(tid: tid, stackLow: 0, stackHigh: 0)
+        }
+        return ThreadIdentity(tid: tid, stackLow: low, stackHigh: high)
+    }
+}
