@@ -8,7 +8,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("ExistentialAny"),
 ]
-let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error)]
+let strictC: [CSetting] = [
+    .enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error),
+]
 
 let package = Package(
     name: "LagMonitor",
@@ -23,7 +25,12 @@ let package = Package(
     targets: [
         .target(name: "CLibunwind", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "LagActivity", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Activity", swiftSettings: strict),
-        .target(name: "LagRunLoop", dependencies: ["LagActivity", "CLibunwind"], path: "Sources/LagMonitor/RunLoop", swiftSettings: strict),
+        .target(
+            name: "LagRunLoop",
+            dependencies: ["LagActivity", "CLibunwind"],
+            path: "Sources/LagMonitor/RunLoop",
+            swiftSettings: strict
+        ),
         .target(name: "LagCapture", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Capture", swiftSettings: strict),
         .target(name: "LagDiagnosis", dependencies: ["LagCapture"], path: "Sources/LagMonitor/Diagnosis", swiftSettings: strict),
         .target(name: "LagReport", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Report", swiftSettings: strict),
