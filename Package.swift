@@ -33,12 +33,18 @@ let package = Package(
         ),
         .target(name: "LagCapture", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Capture", swiftSettings: strict),
         .target(name: "LagDiagnosis", dependencies: ["LagCapture"], path: "Sources/LagMonitor/Diagnosis", swiftSettings: strict),
+        .target(
+            name: "LagDetection",
+            dependencies: ["LagActivity", "LagCapture", "CLibunwind"],
+            path: "Sources/LagMonitor/Detection",
+            swiftSettings: strict
+        ),
         .target(name: "LagReport", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Report", swiftSettings: strict),
         .target(
             name: "LagMonitor",
-            dependencies: ["LagActivity", "LagRunLoop", "LagCapture", "LagDiagnosis", "LagReport", "CLibunwind"],
+            dependencies: ["LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport", "CLibunwind"],
             path: "Sources/LagMonitor",
-            exclude: ["Activity", "RunLoop", "Capture", "Diagnosis", "Report"],
+            exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Report"],
             swiftSettings: strict
         ),
         .executableTarget(

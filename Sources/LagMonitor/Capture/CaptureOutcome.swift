@@ -62,7 +62,8 @@ public struct CaptureOutcome: Sendable {
     /// The system call the thread sleeps in: its number, nil when it runs or when that is unknown.
     public var systemCall: Int64?
 
-    static func failed(_ failure: CaptureFailure) -> CaptureOutcome { CaptureOutcome(method: .none, failure: failure) }
+    /// No stack, and why.
+    public static func failed(_ failure: CaptureFailure) -> CaptureOutcome { CaptureOutcome(method: .none, failure: failure) }
 }
 
 /// The thread to capture.

@@ -38,6 +38,18 @@ public final class ThreadCapture {
         modules.refresh()
     }
 
+    /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
+    /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
+    public func warmUp(_ target: CaptureTarget, into frames: FrameBuffer) {
+        guard let state = ThreadState(tid: target.tid) else { return }
+        if case .taken = passive.take(target, before: state) {
+            _ = walk(passive.snapshot, method: .passive, systemCall: nil, into: frames)
+        }
+        if signal.take(target, state: state) == nil {
+            _ = walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
+        }
+    }
+
     /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
     public func refreshModules() {
         if modules.refresh() { unwinder.forget() }
