@@ -32,7 +32,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "LagCapture", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Capture", swiftSettings: strict),
-        .target(name: "LagDiagnosis", dependencies: ["LagCapture"], path: "Sources/LagMonitor/Diagnosis", swiftSettings: strict),
+        .target(
+            name: "LagDiagnosis",
+            dependencies: ["LagCapture", "CLibunwind"],
+            path: "Sources/LagMonitor/Diagnosis",
+            swiftSettings: strict
+        ),
         .target(name: "LagReport", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Report", swiftSettings: strict),
         .target(
             name: "LagMonitor",
@@ -51,5 +56,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
+        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
     ]
 )
