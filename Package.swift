@@ -32,11 +32,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "LagCapture", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Capture", swiftSettings: strict),
-        .target(name: "LagDiagnosis", dependencies: ["LagCapture"], path: "Sources/LagMonitor/Diagnosis", swiftSettings: strict),
         .target(
             name: "LagDetection",
             dependencies: ["LagActivity", "LagCapture", "CLibunwind"],
             path: "Sources/LagMonitor/Detection",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LagDiagnosis",
+            dependencies: ["CLibunwind"],
+            path: "Sources/LagMonitor/Diagnosis",
             swiftSettings: strict
         ),
         .target(name: "LagReport", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Report", swiftSettings: strict),
@@ -57,5 +62,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
+        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
     ]
 )

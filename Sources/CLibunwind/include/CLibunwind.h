@@ -5,4 +5,5 @@
 #include "clu_memory.h"
 #include "clu_procfs.h"
 #include "clu_signal.h"
+#include "clu_symbols.h"
 #include "clu_unwind.h"
