@@ -50,6 +50,6 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
     ]
 )
