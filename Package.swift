@@ -51,5 +51,6 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),
     ]
 )
