@@ -32,13 +32,24 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "LagCapture", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Capture", swiftSettings: strict),
-        .target(name: "LagDiagnosis", dependencies: ["LagCapture"], path: "Sources/LagMonitor/Diagnosis", swiftSettings: strict),
+        .target(
+            name: "LagDetection",
+            dependencies: ["LagActivity", "LagCapture", "CLibunwind"],
+            path: "Sources/LagMonitor/Detection",
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LagDiagnosis",
+            dependencies: ["CLibunwind"],
+            path: "Sources/LagMonitor/Diagnosis",
+            swiftSettings: strict
+        ),
         .target(name: "LagReport", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Report", swiftSettings: strict),
         .target(
             name: "LagMonitor",
-            dependencies: ["LagActivity", "LagRunLoop", "LagCapture", "LagDiagnosis", "LagReport", "CLibunwind"],
+            dependencies: ["LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport", "CLibunwind"],
             path: "Sources/LagMonitor",
-            exclude: ["Activity", "RunLoop", "Capture", "Diagnosis", "Report"],
+            exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Report"],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -51,6 +62,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
+        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),
     ]
 )

@@ -20,7 +20,7 @@ struct Run {
             steps: steps,
             truth: truth
         ) { time, work in
-            loop.add(RunLoopTimer(fireDate: time, interval: nil) { _ in work() }, to: .common)
+            loop.add(RunLoopTimer(fireDate: time) { _ in work() }, to: .common)
         }
         let reader = ReaderWatch()
         let deadline = settings.duration.map { MonotonicTime.now + $0 } ?? .distantFuture
@@ -45,30 +45,29 @@ struct Run {
     }
 
     private func openOutput() throws(StartFailure) -> any RecordSink {
-        if settings.outputPath == "-" { return DescriptorSink(descriptor: STDOUT_FILENO) }
-        // Asked here, so that the answer is the system's own reason and comes before anything starts.
-        let descriptor = open(settings.outputPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0o644)
-        guard descriptor >= 0 else {
-            throw StartFailure(
-                status: ExitStatus.cannotCreate,
-                message: "output \(settings.outputPath) cannot be opened: \(Diagnostics.reason(errno))"
-            )
+        do {
+            if settings.outputPath == "-" { return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout") }
+            return try FileSink(path: settings.outputPath)
+        } catch {
+            throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
         }
-        close(descriptor)
-        return FileSink(path: settings.outputPath)
     }
 
     private func start(_ monitor: LagMonitor) throws(StartFailure) {
         do {
             try settings.monitor.validate()
-        } catch {
-            throw StartFailure(status: ExitStatus.configuration, message: "\(error)")
-        }
-        do {
-            monitor.watch(ObservedRunLoop.main, named: nil)
             try monitor.start()
+            try monitor.watch(ObservedRunLoop.main)
         } catch {
-            throw StartFailure(status: ExitStatus.unavailable, message: "the monitor cannot start: \(error)")
+            throw StartFailure(status: Self.status(of: error), message: "the monitor cannot start: \(error)")
+        }
+    }
+
+    private static func status(of error: LagMonitorError) -> Int32 {
+        switch error {
+        case .captureUnavailable: ExitStatus.unavailable
+        case .invalidConfiguration: ExitStatus.configuration
+        case .resources, .tooManyLoops, .notRunning: ExitStatus.systemError
         }
     }
 }

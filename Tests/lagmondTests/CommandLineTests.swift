@@ -56,7 +56,7 @@ import Testing
         let (status, output, errors) = try LagmondProcess.run([option, "/nowhere/file", "--duration", "1"])
         #expect(status == 73)
         #expect(output == "")
-        #expect(errors.contains("/nowhere/file cannot be opened: No such file or directory"))
+        #expect(errors.contains("cannot open /nowhere/file: No such file or directory"))
         #expect(errors.split(separator: "\n").count == 1)
     }
 

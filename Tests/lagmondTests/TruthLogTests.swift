@@ -68,6 +68,6 @@ import Testing
     @Test func aFileThatCannotBeOpenedIsToldWithPathAndReason() {
         let failure = #expect(throws: StartFailure.self) { try TruthLog(path: "/nowhere/t") }
         #expect(failure?.status == 73)
-        #expect(failure?.message == "truth file /nowhere/t cannot be opened: No such file or directory")
+        #expect(failure?.message == "truth: cannot open /nowhere/t: No such file or directory (errno 2)")
     }
 }

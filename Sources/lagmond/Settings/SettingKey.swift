@@ -33,6 +33,7 @@ struct SettingKey: Sendable {
 
     static let environmentPrefix = "LAGMONITOR_"
 
+    static let hourMilliseconds = 3_600_000
     /// A day is more than anybody stalls on purpose.
     static let dayMilliseconds = 86_400_000
 
@@ -43,10 +44,10 @@ struct SettingKey: Sendable {
     static let preset = SettingKey("monitor.preset", .choice(DetectionPreset.allCases.map(\.rawValue)), option: "--preset")
     static let interval = SettingKey("monitor.interval_ms", .wholeNumber(1...60_000), option: "--interval-ms")
     static let timeouts = SettingKey("monitor.timeouts", .wholeNumber(1...1000), option: "--timeouts")
-    static let restore = SettingKey("monitor.restore_interval_ms", .wholeNumber(0...dayMilliseconds))
-    static let hangAfter = SettingKey("monitor.hang_after_ms", .wholeNumber(0...dayMilliseconds), option: "--hang-after-ms")
-    static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(2048...1_048_576))
-    static let frames = SettingKey("monitor.max_frames", .wholeNumber(1...1024))
+    static let restore = SettingKey("monitor.restore_interval_ms", .wholeNumber(0...hourMilliseconds))
+    static let hangAfter = SettingKey("monitor.hang_after_ms", .wholeNumber(0...hourMilliseconds), option: "--hang-after-ms")
+    static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(1024...1_048_576))
+    static let frames = SettingKey("monitor.max_frames", .wholeNumber(1...256))
     static let serviceName = SettingKey("service.name", .text)
     static let serviceVersion = SettingKey("service.version", .text)
 

@@ -21,7 +21,7 @@ final class TruthLog: Sendable {
         guard descriptor >= 0 else {
             throw StartFailure(
                 status: ExitStatus.cannotCreate,
-                message: "truth file \(path) cannot be opened: \(Diagnostics.reason(errno))"
+                message: "truth: cannot open \(path): \(Diagnostics.reason(errno)) (errno \(errno))"
             )
         }
         state = Mutex(State(descriptor: descriptor))
@@ -48,7 +48,7 @@ final class TruthLog: Sendable {
     func reopen() {
         let fresh = Self.open(path)
         guard fresh >= 0 else {
-            Diagnostics.say("truth file \(path) cannot be reopened: \(Diagnostics.reason(errno))")
+            Diagnostics.say("truth: cannot reopen \(path): \(Diagnostics.reason(errno))")
             return
         }
         state.withLock { state in

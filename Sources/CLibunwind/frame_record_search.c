@@ -1,0 +1,130 @@
+// /proc/…/syscall tells SP and PC, not the frame pointer. Compilers that keep frame pointers put a record of two
+// words at the frame pointer's address: the caller's frame pointer, then the return address. So the frame pointer
+// is the address, somewhere above SP, of the record that is consistent: 16-byte aligned, its return address
+// follows a call instruction in executable memory, that call (when direct) goes to the function we are in, and the
+// chain of saved frame pointers climbs on in the same way.
+#include "frame_record_search.h"
+
+#include "clu_memory.h"
+
+#include <string.h>
+
+enum {
+    SEARCH_BYTES = 64 * 1024,  // a frame larger than this is not searched through
+    CHAIN_DEPTH = 6,           // records that must hold together
+};
+
+typedef enum { CALL_NONE = 0, CALL_ELSEWHERE, CALL_INDIRECT, CALL_DIRECT } call_kind;
+
+int memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
+    const clu_snapshot *snapshot = view->snapshot;
+    if (address >= snapshot->stack_begin && address + 8 <= snapshot->stack_begin + snapshot->stack_length) {
+        memcpy(word, snapshot->stack + (address - snapshot->stack_begin), 8);
+        return 1;
+    }
+    return clu_memory_read(view->pid, address, word, 8) == 8;
+}
+
+static int is_executable(const memory_view *view, uint64_t address) {
+    int index = clu_module_find(view->table, address);
+    if (index < 0) return 0;
+    const clu_module *module = &view->table->modules[index];
+    return address >= module->text_start && address < module->text_end;
+}
+
+#if defined(__x86_64__)
+// Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is none.
+static uint64_t stub_target(const memory_view *view, uint64_t code) {
+    uint8_t bytes[16];
+    if (clu_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
+    uint64_t at = 0;
+    static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+    if (memcmp(bytes, endbr64, 4) == 0) at = 4;
+    if (bytes[at] == 0xf2) at++;
+    if (bytes[at] != 0xff || bytes[at + 1] != 0x25) return 0;
+    int32_t displacement;
+    memcpy(&displacement, bytes + at + 2, 4);
+    uint64_t target;
+    return memory_view_word(view, code + at + 6 + (uint64_t)(int64_t)displacement, &target) ? target : 0;
+}
+
+static call_kind call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
+    uint8_t bytes[8];
+    if (clu_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return CALL_NONE;
+    if (bytes[3] == 0xe8) {  // call rel32
+        int32_t displacement;
+        memcpy(&displacement, bytes + 4, 4);
+        uint64_t target = return_address + (uint64_t)(int64_t)displacement;
+        if (target == function || stub_target(view, target) == function) return CALL_DIRECT;
+        // Could as well be the tail of an immediate: only executable targets are calls at all.
+        return is_executable(view, target) ? CALL_ELSEWHERE : CALL_NONE;
+    }
+    if (bytes[2] == 0xff && bytes[3] == 0x15) {  // call [rip + disp32]: a table entry, readable
+        int32_t displacement;
+        memcpy(&displacement, bytes + 4, 4);
+        uint64_t target;
+        if (!memory_view_word(view, return_address + (uint64_t)(int64_t)displacement, &target)) return CALL_NONE;
+        return target == function ? CALL_DIRECT : CALL_ELSEWHERE;
+    }
+    // ff /2, the indirect calls: the instruction is 2 to 7 bytes long, a REX prefix may stand before it.
+    for (int length = 2; length <= 7; length++) {
+        const uint8_t *code = bytes + 8 - length;
+        if (code[0] != 0xff || (code[1] & 0x38) != 0x10) continue;
+        int mod = code[1] >> 6, rm = code[1] & 7;
+        int size = 2 + (mod != 3 && rm == 4) + (mod == 1 ? 1 : mod == 2 ? 4 : (mod == 0 && rm == 5) ? 4 : 0);
+        if (size == length) return CALL_INDIRECT;
+    }
+    return CALL_NONE;
+}
+#else
+static call_kind call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
+    uint32_t instruction;
+    if (clu_memory_read(view->pid, return_address - 4, &instruction, 4) != 4) return CALL_NONE;
+    if ((instruction & 0xfc000000u) == 0x94000000u) {  // BL imm26
+        int64_t words = (int64_t)((uint64_t)instruction << 38) >> 38;
+        uint64_t target = return_address - 4 + (uint64_t)(words * 4);
+        return target == function ? CALL_DIRECT : CALL_ELSEWHERE;
+    }
+    if ((instruction & 0xfffffc1fu) == 0xd63f0000u) return CALL_INDIRECT;  // BLR
+    return CALL_NONE;
+}
+#endif
+
+// How many records above `record` hold together, up to CHAIN_DEPTH; a zero frame pointer ends a chain well.
+static int chain_length(const memory_view *view, uint64_t record) {
+    for (int depth = 0; depth < CHAIN_DEPTH; depth++) {
+        uint64_t saved, return_address;
+        if (!memory_view_word(view, record, &saved) || !memory_view_word(view, record + 8, &return_address)) return depth;
+        if (!is_executable(view, return_address) || call_before(view, return_address, 0) == CALL_NONE) return depth;
+        if (saved == 0) return CHAIN_DEPTH;
+        if ((saved & 15) != 0 || saved <= record) return depth + 1;
+        if (view->snapshot->stack_high != 0 && saved >= view->snapshot->stack_high) return depth + 1;
+        record = saved;
+    }
+    return CHAIN_DEPTH;
+}
+
+uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
+    uint64_t high = sp + SEARCH_BYTES;
+    if (view->snapshot->stack_high != 0 && high > view->snapshot->stack_high) high = view->snapshot->stack_high;
+    uint64_t best = 0;
+    int best_score = 0;
+    for (uint64_t record = (sp + 15) & ~15ull; record + 16 <= high; record += 16) {
+        uint64_t saved, return_address;
+        if (!memory_view_word(view, record, &saved) || !memory_view_word(view, record + 8, &return_address)) break;
+        if (saved != 0 && saved <= record) continue;
+        if (!is_executable(view, return_address)) continue;
+        call_kind kind = call_before(view, return_address, function);
+        if (kind == CALL_NONE) continue;
+        int chain = chain_length(view, record);
+        // A direct call of this very function is proof enough when the record above is sound as well; the nearest wins.
+        if (kind == CALL_DIRECT && chain >= 2) return record;
+        // Else: an indirect call may have come here; a direct call elsewhere only if that one ended in a jump to us.
+        int score = chain + (kind == CALL_DIRECT ? 8 : kind == CALL_INDIRECT ? 4 : 0);
+        if (chain >= 2 && score > best_score) {
+            best = record;
+            best_score = score;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,20 @@
+// Finding the frame pointer that the kernel does not tell. Private to this target.
+#ifndef FRAME_RECORD_SEARCH_H
+#define FRAME_RECORD_SEARCH_H
+
+#include "clu_unwind.h"
+
+typedef struct memory_view {
+    const clu_snapshot *snapshot;
+    const clu_module_table *table;
+    pid_t pid;
+} memory_view;
+
+// A word of the stack copy, or of the process's memory. 1 when it could be read.
+int memory_view_word(const memory_view *view, uint64_t address, uint64_t *word);
+
+// The frame record that belongs to the function starting at `function` whose frame lies above `sp`.
+// Returns its address, 0 when none is consistent.
+uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function);
+
+#endif

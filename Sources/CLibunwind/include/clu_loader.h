@@ -1,0 +1,18 @@
+// libunwind, loaded so that the host never notices.
+//
+// Linking libunwind.so would put its unversioned `_Unwind_*` and `backtrace` in front of libgcc's and glibc's,
+// and every C++ exception of the host would run through it. So it is loaded privately: RTLD_LOCAL keeps its
+// symbols out of the global scope, RTLD_NOW binds everything before the first stall, RTLD_NODELETE keeps it for
+// the life of the process.
+#ifndef CLU_LOADER_H
+#define CLU_LOADER_H
+
+#include <stddef.h>
+
+// Loads the library once. Returns NULL, or a message that says what is missing (static or thread-local storage).
+const char *clu_loader_load(void);
+
+// The file name that is loaded: libunwind-x86_64.so.8, or its counterpart of the architecture.
+const char *clu_loader_library(void);
+
+#endif

@@ -1,0 +1,35 @@
+// What the kernel tells of a thread under /proc/<pid>/task/<tid>/, read without allocating.
+#ifndef CLU_PROCFS_H
+#define CLU_PROCFS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct clu_thread_status {
+    char state;                    // R S D T t Z X, as in `status`
+    uint64_t voluntary_switches;
+    uint64_t involuntary_switches;
+    uint64_t blocked_signals;      // SigBlk: bit n-1 is signal n
+    uint64_t caught_signals;       // SigCgt of the process
+} clu_thread_status;
+
+// 0, or an errno (ESRCH when the thread is gone).
+int clu_procfs_status(pid_t pid, pid_t tid, clu_thread_status *status);
+
+typedef struct clu_thread_syscall {
+    int64_t number;                // -1: blocked outside a system call (a page fault)
+    uint64_t arguments[6];
+    uint64_t sp, pc;
+} clu_thread_syscall;
+
+enum { CLU_SYSCALL_BLOCKED = 0, CLU_SYSCALL_RUNNING = 1 };
+
+// CLU_SYSCALL_BLOCKED with `result` filled, CLU_SYSCALL_RUNNING, or a negative errno.
+int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result);
+
+// Reads a whole /proc file below the thread's folder (or below /proc/<pid> when `tid` is 0), at most size - 1 bytes,
+// and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
+long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size);
+
+#endif

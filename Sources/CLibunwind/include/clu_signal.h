@@ -1,0 +1,37 @@
+// Taking a running thread's registers and stack by a signal.
+//
+// One request at a time for the whole process (the watchdog's). The handler copies registers and stack into
+// memory that exists already and returns; it neither unwinds nor waits. A signal that is not an answer to a
+// request of ours goes to whoever had the handler before, or does what the default action would have done.
+#ifndef CLU_SIGNAL_H
+#define CLU_SIGNAL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "clu_unwind.h"
+
+// Installs the handler for each of our signals that nobody else handles. Returns how many are ours (0: none was free).
+int clu_signal_install(void);
+// Gives the dispositions back where they are still ours, and discards a request that is still pending somewhere.
+void clu_signal_remove(void);
+
+// A signal of ours that `blocked` (SigBlk) lets through and whose handler is still ours; 0 when there is none.
+int clu_signal_choose(uint64_t blocked);
+
+enum {
+    CLU_SIGNAL_TAKEN = 0,
+    CLU_SIGNAL_TIMED_OUT = 1,   // no answer in time; the request is withdrawn
+    CLU_SIGNAL_NO_THREAD = 2,   // the thread is gone
+    CLU_SIGNAL_BUSY = 3,        // an earlier request is still being answered
+    CLU_SIGNAL_REFUSED = 4,     // the kernel would not send it
+};
+
+// Sends the request and waits for the answer, at most until `deadline_ns` (CLOCK_MONOTONIC). `snapshot->stack` and
+// `capacity` are the caller's; `stack_low`/`stack_high` bound the thread's own stack (0 when unknown).
+int clu_signal_capture(pid_t tid, int signal, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot, uint64_t deadline_ns);
+
+// Bytes of stack that the kernel and the handler need to deliver a signal.
+uint64_t clu_signal_stack_need(void);
+
+#endif

@@ -1,0 +1,87 @@
+// Unwinding a snapshot: registers and a copy of the stack, never a live thread.
+//
+// One unwinder belongs to one thread at a time (the watchdog). Nothing here takes the loader's or malloc's lock:
+// modules come from our own map, memory through clu_memory_read, libunwind's own pools from mmap.
+#ifndef CLU_UNWIND_H
+#define CLU_UNWIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#if defined(__x86_64__)
+enum { CLU_REGISTERS = 17, CLU_REGISTER_FP = 6, CLU_REGISTER_SP = 7, CLU_REGISTER_PC = 16 };
+#elif defined(__aarch64__)
+enum { CLU_REGISTERS = 33, CLU_REGISTER_FP = 29, CLU_REGISTER_SP = 31, CLU_REGISTER_PC = 32 };
+#endif
+
+enum { CLU_BUILD_ID_MAX = 32, CLU_MODULE_PATH_MAX = 240 };
+
+// A loaded program or library. Written once by the module map, then constant.
+typedef struct clu_module {
+    uint64_t start, end;      // [start, end) of all its segments
+    uint64_t bias;            // address = bias + ELF virtual address
+    uint64_t eh_frame_hdr;    // address of the unwind table's header; 0 when there is none
+    uint64_t text_start, text_end;  // the executable part
+    uint32_t build_id_length;
+    uint8_t build_id[CLU_BUILD_ID_MAX];
+    uint32_t path_length;
+    char path[CLU_MODULE_PATH_MAX];  // the end of it where it is longer
+} clu_module;
+
+// The modules of the process at one time: indices into `modules`, sorted by start.
+typedef struct clu_module_table {
+    const clu_module *modules;
+    const uint16_t *active;
+    uint32_t count;
+} clu_module_table;
+
+// Index into `modules` of the one that holds `address`, or -1.
+int clu_module_find(const clu_module_table *table, uint64_t address);
+
+typedef struct clu_snapshot {
+    uint64_t registers[CLU_REGISTERS];
+    uint64_t known;            // a bit per register
+    uint64_t stack_begin;      // address of stack[0]
+    uint64_t stack_length;     // bytes copied
+    uint64_t stack_high;       // end of the thread's stack; 0 when unknown
+    uint8_t *stack;
+    uint64_t capacity;         // bytes that `stack` holds
+} clu_snapshot;
+
+enum {
+    CLU_UNWIND_COMPLETE = 0,   // reached the thread's first frame
+    CLU_UNWIND_LIMIT = 1,      // more frames than the limit
+    CLU_UNWIND_NO_INFO = 2,    // a module without unwind tables, or an address in none
+    CLU_UNWIND_BAD_FRAME = 3,  // a frame that leads nowhere
+};
+
+enum { CLU_FRAME_RETURN_ADDRESS = 1, CLU_FRAME_SIGNAL = 2 };
+
+typedef struct clu_frame {
+    uint64_t pc;
+    int16_t module;            // index into modules, -1 when in none
+    uint16_t flags;
+} clu_frame;
+
+typedef struct clu_unwind_result {
+    uint32_t stored;           // frames written
+    uint32_t total;            // frames seen, up to the walk's limit
+    int32_t end;               // CLU_UNWIND_…
+    int32_t frame_pointer_recovered;
+    uint64_t last_pc;
+} clu_unwind_result;
+
+typedef struct clu_unwinder clu_unwinder;
+
+// NULL when libunwind is not loaded or memory is short. Allocates; at start only.
+clu_unwinder *clu_unwinder_create(void);
+void clu_unwinder_destroy(clu_unwinder *unwinder);
+// Forgets what was learned of unwind tables: after modules came or went.
+void clu_unwinder_forget(clu_unwinder *unwinder);
+
+// Walks the snapshot of a thread of process `pid`, leaf first: stores up to `capacity` frames, looks at up to `limit`.
+void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
+                       clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result);
+
+#endif

@@ -1,0 +1,24 @@
+// The calls taken from libunwind, by pointer. Private to this target.
+#ifndef LIBUNWIND_CALLS_H
+#define LIBUNWIND_CALLS_H
+
+#include <libunwind.h>
+
+typedef struct libunwind_calls {
+    unw_addr_space_t (*create_addr_space)(unw_accessors_t *, int);
+    void (*destroy_addr_space)(unw_addr_space_t);
+    int (*set_caching_policy)(unw_addr_space_t, unw_caching_policy_t);
+    int (*set_cache_size)(unw_addr_space_t, size_t, int);
+    void (*flush_cache)(unw_addr_space_t, unw_word_t, unw_word_t);
+    int (*init_remote)(unw_cursor_t *, unw_addr_space_t, void *);
+    int (*step)(unw_cursor_t *);
+    int (*get_reg)(unw_cursor_t *, int, unw_word_t *);
+    int (*is_signal_frame)(unw_cursor_t *);
+    // Not in the public header, but exported for unwinders of other processes (libunwind-ptrace uses it).
+    int (*search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t *, unw_proc_info_t *, int, void *);
+} libunwind_calls;
+
+// NULL before clu_loader_load succeeded.
+const libunwind_calls *clu_libunwind(void);
+
+#endif

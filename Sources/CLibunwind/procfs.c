@@ -1,0 +1,111 @@
+#define _GNU_SOURCE
+#include "clu_procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *append_text(char *out, const char *text) {
+    while (*text) *out++ = *text++;
+    return out;
+}
+
+static char *append_number(char *out, unsigned number) {
+    char digits[12];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    while (count) *out++ = digits[--count];
+    return out;
+}
+
+long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size) {
+    char path[96], *out = append_text(path, "/proc/");
+    out = append_number(out, (unsigned)pid);
+    if (tid != 0) {
+        out = append_text(out, "/task/");
+        out = append_number(out, (unsigned)tid);
+    }
+    *out++ = '/';
+    out = append_text(out, name);
+    *out = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -(long)(errno == ENOENT ? ESRCH : errno);
+    size_t length = 0;
+    long error = 0;
+    while (length < size - 1) {
+        ssize_t got = read(fd, buffer + length, size - 1 - length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) error = -(long)errno;
+        if (got <= 0) break;
+        length += (size_t)got;
+    }
+    close(fd);
+    buffer[length] = 0;
+    return error != 0 ? error : (long)length;
+}
+
+static uint64_t parse_number(const char **text, int base) {
+    const char *at = *text;
+    while (*at == ' ' || *at == '\t') at++;
+    if (base == 0) {
+        base = 10;
+        if (at[0] == '0' && at[1] == 'x') {
+            base = 16;
+            at += 2;
+        }
+    }
+    uint64_t value = 0;
+    for (;; at++) {
+        int digit;
+        if (*at >= '0' && *at <= '9') digit = *at - '0';
+        else if (base == 16 && *at >= 'a' && *at <= 'f') digit = *at - 'a' + 10;
+        else break;
+        value = value * (uint64_t)base + (uint64_t)digit;
+    }
+    *text = at;
+    return value;
+}
+
+// The value behind "\nNAME:\t" in a status file; 0 when it is missing.
+static const char *field(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    return at ? at + strlen(name) : NULL;
+}
+
+int clu_procfs_status(pid_t pid, pid_t tid, clu_thread_status *status) {
+    char text[4096];
+    long length = clu_procfs_read(pid, tid, "status", text, sizeof(text));
+    if (length < 0) return (int)-length;
+    memset(status, 0, sizeof(*status));
+    const char *at = field(text, "\nState:\t");
+    status->state = at ? *at : '?';
+    if ((at = field(text, "\nSigBlk:\t"))) status->blocked_signals = parse_number(&at, 16);
+    if ((at = field(text, "\nSigCgt:\t"))) status->caught_signals = parse_number(&at, 16);
+    if ((at = field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = parse_number(&at, 10);
+    if ((at = field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = parse_number(&at, 10);
+    return 0;
+}
+
+int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
+    char text[256];
+    long length = clu_procfs_read(pid, tid, "syscall", text, sizeof(text));
+    if (length < 0) return (int)length;
+    const char *at = text;
+    if (*at == 'r') return CLU_SYSCALL_RUNNING;
+    memset(result, 0, sizeof(*result));
+    if (*at == '-') {  // "-1 SP PC": blocked, but not in a system call
+        at += 2;
+        result->number = -1;
+    } else {
+        result->number = (int64_t)parse_number(&at, 10);
+        for (int index = 0; index < 6; index++) result->arguments[index] = parse_number(&at, 0);
+    }
+    result->sp = parse_number(&at, 0);
+    result->pc = parse_number(&at, 0);
+    // A kernel that hides them (no permission to trace) prints zeros.
+    return result->sp == 0 || result->pc == 0 ? -EPERM : CLU_SYSCALL_BLOCKED;
+}

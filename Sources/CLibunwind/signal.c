@@ -1,0 +1,218 @@
+#define _GNU_SOURCE
+#include "clu_signal.h"
+
+#include "clu_beacon.h"
+#include "clu_linux.h"
+#include "clu_memory.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+enum { IDLE, REQUESTED, COPYING, DONE };
+enum {
+    SIGNALS = 2,
+    RED_ZONE = 128,            // x86-64 psABI 3.2.2: a leaf function may use so much below SP
+    FOREIGN_STACK = 16 * 1024, // how much of a stack whose bounds nobody knows is copied
+    COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
+};
+
+// The request. The watchdog fills it while `state` is IDLE and publishes it with REQUESTED; the handler owns it from
+// COPYING to DONE. `generation` tells an answer to this request from a late one to an earlier.
+static struct {
+    uint32_t state;
+    uint32_t generation;
+    pid_t tid;
+    uint64_t stack_low, stack_high;
+    clu_snapshot *snapshot;
+    sem_t answered;
+} request;
+
+static struct {
+    int number;
+    int installed;
+    struct sigaction previous;
+} signals[SIGNALS];
+
+static void handle(int number, siginfo_t *info, void *context);
+
+static void copy_registers(clu_snapshot *snapshot, const ucontext_t *context) {
+#if defined(__x86_64__)
+    // DWARF's numbering (psABI figure 3.36), which is libunwind's: rax rdx rcx rbx rsi rdi rbp rsp r8…r15 rip.
+    static const int order[CLU_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+                                             REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    for (int index = 0; index < CLU_REGISTERS; index++) {
+        snapshot->registers[index] = (uint64_t)context->uc_mcontext.gregs[order[index]];
+    }
+#else
+    for (int index = 0; index < 31; index++) snapshot->registers[index] = context->uc_mcontext.regs[index];
+    snapshot->registers[CLU_REGISTER_SP] = context->uc_mcontext.sp;
+    snapshot->registers[CLU_REGISTER_PC] = context->uc_mcontext.pc;
+#endif
+    snapshot->known = (1ull << CLU_REGISTERS) - 1;
+}
+
+static void copy_stack(clu_snapshot *snapshot) {
+    uint64_t begin = snapshot->registers[CLU_REGISTER_SP] - RED_ZONE;
+    snapshot->stack_begin = begin;
+    if (begin >= request.stack_low && begin < request.stack_high) {
+        uint64_t length = request.stack_high - begin;
+        if (length > snapshot->capacity) length = snapshot->capacity;
+        memcpy(snapshot->stack, (const void *)(uintptr_t)begin, length);
+        snapshot->stack_length = length;
+        snapshot->stack_high = request.stack_high;
+    } else {
+        // An alternate stack, or one whose bounds are unknown: by the call that cannot fault.
+        uint64_t length = snapshot->capacity < FOREIGN_STACK ? snapshot->capacity : FOREIGN_STACK;
+        snapshot->stack_length = clu_memory_read(getpid(), begin, snapshot->stack, length);
+        snapshot->stack_high = 0;
+    }
+}
+
+// What would have happened without us.
+static void pass_on(int number, siginfo_t *info, void *context) {
+    for (int index = 0; index < SIGNALS; index++) {
+        if (signals[index].number != number) continue;
+        const struct sigaction *previous = &signals[index].previous;
+        if (previous->sa_flags & SA_SIGINFO) {
+            previous->sa_sigaction(number, info, context);
+        } else if (previous->sa_handler == SIG_DFL) {
+            // Both our signals end the process by default. The signal is blocked here and comes again on return.
+            signal(number, SIG_DFL);
+            raise(number);
+        } else if (previous->sa_handler != SIG_IGN) {
+            previous->sa_handler(number);
+        }
+        return;
+    }
+}
+
+static void handle(int number, siginfo_t *info, void *context) {
+    int saved = errno;
+    if (info->si_code != SI_QUEUE || info->si_pid != getpid() || info->si_value.sival_ptr != (void *)&request) {
+        pass_on(number, info, context);
+        errno = saved;
+        return;
+    }
+    // `si_errno` carries the generation: a late answer to a withdrawn request is ours, and nobody waits for it.
+    uint32_t expected = REQUESTED;
+    if ((uint32_t)info->si_errno == __atomic_load_n(&request.generation, __ATOMIC_ACQUIRE)
+        && __atomic_compare_exchange_n(&request.state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        copy_registers(request.snapshot, context);
+        copy_stack(request.snapshot);
+        __atomic_store_n(&request.state, DONE, __ATOMIC_RELEASE);
+        sem_post(&request.answered);
+    }
+    errno = saved;
+}
+
+static int is_ours(int number) {
+    struct sigaction present;
+    return sigaction(number, NULL, &present) == 0 && (present.sa_flags & SA_SIGINFO) && present.sa_sigaction == handle;
+}
+
+int clu_signal_install(void) {
+    // SIGPROF first: it is the one useful signal that Dispatch's workers and the concurrency pool do not block.
+    // The real-time signal is for processes in which somebody else profiles.
+    const int candidates[SIGNALS] = {SIGPROF, SIGRTMAX - 3};
+    int count = 0;
+    for (int index = 0; index < SIGNALS; index++) {
+        signals[index].number = candidates[index];
+        if (is_ours(candidates[index])) {
+            signals[index].installed = 1;
+            count++;
+            continue;
+        }
+        signals[index].installed = 0;
+        struct sigaction present;
+        if (sigaction(candidates[index], NULL, &present) != 0) continue;
+        if ((present.sa_flags & SA_SIGINFO) || (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN)) continue;
+        struct sigaction action;
+        memset(&action, 0, sizeof(action));
+        action.sa_sigaction = handle;
+        action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+        sigfillset(&action.sa_mask);
+        signals[index].previous = present;
+        if (sigaction(candidates[index], &action, NULL) != 0) continue;
+        signals[index].installed = 1;
+        count++;
+    }
+    static int initialised;
+    if (!initialised) {
+        sem_init(&request.answered, 0, 0);
+        initialised = 1;
+    }
+    return count;
+}
+
+void clu_signal_remove(void) {
+    for (int index = 0; index < SIGNALS; index++) {
+        if (!signals[index].installed) continue;
+        signals[index].installed = 0;
+        if (!is_ours(signals[index].number)) continue;
+        // Ignoring a signal discards it where it is still pending (POSIX, 2.4.3); the default action would end the process.
+        signal(signals[index].number, SIG_IGN);
+        sigaction(signals[index].number, &signals[index].previous, NULL);
+    }
+}
+
+int clu_signal_choose(uint64_t blocked) {
+    for (int index = 0; index < SIGNALS; index++) {
+        if (!signals[index].installed || (blocked >> (signals[index].number - 1) & 1)) continue;
+        if (is_ours(signals[index].number)) return signals[index].number;
+    }
+    return 0;
+}
+
+int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot,
+                       uint64_t deadline_ns) {
+    // DONE here is an answer that came after its grace: nobody took it, the request is free again.
+    uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
+    if (state != IDLE && state != DONE) return CLU_SIGNAL_BUSY;
+    while (sem_trywait(&request.answered) == 0) {}
+    request.tid = tid;
+    request.stack_low = stack_low;
+    request.stack_high = stack_high;
+    request.snapshot = snapshot;
+    uint32_t generation = __atomic_add_fetch(&request.generation, 1, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&request.state, REQUESTED, __ATOMIC_RELEASE);
+
+    siginfo_t info;
+    memset(&info, 0, sizeof(info));
+    info.si_signo = number;
+    info.si_code = SI_QUEUE;
+    info.si_errno = (int)generation;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = (void *)&request;
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, number, &info) != 0) {
+        int error = errno;
+        __atomic_store_n(&request.state, IDLE, __ATOMIC_RELEASE);
+        return error == ESRCH ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;
+    }
+    if (!clu_sem_wait_until(&request.answered, deadline_ns)) {
+        uint32_t expected = REQUESTED;
+        if (__atomic_compare_exchange_n(&request.state, &expected, IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            return CLU_SIGNAL_TIMED_OUT;
+        }
+        // The handler is at work. Should even the grace pass, the state says so (BUSY) until it is done; the caller
+        // leaves the snapshot's memory alone meanwhile.
+        if (!clu_sem_wait_until(&request.answered, clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
+    }
+    __atomic_store_n(&request.state, IDLE, __ATOMIC_RELEASE);
+    return CLU_SIGNAL_TAKEN;
+}
+
+uint64_t clu_signal_stack_need(void) {
+    uint64_t kernel = getauxval(AT_MINSIGSTKSZ);
+    return (kernel != 0 ? kernel : 4096) + 4096;
+}

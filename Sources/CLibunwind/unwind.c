@@ -1,0 +1,228 @@
+#define _GNU_SOURCE
+#include "clu_unwind.h"
+
+#include "clu_memory.h"
+#include "frame_record_search.h"
+#include "libunwind_calls.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, CACHED_PAGES = 64 };
+
+// Pages of code, tables and stack outside the snapshot, copied once a walk: one system call a page instead of one a word.
+typedef struct page_cache {
+    uint64_t page[CACHED_PAGES];
+    uint32_t walk[CACHED_PAGES];
+    uint8_t bytes[CACHED_PAGES][PAGE];
+} page_cache;
+
+struct clu_unwinder {
+    unw_addr_space_t space;
+    unw_accessors_t accessors;
+    memory_view view;
+    uint32_t walk;
+    uint64_t frame_sp, frame_function;  // the frame being stepped: where a missing frame pointer is searched
+    uint64_t frame_pointer;
+    int frame_pointer_recovered;
+    page_cache cache;
+};
+
+int clu_module_find(const clu_module_table *table, uint64_t address) {
+    uint32_t low = 0, high = table->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (table->modules[table->active[middle]].start <= address) low = middle + 1; else high = middle;
+    }
+    if (low == 0) return -1;
+    int index = table->active[low - 1];
+    return address < table->modules[index].end ? index : -1;
+}
+
+static int cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size) {
+    uint8_t *out = buffer;
+    while (size > 0) {
+        uint64_t page = address & ~(uint64_t)(PAGE - 1);
+        size_t slot = (page / PAGE) % CACHED_PAGES, offset = address - page;
+        size_t step = PAGE - offset < size ? PAGE - offset : size;
+        if (unwinder->cache.page[slot] != page || unwinder->cache.walk[slot] != unwinder->walk) {
+            if (clu_memory_read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
+            unwinder->cache.page[slot] = page;
+            unwinder->cache.walk[slot] = unwinder->walk;
+        }
+        memcpy(out, unwinder->cache.bytes[slot] + offset, step);
+        out += step;
+        address += step;
+        size -= step;
+    }
+    return 1;
+}
+
+static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
+    clu_unwinder *unwinder = argument;
+    if (write) return -UNW_EINVAL;
+    const clu_snapshot *snapshot = unwinder->view.snapshot;
+    uint64_t offset = address - snapshot->stack_begin;
+    if (address >= snapshot->stack_begin && offset + 8 <= snapshot->stack_length) {
+        memcpy(value, snapshot->stack + offset, 8);
+        return 0;
+    }
+    return cached_read(unwinder, address, value, 8) ? 0 : -UNW_EINVAL;
+}
+
+static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write, void *argument) {
+    clu_unwinder *unwinder = argument;
+    if (write) return -UNW_EREADONLYREG;
+    if (number < 0 || number >= CLU_REGISTERS) return -UNW_EBADREG;
+    if (unwinder->view.snapshot->known >> number & 1) {
+        *value = unwinder->view.snapshot->registers[number];
+        return 0;
+    }
+    if (number != CLU_REGISTER_FP) return -UNW_EBADREG;
+    if (unwinder->frame_pointer == 0) {
+        unwinder->frame_pointer = frame_record_search(&unwinder->view, unwinder->frame_sp, unwinder->frame_function);
+        if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
+        unwinder->frame_pointer_recovered = 1;
+    }
+    *value = unwinder->frame_pointer;
+    return 0;
+}
+
+// The unwind table of the module that holds `ip`: .eh_frame_hdr as the linkers write it (LSB Core, 10.6.2), that is
+// version 1, a pc-relative pointer, a 32-bit count, and a sorted table of 32-bit pairs relative to the header.
+static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
+    clu_unwinder *unwinder = argument;
+    int index = clu_module_find(unwinder->view.table, ip);
+    if (index < 0) return -UNW_ENOINFO;
+    const clu_module *module = &unwinder->view.table->modules[index];
+    uint8_t header[12];
+    if (module->eh_frame_hdr == 0 || !cached_read(unwinder, module->eh_frame_hdr, header, sizeof(header))) return -UNW_ENOINFO;
+    if (header[0] != 1 || header[2] != 0x03 || header[3] != 0x3b) return -UNW_ENOINFO;
+    uint32_t entries;
+    memcpy(&entries, header + 8, 4);
+    unw_dyn_info_t table;
+    memset(&table, 0, sizeof(table));
+    table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
+    table.start_ip = module->start;
+    table.end_ip = module->end;
+    table.u.rti.segbase = module->eh_frame_hdr;
+    table.u.rti.table_data = module->eh_frame_hdr + 12;
+    table.u.rti.table_len = (unw_word_t)entries * 8 / sizeof(unw_word_t);
+    return clu_libunwind()->search_unwind_table(space, ip, &table, info, need_unwind_info, argument);
+}
+
+// libunwind returns what it made of a table entry to its own pool by itself; this call is for callers' memory.
+static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument) {}
+
+static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument) { return -UNW_ENOINFO; }
+
+static int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write, void *argument) {
+    return -UNW_EBADREG;
+}
+
+static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument) { return -UNW_EINVAL; }
+
+static int get_proc_name(unw_addr_space_t space, unw_word_t address, char *name, size_t size, unw_word_t *offset, void *argument) {
+    return -UNW_ENOINFO;
+}
+
+clu_unwinder *clu_unwinder_create(void) {
+    const libunwind_calls *calls = clu_libunwind();
+    if (calls == NULL) return NULL;
+    clu_unwinder *unwinder = clu_memory_map(sizeof(*unwinder));
+    if (unwinder == NULL) return NULL;
+    unwinder->accessors = (unw_accessors_t){
+        .find_proc_info = find_proc_info,
+        .put_unwind_info = put_unwind_info,
+        .get_dyn_info_list_addr = get_dyn_info_list_addr,
+        .access_mem = access_mem,
+        .access_reg = access_reg,
+        .access_fpreg = access_fpreg,
+        .resume = resume,
+        .get_proc_name = get_proc_name,
+    };
+    unwinder->space = calls->create_addr_space(&unwinder->accessors, 0);
+    if (unwinder->space == NULL) {
+        clu_memory_unmap(unwinder, sizeof(*unwinder));
+        return NULL;
+    }
+    calls->set_caching_policy(unwinder->space, UNW_CACHE_GLOBAL);
+    return unwinder;
+}
+
+void clu_unwinder_destroy(clu_unwinder *unwinder) {
+    if (unwinder == NULL) return;
+    clu_libunwind()->destroy_addr_space(unwinder->space);
+    clu_memory_unmap(unwinder, sizeof(*unwinder));
+}
+
+void clu_unwinder_forget(clu_unwinder *unwinder) { clu_libunwind()->flush_cache(unwinder->space, 0, 0); }
+
+static void store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
+                  int is_return_address, int is_signal_frame) {
+    if (result->total < capacity) {
+        clu_frame *frame = &frames[result->total];
+        frame->pc = pc;
+        frame->module = (int16_t)clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
+        frame->flags = (uint16_t)((is_return_address ? CLU_FRAME_RETURN_ADDRESS : 0) | (is_signal_frame ? CLU_FRAME_SIGNAL : 0));
+        result->stored++;
+    }
+    result->total++;
+    result->last_pc = pc;
+}
+
+void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
+                       clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result) {
+    const libunwind_calls *calls = clu_libunwind();
+    memset(result, 0, sizeof(*result));
+    unwinder->view = (memory_view){.snapshot = snapshot, .table = table, .pid = pid};
+    unwinder->walk++;
+    unwinder->frame_pointer = 0;
+    unwinder->frame_pointer_recovered = 0;
+    unwinder->frame_sp = snapshot->registers[CLU_REGISTER_SP];
+    unwinder->frame_function = 0;
+
+    unw_cursor_t cursor;
+    result->end = CLU_UNWIND_BAD_FRAME;
+    if (calls->init_remote(&cursor, unwinder->space, unwinder) < 0) return;
+    int is_return_address = 0;
+    uint64_t previous_pc = 0, previous_sp = 0;
+    for (;;) {
+        unw_word_t pc = 0, sp = 0;
+        if (calls->get_reg(&cursor, UNW_REG_IP, &pc) < 0 || calls->get_reg(&cursor, UNW_REG_SP, &sp) < 0) break;
+        if (pc == 0) {
+            result->end = CLU_UNWIND_COMPLETE;
+            break;
+        }
+        // A frame that repeats itself without moving up the stack would never end.
+        if (result->total > 0 && pc == previous_pc && sp == previous_sp) break;
+        int is_signal_frame = calls->is_signal_frame(&cursor) > 0;
+        store(unwinder, frames, capacity, result, pc, is_return_address, is_signal_frame);
+        if (result->total >= limit) {
+            result->end = CLU_UNWIND_LIMIT;
+            break;
+        }
+        unw_proc_info_t info;
+        memset(&info, 0, sizeof(info));
+        unwinder->frame_sp = sp;
+        unwinder->frame_function = 0;
+        // Only a missing frame pointer needs to know the function; the look-up costs a table search.
+        if (unwinder->frame_pointer == 0 && !(snapshot->known >> CLU_REGISTER_FP & 1)
+            && find_proc_info(unwinder->space, pc - (is_return_address ? 1 : 0), &info, 0, unwinder) == 0) {
+            unwinder->frame_function = info.start_ip;
+        }
+        previous_pc = pc;
+        previous_sp = sp;
+        int stepped = calls->step(&cursor);
+        if (stepped == 0) {
+            result->end = CLU_UNWIND_COMPLETE;
+            break;
+        }
+        if (stepped < 0) {
+            result->end = stepped == -UNW_ENOINFO ? CLU_UNWIND_NO_INFO : CLU_UNWIND_BAD_FRAME;
+            break;
+        }
+        is_return_address = !is_signal_frame;
+    }
+    result->frame_pointer_recovered = unwinder->frame_pointer_recovered;
+}

@@ -1,0 +1,81 @@
+/// How a stalled thread's registers and stack were taken.
+public enum CaptureMethod: String, Sendable {
+    /// Without a signal, from what the kernel tells of a sleeping thread.
+    case passive
+    /// By a signal, from a running thread.
+    case signal
+    /// Not at all; a ``CaptureFailure`` says why.
+    case none
+}
+
+/// Why there is no stack. The raw value is what stands in a record's `capture_error`.
+public enum CaptureFailure: String, Sendable, CaseIterable {
+    /// The thread ended meanwhile.
+    case threadGone = "thread_gone"
+    /// The thread blocks every signal that we may use, and it is running, so it could not be read without one.
+    case signalsBlocked = "signals_blocked"
+    /// All our signals are handled by somebody else in this process.
+    case noFreeSignal = "no_free_signal"
+    /// The thread did not answer in time: it was not scheduled, or it is in the kernel.
+    case signalTimedOut = "signal_timed_out"
+    /// An earlier request is still being answered.
+    case signalBusy = "signal_busy"
+    /// A signal's frame might not fit on the thread's stack.
+    case stackNearlyFull = "stack_nearly_full"
+    /// The thread kept changing between running and sleeping; a signal might have cut a wait short.
+    case threadKeptMoving = "thread_kept_moving"
+    /// The kernel or a sandbox does not let us read the thread.
+    case notPermitted = "not_permitted"
+    /// The stack could be read, but nothing in it could be unwound.
+    case notUnwindable = "not_unwindable"
+    /// The loop had moved on when the stack was there, so it does not belong to the stall.
+    case loopMovedOn = "loop_moved_on"
+    /// More stalls at once than there is prepared memory for.
+    case noFreeSlot = "no_free_slot"
+    /// The thread of this loop is not known.
+    case threadUnknown = "thread_unknown"
+}
+
+/// How a walk along the stack ended.
+public enum UnwindEnd: Int32, Sendable {
+    /// The thread's first frame was reached.
+    case complete = 0
+    /// There are more frames than are looked at.
+    case limit = 1
+    /// The next frame lies in no module, or in one without unwind tables.
+    case noUnwindInfo = 2
+    /// The next frame leads nowhere.
+    case badFrame = 3
+}
+
+/// What a capture brought.
+public struct CaptureOutcome: Sendable {
+    public var method: CaptureMethod
+    public var failure: CaptureFailure?
+    /// Frames stored, leaf first.
+    public var stored = 0
+    /// Frames seen, also those for which there was no room.
+    public var total = 0
+    public var end: UnwindEnd = .complete
+    /// Whether the frame pointer was found by searching the stack (a passive capture does not know it).
+    public var framePointerRecovered = false
+    /// The system call the thread sleeps in: its number, nil when it runs or when that is unknown.
+    public var systemCall: Int64?
+
+    /// No stack, and why.
+    public static func failed(_ failure: CaptureFailure) -> CaptureOutcome { CaptureOutcome(method: .none, failure: failure) }
+}
+
+/// The thread to capture.
+public struct CaptureTarget: Sendable {
+    public let tid: Int32
+    /// Bounds of its stack; 0 when unknown.
+    public let stackLow: UInt64
+    public let stackHigh: UInt64
+
+    public init(tid: Int32, stackLow: UInt64, stackHigh: UInt64) {
+        self.tid = tid
+        self.stackLow = stackLow
+        self.stackHigh = stackHigh
+    }
+}

@@ -1,0 +1,76 @@
+internal import CLibunwind
+
+/// One line of `/proc/<pid>/maps` (proc(5)): `start-end perms offset dev inode path`.
+struct MapsLine {
+    private(set) var start: UInt64 = 0
+    private(set) var end: UInt64 = 0
+    private(set) var readable = false
+    private(set) var fileOffset: UInt64 = 0
+    private(set) var inode: UInt64 = 0
+    private let path: UnsafePointer<UInt8>
+    private let pathLength: Int
+
+    /// Reads the line at `at` and moves behind it. Allocates nothing.
+    init(text: UnsafePointer<UInt8>, from at: inout Int, limit: Int) {
+        start = Self.number(text, &at, limit, base: 16)
+        at += 1
+        end = Self.number(text, &at, limit, base: 16)
+        at += 1
+        readable = at < limit && text[at] == UInt8(ascii: "r")
+        at += 5
+        fileOffset = Self.number(text, &at, limit, base: 16)
+        at += 1
+        while at < limit, text[at] != UInt8(ascii: " ") { at += 1 }
+        at += 1
+        inode = Self.number(text, &at, limit, base: 10)
+        while at < limit, text[at] == UInt8(ascii: " ") { at += 1 }
+        let begin = min(at, limit)
+        while at < limit, text[at] != UInt8(ascii: "\n") { at += 1 }
+        path = text + begin
+        pathLength = min(at, limit) - begin
+        at += 1
+    }
+
+    /// The kernel's own little library, which has no file.
+    var isVDSO: Bool { pathLength == 6 && path[1] == UInt8(ascii: "v") && path[2] == UInt8(ascii: "d") }
+
+    private var storedRange: (from: Int, count: Int) {
+        let count = min(pathLength, Int(CLU_MODULE_PATH_MAX))
+        return (pathLength - count, count)
+    }
+
+    func hasPath(of module: UnsafePointer<clu_module>) -> Bool {
+        let (from, count) = storedRange
+        guard Int(module.pointee.path_length) == count else { return false }
+        let stored = Self.pathBytes(module)
+        for index in 0..<count where stored[index] != path[from + index] { return false }
+        return true
+    }
+
+    func copyPath(into module: UnsafeMutablePointer<clu_module>) {
+        let (from, count) = storedRange
+        let stored = UnsafeMutablePointer(mutating: Self.pathBytes(module))
+        for index in 0..<count { stored[index] = path[from + index] }
+        module.pointee.path_length = UInt32(count)
+    }
+
+    static func pathBytes(_ module: UnsafePointer<clu_module>) -> UnsafePointer<UInt8> {
+        let offset = MemoryLayout<clu_module>.offset(of: \.path)!
+        return UnsafeRawPointer(module).advanced(by: offset).assumingMemoryBound(to: UInt8.self)
+    }
+
+    private static func number(_ text: UnsafePointer<UInt8>, _ at: inout Int, _ limit: Int, base: UInt64) -> UInt64 {
+        var value: UInt64 = 0
+        while at < limit {
+            let digit: UInt64
+            switch text[at] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = UInt64(text[at] - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = UInt64(text[at] - UInt8(ascii: "a")) + 10
+            default: return value
+            }
+            value = value &* base &+ digit
+            at += 1
+        }
+        return value
+    }
+}

@@ -1,0 +1,38 @@
+internal import CLibunwind
+
+/// A loaded program or library, as a record names it.
+public struct ModuleInfo: Sendable, Equatable {
+    /// The path it was mapped from (its last 240 bytes), or `[vdso]`.
+    public let path: String
+    /// The GNU build-id in lower-case hexadecimal; empty when the file has none.
+    public let buildID: String
+    /// Address = bias + ELF virtual address.
+    public let bias: UInt64
+
+    public init(path: String, buildID: String, bias: UInt64) {
+        self.path = path
+        self.buildID = buildID
+        self.bias = bias
+    }
+
+    init(_ module: UnsafePointer<clu_module>) {
+        let length = Int(module.pointee.path_length)
+        path = String(decoding: UnsafeBufferPointer(start: MapsLine.pathBytes(module), count: length), as: UTF8.self)
+        bias = module.pointee.bias
+        buildID = withUnsafeBytes(of: module.pointee.build_id) { bytes in
+            let digits = Array("0123456789abcdef".utf8)
+            var text: [UInt8] = []
+            for byte in bytes.prefix(Int(module.pointee.build_id_length)) {
+                text.append(digits[Int(byte >> 4)])
+                text.append(digits[Int(byte & 15)])
+            }
+            return String(decoding: text, as: UTF8.self)
+        }
+    }
+
+    /// The file's name without its folders.
+    public var baseName: String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[path.utf8.index(after: slash)...])
+    }
+}

@@ -1,0 +1,104 @@
+internal import CLibunwind
+internal import Glibc
+
+/// The programs and libraries of this process: our own map, made from `/proc/self/maps` and the ELF headers in memory.
+///
+/// `dl_iterate_phdr` would take the loader's lock, which a thread stalled inside `dlopen` holds. This map takes no
+/// lock and allocates nothing after ``init()``: an entry is written once and then constant, and is never given to
+/// another module, so a frame's module index stays valid for every later reader.
+///
+/// Owned by one thread (the watchdog), which alone calls ``refresh()``; ``module(at:)`` is for any thread, with an
+/// index that the owner handed over.
+// Unchecked: the arrays are written by the owner thread only; readers get indices through a queue that orders memory,
+// and entries below such an index never change.
+public final class ModuleMap: @unchecked Sendable {
+    /// How many different modules a process may map in its life before new ones stay nameless.
+    public static let capacity = 2048
+
+    private let modules: UnsafeMutablePointer<clu_module>
+    private let inodes: UnsafeMutablePointer<UInt64>
+    private let active: UnsafeMutablePointer<UInt16>
+    private let text: UnsafeMutablePointer<UInt8>
+    private var known = 0
+    private var activeCount = 0
+    private var fingerprint: UInt64 = 0
+    /// Modules that found no room.
+    public private(set) var overflow = 0
+
+    private static let textCapacity = 1 << 20
+    private static var moduleBytes: Int { capacity * MemoryLayout<clu_module>.stride }
+
+    /// Takes its memory (about 2 MB of address space; touched as needed) straight from the kernel.
+    public init?() {
+        guard let modules = clu_memory_map(Self.moduleBytes), let inodes = clu_memory_map(Self.capacity * 8),
+            let active = clu_memory_map(Self.capacity * 2), let text = clu_memory_map(Self.textCapacity)
+        else { return nil }
+        self.modules = modules.bindMemory(to: clu_module.self, capacity: Self.capacity)
+        self.inodes = inodes.bindMemory(to: UInt64.self, capacity: Self.capacity)
+        self.active = active.bindMemory(to: UInt16.self, capacity: Self.capacity)
+        self.text = text.bindMemory(to: UInt8.self, capacity: Self.textCapacity)
+    }
+
+    deinit {
+        clu_memory_unmap(modules, Self.moduleBytes)
+        clu_memory_unmap(inodes, Self.capacity * 8)
+        clu_memory_unmap(active, Self.capacity * 2)
+        clu_memory_unmap(text, Self.textCapacity)
+    }
+
+    var table: clu_module_table {
+        clu_module_table(modules: modules, active: active, count: UInt32(activeCount))
+    }
+
+    /// Reads the process's mappings again. Owner thread; no allocation, no lock; about 0.2 ms for a hundred mappings.
+    /// - Returns: whether anything came or went since the last time.
+    @discardableResult
+    public func refresh() -> Bool {
+        let length = clu_procfs_read(getpid(), 0, "maps", text, Self.textCapacity)
+        guard length > 0 else { return false }
+        activeCount = 0
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var at = 0
+        while at < length {
+            let line = MapsLine(text: text, from: &at, limit: length)
+            // A module begins where a file's start is mapped; anonymous memory has no headers to read.
+            guard line.fileOffset == 0, line.readable, line.inode != 0 || line.isVDSO else { continue }
+            guard let index = findOrAdd(line) else { continue }
+            active[activeCount] = UInt16(index)
+            activeCount += 1
+            hash = (hash ^ UInt64(index)) &* 0x100_0000_01b3
+        }
+        defer { fingerprint = hash }
+        return hash != fingerprint
+    }
+
+    /// The index of the module that holds an address, if any. Owner thread.
+    public func index(of address: UInt64) -> Int? {
+        var table = table
+        let index = clu_module_find(&table, address)
+        return index < 0 ? nil : Int(index)
+    }
+
+    /// What is known of a module. Allocates (it makes strings): for the reporter, not for the watchdog.
+    public func module(at index: Int) -> ModuleInfo? {
+        guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return nil }
+        return ModuleInfo(modules + index)
+    }
+
+    private func findOrAdd(_ line: MapsLine) -> Int? {
+        // The maps are short and this runs at start and at a suspected stall only: a linear search is enough.
+        for index in 0..<known
+        where modules[index].start == line.start && inodes[index] == line.inode && line.hasPath(of: modules + index) {
+            return index
+        }
+        guard known < Self.capacity else {
+            overflow += 1
+            return nil
+        }
+        guard ElfImage.read(at: line.start, into: modules + known) else { return nil }
+        line.copyPath(into: modules + known)
+        inodes[known] = line.inode
+        known += 1
+        return known - 1
+    }
+}

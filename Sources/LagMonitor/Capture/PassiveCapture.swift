@@ -1,0 +1,55 @@
+internal import CLibunwind
+internal import Glibc
+
+/// Takes a sleeping thread's registers and stack without its noticing.
+///
+/// `/proc/<pid>/task/<tid>/syscall` (proc(5)) tells the system call a blocked thread is in, its arguments, its stack
+/// pointer and its program counter. No signal is sent, so no wait is cut short. It works for threads in `D` state too,
+/// where a signal never arrives. A sleeping thread can wake while its stack is copied; so the same file is read again
+/// afterwards, and the switch counter, and the copy is taken only if nothing moved.
+struct PassiveCapture {
+    enum Result {
+        case taken(systemCall: Int64?)
+        case running
+        case moved
+        case refused
+    }
+
+    private static let redZone: UInt64 = 128
+
+    let snapshot: Snapshot
+
+    func take(_ target: CaptureTarget, before: ThreadState) -> Result {
+        var first = clu_thread_syscall()
+        switch clu_procfs_syscall(getpid(), target.tid, &first) {
+        case Int32(CLU_SYSCALL_BLOCKED): break
+        case Int32(CLU_SYSCALL_RUNNING): return .running
+        case -ESRCH: return .moved
+        default: return .refused
+        }
+        fill(target, sp: first.sp, pc: first.pc)
+        var second = clu_thread_syscall()
+        guard clu_procfs_syscall(getpid(), target.tid, &second) == Int32(CLU_SYSCALL_BLOCKED),
+            second.sp == first.sp, second.pc == first.pc, second.number == first.number,
+            let after = ThreadState(tid: target.tid), after.neverWaited(since: before)
+        else { return .moved }
+        return .taken(systemCall: first.number >= 0 ? first.number : nil)
+    }
+
+    private func fill(_ target: CaptureTarget, sp: UInt64, pc: UInt64) {
+        let raw = snapshot.raw
+        withUnsafeMutableBytes(of: &raw.pointee.registers) { bytes in
+            let registers = bytes.assumingMemoryBound(to: UInt64.self)
+            registers[CLU_REGISTER_SP] = sp
+            registers[CLU_REGISTER_PC] = pc
+        }
+        raw.pointee.known = 1 << UInt64(CLU_REGISTER_SP) | 1 << UInt64(CLU_REGISTER_PC)
+        let begin = sp &- Self.redZone
+        // Outside the thread's own stack it is on an alternate one, of unknown size: what can be read is taken.
+        let own = begin >= target.stackLow && begin < target.stackHigh
+        let length = own ? min(target.stackHigh - begin, UInt64(Snapshot.stackCapacity)) : UInt64(Snapshot.stackCapacity)
+        raw.pointee.stack_begin = begin
+        raw.pointee.stack_high = own ? target.stackHigh : 0
+        raw.pointee.stack_length = UInt64(clu_memory_read(getpid(), begin, raw.pointee.stack, Int(length)))
+    }
+}

@@ -1,0 +1,41 @@
+internal import CLibunwind
+
+/// Takes a running thread's registers and stack: a signal, whose handler copies them and returns.
+struct SignalCapture {
+    /// How long an answer is waited for. A thread on a processor answers within microseconds; one that waits for a
+    /// processor may need a few scheduling slices.
+    static let answerNanoseconds: UInt64 = 20_000_000
+
+    let snapshot: Snapshot
+
+    /// Takes over the signals that nobody handles.
+    static func install() -> Int { Int(clu_signal_install()) }
+
+    /// Gives the signals back.
+    static func remove() { clu_signal_remove() }
+
+    func take(_ target: CaptureTarget, state: ThreadState) -> CaptureFailure? {
+        let signal = clu_signal_choose(state.blockedSignals)
+        guard signal != 0 else { return clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked }
+        // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
+        // is, nobody tells; that it never was near the end can be told by the pages there.
+        if target.stackLow != 0, clu_memory_is_untouched(target.stackLow, clu_signal_stack_need()) == 0 {
+            return .stackNearlyFull
+        }
+        let result = clu_signal_capture(
+            target.tid,
+            signal,
+            target.stackLow,
+            target.stackHigh,
+            snapshot.raw,
+            clu_now_ns() + Self.answerNanoseconds
+        )
+        switch Int(result) {
+        case Int(CLU_SIGNAL_TAKEN): return nil
+        case Int(CLU_SIGNAL_TIMED_OUT): return .signalTimedOut
+        case Int(CLU_SIGNAL_NO_THREAD): return .threadGone
+        case Int(CLU_SIGNAL_BUSY): return .signalBusy
+        default: return .notPermitted
+        }
+    }
+}

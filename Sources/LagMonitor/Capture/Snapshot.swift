@@ -1,0 +1,26 @@
+internal import CLibunwind
+
+/// Memory for one snapshot, there before it is needed.
+///
+/// The copy of the stack holds 128 KiB: enough for any stack that is not a deep recursion (whose outer frames are
+/// then read from the thread's memory), and little enough to copy within some microseconds.
+final class Snapshot {
+    static let stackCapacity = 128 * 1024
+
+    let raw: UnsafeMutablePointer<clu_snapshot>
+    private let stack: UnsafeMutableRawPointer
+
+    init?() {
+        guard let stack = clu_memory_map(Self.stackCapacity) else { return nil }
+        self.stack = stack
+        raw = .allocate(capacity: 1)
+        raw.initialize(to: clu_snapshot())
+        raw.pointee.stack = stack.assumingMemoryBound(to: UInt8.self)
+        raw.pointee.capacity = UInt64(Self.stackCapacity)
+    }
+
+    deinit {
+        raw.deallocate()
+        clu_memory_unmap(stack, Self.stackCapacity)
+    }
+}

@@ -1,0 +1,140 @@
+internal import CLibunwind
+internal import Glibc
+
+/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs.
+///
+/// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
+/// malloc's lock, so it does not matter which lock the stalled thread holds. Every wait is bounded.
+public final class ThreadCapture {
+    /// The modules that frames refer to by index.
+    public let modules: ModuleMap
+
+    private let unwinder: Unwinder
+    private let passive: PassiveCapture
+    private let signal: SignalCapture
+
+    // A thread that runs and sleeps by turns is looked at so often, so far apart, to find it asleep.
+    private static let attempts = 40
+    private static let pauseNanoseconds = 100_000
+    // Looks in a row at a running thread that waited for nothing meanwhile, before a signal may be sent: a signal
+    // would cut short a wait that the thread enters at that moment.
+    private static let quietLooks = 3
+
+    /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
+    public init() throws(CaptureUnavailable) {
+        if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }
+        let error = clu_memory_prepare()
+        guard error == 0 else {
+            throw CaptureUnavailable(reason: "cannot read this process's memory: \(String(cString: strerror(error)))")
+        }
+        guard let modules = ModuleMap(), let unwinder = Unwinder(), let sleeping = Snapshot(), let running = Snapshot() else {
+            throw CaptureUnavailable(reason: "no memory for stack snapshots")
+        }
+        self.modules = modules
+        self.unwinder = unwinder
+        // Two snapshots: a handler that answers too late still writes into its own, which nobody reads then.
+        passive = PassiveCapture(snapshot: sleeping)
+        signal = SignalCapture(snapshot: running)
+        modules.refresh()
+    }
+
+    /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
+    /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
+    public func warmUp(_ target: CaptureTarget, into frames: FrameBuffer) {
+        guard let state = ThreadState(tid: target.tid) else { return }
+        if case .taken = passive.take(target, before: state) {
+            _ = walk(passive.snapshot, method: .passive, systemCall: nil, into: frames)
+        }
+        if signal.take(target, state: state) == nil {
+            _ = walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
+        }
+    }
+
+    /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
+    public func refreshModules() {
+        if modules.refresh() { unwinder.forget() }
+    }
+
+    /// Captures a thread of this process, not the calling one.
+    ///
+    /// Bounds: 40 looks 0.1 ms apart for a thread that keeps moving; 20 ms for the answer to a signal.
+    /// - Parameter earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
+    ///   nothing since then may be asked by a signal at once.
+    public func capture(_ target: CaptureTarget, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
+        var quiet = earlier == nil ? 0 : Self.quietLooks
+        var previous = earlier
+        var failure = CaptureFailure.threadKeptMoving
+        for _ in 0..<Self.attempts {
+            guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
+            if let last = previous, !state.neverWaited(since: last) { quiet = 0 }
+            previous = state
+            if state.isRunnable {
+                quiet += 1
+                if quiet > Self.quietLooks {
+                    switch signal.take(target, state: state) {
+                    case nil: return walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
+                    // It may have gone to sleep, or into the kernel: then it can be read passively.
+                    case .signalTimedOut?: failure = .signalTimedOut
+                    case let reason?: failure = reason
+                    }
+                    quiet = 0
+                    if failure != .signalTimedOut, failure != .signalsBlocked, failure != .stackNearlyFull {
+                        return .failed(failure)
+                    }
+                    guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure) }
+                    continue
+                }
+            } else {
+                switch passive.take(target, before: state) {
+                case .taken(let systemCall):
+                    return walk(passive.snapshot, method: .passive, systemCall: systemCall, into: frames)
+                case .refused: return .failed(.notPermitted)
+                case .running, .moved: break
+                }
+            }
+            pause()
+        }
+        return .failed(failure)
+    }
+
+    private func walk(_ snapshot: Snapshot, method: CaptureMethod, systemCall: Int64?, into frames: FrameBuffer) -> CaptureOutcome
+    {
+        var result = unwinder.walk(snapshot, modules: modules, into: frames)
+        // A frame in no known module: something was loaded since the map was read. Once is enough.
+        if result.end == Int32(CLU_UNWIND_NO_INFO), modules.index(of: result.last_pc) == nil, modules.refresh() {
+            unwinder.forget()
+            result = unwinder.walk(snapshot, modules: modules, into: frames)
+        }
+        guard result.stored > 0 else { return .failed(.notUnwindable) }
+        return CaptureOutcome(
+            method: method,
+            failure: nil,
+            stored: Int(result.stored),
+            total: Int(result.total),
+            end: UnwindEnd(rawValue: result.end) ?? .badFrame,
+            framePointerRecovered: result.frame_pointer_recovered != 0,
+            systemCall: systemCall
+        )
+    }
+
+    private func pause() {
+        var time = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
+        nanosleep(&time, nil)
+    }
+}
+
+/// Why stacks cannot be captured in this process at all.
+public struct CaptureUnavailable: Error, CustomStringConvertible {
+    public let reason: String
+    public var description: String { reason }
+}
+
+/// The process's signal handlers for captures: shared by all, installed while anybody captures.
+public enum CaptureSignals {
+    /// Takes over the signals nobody handles; returns how many. Not from two threads at once.
+    @discardableResult
+    public static func install() -> Int { SignalCapture.install() }
+
+    /// Gives them back.
+    public static func remove() { SignalCapture.remove() }
+}

@@ -1,0 +1,29 @@
+internal import CLibunwind
+internal import Glibc
+
+/// What the kernel says a thread is doing. Reading it costs about 10 µs and allocates nothing.
+public struct ThreadState: Sendable {
+    private let status: clu_thread_status
+
+    /// - Parameter tid: a thread of this process.
+    /// - Returns: nil when the thread is gone or cannot be looked at.
+    public init?(tid: Int32) {
+        var status = clu_thread_status()
+        guard clu_procfs_status(getpid(), tid, &status) == 0 else { return nil }
+        self.status = status
+    }
+
+    /// Times the thread gave up its processor to wait for something.
+    public var voluntarySwitches: UInt64 { status.voluntary_switches }
+    /// Times the thread was put aside for another.
+    public var involuntarySwitches: UInt64 { status.involuntary_switches }
+    /// Running or ready to run.
+    public var isRunnable: Bool { status.state == CChar(UInt8(ascii: "R")) }
+    /// Ended, waiting to be reaped.
+    public var isGone: Bool { status.state == CChar(UInt8(ascii: "Z")) || status.state == CChar(UInt8(ascii: "X")) }
+
+    var blockedSignals: UInt64 { status.blocked_signals }
+
+    /// Whether the thread waited for nothing between `earlier` and this state.
+    func neverWaited(since earlier: ThreadState) -> Bool { voluntarySwitches == earlier.voluntarySwitches }
+}

@@ -1,0 +1,78 @@
+internal import CLibunwind
+internal import Glibc
+
+/// Room for the frames of one stack, leaf first. Memory that exists before it is needed; not for two threads at once.
+public final class FrameBuffer {
+    let raw: UnsafeMutablePointer<clu_frame>
+    public let capacity: Int
+
+    public init(capacity: Int) {
+        self.capacity = capacity
+        raw = .allocate(capacity: capacity)
+        raw.initialize(repeating: clu_frame(), count: capacity)
+    }
+
+    deinit { raw.deallocate() }
+
+    /// A frame as it was captured.
+    public struct Frame: Sendable, Equatable {
+        /// The program counter: of the leaf the next instruction, of a caller the return address.
+        public let pc: UInt64
+        /// Index into the ``ModuleMap``, nil when the address is in no module.
+        public let module: Int?
+        /// Whether ``pc`` is a return address, so that the call lies before it.
+        public let isReturnAddress: Bool
+        /// Whether this is a signal handler's trampoline.
+        public let isSignalFrame: Bool
+    }
+
+    public subscript(index: Int) -> Frame {
+        precondition(index >= 0 && index < capacity, "frame \(index) of a buffer for \(capacity)")
+        let frame = raw[index]
+        return Frame(
+            pc: frame.pc,
+            module: frame.module < 0 ? nil : Int(frame.module),
+            isReturnAddress: Int32(frame.flags) & Int32(CLU_FRAME_RETURN_ADDRESS) != 0,
+            isSignalFrame: Int32(frame.flags) & Int32(CLU_FRAME_SIGNAL) != 0
+        )
+    }
+
+    /// Copies the first `count` frames of another buffer. Allocates nothing.
+    public func copy(_ count: Int, from other: FrameBuffer) {
+        raw.update(from: other.raw, count: min(count, capacity, other.capacity))
+    }
+}
+
+/// Walks snapshots by libunwind's remote interface. Owned by one thread.
+final class Unwinder {
+    /// Frames that are looked at. A runaway recursion has more; the record then says so.
+    static let frameLimit: UInt32 = 4096
+
+    private let raw: OpaquePointer
+
+    init?() {
+        guard let raw = clu_unwinder_create() else { return nil }
+        self.raw = raw
+    }
+
+    deinit { clu_unwinder_destroy(raw) }
+
+    /// To be called when modules came or went: libunwind remembers unwind tables by address.
+    func forget() { clu_unwinder_forget(raw) }
+
+    func walk(_ snapshot: Snapshot, modules: ModuleMap, into frames: FrameBuffer) -> clu_unwind_result {
+        var table = modules.table
+        var result = clu_unwind_result()
+        clu_unwinder_walk(
+            raw,
+            snapshot.raw,
+            &table,
+            getpid(),
+            frames.raw,
+            UInt32(frames.capacity),
+            Self.frameLimit,
+            &result
+        )
+        return result
+    }
+}

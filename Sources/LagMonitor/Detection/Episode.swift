@@ -1,0 +1,43 @@
+package import LagActivity
+package import LagCapture
+
+/// One stall on its way from the watchdog to the reporter: prepared memory, filled and read by turns.
+///
+/// Ownership goes with the index: free → the watchdog (while the stall lasts) → the reporter → free. The queues that
+/// pass the index order memory, so each owner sees what the one before wrote.
+// Unchecked: never touched by two threads at once, as said above.
+package final class Episode: @unchecked Sendable {
+    package enum Phase: Sendable { case begin, end, abandoned }
+
+    package var phase = Phase.end
+    /// Index of the watched loop in the registry.
+    package var watch = 0
+    package var sinceNanoseconds: UInt64 = 0
+    package var untilNanoseconds: UInt64 = 0
+    package var thresholdNanoseconds: UInt64 = 0
+    /// `CLOCK_REALTIME` at the start, nanoseconds since 1970, fixed at detection: all lines of a stall say the same.
+    package var startRealtimeNanoseconds: Int64 = 0
+    /// Random bits of the stall's identifier.
+    package var random: (UInt64, UInt64) = (0, 0)
+    package var activity = LoopActivity.notRunning
+    package var mode: UInt32 = 0
+    package var outcome = CaptureOutcome.failed(.noFreeSlot)
+    package let frames: FrameBuffer
+
+    package init(maximumFrames: Int) { frames = FrameBuffer(capacity: maximumFrames) }
+
+    /// Becomes the same stall as another. Allocates nothing.
+    package func copy(_ other: Episode) {
+        phase = other.phase
+        watch = other.watch
+        sinceNanoseconds = other.sinceNanoseconds
+        untilNanoseconds = other.untilNanoseconds
+        thresholdNanoseconds = other.thresholdNanoseconds
+        startRealtimeNanoseconds = other.startRealtimeNanoseconds
+        random = other.random
+        activity = other.activity
+        mode = other.mode
+        outcome = other.outcome
+        frames.copy(outcome.stored, from: other.frames)
+    }
+}

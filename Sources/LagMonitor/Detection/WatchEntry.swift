@@ -1,0 +1,38 @@
+internal import CLibunwind
+internal import LagCapture
+internal import Synchronization
+
+/// One watched loop, in memory that the registry made.
+///
+/// The registry writes everything before it sets `state` to `.active`, and nothing afterwards. From then on all but
+/// `state` is the watchdog's, until it sets `.retired`.
+struct WatchEntry: ~Copyable {
+    enum State: UInt8, AtomicRepresentable {
+        /// Nobody's.
+        case free
+        /// Watched.
+        case active
+        /// To be watched no more: the watchdog ends it when it next looks.
+        case ending
+        /// The watchdog is done with it; the registry lets go of the loop.
+        case retired
+    }
+
+    let state = Atomic<State>(.free)
+    var beacon: UnsafeMutablePointer<clu_beacon>
+    var target: CaptureTarget
+    var detector: StallDetector
+    var lastWord: UInt64 = .max
+    /// When standing still counts next.
+    var nextTick: UInt64 = 0
+    /// The thread's state at the first timeout of the present suspicion.
+    var earlier: ThreadState?
+    /// The stall in progress, while it has an episode.
+    var episode: Int?
+
+    init(beacon: UnsafeMutablePointer<clu_beacon>, target: CaptureTarget, rule: DetectionRule) {
+        self.beacon = beacon
+        self.target = target
+        detector = StallDetector(rule: rule)
+    }
+}

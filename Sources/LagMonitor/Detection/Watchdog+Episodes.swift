@@ -1,0 +1,115 @@
+internal import CLibunwind
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// From a verdict to an episode.
+extension Watchdog {
+    /// The module map is read at a suspicion, at most so often.
+    private static let modulesAgeNanoseconds: UInt64 = 1_000_000_000
+
+    func act(on verdict: StallDetector.Verdict, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
+        let entry = registry.entries + index
+        switch verdict {
+        case .nothing: break
+        case .suspected:
+            entry.pointee.earlier = ThreadState(tid: entry.pointee.target.tid)
+            if now &- modulesReadAt > Self.modulesAgeNanoseconds {
+                capture.refreshModules()
+                modulesReadAt = now
+            }
+        case .stalled(let since):
+            stalls.add(1, ordering: .relaxed)
+            entry.pointee.episode = queue.takeFree()
+            if let episode = entry.pointee.episode { take(queue.episodes[episode], index, since, reading) }
+        case .hanging:
+            guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
+                dropped.add(1, ordering: .relaxed)
+                break
+            }
+            queue.episodes[line].copy(queue.episodes[episode])
+            close(line, .begin, until: now)
+        case .ended(let since, let until): end(index, since, until, .end, reading.activity)
+        case .suppressed: suppressed.add(1, ordering: .relaxed)
+        }
+    }
+
+    /// The stall's facts and its stack, which is kept only if the loop did not move meanwhile.
+    private func take(_ episode: Episode, _ index: Int, _ since: UInt64, _ reading: BeaconReading) {
+        let entry = registry.entries + index
+        describe(episode, index, since, reading.activity)
+        guard entry.pointee.target.tid != 0 else {
+            episode.outcome = CaptureOutcome.failed(.threadUnknown)
+            return
+        }
+        episode.outcome = capture.capture(entry.pointee.target, earlier: entry.pointee.earlier, into: episode.frames)
+        if clu_beacon_word(entry.pointee.beacon) != reading.word {
+            episode.outcome = CaptureOutcome.failed(.loopMovedOn)
+        }
+    }
+
+    private func describe(_ episode: Episode, _ index: Int, _ since: UInt64, _ activity: LoopActivity) {
+        let entry = registry.entries + index
+        episode.watch = index
+        episode.sinceNanoseconds = since
+        episode.thresholdNanoseconds = entry.pointee.detector.rule.thresholdNanoseconds
+        episode.startRealtimeNanoseconds = Self.realtime(of: since)
+        episode.random = (random.next(), random.next())
+        episode.activity = activity
+        episode.mode = clu_beacon_mode(entry.pointee.beacon)
+        episode.outcome = CaptureOutcome.failed(.noFreeSlot)
+    }
+
+    private func end(_ index: Int, _ since: UInt64, _ until: UInt64, _ phase: Episode.Phase, _ activity: LoopActivity) {
+        let entry = registry.entries + index
+        entry.pointee.earlier = nil
+        if let episode = entry.pointee.episode {
+            entry.pointee.episode = nil
+            close(episode, phase, until: until)
+        } else if let episode = queue.takeFree() {
+            // There was no memory for it when it began: its length is known all the same.
+            describe(queue.episodes[episode], index, since, activity)
+            close(episode, phase, until: until)
+        } else {
+            dropped.add(1, ordering: .relaxed)
+        }
+    }
+
+    private func close(_ episode: Int, _ phase: Episode.Phase, until: UInt64) {
+        queue.episodes[episode].phase = phase
+        queue.episodes[episode].untilNanoseconds = until
+        queue.giveReady(episode)
+        notify()
+    }
+
+    /// Ends one watch. What was in progress is abandoned.
+    func finish(_ index: Int) {
+        let entry = registry.entries + index
+        if let stall = entry.pointee.detector.finish() {
+            let activity = LoopActivity(rawValue: UInt8(truncatingIfNeeded: stall.word)) ?? .notRunning
+            end(index, stall.since, clu_now_ns(), .abandoned, activity)
+        }
+        clu_beacon_disarm(entry.pointee.beacon)
+        entry.pointee.state.store(.retired, ordering: .releasing)
+    }
+
+    func endAll() {
+        for index in 0..<registry.count {
+            switch registry.entries[index].state.load(ordering: .acquiring) {
+            case .active, .ending: finish(index)
+            case .free, .retired: break
+            }
+        }
+        notify()
+    }
+
+    /// The wall clock's reading at a monotonic time, by what both say now.
+    private static func realtime(of monotonic: UInt64) -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let now = clu_now_ns()
+        let age = now > monotonic ? now - monotonic : 0
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clamping: age)
+    }
+}

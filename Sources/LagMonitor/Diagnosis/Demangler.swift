@@ -1,0 +1,57 @@
+internal import CLibunwind
+internal import Glibc
+
+/// Readable names for the names of symbol tables, by the demanglers that the process already has.
+struct Demangler: Sendable {
+    /// Longer names are left as they are: the demanglers' time and depth grow with them.
+    private static let maximumMangledBytes = 8192
+
+    private let cxaDemangle: clu_cxa_demangle?
+
+    /// Looks for a C++ demangler, under the loader's lock, and calls both once, so that no later call has to bind a
+    /// symbol. At start, not while a thread may hang in the loader.
+    init() {
+        cxaDemangle = clu_find_cxa_demangle()
+        _ = demangle("$sSi")
+        _ = demangle("_Z1fv")
+    }
+
+    /// The demangled name and its language; the name itself where it is mangled in no way we know.
+    func demangle(_ rawName: String) -> (name: String, language: SymbolLanguage) {
+        guard rawName.utf8.count <= Self.maximumMangledBytes else { return (rawName, .c) }
+        if Self.looksLikeSwift(rawName), let name = swift(rawName) { return (name, .swift) }
+        if rawName.hasPrefix("_Z"), let name = cPlusPlus(rawName) { return (name, .cPlusPlus) }
+        return (rawName, .c)
+    }
+
+    private static func looksLikeSwift(_ name: String) -> Bool {
+        name.hasPrefix("$s") || name.hasPrefix("_$s") || name.hasPrefix("$S") || name.hasPrefix("_$S")
+            || name.hasPrefix("_T") || name.hasPrefix("$e") || name.hasPrefix("_$e")
+    }
+
+    private func swift(_ mangled: String) -> String? {
+        var mangled = mangled
+        return mangled.withUTF8 { bytes -> String? in
+            bytes.withMemoryRebound(to: CChar.self) { Self.taking(swift_demangle($0.baseAddress, $0.count, nil, nil, 0)) }
+        }
+    }
+
+    private func cPlusPlus(_ mangled: String) -> String? {
+        guard let cxaDemangle else { return nil }
+        return mangled.withCString { Self.taking(cxaDemangle($0, nil, nil, nil)) }
+    }
+
+    /// A string of a demangler, whose memory is ours to free.
+    private static func taking(_ text: UnsafeMutablePointer<CChar>?) -> String? {
+        guard let text else { return nil }
+        defer { free(text) }
+        return String(cString: text)
+    }
+}
+
+/// Which rules a readable name follows.
+public enum SymbolLanguage: Sendable {
+    case swift
+    case cPlusPlus
+    case c
+}

@@ -1,0 +1,157 @@
+/// The parts of an ELF file that symbols need: sections and the build-id. 64-bit little-endian only (x86-64, aarch64).
+///
+/// Formats: System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"), and elf(5). The file may be anything,
+/// truncated or hostile: every offset and count is checked and every list is bounded.
+struct ELFFile: ~Copyable {
+    struct Section {
+        let type: UInt32
+        let address: UInt64
+        let offset: UInt64
+        let size: UInt64
+        let link: UInt32
+        let entrySize: UInt64
+
+        /// Whether the loaded section holds `address`.
+        func contains(_ address: UInt64) -> Bool { address >= self.address && address - self.address < size }
+    }
+
+    /// Values of elf(5).
+    enum SectionType {
+        static let symbolTable: UInt32 = 2
+        static let note: UInt32 = 7
+        static let dynamicSymbols: UInt32 = 11
+    }
+
+    private enum Layout {
+        static let headerBytes = 64
+        static let sectionHeaderBytes = 64
+        static let programHeaderBytes = 56
+        static let noteSegment: UInt32 = 4
+        static let buildIDNote: UInt32 = 3
+    }
+
+    /// More sections than this are not read: the largest Swift binaries have some hundred.
+    private static let maximumSections = 65_536
+    /// Notes are short; a longer stretch is not looked through.
+    private static let maximumNoteBytes: UInt64 = 65_536
+
+    let source: ByteSource
+    let sections: [Section]
+    /// Lower-case hex; nil when the file has none.
+    let buildID: String?
+
+    /// Nil when `source` is no ELF file of the supported kind.
+    init?(_ source: consuming ByteSource) {
+        guard let header = source.bytes(at: 0, count: Layout.headerBytes).map(LittleEndianBytes.init) else { return nil }
+        // Magic, 64-bit, little-endian.
+        guard header.u32(0) == 0x464c_457f, header.u8(4) == 2, header.u8(5) == 1 else { return nil }
+        let sections = Self.readSections(source, header)
+        self.buildID = Self.readBuildID(source, header, sections)
+        self.sections = sections
+        self.source = source
+    }
+
+    private static func readSections(_ source: borrowing ByteSource, _ header: LittleEndianBytes) -> [Section] {
+        let offset = header.u64(40)
+        let entryBytes = Int(header.u16(58))
+        var count = Int(header.u16(60))
+        guard offset > 0, entryBytes >= Layout.sectionHeaderBytes else { return [] }
+        if count == 0 {
+            // More than 65,279 sections: the count is in the first section's size.
+            guard let first = source.bytes(at: offset, count: Layout.sectionHeaderBytes) else { return [] }
+            count = Int(clamping: LittleEndianBytes(first).u64(32))
+        }
+        guard count <= maximumSections else { return [] }
+        guard let table = source.bytes(at: offset, count: count * entryBytes).map(LittleEndianBytes.init) else { return [] }
+        return (0..<count).map { index in
+            let base = index * entryBytes
+            return Section(
+                type: table.u32(base + 4),
+                address: table.u64(base + 16),
+                offset: table.u64(base + 24),
+                size: table.u64(base + 32),
+                link: table.u32(base + 40),
+                entrySize: table.u64(base + 56)
+            )
+        }
+    }
+
+    private static func readBuildID(
+        _ source: borrowing ByteSource,
+        _ header: LittleEndianBytes,
+        _ sections: [Section]
+    ) -> String? {
+        // Sections first: in a separate debug file the segments' offsets lead nowhere.
+        for section in sections where section.type == SectionType.note {
+            if let id = buildID(in: source, at: section.offset, size: section.size) { return id }
+        }
+        let offset = header.u64(32)
+        let entryBytes = Int(header.u16(54))
+        let count = Int(header.u16(56))
+        guard offset > 0, entryBytes >= Layout.programHeaderBytes else { return nil }
+        guard let table = source.bytes(at: offset, count: count * entryBytes).map(LittleEndianBytes.init) else { return nil }
+        for index in 0..<count {
+            let base = index * entryBytes
+            guard table.u32(base) == Layout.noteSegment else { continue }
+            if let id = buildID(in: source, at: table.u64(base + 8), size: table.u64(base + 32)) { return id }
+        }
+        return nil
+    }
+
+    private static func buildID(in source: borrowing ByteSource, at offset: UInt64, size: UInt64) -> String? {
+        guard size <= maximumNoteBytes, let notes = source.bytes(at: offset, count: Int(size)).map(LittleEndianBytes.init)
+        else { return nil }
+        var position = 0
+        while position + 12 <= notes.count {
+            let nameBytes = Int(notes.u32(position))
+            let contentBytes = Int(notes.u32(position + 4))
+            let type = notes.u32(position + 8)
+            // Both are padded to four bytes; both came from 32 bits, so the sums cannot overflow.
+            let content = position + 12 + (nameBytes + 3) / 4 * 4
+            let next = content + (contentBytes + 3) / 4 * 4
+            guard content + contentBytes <= notes.count else { return nil }
+            if type == Layout.buildIDNote, nameBytes == 4, notes.u32(position + 12) == 0x0055_4e47 {
+                return Hex.text(notes.bytes[content..<content + contentBytes])
+            }
+            position = next
+        }
+        return nil
+    }
+}
+
+/// Fixed-width fields at checked places; 0 beyond the end.
+struct LittleEndianBytes {
+    let bytes: [UInt8]
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var count: Int { bytes.count }
+    func u8(_ offset: Int) -> UInt8 { load(offset) }
+    func u16(_ offset: Int) -> UInt16 { load(offset) }
+    func u32(_ offset: Int) -> UInt32 { load(offset) }
+    func u64(_ offset: Int) -> UInt64 { load(offset) }
+
+    private func load<Number: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Number {
+        guard offset >= 0, offset <= bytes.count - MemoryLayout<Number>.size else { return 0 }
+        return bytes.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
+    }
+}
+
+/// Bytes and numbers as lower-case hex.
+enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    static func text(_ bytes: some Collection<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0xf)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Sixteen digits.
+    static func text(_ number: UInt64) -> String {
+        text((0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) })
+    }
+}

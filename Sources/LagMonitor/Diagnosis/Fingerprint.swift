@@ -1,0 +1,62 @@
+/// What groups stalls: a hash of what was called, and one of the exact stack.
+///
+/// Neither holds a duration, a cause or anything of the host or the process: both are the same under address
+/// randomisation and on every host that runs the same files. Any thread.
+public struct Fingerprint: Sendable, Hashable {
+    /// What ``init(frames:)`` looks at of a frame.
+    public struct Frame: Sendable, Hashable {
+        public var modulePath: String?
+        public var buildID: String?
+        /// The ELF virtual address.
+        public var offset: UInt64?
+        /// The simplified name.
+        public var symbol: String?
+        /// By ``InAppRules``.
+        public var inApp: Bool
+
+        public init(modulePath: String?, buildID: String?, offset: UInt64?, symbol: String?, inApp: Bool) {
+            self.modulePath = modulePath
+            self.buildID = buildID
+            self.offset = offset
+            self.symbol = symbol
+            self.inApp = inApp
+        }
+
+        /// Build-id and offset; without a build-id the file's base name instead.
+        var place: String {
+            let id = buildID.flatMap { $0.isEmpty ? nil : $0.lowercased() }
+            let module = id ?? modulePath.map(ModuleName.base) ?? "?"
+            return "\(module)+\(offset.map { String($0, radix: 16) } ?? "?")"
+        }
+    }
+
+    /// Distinct in-app symbols that make a fingerprint.
+    public static let depth = 5
+
+    /// `v1:` and sixteen hex digits, over the leaf-most ``depth`` in-app symbols.
+    ///
+    /// A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
+    /// fingerprint. A frame without a symbol counts as build-id and offset. A stack without any in-app frame is
+    /// taken by its leaf-most frames of any kind.
+    public let text: String
+    /// Sixteen hex digits over build-id and offset of all frames.
+    public let stackHash: String
+
+    /// - Parameter frames: leaf first.
+    public init(frames: [Frame]) {
+        let app = frames.filter(\.inApp)
+        var seen: Set<String> = []
+        var hash = StableHash()
+        for frame in app.isEmpty ? frames : app {
+            let token = frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? frame.place
+            guard seen.insert(token).inserted else { continue }
+            hash.combine(token)
+            if seen.count == Self.depth { break }
+        }
+        text = "v1:" + hash.text
+
+        var exact = StableHash()
+        for frame in frames { exact.combine(frame.place) }
+        stackHash = exact.text
+    }
+}

@@ -1,0 +1,71 @@
+/// Which frames are the program's own: by the file they lie in, and by the symbol where system code was linked into the
+/// program.
+///
+/// Any thread; a few comparisons of prefixes a frame.
+public struct InAppRules: Sendable, Hashable {
+    /// Base names (beginnings) of libraries of the system and of the toolchain.
+    public static let systemModules = [
+        "ld-linux", "ld.so", "libc.so", "libc-", "libm.so", "libm-", "libdl.so", "libdl-", "librt.so", "librt-",
+        "libpthread", "libresolv", "libnss_", "libanl.", "libutil.", "libgcc_s", "libstdc++", "libc++", "libunwind",
+        "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation", "lib_Foundation",
+        "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
+    ]
+
+    /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
+    /// statically, generic code of theirs that the compiler specialized into the program, start-up code, and our own rooms.
+    public static let systemSymbols = [
+        "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
+        "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
+        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "_dispatch_", "dispatch_", "__CFRunLoop",
+        "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_", "reabstraction thunk", "outlined ",
+        "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagReport.", "LagMonitor.",
+        "clu_",
+    ]
+
+    /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
+    public var inAppPrefixes: [String]
+    /// Beginnings of paths, of base names or of symbols that are not the program's own, in addition to the rules.
+    public var notInAppPrefixes: [String]
+
+    public init(inAppPrefixes: [String] = [], notInAppPrefixes: [String] = []) {
+        self.inAppPrefixes = inAppPrefixes.filter { !$0.isEmpty }
+        self.notInAppPrefixes = notInAppPrefixes.filter { !$0.isEmpty }
+    }
+
+    /// Whether a frame is the program's own. ``inAppPrefixes`` win over ``notInAppPrefixes``, both over the rules.
+    /// - Parameters:
+    ///   - modulePath: the file; without one (code made at run time) only the symbol decides.
+    ///   - symbol: the simplified name.
+    public func isInApp(modulePath: String?, symbol: String?) -> Bool {
+        let base = modulePath.map(ModuleName.base)
+        let owner = symbol.map(Self.owner)
+        let names = [modulePath, base, owner].compactMap { $0 }
+        if Self.matches(names, inAppPrefixes) { return true }
+        if Self.matches(names, notInAppPrefixes) { return false }
+        guard let base else { return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? false }
+        if Self.matches([base], Self.systemModules) { return false }
+        return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? true
+    }
+
+    private static func matches(_ names: [String], _ prefixes: [String]) -> Bool {
+        names.contains { name in prefixes.contains { name.hasPrefix($0) } }
+    }
+
+    /// The function that code belongs to: of `closure in App.f`, `App.f`.
+    private static func owner(_ symbol: String) -> String {
+        var rest = Substring(symbol)
+        while let place = rest.firstRange(of: " in ") { rest = rest[place.upperBound...] }
+        return String(rest)
+    }
+}
+
+/// Names of files.
+enum ModuleName {
+    /// What follows the last slash, without the kernel's mark of a deleted file.
+    static func base(_ path: String) -> String {
+        var name = path[...]
+        if name.hasSuffix(" (deleted)") { name = name.dropLast(10) }
+        if let slash = name.lastIndex(of: "/") { name = name[name.index(after: slash)...] }
+        return String(name)
+    }
+}

@@ -1,0 +1,196 @@
+/// Finds the functions that hold some addresses in one pass over a symbol table; keeps no table.
+///
+/// Cost: the table's bytes are read once (24 a symbol), with a binary search among the wanted addresses for each.
+struct SymbolTableSearch {
+    struct Found {
+        let address: UInt64
+        let rawName: [UInt8]
+        /// The function's first address.
+        let start: UInt64
+    }
+
+    /// Values of elf(5).
+    private enum Symbol {
+        static let bytes = 24
+        static let noType: UInt8 = 0
+        static let function: UInt8 = 2
+        static let indirectFunction: UInt8 = 10
+        static let local: UInt8 = 0
+        static let undefinedSection: UInt16 = 0
+    }
+
+    private struct Candidate {
+        let start: UInt64
+        let section: UInt16
+        let isLocal: Bool
+        let rawName: [UInt8]
+    }
+
+    /// Symbols are read in pieces of this many.
+    private static let symbolsAPiece = 2048
+    /// A longer name is taken for damage. Swift's longest are some thousands of bytes.
+    private static let maximumNameBytes = 32_768
+
+    private let addresses: [UInt64]
+    private var sized: [Candidate?]
+    private var unsized: [Candidate?]
+    /// For each address, the last start of any function in the gap before it.
+    private var lastStart: [UInt64?]
+
+    /// - Parameter addresses: in ascending order, each once.
+    init(addresses: [UInt64]) {
+        self.addresses = addresses
+        sized = Array(repeating: nil, count: addresses.count)
+        unsized = sized
+        lastStart = Array(repeating: nil, count: addresses.count)
+    }
+
+    /// Looks through one table of `file`. Returns what was found; damage ends the search early.
+    mutating func search(_ file: borrowing ELFFile, table: ELFFile.Section) -> [Found] {
+        guard table.entrySize >= UInt64(Symbol.bytes), table.entrySize <= 4096 else { return [] }
+        guard table.link < file.sections.count else { return [] }
+        let strings = file.sections[Int(table.link)]
+        let entryBytes = Int(table.entrySize)
+        // What the file is too short for is not there; the rest is still good.
+        let available = min(table.size, file.source.size > table.offset ? file.source.size - table.offset : 0)
+        let count = Int(clamping: available / UInt64(entryBytes))
+
+        var index = 0
+        while index < count {
+            let pieceCount = min(Self.symbolsAPiece, count - index)
+            let offset = table.offset + UInt64(index) * UInt64(entryBytes)
+            guard let piece = file.source.bytes(at: offset, count: pieceCount * entryBytes) else { break }
+            consider(LittleEndianBytes(piece), entryBytes: entryBytes, file, strings)
+            index += pieceCount
+        }
+        return results(file)
+    }
+
+    private mutating func consider(
+        _ piece: LittleEndianBytes,
+        entryBytes: Int,
+        _ file: borrowing ELFFile,
+        _ strings: ELFFile.Section
+    ) {
+        for base in stride(from: 0, to: piece.count, by: entryBytes) {
+            let info = piece.u8(base + 4)
+            let type = info & 0xf
+            let section = piece.u16(base + 6)
+            let start = piece.u64(base + 8)
+            let size = piece.u64(base + 16)
+            guard section != Symbol.undefinedSection else { continue }
+            guard type == Symbol.function || type == Symbol.indirectFunction || (type == Symbol.noType && size > 0)
+            else { continue }
+
+            let first = firstAddress(atLeast: start)
+            guard first < addresses.count else { continue }
+            lastStart[first] = max(lastStart[first] ?? 0, start)
+            let nameOffset = piece.u32(base)
+            let isLocal = info >> 4 == Symbol.local
+            if size == 0 {
+                offer(start, section, isLocal, nameOffset, file, strings, current: &unsized[first])
+                continue
+            }
+            var position = first
+            while position < addresses.count, addresses[position] - start < size {
+                offer(start, section, isLocal, nameOffset, file, strings, current: &sized[position])
+                position += 1
+            }
+        }
+    }
+
+    private func offer(
+        _ start: UInt64,
+        _ section: UInt16,
+        _ isLocal: Bool,
+        _ nameOffset: UInt32,
+        _ file: borrowing ELFFile,
+        _ strings: ELFFile.Section,
+        current: inout Candidate?
+    ) {
+        if let current {
+            guard start >= current.start else { return }
+            if start == current.start, isLocal, !current.isLocal { return }
+        }
+        guard let name = Self.name(at: nameOffset, file, strings), !name.isEmpty, !Self.isMappingSymbol(name) else { return }
+        if let current, start == current.start, isLocal == current.isLocal,
+            !Self.isPlainer(name, than: current.rawName)
+        {
+            return
+        }
+        current = Candidate(start: start, section: section, isLocal: isLocal, rawName: name)
+    }
+
+    private func results(_ file: borrowing ELFFile) -> [Found] {
+        var found: [Found] = []
+        var nearestStart: UInt64?
+        var nearestUnsized: Candidate?
+        for (index, address) in addresses.enumerated() {
+            if let start = lastStart[index] { nearestStart = start }
+            if let candidate = unsized[index] { nearestUnsized = candidate }
+            if let candidate = sized[index] {
+                found.append(Found(address: address, rawName: candidate.rawName, start: candidate.start))
+            } else if let candidate = nearestUnsized, candidate.start == nearestStart,
+                // Without a size it reaches to the next function, at most to the end of its section.
+                Int(candidate.section) < file.sections.count,
+                file.sections[Int(candidate.section)].contains(candidate.start),
+                file.sections[Int(candidate.section)].contains(address)
+            {
+                found.append(Found(address: address, rawName: candidate.rawName, start: candidate.start))
+            }
+        }
+        return found
+    }
+
+    /// The first index whose address is not below `start`.
+    private func firstAddress(atLeast start: UInt64) -> Int {
+        var low = 0
+        var high = addresses.count
+        while low < high {
+            let middle = (low + high) / 2
+            if addresses[middle] < start { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private static func name(at offset: UInt32, _ file: borrowing ELFFile, _ strings: ELFFile.Section) -> [UInt8]? {
+        guard UInt64(offset) < strings.size else { return nil }
+        var name: [UInt8] = []
+        var position = UInt64(offset)
+        while name.count < maximumNameBytes, position < strings.size {
+            let count = Int(min(256, strings.size - position))
+            let (place, overflow) = strings.offset.addingReportingOverflow(position)
+            guard !overflow, let piece = file.source.bytes(at: place, count: count) else { return nil }
+            if let end = piece.firstIndex(of: 0) {
+                name.append(contentsOf: piece[..<end])
+                return name
+            }
+            name.append(contentsOf: piece)
+            position += UInt64(count)
+        }
+        return nil
+    }
+
+    /// `$x`, `$d`, `$a`, `$t`, alone or followed by a dot: marks of the ARM ABI between code and data, no functions
+    /// (ELF for the Arm 64-bit Architecture, "Mapping symbols").
+    static func isMappingSymbol(_ name: [UInt8]) -> Bool {
+        guard name.count >= 2, name[0] == UInt8(ascii: "$"), "xdat".utf8.contains(name[1]) else { return false }
+        return name.count == 2 || name[2] == UInt8(ascii: ".")
+    }
+
+    /// Of several names for one function: fewer leading underscores, no dotted or versioned suffix, shorter, then by bytes, so that the
+    /// choice does not depend on the table's order.
+    private static func isPlainer(_ left: [UInt8], than right: [UInt8]) -> Bool {
+        let leftRank = decoration(left)
+        let rightRank = decoration(right)
+        if leftRank != rightRank { return leftRank < rightRank }
+        if left.count != right.count { return left.count < right.count }
+        return left.lexicographicallyPrecedes(right)
+    }
+
+    private static func decoration(_ name: [UInt8]) -> Int {
+        let underscores = name.prefix { $0 == UInt8(ascii: "_") }.count
+        let hasSuffix = name.contains(UInt8(ascii: "@")) || name.contains(UInt8(ascii: "."))
+        return underscores + (hasSuffix ? 1 : 0)
+    }
+}

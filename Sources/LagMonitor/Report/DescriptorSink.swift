@@ -1,0 +1,97 @@
+internal import Glibc
+internal import Synchronization
+
+/// Lines to a descriptor that somebody else opened: stdout, a pipe, a socket.
+///
+/// The sink works on a private descriptor: the original may be closed or replaced without harm, and stays as it is, also
+/// in its blocking mode. A pipe or a device is opened a second time through `/proc/self/fd` in non-blocking mode; a
+/// socket is written with `MSG_DONTWAIT`; where neither can be, it polls and writes at most `PIPE_BUF` bytes at a time.
+///
+/// A reader that closed its end gives ``SinkError/Reason/readerGone``; SIGPIPE never reaches the host
+/// (``BrokenPipeGuard`` says how). A slow reader is waited for up to the time-out a line, then
+/// ``SinkError/Reason/tooSlow``. The reader sees the end of the stream only when this sink is closed, too.
+public final class DescriptorSink: RecordSink {
+    /// How long a line waits for a slow reader when nothing is configured. One second is less than the two in
+    /// which a shutdown has to be over.
+    public static let defaultTimeout: Duration = .seconds(1)
+
+    private struct State: ~Copyable {
+        var line: LineDescriptor?
+        var abandoned: UInt64 = 0
+    }
+
+    public let name: String
+    private let timeoutNanoseconds: UInt64
+    private let limit = SharedDeadline()
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - descriptor: open for writing. Stays the caller's.
+    ///   - name: for errors: `stdout`.
+    ///   - timeout: how long a line waits for a slow reader.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` when `descriptor` is not open or not for writing.
+    public init(descriptor: Int32, name: String, timeout: Duration = DescriptorSink.defaultTimeout) throws(SinkError) {
+        self.name = name
+        timeoutNanoseconds = timeout.clampedNanoseconds
+        state = Mutex(State(line: try Self.open(descriptor, name: name)))
+    }
+
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        try state.withLock { state throws(SinkError) in
+            guard state.line != nil else { throw SinkError(.closed, path: name) }
+            try state.line!.write(line, path: name, deadline: deadline)
+        }
+    }
+
+    public func close() {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        state.withLock { state in
+            guard state.line != nil else { return }
+            try? state.line!.finishRest(path: name, deadline: deadline)
+            state.line!.abandonRest()
+            state.abandoned += state.line!.takeAbandoned()
+            state.line = nil
+        }
+    }
+
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+
+    public func takeAbandonedLines() -> UInt64 {
+        state.withLock { state in
+            defer { state.abandoned = 0 }
+            return state.abandoned + (state.line?.takeAbandoned() ?? 0)
+        }
+    }
+
+    private static func open(_ descriptor: Int32, name: String) throws(SinkError) -> LineDescriptor {
+        var status = stat()
+        let flags = fcntl(descriptor, F_GETFL)
+        guard flags >= 0, fstat(descriptor, &status) == 0 else { throw SinkError(.cannotOpen, path: name, code: errno) }
+        guard flags & O_ACCMODE != O_RDONLY else { throw SinkError(.cannotOpen, path: name, code: EBADF) }
+        let type = status.st_mode & S_IFMT
+        if type == S_IFIFO || type == S_IFCHR {
+            let again = Glibc.open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+            if again >= 0 { return LineDescriptor(owning: again, kind: .nonBlocking) }
+        }
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw SinkError(.cannotOpen, path: name, code: errno) }
+        let kind: DescriptorKind =
+            switch type {
+            case S_IFREG: .file
+            case S_IFSOCK: .socket
+            default: flags & O_NONBLOCK != 0 ? .nonBlocking : .blocking
+            }
+        return LineDescriptor(owning: copy, kind: kind)
+    }
+}
+
+extension Duration {
+    /// Nanoseconds for a time-out: none below zero, none above what 64 bits hold.
+    var clampedNanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let (scaled, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : scaled &+ UInt64(attoseconds / 1_000_000_000)
+    }
+}

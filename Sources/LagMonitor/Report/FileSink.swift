@@ -1,0 +1,135 @@
+internal import Glibc
+internal import Synchronization
+
+/// Lines appended to a file: one `write` a line, under `O_APPEND`.
+///
+/// Rotation: before each line the path is looked up (one `stat`, about a microsecond); when it leads to another file or to
+/// none, the file is opened anew, and created. ``reopen()`` does the same on request (SIGHUP). Truncation in place
+/// (`copytruncate`) leaves no hole because of `O_APPEND`. When the new file cannot be opened, lines go on to the old one,
+/// where they are not lost, and the next line tries again.
+///
+/// A file that does not end in a newline gets one first, so that our line does not continue somebody's broken one.
+/// There is never a header. One process a file: two can damage each other's lines where a write is short.
+///
+/// A path that leads to a pipe works if it has a reader; then the rules of ``DescriptorSink`` hold. A disk that hangs
+/// (a network file system) cannot be waited for with a deadline: the reporter thread hangs with it, nobody else.
+public final class FileSink: RecordSink {
+    private struct State: ~Copyable {
+        var line: LineDescriptor?
+        var device: dev_t = 0
+        var inode: ino_t = 0
+        var abandoned: UInt64 = 0
+        var isClosed = false
+    }
+
+    /// Permissions of a file that is created, under the process's umask.
+    private static let creationMode: mode_t = 0o644
+
+    /// The path as given; relative ones are looked up from the process's working directory each time.
+    public let name: String
+    private let timeoutNanoseconds: UInt64
+    private let limit = SharedDeadline()
+    private let state: Mutex<State>
+
+    /// Opens, and creates when missing.
+    /// - Parameter timeout: how long a line waits when the path leads to a pipe.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` with the path and the system's reason.
+    public init(path: String, timeout: Duration = DescriptorSink.defaultTimeout) throws(SinkError) {
+        name = path
+        timeoutNanoseconds = timeout.clampedNanoseconds
+        var initial = State()
+        try Self.open(path, into: &initial)
+        state = Mutex(initial)
+    }
+
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        try state.withLock { state throws(SinkError) in
+            guard !state.isClosed else { throw SinkError(.closed, path: name) }
+            if state.line == nil || Self.pathMoved(name, from: state) {
+                do throws(SinkError) {
+                    try reopen(&state, deadline: deadline)
+                } catch {
+                    if state.line == nil { throw error }
+                }
+            }
+            try state.line!.write(line, path: name, deadline: deadline)
+        }
+    }
+
+    public func reopen() throws(SinkError) {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        try state.withLock { state throws(SinkError) in
+            guard !state.isClosed else { throw SinkError(.closed, path: name) }
+            try reopen(&state, deadline: deadline)
+        }
+    }
+
+    public func close() {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        state.withLock { state in
+            Self.release(&state, path: name, deadline: deadline)
+            state.isClosed = true
+        }
+    }
+
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+
+    public func takeAbandonedLines() -> UInt64 {
+        state.withLock { state in
+            defer { state.abandoned = 0 }
+            return state.abandoned + (state.line?.takeAbandoned() ?? 0)
+        }
+    }
+
+    /// Opens the path; on success the old file's last line is finished and the old file released.
+    private func reopen(_ state: inout State, deadline: WriteDeadline) throws(SinkError) {
+        var fresh = State()
+        try Self.open(name, into: &fresh)
+        Self.release(&state, path: name, deadline: deadline)
+        fresh.abandoned = state.abandoned
+        state = fresh
+    }
+
+    private static func release(_ state: inout State, path: String, deadline: WriteDeadline) {
+        guard state.line != nil else { return }
+        try? state.line!.finishRest(path: path, deadline: deadline)
+        state.line!.abandonRest()
+        state.abandoned += state.line!.takeAbandoned()
+        state.line = nil
+    }
+
+    private static func open(_ path: String, into state: inout State) throws(SinkError) {
+        // Non-blocking: opening a pipe without a reader is then an error instead of a wait without end.
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        let descriptor = Glibc.open(path, flags, creationMode)
+        guard descriptor >= 0 else { throw SinkError(.cannotOpen, path: path, code: errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let code = errno
+            _ = Glibc.close(descriptor)
+            throw SinkError(.cannotOpen, path: path, code: code)
+        }
+        let isFile = status.st_mode & S_IFMT == S_IFREG
+        let needsNewline = isFile && status.st_size > 0 && !endsInNewline(path, size: status.st_size)
+        state.line = LineDescriptor(owning: descriptor, kind: isFile ? .file : .nonBlocking, needsNewline: needsNewline)
+        state.device = status.st_dev
+        state.inode = status.st_ino
+    }
+
+    /// Whether the file's last byte is a newline. A file that we may write but not read counts as not ending in one: an
+    /// empty line is the smaller harm.
+    private static func endsInNewline(_ path: String, size: off_t) -> Bool {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { _ = Glibc.close(descriptor) }
+        var last: UInt8 = 0
+        return pread(descriptor, &last, 1, size - 1) == 1 && last == UInt8(ascii: "\n")
+    }
+
+    private static func pathMoved(_ path: String, from state: borrowing State) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return errno == ENOENT }
+        return status.st_dev != state.device || status.st_ino != state.inode
+    }
+}

@@ -1,0 +1,115 @@
+/// One step of reading text that claims to be UTF-8: a scalar, or a stretch that is none.
+struct UTF8Scalar {
+    /// Bytes consumed: of the scalar, or of the maximal subpart of an ill-formed one. At least 1.
+    let length: Int
+    let isWellFormed: Bool
+
+    /// Reads at `position`, which must be inside `text`. The ranges are those of table 3-7 of the Unicode standard
+    /// ("Well-Formed UTF-8 Byte Sequences"); surrogates and over-long forms are ill-formed by them.
+    init(in text: UnsafeBufferPointer<UInt8>, at position: Int) {
+        let first = text[position]
+        let continuations: Int
+        var allowed: ClosedRange<UInt8> = 0x80...0xbf
+        switch first {
+        case 0x00...0x7f:
+            (length, isWellFormed) = (1, true)
+            return
+        case 0xc2...0xdf: continuations = 1
+        case 0xe0...0xef:
+            continuations = 2
+            if first == 0xe0 { allowed = 0xa0...0xbf }
+            if first == 0xed { allowed = 0x80...0x9f }
+        case 0xf0...0xf4:
+            continuations = 3
+            if first == 0xf0 { allowed = 0x90...0xbf }
+            if first == 0xf4 { allowed = 0x80...0x8f }
+        default:
+            (length, isWellFormed) = (1, false)
+            return
+        }
+        for index in 1...continuations {
+            guard position + index < text.count, allowed.contains(text[position + index]) else {
+                (length, isWellFormed) = (index, false)
+                return
+            }
+            allowed = 0x80...0xbf
+        }
+        (length, isWellFormed) = (continuations + 1, true)
+    }
+}
+
+/// How a scalar stands in a JSON string (RFC 8259, section 7).
+enum JSONEscaping {
+    /// Bytes that ``append(_:in:at:to:)`` will write.
+    static func size(of scalar: UTF8Scalar, in text: UnsafeBufferPointer<UInt8>, at position: Int) -> Int {
+        guard scalar.isWellFormed else { return 3 }
+        guard scalar.length == 1 else { return scalar.length }
+        switch text[position] {
+        case 0x00: return 3
+        case 0x08, 0x09, 0x0a, 0x0c, 0x0d, UInt8(ascii: "\""), UInt8(ascii: "\\"): return 2
+        case 0x01...0x1f: return 6
+        default: return 1
+        }
+    }
+
+    static func append(
+        _ scalar: UTF8Scalar,
+        in text: UnsafeBufferPointer<UInt8>,
+        at position: Int,
+        to bytes: inout [UInt8]
+    ) {
+        let first = text[position]
+        guard scalar.isWellFormed, first != 0 else {
+            // U+FFFD, the replacement character.
+            bytes.append(0xef)
+            bytes.append(0xbf)
+            bytes.append(0xbd)
+            return
+        }
+        guard scalar.length == 1 else {
+            for index in 0..<scalar.length { bytes.append(text[position + index]) }
+            return
+        }
+        switch first {
+        case 0x08: escape("b", to: &bytes)
+        case 0x09: escape("t", to: &bytes)
+        case 0x0a: escape("n", to: &bytes)
+        case 0x0c: escape("f", to: &bytes)
+        case 0x0d: escape("r", to: &bytes)
+        case UInt8(ascii: "\""): escape("\"", to: &bytes)
+        case UInt8(ascii: "\\"): escape("\\", to: &bytes)
+        case 0x01...0x1f:
+            escape("u", to: &bytes)
+            bytes.append(UInt8(ascii: "0"))
+            bytes.append(UInt8(ascii: "0"))
+            bytes.append(UInt8(ascii: "0") + first >> 4)
+            let digit = first & 0xf
+            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        default: bytes.append(first)
+        }
+    }
+
+    private static func escape(_ letter: Unicode.Scalar, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(UInt8(ascii: letter))
+    }
+
+    /// Where the longest end of `text` begins that needs at most `maxBytes` bytes.
+    static func startOfEnd(of text: UnsafeBufferPointer<UInt8>, within maxBytes: Int) -> Int {
+        var total = 0
+        var position = 0
+        while position < text.count {
+            let scalar = UTF8Scalar(in: text, at: position)
+            total += size(of: scalar, in: text, at: position)
+            position += scalar.length
+        }
+        // Drop scalars from the front until the rest fits.
+        position = 0
+        while total > max(0, maxBytes), position < text.count {
+            let scalar = UTF8Scalar(in: text, at: position)
+            total -= size(of: scalar, in: text, at: position)
+            position += scalar.length
+        }
+        return position
+    }
+}

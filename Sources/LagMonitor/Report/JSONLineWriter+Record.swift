@@ -1,0 +1,222 @@
+/// How long each free string may be, in bytes between its quotes, escapes counted.
+struct StringCaps {
+    let message: Int
+    let name: Int
+    let host: Int
+    let hash: Int
+    let word: Int
+    let reason: Int
+    let symbol: Int
+    /// Whether optional fields appear.
+    let keepsOptional: Bool
+
+    /// Tried in this order until the line fits.
+    static let fromWideToTight = [
+        StringCaps(
+            message: 512,
+            name: 128,
+            host: 255,
+            hash: 64,
+            word: 64,
+            reason: 256,
+            symbol: LineLimits.maximumSymbolBytes,
+            keepsOptional: true
+        ),
+        StringCaps(message: 128, name: 32, host: 64, hash: 32, word: 32, reason: 96, symbol: 96, keepsOptional: true),
+        StringCaps(message: 32, name: 20, host: 24, hash: 20, word: 16, reason: 0, symbol: 0, keepsOptional: false),
+    ]
+
+    static let path = 512
+    static let buildID = 64
+    static let bootID = 32
+}
+
+extension JSONLineWriter {
+    /// What ``writeTail()`` needs: `]}` and the newline.
+    static var tailBytes: Int { 3 }
+
+    /// Everything up to the first frame, in the order of the schema's table.
+    mutating func writeHead(
+        of record: borrowing StallRecord,
+        context: ProcessContext,
+        caps: StringCaps,
+        ownerFrames: Int
+    ) {
+        beginObject()
+        field("schema", StallRecord.schema)
+        key("time")
+        value { UTCTime.append(nanosecondsSince1970: record.startRealtimeNanoseconds, to: &$0) }
+        key("id")
+        value(record.id)
+        field("event", "stall")
+        field("phase", record.phase.rawValue, caps.word)
+        field("severity", record.severity.rawValue, caps.word)
+        field("message", record.message, caps.message)
+        field("kind", record.kind.rawValue, caps.word)
+        field("fingerprint", record.fingerprint, caps.hash)
+        field("stack_hash", record.stackHash, caps.hash)
+        milliseconds("duration_ms", record.durationNanoseconds)
+        milliseconds("threshold_ms", record.thresholdNanoseconds)
+        field("mono_us", record.startMonotonicNanoseconds / 1000)
+        field("boot_id", context.bootID, StringCaps.bootID)
+        key("pid")
+        value(Int64(context.pid))
+        key("thread_id")
+        value(Int64(record.threadID))
+        field("thread_name", record.threadName, caps.name)
+        field("process_name", context.processName, caps.name)
+        field("host_name", context.hostName, caps.host)
+        if caps.keepsOptional {
+            optional("service_name", context.serviceName, caps.name)
+            optional("service_version", context.serviceVersion, caps.word)
+        }
+        field("loop", record.loop, caps.name)
+        if caps.keepsOptional {
+            optional("activity", record.activity, caps.word)
+            optional("mode", record.mode, caps.word)
+        }
+        field("cause", record.cause.rawValue, caps.word)
+        if caps.keepsOptional { write(record.evidence, caps: caps, ownerFrames: ownerFrames) }
+        field("capture", record.capture.rawValue, caps.word)
+        if caps.keepsOptional { optional("capture_error", record.captureError, caps.reason) }
+        field("samples", record.samples)
+        field("samples_matched", record.samplesMatched)
+        if caps.keepsOptional {
+            optional("culprit", record.culprit, caps.symbol)
+            if let confidence = record.culpritConfidence, !confidence.isNaN {
+                key("culprit_confidence")
+                value(thousandths: UInt64((min(1, max(0, confidence)) * 1000).rounded()))
+            }
+        }
+        field("seq", record.sequence)
+        field("dropped_total", record.droppedTotal)
+        field("suppressed_total", record.suppressedTotal)
+        field("frames_total", UInt64(max(record.framesTotal, record.frames.count)))
+        key("frames")
+        beginArray()
+    }
+
+    /// The frames from the leaf on, as many as leave room for the tail. Returns how many.
+    mutating func writeFrames(of record: borrowing StallRecord, maxLineBytes: Int) -> Int {
+        for index in 0..<record.frames.count {
+            let place = mark
+            write(record.frames[index])
+            if count + Self.tailBytes > maxLineBytes {
+                rollBack(to: place)
+                return index
+            }
+        }
+        return record.frames.count
+    }
+
+    mutating func writeTail() {
+        endArray()
+        endObject()
+        endLine()
+    }
+
+    /// A whole line about lost records.
+    mutating func write(_ notice: DropNotice, context: ProcessContext, caps: StringCaps) {
+        beginObject()
+        field("schema", StallRecord.schema)
+        key("time")
+        value { UTCTime.append(nanosecondsSince1970: notice.realtimeNanoseconds, to: &$0) }
+        field("event", "dropped")
+        field("dropped", notice.count)
+        field("reason", notice.reason.rawValue, caps.word)
+        field("mono_us", notice.monotonicNanoseconds / 1000)
+        field("boot_id", context.bootID, StringCaps.bootID)
+        key("pid")
+        value(Int64(context.pid))
+        field("process_name", context.processName, caps.name)
+        field("host_name", context.hostName, caps.host)
+        if caps.keepsOptional {
+            optional("service_name", context.serviceName, caps.name)
+            optional("service_version", context.serviceVersion, caps.word)
+        }
+        field("dropped_total", notice.total)
+        endObject()
+        endLine()
+    }
+
+    private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, ownerFrames: Int) {
+        if let time = evidence.cpuNanoseconds { milliseconds("cpu_ms", time) }
+        if let time = evidence.runDelayNanoseconds { milliseconds("run_delay_ms", time) }
+        if let time = evidence.blockedNanoseconds { milliseconds("blocked_ms", time) }
+        if let faults = evidence.minorFaults { field("minor_faults", faults) }
+        if let faults = evidence.majorFaults { field("major_faults", faults) }
+        optional("syscall", evidence.syscall, caps.name)
+        optional("wchan", evidence.wchan, caps.word)
+        guard let owner = evidence.lockOwner else { return }
+        key("lock_owner")
+        beginObject()
+        key("thread_id")
+        value(Int64(owner.threadID))
+        optional("thread_name", owner.threadName, caps.name)
+        if ownerFrames > 0, !owner.frames.isEmpty {
+            key("frames")
+            beginArray()
+            for frame in owner.frames.prefix(ownerFrames) { write(frame) }
+            endArray()
+        }
+        endObject()
+    }
+
+    private mutating func write(_ frame: StallRecord.Frame) {
+        beginObject()
+        key("pc")
+        value(hex: frame.pc)
+        if let module = frame.module {
+            key("module")
+            value(module, maxBytes: StringCaps.path, keepingEnd: true)
+        }
+        optional("build_id", frame.buildID, StringCaps.buildID)
+        if let offset = frame.offset {
+            key("offset")
+            value(hex: offset)
+        }
+        optional("symbol", frame.symbol, LineLimits.maximumSymbolBytes)
+        if let offset = frame.symbolOffset { field("symbol_offset", offset) }
+        if let file = frame.file {
+            key("file")
+            value(file, maxBytes: StringCaps.path, keepingEnd: true)
+        }
+        if let line = frame.line {
+            key("line")
+            value(Int64(line))
+        }
+        if let inlined = frame.inlined {
+            key("inlined")
+            value(inlined)
+        }
+        if let inApp = frame.inApp {
+            key("in_app")
+            value(inApp)
+        }
+        endObject()
+    }
+
+    private mutating func field(_ name: StaticString, _ text: StaticString) {
+        key(name)
+        value(text)
+    }
+
+    private mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
+        key(name)
+        value(text, maxBytes: maxBytes)
+    }
+
+    private mutating func field(_ name: StaticString, _ number: UInt64) {
+        key(name)
+        value(number)
+    }
+
+    private mutating func milliseconds(_ name: StaticString, _ nanoseconds: UInt64) {
+        key(name)
+        value(millisecondsOf: nanoseconds)
+    }
+
+    private mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
+        if let text { field(name, text, maxBytes) }
+    }
+}

@@ -1,0 +1,199 @@
+/// Writes one JSON text into a buffer of its own that is used again for the next: no allocation once it is warm.
+///
+/// It knows JSON (RFC 8259) and nothing of records. The caller is trusted to open and close in order; keys and values
+/// come out in the order of the calls. One thread at a time.
+///
+/// Strings: what is not well-formed UTF-8 becomes U+FFFD, one for each maximal subpart (Unicode 15, section 3.9,
+/// "U+FFFD Substitution of Maximal Subparts"), and so does NUL, which several readers take for the end.
+public struct JSONLineWriter: Sendable {
+    private var bytes: [UInt8] = []
+    /// Whether the next key or element needs a comma before it.
+    private var needsComma = false
+
+    /// - Parameter capacity: bytes to set aside; the buffer grows beyond when it must.
+    public init(capacity: Int = LineLimits.defaultLineBytes + 1024) { bytes.reserveCapacity(max(0, capacity)) }
+
+    /// How many bytes are written.
+    public var count: Int { bytes.count }
+
+    /// Forgets what was written, keeps the memory.
+    public mutating func reset() {
+        bytes.removeAll(keepingCapacity: true)
+        needsComma = false
+    }
+
+    /// What was written, valid during the call.
+    public func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let span = bytes.span
+        return try span.withUnsafeBufferPointer { buffer throws(Failure) -> Result in
+            try body(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    /// A place to return to with ``rollBack(to:)``.
+    public struct Mark: Sendable {
+        fileprivate let count: Int
+        fileprivate let needsComma: Bool
+    }
+
+    /// The present place. Marks are good until the next ``reset()``.
+    public var mark: Mark { Mark(count: bytes.count, needsComma: needsComma) }
+
+    /// Forgets what was written since `mark`.
+    public mutating func rollBack(to mark: Mark) {
+        bytes.removeLast(max(0, bytes.count - mark.count))
+        needsComma = mark.needsComma
+    }
+
+    public mutating func beginObject() { open(UInt8(ascii: "{")) }
+    public mutating func endObject() { close(UInt8(ascii: "}")) }
+    public mutating func beginArray() { open(UInt8(ascii: "[")) }
+    public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    /// The newline at the end of the line.
+    public mutating func endLine() {
+        bytes.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
+
+    /// The key of the next value. It must need no escaping.
+    public mutating func key(_ name: StaticString) {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(UInt8(ascii: "\""))
+        unescaped(name)
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    public mutating func value(_ flag: Bool) {
+        separate()
+        if flag { unescaped("true") } else { unescaped("false") }
+    }
+
+    public mutating func value(_ number: UInt64) {
+        separate()
+        decimal(number, digits: 1)
+    }
+
+    public mutating func value(_ number: Int64) {
+        separate()
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        decimal(number.magnitude, digits: 1)
+    }
+
+    /// Thousandths as a number with three fractional digits: 1500 is `1.500`.
+    public mutating func value(thousandths: UInt64) {
+        separate()
+        decimal(thousandths / 1000, digits: 1)
+        bytes.append(UInt8(ascii: "."))
+        decimal(thousandths % 1000, digits: 3)
+    }
+
+    /// Nanoseconds as a number of milliseconds with three fractional digits, rounded down to the microsecond.
+    ///
+    /// Down, so that a duration below a threshold never reads as one at it.
+    public mutating func value(millisecondsOf nanoseconds: UInt64) { value(thousandths: nanoseconds / 1000) }
+
+    /// A hex string, `"0x7f3a"`.
+    public mutating func value(hex number: UInt64) {
+        separate()
+        unescaped("\"0x")
+        var shift = max(0, 60 - number.leadingZeroBitCount / 4 * 4)
+        while shift >= 0 {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 0xf
+            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            shift -= 4
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A string value that needs no escaping.
+    public mutating func value(_ text: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        unescaped(text)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    public mutating func value(_ id: StallID) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        id.forEachCharacter { bytes.append($0) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A string value of at most `maxBytes` bytes between its quotes, escapes counted: cut on the boundary of a Unicode
+    /// scalar and never inside an escape.
+    /// - Parameter keepingEnd: cut the front and keep the end, as suits a path.
+    public mutating func value(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false) {
+        var text = text
+        text.withUTF8 { value(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd) }
+    }
+
+    /// The same for bytes that may not be UTF-8: a thread name, a symbol, a path.
+    public mutating func value(utf8 text: UnsafeBufferPointer<UInt8>, maxBytes: Int = .max, keepingEnd: Bool = false) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        var position = 0
+        if keepingEnd, maxBytes != .max { position = JSONEscaping.startOfEnd(of: text, within: maxBytes) }
+        var room = max(0, maxBytes)
+        while position < text.count {
+            let scalar = UTF8Scalar(in: text, at: position)
+            let size = JSONEscaping.size(of: scalar, in: text, at: position)
+            guard size <= room else { break }
+            JSONEscaping.append(scalar, in: text, at: position, to: &bytes)
+            position += scalar.length
+            room -= size
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A string value of the bytes that `body` appends; they must need no escaping. For fixed forms such as a time.
+    mutating func value(appending body: (inout [UInt8]) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        body(&bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func unescaped(_ text: StaticString) {
+        text.withUTF8Buffer { buffer in
+            for byte in buffer { bytes.append(byte) }
+        }
+    }
+
+    private mutating func decimal(_ number: UInt64, digits: Int) { Decimal.append(number, digits: digits, to: &bytes) }
+}
+
+/// Whole numbers as text, without a locale and without an allocation.
+enum Decimal {
+    /// Appends `number`, with leading zeros up to `digits`.
+    static func append(_ number: UInt64, digits: Int, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        var rest = number
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0 || bytes.count - start < digits
+        bytes[start...].reverse()
+    }
+}

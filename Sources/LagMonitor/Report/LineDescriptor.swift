@@ -1,0 +1,118 @@
+internal import Glibc
+
+/// A descriptor that takes whole lines: the part that file and descriptor sinks share. It owns the descriptor.
+///
+/// One thread at a time. A line that was begun is finished before the next one: the rest is kept when the reader is
+/// too slow or the disk full, so no line is ever cut in the middle while the descriptor lives.
+struct LineDescriptor: ~Copyable {
+    let descriptor: Int32
+    let kind: DescriptorKind
+    /// The rest of a line whose beginning was written, or the newline that somebody else's last line lacks.
+    private var rest: [UInt8] = []
+    private var restIsOurs = true
+    /// Lines whose rest had to be given up.
+    private var abandonedLines: UInt64 = 0
+
+    /// Takes over `descriptor`.
+    /// - Parameter needsNewline: the present end is in the middle of somebody's line; ours begins with a newline.
+    init(owning descriptor: Int32, kind: DescriptorKind, needsNewline: Bool = false) {
+        self.descriptor = descriptor
+        self.kind = kind
+        if needsNewline {
+            rest.append(UInt8(ascii: "\n"))
+            restIsOurs = false
+        }
+    }
+
+    deinit { _ = Glibc.close(descriptor) }
+
+    /// Whether a line was begun and not finished.
+    var isMidLine: Bool { !rest.isEmpty }
+
+    /// Writes `line` as ``RecordSink/write(_:)`` promises.
+    mutating func write(_ line: UnsafeRawBufferPointer, path: String, deadline: WriteDeadline) throws(SinkError) {
+        try finishRest(path: path, deadline: deadline)
+        var written = 0
+        do throws(SinkError) {
+            try writeAll(line, written: &written, path: path, deadline: deadline)
+        } catch {
+            // Nothing arrived, or nothing more can: the line is lost as a whole.
+            guard written > 0, error.reason != .readerGone else { throw error }
+            rest.append(contentsOf: line[written...])
+            restIsOurs = true
+        }
+    }
+
+    /// Writes what is left of a line that was begun.
+    mutating func finishRest(path: String, deadline: WriteDeadline) throws(SinkError) {
+        guard isMidLine else { return }
+        var written = 0
+        // Taken out for the call: the bytes are read while `self` is in use.
+        let pending = rest
+        let span = pending.span
+        do throws(SinkError) {
+            try span.withUnsafeBufferPointer { buffer throws(SinkError) in
+                try Self.writeAll(
+                    UnsafeRawBufferPointer(buffer),
+                    to: descriptor,
+                    kind: kind,
+                    written: &written,
+                    path: path,
+                    deadline: deadline
+                )
+            }
+            rest.removeAll(keepingCapacity: true)
+        } catch {
+            rest.removeFirst(written)
+            if error.reason == .readerGone { abandonRest() }
+            throw error
+        }
+    }
+
+    /// Gives up the rest of a begun line and counts it.
+    mutating func abandonRest() {
+        guard isMidLine else { return }
+        rest.removeAll(keepingCapacity: true)
+        if restIsOurs { abandonedLines += 1 }
+    }
+
+    /// How many lines were given up since the last call.
+    mutating func takeAbandoned() -> UInt64 {
+        defer { abandonedLines = 0 }
+        return abandonedLines
+    }
+
+    private func writeAll(
+        _ bytes: UnsafeRawBufferPointer,
+        written: inout Int,
+        path: String,
+        deadline: WriteDeadline
+    ) throws(SinkError) {
+        try Self.writeAll(bytes, to: descriptor, kind: kind, written: &written, path: path, deadline: deadline)
+    }
+
+    private static func writeAll(
+        _ bytes: UnsafeRawBufferPointer,
+        to descriptor: Int32,
+        kind: DescriptorKind,
+        written: inout Int,
+        path: String,
+        deadline: WriteDeadline
+    ) throws(SinkError) {
+        while written < bytes.count {
+            let part = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let outcome = kind.write(part, to: descriptor)
+            if outcome.count > 0 {
+                written += outcome.count
+                continue
+            }
+            switch outcome.code {
+            case EINTR: continue
+            case EAGAIN:
+                guard deadline.waitUntilWritable(descriptor) else { throw SinkError(.tooSlow, path: path) }
+            case EPIPE, ECONNRESET: throw SinkError(.readerGone, path: path, code: outcome.code)
+            default: throw SinkError(.writeFailed, path: path, code: outcome.code)
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import Glibc
+
+/// What is the same in all records of a process: read once, at start.
+public struct ProcessContext: Sendable, Equatable {
+    public var pid: Int32
+    /// `process_name`: the base name of the executable file.
+    public var processName: String
+    public var hostName: String
+    /// `boot_id`: 32 lower-case hex digits; all zero where the kernel does not tell. Times of `mono_us` compare only
+    /// within the same boot.
+    public var bootID: String
+    /// `service_name` as OpenTelemetry means it.
+    public var serviceName: String?
+    public var serviceVersion: String?
+
+    public init(
+        pid: Int32,
+        processName: String,
+        hostName: String,
+        bootID: String,
+        serviceName: String? = nil,
+        serviceVersion: String? = nil
+    ) {
+        self.pid = pid
+        self.processName = processName
+        self.hostName = hostName
+        self.bootID = bootID
+        self.serviceName = serviceName
+        self.serviceVersion = serviceVersion
+    }
+
+    /// The calling process. Reads `/proc`: at start, not on a hot path. Never fails: what cannot be read is
+    /// `unknown`, and zeros for the boot id.
+    public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
+        ProcessContext(
+            pid: getpid(),
+            processName: executableName() ?? firstLine(of: "/proc/self/comm") ?? "unknown",
+            hostName: hostName() ?? "unknown",
+            bootID: normalizedBootID(firstLine(of: "/proc/sys/kernel/random/boot_id") ?? ""),
+            serviceName: serviceName,
+            serviceVersion: serviceVersion
+        )
+    }
+
+    /// Lower-case hex digits only, exactly 32 of them; zeros when `text` is not a boot id.
+    static func normalizedBootID(_ text: String) -> String {
+        let digits = text.lowercased().utf8.filter { byte in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        return digits.count == 32 ? String(decoding: digits, as: UTF8.self) : String(repeating: "0", count: 32)
+    }
+
+    private static func executableName() -> String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        var path = text(buffer[..<count])
+        // What the kernel adds when the file was replaced, as every update does.
+        if path.hasSuffix(" (deleted)") { path.removeLast(10) }
+        guard let name = path.split(separator: "/").last else { return nil }
+        return String(name)
+    }
+
+    private static func hostName() -> String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
+        let name = text(buffer.prefix { $0 != 0 })
+        return name.isEmpty ? nil : name
+    }
+
+    private static func text(_ characters: ArraySlice<CChar>) -> String {
+        String(decoding: characters.lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func firstLine(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        guard count > 0 else { return nil }
+        let line = buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
+}

@@ -1,0 +1,79 @@
+/// Makes lines of records: JSON, one object, newline included, never longer than its limit.
+///
+/// Keys come in the order of the schema's table. When the line would be too long, first the lock owner's frames go, then
+/// the stack's frames from the root side (`frames_total` keeps the depth); if even a line without frames is too
+/// long, strings are cut harder and at last the optional fields go. No cut is inside a token, and every line has
+/// every required field.
+///
+/// One thread at a time. Cost: one pass over the record, about the copying of its text; no allocation once warm.
+public struct RecordEncoder: Sendable {
+    public let context: ProcessContext
+    public let limits: LineLimits
+    private var writer: JSONLineWriter
+
+    public init(context: ProcessContext, limits: LineLimits = .standard) {
+        self.context = context
+        self.limits = limits
+        // A frame is written before it is known to be too much: room for one more.
+        writer = JSONLineWriter(capacity: limits.maxLineBytes + 2048)
+    }
+
+    /// The line of `record`, handed to `body`; the bytes are valid during the call only.
+    public mutating func encode<Result, Failure: Error>(
+        _ record: borrowing StallRecord,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        write(record)
+        return try writer.withBytes(body)
+    }
+
+    /// The line that says that records were lost, handed to `body`.
+    public mutating func encode<Result, Failure: Error>(
+        _ notice: DropNotice,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        for caps in StringCaps.fromWideToTight {
+            writer.reset()
+            writer.write(notice, context: context, caps: caps)
+            if writer.count <= limits.maxLineBytes { break }
+        }
+        return try writer.withBytes(body)
+    }
+
+    private mutating func write(_ record: borrowing StallRecord) {
+        // The widest strings with which the leaf frame fits; failing that, the widest that fit at all.
+        var widest: Int?
+        for level in StringCaps.fromWideToTight.indices {
+            guard let frames = attempt(record, level: level) else { continue }
+            if frames > 0 || record.frames.isEmpty { return }
+            widest = widest ?? level
+        }
+        // Not nil for any allowed limit: a test tries the lowest with the longest values there are.
+        _ = attempt(record, level: widest ?? StringCaps.fromWideToTight.count - 1)
+    }
+
+    /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
+    private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
+        let ownerHasFrames = record.evidence.lockOwner?.frames.isEmpty == false
+        if ownerHasFrames {
+            let frames = write(record, level: level, ownerFrames: LineLimits.maximumOwnerFrames)
+            // The owner's frames are worth less than any of the stack's own.
+            if frames == record.frames.count { return frames }
+        }
+        return write(record, level: level, ownerFrames: 0)
+    }
+
+    private mutating func write(_ record: borrowing StallRecord, level: Int, ownerFrames: Int) -> Int? {
+        writer.reset()
+        writer.writeHead(
+            of: record,
+            context: context,
+            caps: StringCaps.fromWideToTight[level],
+            ownerFrames: ownerFrames
+        )
+        let fits = writer.count + JSONLineWriter.tailBytes <= limits.maxLineBytes
+        let frames = fits ? writer.writeFrames(of: record, maxLineBytes: limits.maxLineBytes) : 0
+        writer.writeTail()
+        return fits ? frames : nil
+    }
+}

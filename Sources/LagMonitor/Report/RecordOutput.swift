@@ -1,0 +1,107 @@
+/// Encoder and sink together, with the counting of what got lost on the way. For the reporter thread only.
+///
+/// A line that the sink does not take is counted by reason. Before the next line it first tries to say so in one
+/// `event` `dropped` line a reason; when that is not taken either, the new line counts as lost, too: so a
+/// reader sees the gap where it is, and no count is lost.
+public struct RecordOutput: Sendable {
+    public let sink: any RecordSink
+    private var encoder: RecordEncoder
+    private var pending = DropCounts()
+    /// Records lost so far, announced or not.
+    public private(set) var droppedTotal: UInt64 = 0
+
+    public init(encoder: RecordEncoder, sink: any RecordSink) {
+        self.encoder = encoder
+        self.sink = sink
+    }
+
+    /// Losses that no line has told about yet.
+    public var unannounced: UInt64 { pending.total }
+
+    /// Counts records that got lost before they came here. Nothing is written yet.
+    public mutating func noteDropped(_ count: UInt64, reason: DropNotice.Reason) {
+        droppedTotal &+= count
+        pending.add(count, reason: reason)
+    }
+
+    /// Writes a record, after the announcement of what was lost before it. `dropped_total` is filled in here.
+    /// - Parameter now: for the time of an announcement.
+    /// - Throws: the sink's error; the record is then lost and counted.
+    public mutating func write(_ record: StallRecord, now: OutputTime) throws(SinkError) {
+        do throws(SinkError) {
+            try announce(now: now)
+            var record = record
+            record.droppedTotal = droppedTotal
+            let sink = sink
+            try encoder.encode(record) { line throws(SinkError) in try sink.write(line) }
+        } catch {
+            noteDropped(1, reason: error.reason == .tooSlow ? .sinkSlow : .sinkFailed)
+            collectAbandoned()
+            throw error
+        }
+        collectAbandoned()
+    }
+
+    /// Tries to tell what was lost and not told yet; for the end, and for idle times.
+    public mutating func announce(now: OutputTime) throws(SinkError) {
+        collectAbandoned()
+        for reason in DropNotice.Reason.allCases where pending[reason] > 0 {
+            let notice = DropNotice(
+                count: pending[reason],
+                reason: reason,
+                realtimeNanoseconds: now.realtimeNanoseconds,
+                monotonicNanoseconds: now.monotonicNanoseconds,
+                total: droppedTotal
+            )
+            let sink = sink
+            try encoder.encode(notice) { line throws(SinkError) in try sink.write(line) }
+            pending.clear(reason)
+        }
+    }
+
+    private mutating func collectAbandoned() {
+        let abandoned = sink.takeAbandonedLines()
+        if abandoned > 0 { noteDropped(abandoned, reason: .sinkFailed) }
+    }
+}
+
+/// One moment on both clocks.
+public struct OutputTime: Sendable, Equatable {
+    /// Wall clock, nanoseconds since 1970.
+    public var realtimeNanoseconds: Int64
+    /// `CLOCK_MONOTONIC`, nanoseconds.
+    public var monotonicNanoseconds: UInt64
+
+    public init(realtimeNanoseconds: Int64, monotonicNanoseconds: UInt64) {
+        self.realtimeNanoseconds = realtimeNanoseconds
+        self.monotonicNanoseconds = monotonicNanoseconds
+    }
+}
+
+/// Losses by reason, without a dictionary's allocations.
+private struct DropCounts {
+    private var queueFull: UInt64 = 0
+    private var sinkFailed: UInt64 = 0
+    private var sinkSlow: UInt64 = 0
+
+    var total: UInt64 { queueFull &+ sinkFailed &+ sinkSlow }
+
+    subscript(reason: DropNotice.Reason) -> UInt64 {
+        switch reason {
+        case .queueFull: queueFull
+        case .sinkFailed: sinkFailed
+        case .sinkSlow: sinkSlow
+        }
+    }
+
+    mutating func add(_ count: UInt64, reason: DropNotice.Reason) { set(self[reason] &+ count, reason: reason) }
+    mutating func clear(_ reason: DropNotice.Reason) { set(0, reason: reason) }
+
+    private mutating func set(_ count: UInt64, reason: DropNotice.Reason) {
+        switch reason {
+        case .queueFull: queueFull = count
+        case .sinkFailed: sinkFailed = count
+        case .sinkSlow: sinkSlow = count
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// Where lines go.
+///
+/// Called from the reporter thread only, one call at a time; it may block that thread, but not without bound
+/// (``limitWaiting(untilMonotonicNanoseconds:)``). A class, so that the reporter and who made it can both hold it.
+public protocol RecordSink: AnyObject, Sendable {
+    /// For people, and in errors: the path, `stdout`.
+    var name: String { get }
+
+    /// Takes one whole line, newline included.
+    ///
+    /// When this returns, the line has arrived, or its beginning has and the sink holds the rest and will write it before
+    /// anything else. When it throws, nothing of the line has arrived or will arrive.
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError)
+
+    /// Opens the destination anew, as log rotation asks for (SIGHUP). Nothing to do for most sinks.
+    func reopen() throws(SinkError)
+
+    /// Ends the sink: tries to finish a line once more within the deadline, and releases the descriptor. Idempotent.
+    func close()
+
+    /// From now on no call waits for a reader beyond this point of `CLOCK_MONOTONIC`; nil removes the limit and leaves
+    /// the sink's own time-out a line. For shutdown. Any thread; a wait in progress notices within 50 ms.
+    func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?)
+
+    /// Lines that were taken but could not be finished after all, since the last call.
+    func takeAbandonedLines() -> UInt64
+}
+
+extension RecordSink {
+    public func reopen() throws(SinkError) {}
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {}
+    public func takeAbandonedLines() -> UInt64 { 0 }
+}

@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// Why a sink did not take a line, or could not be opened.
+public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Reason: Sendable, Equatable {
+        case cannotOpen
+        case writeFailed
+        /// The reader closed its end: nothing will ever arrive again.
+        case readerGone
+        /// The reader did not make room until the deadline.
+        case tooSlow
+        /// ``RecordSink/close()`` was called before.
+        case closed
+    }
+
+    public let reason: Reason
+    /// The path, or the sink's name: `stdout`.
+    public let path: String
+    /// The `errno` of the failing call; 0 when there is none.
+    public let code: Int32
+
+    public init(_ reason: Reason, path: String, code: Int32 = 0) {
+        self.reason = reason
+        self.path = path
+        self.code = code
+    }
+
+    /// What went wrong with what, in one line: `cannot write to /var/log/stalls: No space left on device (errno 28)`.
+    public var description: String {
+        switch reason {
+        case .cannotOpen: "cannot open \(path): \(codeText)"
+        case .writeFailed: "cannot write to \(path): \(codeText)"
+        case .readerGone: "cannot write to \(path): its reader is gone"
+        case .tooSlow: "cannot write to \(path): its reader is too slow"
+        case .closed: "cannot write to \(path): it is closed"
+        }
+    }
+
+    // strerror is thread-safe since glibc 2.32; Debian 12 has 2.36.
+    private var codeText: String { strerror(code).map { "\(String(cString: $0)) (errno \(code))" } ?? "errno \(code)" }
+}

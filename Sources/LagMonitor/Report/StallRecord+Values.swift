@@ -1,0 +1,153 @@
+extension StallRecord {
+    /// Which line of its stall a record is.
+    public enum Phase: String, Sendable, CaseIterable {
+        /// The stall goes on: a long one makes a line while it lasts.
+        case begin
+        /// The stall is over.
+        case end
+        /// The process died or stopped in it.
+        case abandoned
+    }
+
+    /// How bad it is, in the words of syslog (RFC 5424) that log readers know.
+    public enum Severity: String, Sendable, CaseIterable {
+        case warning
+        case error
+        case critical
+    }
+
+    /// Which rule found the stall.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// One long callback.
+        case callout
+        /// Many short ones: the loop did not sleep for the threshold.
+        case starvation
+        /// A posted task was not answered in time.
+        case ping
+        /// A tick at a fixed rate was missed.
+        case frame
+        /// The same function was on top in several samples.
+        case sample
+    }
+
+    /// Why the thread stood still.
+    public enum Cause: String, Sendable, CaseIterable {
+        case cpu
+        case syscall
+        case lock
+        case deadlock
+        case runqueue
+        case pageFault = "page_fault"
+        case unknown
+    }
+
+    /// How the stack was taken.
+    public enum Capture: String, Sendable, CaseIterable {
+        case passive
+        case signal
+        case ptrace
+        /// There is no stack; ``StallRecord/captureError`` says why.
+        case none
+    }
+
+    /// What the cause was derived from, measured over the stall. All optional: what could not be measured is not said.
+    public struct Evidence: Sendable, Equatable {
+        /// `cpu_ms`: the thread's time on a CPU.
+        public var cpuNanoseconds: UInt64?
+        /// `run_delay_ms`: runnable, but not scheduled.
+        public var runDelayNanoseconds: UInt64?
+        /// `blocked_ms`: asleep in the kernel.
+        public var blockedNanoseconds: UInt64?
+        /// `minor_faults`: page faults without input.
+        public var minorFaults: UInt64?
+        /// `major_faults`: page faults that had to read.
+        public var majorFaults: UInt64?
+        /// `syscall`: the system call it sits in, by name.
+        public var syscall: String?
+        /// `wchan`: the kernel function it sleeps in.
+        public var wchan: String?
+        /// `lock_owner`: the thread that holds the lock.
+        public var lockOwner: LockOwner?
+
+        public init(
+            cpuNanoseconds: UInt64? = nil,
+            runDelayNanoseconds: UInt64? = nil,
+            blockedNanoseconds: UInt64? = nil,
+            minorFaults: UInt64? = nil,
+            majorFaults: UInt64? = nil,
+            syscall: String? = nil,
+            wchan: String? = nil,
+            lockOwner: LockOwner? = nil
+        ) {
+            self.cpuNanoseconds = cpuNanoseconds
+            self.runDelayNanoseconds = runDelayNanoseconds
+            self.blockedNanoseconds = blockedNanoseconds
+            self.minorFaults = minorFaults
+            self.majorFaults = majorFaults
+            self.syscall = syscall
+            self.wchan = wchan
+            self.lockOwner = lockOwner
+        }
+    }
+
+    /// The thread that holds the lock: an object of its own in the line (`thread_id`, `thread_name`, `frames`).
+    public struct LockOwner: Sendable, Equatable {
+        public var threadID: Int32
+        public var threadName: String?
+        /// The owner's stack, leaf first. The line carries at most ``LineLimits/maximumOwnerFrames``, and none of
+        /// them when the stalled thread's own frames need the room.
+        public var frames: [Frame]
+
+        public init(threadID: Int32, threadName: String? = nil, frames: [Frame] = []) {
+            self.threadID = threadID
+            self.threadName = threadName
+            self.frames = frames
+        }
+    }
+
+    /// One frame of a stack.
+    public struct Frame: Sendable, Equatable {
+        /// `pc`: the address in the process, a hex string in the line.
+        public var pc: UInt64
+        /// `module`: the path of the file the address lies in.
+        public var module: String?
+        /// `build_id`: hex.
+        public var buildID: String?
+        /// `offset`: the ELF virtual address, independent of where the module was loaded; hex in the line.
+        public var offset: UInt64?
+        /// `symbol`: for export the simplified name, without `->`.
+        public var symbol: String?
+        /// `symbol_offset`: bytes from the symbol's start, a number in the line.
+        public var symbolOffset: UInt64?
+        public var file: String?
+        public var line: Int?
+        /// `inlined`: the frame has no return address of its own.
+        public var inlined: Bool?
+        /// `in_app`: the program's own code, not a system library's.
+        public var inApp: Bool?
+
+        public init(
+            pc: UInt64,
+            module: String? = nil,
+            buildID: String? = nil,
+            offset: UInt64? = nil,
+            symbol: String? = nil,
+            symbolOffset: UInt64? = nil,
+            file: String? = nil,
+            line: Int? = nil,
+            inlined: Bool? = nil,
+            inApp: Bool? = nil
+        ) {
+            self.pc = pc
+            self.module = module
+            self.buildID = buildID
+            self.offset = offset
+            self.symbol = symbol
+            self.symbolOffset = symbolOffset
+            self.file = file
+            self.line = line
+            self.inlined = inlined
+            self.inApp = inApp
+        }
+    }
+}

@@ -1,0 +1,128 @@
+/// One stall as it leaves the process: the fields of a line of schema `lagmonitor.stall.v1`.
+///
+/// A plain value without behaviour; ``RecordEncoder`` makes the line. What is the same for all records of a process
+/// (`pid`, `host_name`, …) is in ``ProcessContext``. The caller fills in; nothing here is checked or cut, the
+/// encoder cuts what is too long. Optional fields that are nil do not appear in the line.
+public struct StallRecord: Sendable, Equatable {
+    /// `schema` of every line.
+    public static let schema: StaticString = "lagmonitor.stall.v1"
+
+    /// `time`: wall clock at the stall's start, nanoseconds since 1970.
+    public var startRealtimeNanoseconds: Int64
+    /// `mono_us`: `CLOCK_MONOTONIC` at the stall's start, in nanoseconds here, microseconds in the line.
+    public var startMonotonicNanoseconds: UInt64
+    /// `id`, shared by the lines of one stall.
+    public var id: StallID
+    public var phase: Phase
+    public var severity: Severity
+    /// `message`: one line for people.
+    public var message: String
+    public var kind: Kind
+    /// `fingerprint`: groups stalls by what was called.
+    public var fingerprint: String
+    /// `stack_hash`: the exact stack.
+    public var stackHash: String
+    /// `duration_ms`: so far for ``Phase/begin``, in all for ``Phase/end``, at least for ``Phase/abandoned``.
+    public var durationNanoseconds: UInt64
+    /// `threshold_ms`: from what duration on this counts as a stall.
+    public var thresholdNanoseconds: UInt64
+
+    /// `thread_id`: the kernel's id of the thread that stalled.
+    public var threadID: Int32
+    public var threadName: String
+    /// `loop`: the loop's name.
+    public var loop: String
+    /// `activity`: what the loop was doing, `before_sources`.
+    public var activity: String?
+    /// `mode`: the mode the loop ran in.
+    public var mode: String?
+
+    public var cause: Cause
+    public var evidence: Evidence
+
+    public var capture: Capture
+    /// `capture_error`: why there is no stack, or why a better way of taking it failed.
+    public var captureError: String?
+    /// `samples`: how often we looked.
+    public var samples: UInt64
+    /// `samples_matched`: how often it was this stack.
+    public var samplesMatched: UInt64
+    /// `culprit`: the symbol of the frame to blame.
+    public var culprit: String?
+    /// `culprit_confidence`, 0…1; outside values are brought into that range, not-a-number is left out.
+    public var culpritConfidence: Double?
+
+    /// `seq`: counts the records of this process from 1, so that a gap shows.
+    public var sequence: UInt64
+    /// `dropped_total`: records lost so far in this process.
+    public var droppedTotal: UInt64
+    /// `suppressed_total`: records held back on purpose so far (limits of rate).
+    public var suppressedTotal: UInt64
+
+    /// `frames_total`: the stack's depth before any trimming. The line never says less than `frames.count`.
+    public var framesTotal: Int
+    /// `frames`, leaf first.
+    public var frames: [Frame]
+
+    public init(
+        id: StallID,
+        startRealtimeNanoseconds: Int64,
+        startMonotonicNanoseconds: UInt64,
+        durationNanoseconds: UInt64,
+        thresholdNanoseconds: UInt64,
+        phase: Phase,
+        kind: Kind,
+        loop: String,
+        threadID: Int32,
+        threadName: String = "",
+        severity: Severity = .warning,
+        message: String = "",
+        fingerprint: String = "",
+        stackHash: String = "",
+        activity: String? = nil,
+        mode: String? = nil,
+        cause: Cause = .unknown,
+        evidence: Evidence = Evidence(),
+        capture: Capture = .none,
+        captureError: String? = nil,
+        samples: UInt64 = 0,
+        samplesMatched: UInt64 = 0,
+        culprit: String? = nil,
+        culpritConfidence: Double? = nil,
+        sequence: UInt64 = 0,
+        droppedTotal: UInt64 = 0,
+        suppressedTotal: UInt64 = 0,
+        frames: [Frame] = [],
+        framesTotal: Int? = nil
+    ) {
+        self.id = id
+        self.startRealtimeNanoseconds = startRealtimeNanoseconds
+        self.startMonotonicNanoseconds = startMonotonicNanoseconds
+        self.durationNanoseconds = durationNanoseconds
+        self.thresholdNanoseconds = thresholdNanoseconds
+        self.phase = phase
+        self.kind = kind
+        self.loop = loop
+        self.threadID = threadID
+        self.threadName = threadName
+        self.severity = severity
+        self.message = message
+        self.fingerprint = fingerprint
+        self.stackHash = stackHash
+        self.activity = activity
+        self.mode = mode
+        self.cause = cause
+        self.evidence = evidence
+        self.capture = capture
+        self.captureError = captureError
+        self.samples = samples
+        self.samplesMatched = samplesMatched
+        self.culprit = culprit
+        self.culpritConfidence = culpritConfidence
+        self.sequence = sequence
+        self.droppedTotal = droppedTotal
+        self.suppressedTotal = suppressedTotal
+        self.frames = frames
+        self.framesTotal = framesTotal ?? frames.count
+    }
+}

@@ -1,0 +1,44 @@
+internal import Glibc
+internal import Synchronization
+
+/// Until when a write may wait for its reader.
+struct WriteDeadline {
+    /// The sink's own: this line's time-out.
+    let lineNanoseconds: UInt64
+    /// The monitor's: may be set by another thread while we wait; `.max` is none.
+    let limit: SharedDeadline
+
+    init(timeoutNanoseconds: UInt64, limit: SharedDeadline) {
+        let (sum, overflow) = Self.now.addingReportingOverflow(timeoutNanoseconds)
+        lineNanoseconds = overflow ? .max : sum
+        self.limit = limit
+    }
+
+    /// Waits for room. False when the time is up.
+    func waitUntilWritable(_ descriptor: Int32) -> Bool {
+        while true {
+            let now = Self.now
+            let end = min(lineNanoseconds, limit.nanoseconds)
+            // In slices, because another thread may have brought the limit forward.
+            let left = end > now ? min(end - now, 50_000_000) : 0
+            if DescriptorKind.isWritable(descriptor, timeoutMilliseconds: Int32((left + 999_999) / 1_000_000)) { return true }
+            if Self.now >= min(lineNanoseconds, limit.nanoseconds) { return false }
+        }
+    }
+
+    static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}
+
+/// A point of `CLOCK_MONOTONIC` that any thread may set.
+final class SharedDeadline: Sendable {
+    private let value = Atomic<UInt64>(.max)
+
+    var nanoseconds: UInt64 {
+        get { value.load(ordering: .relaxed) }
+        set { value.store(newValue, ordering: .relaxed) }
+    }
+}
