@@ -1,0 +1,30 @@
+# LagMonitor. `make help` lists what there is.
+#
+# Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test bench lint
+.SILENT:
+
+SWIFT ?= swift
+
+help: ## show this list
+	sed -n 's/^\([a-z][a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
+
+setup: ## install the Debian package that is missing: libunwind-dev
+	Scripts/setup >&2
+
+run: setup ## build in release mode and run about ten seconds of the built-in workload
+	$(SWIFT) build -c release --product lagmond >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" --config config/lagmond.json
+
+test: setup ## run the whole test suite
+	$(SWIFT) build --build-tests >&2
+	$(SWIFT) test --skip-build --no-parallel
+
+bench: setup ## measure, against the seeds' design
+	$(SWIFT) build -c release --product lagbench >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench"
+
+lint: ## check the format; every warning is an error
+	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Package.swift

@@ -1,0 +1,69 @@
+internal import Glibc
+internal import LagMonitor
+
+/// Ends the run, whatever the main thread is doing: a thread of its own waits for the signals and for the time to be
+/// over, and then drains and leaves the process. The main thread may hang for good.
+final class RunControl: Sendable {
+    private let monitor: LagMonitor
+    private let workload: Workload
+    private let truth: TruthLog?
+    private let reader: ReaderWatch
+    private let deadline: MonotonicTime
+
+    init(monitor: LagMonitor, workload: Workload, truth: TruthLog?, reader: ReaderWatch, deadline: MonotonicTime) {
+        self.monitor = monitor
+        self.workload = workload
+        self.truth = truth
+        self.reader = reader
+        self.deadline = deadline
+    }
+
+    func start(_ signals: StopSignals) throws(WorkloadTrouble) {
+        try WorkerThread.start { [self] in
+            while true {
+                switch signals.wait(until: deadline) {
+                case .reopen:
+                    monitor.reopenSinks()
+                    truth?.reopen()
+                case .stop:
+                    if reader.isGone { Diagnostics.say("the reader of stdout has gone away: ending") }
+                    end()
+                case .timeOver: end()
+                }
+            }
+        }
+    }
+
+    /// Never returns. The order matters: the workload first, so that no new stall begins; then the monitor, which
+    /// writes what is left; then the process, without the exit handlers that a hanging main thread could block.
+    private func end() -> Never {
+        boundTheEnd()
+        workload.end(grace: Self.grace)
+        monitor.stop()
+        leave()
+    }
+
+    private func leave() -> Never {
+        WorkloadChild.kill()
+        Diagnostics.say(Self.summary(monitor.statistics))
+        _exit(ExitStatus.success)
+    }
+
+    /// A reader that neither reads nor goes away could keep the last lines, and us with them.
+    private func boundTheEnd() {
+        try? WorkerThread.start { [self] in
+            sleepUntil(.now + Self.longestEnd)
+            Diagnostics.say("the output did not take the last lines in time")
+            leave()
+        }
+    }
+
+    static func summary(_ statistics: LagMonitorStatistics) -> String {
+        "stalls=\(statistics.stalls) reported=\(statistics.reported) dropped=\(statistics.dropped) suppressed=\(statistics.suppressed)"
+    }
+
+    /// For an execution in progress to come to its own end; a hang gets none.
+    private static let grace: Duration = .milliseconds(500)
+    /// Two seconds are promised.
+    private static let longestEnd: Duration = .milliseconds(1800)
+}

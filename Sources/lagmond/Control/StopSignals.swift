@@ -1,0 +1,49 @@
+internal import Glibc
+internal import LagMonitor
+
+/// The signals that steer a run. They are blocked in every thread and taken up by one thread that waits for them, so
+/// no code is ever interrupted by them and no handler has to be careful.
+struct StopSignals {
+    enum Event: Equatable {
+        /// SIGTERM or SIGINT.
+        case stop(Int32)
+        /// SIGHUP: reopen the output.
+        case reopen
+        /// The time given was over first.
+        case timeOver
+    }
+
+    private var set = sigset_t()
+
+    init() {
+        sigemptyset(&set)
+        for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, signal) }
+    }
+
+    /// Blocks them in the calling thread and in every thread it starts from now on: first thing in `main`. A closed
+    /// pipe becomes an error of `write` instead of a signal.
+    func block() {
+        var set = set
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Waits for the next one, at most until `deadline`.
+    func wait(until deadline: MonotonicTime) -> Event {
+        var set = set
+        while true {
+            let left = deadline - .now
+            guard left > .zero else { return .timeOver }
+            // The kernel's limit is far above a day; a run without an end looks at the clock once a day.
+            let nanoseconds = min(left, Self.longestWait).wholeNanoseconds
+            var timeout = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+            switch sigtimedwait(&set, nil, &timeout) {
+            case SIGHUP: return .reopen
+            case let signal where signal > 0: return .stop(signal)
+            default: continue
+            }
+        }
+    }
+
+    private static let longestWait: Duration = .seconds(86_400)
+}

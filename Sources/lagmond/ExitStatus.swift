@@ -1,0 +1,38 @@
+internal import Glibc
+
+/// What lagmond says when it ends: the codes of `sysexits.h`.
+enum ExitStatus {
+    /// The run ended in order: its time was over, a signal asked for it, or the output's reader went away.
+    static let success: Int32 = 0
+    /// The command line could not be understood.
+    static let usage: Int32 = 64
+    /// Something the monitor needs is missing on this machine: libunwind.
+    static let unavailable: Int32 = 69
+    /// The system refused something the workload needs: a thread, a loopback socket, a temporary file.
+    static let systemError: Int32 = 71
+    /// The output or the truth file could not be opened.
+    static let cannotCreate: Int32 = 73
+    /// A setting is wrong, or nobody knows it.
+    static let configuration: Int32 = 78
+}
+
+/// Everything lagmond has to tell people goes here; stdout carries records and nothing else.
+enum Diagnostics {
+    /// Writes one line to stderr, with one `write` where the kernel lets us. Any thread.
+    static func say(_ message: String) {
+        var line = Array("lagmond: \(message)\n".utf8)[...]
+        while !line.isEmpty {
+            let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 { line = line.dropFirst(count) } else if errno != EINTR { return }
+        }
+    }
+
+    /// The text of an error number.
+    static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+}
+
+/// A reason to end before the run has begun.
+struct StartFailure: Error, Equatable {
+    let status: Int32
+    let message: String
+}

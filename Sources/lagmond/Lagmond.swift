@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import Glibc
+
+/// The entry: reads the command line and hands over to a command.
+@main
+struct Lagmond: ParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "lagmond",
+        abstract: "Reports the stalls of a main thread, one JSON line each.",
+        discussion: """
+            Records go to stdout (or --output), everything else to stderr.
+
+            Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
+            64 usage; 69 libunwind is missing; 71 the system refused a thread, socket or file; \
+            73 the output cannot be opened; 78 a setting is wrong or unknown.
+            """,
+        version: version,
+        subcommands: [RunCommand.self],
+        defaultSubcommand: RunCommand.self
+    )
+
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        // `run` is the default verb: its options belong to the first help that anybody asks for.
+        if arguments == ["--help"] || arguments == ["-h"] {
+            print(helpMessage(for: Lagmond.self), helpMessage(for: RunCommand.self), separator: "\n")
+            return
+        }
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch let failure as StartFailure {
+            Diagnostics.say(failure.message)
+            Glibc.exit(failure.status)
+        } catch let error as SettingsError {
+            for problem in error.problems { Diagnostics.say("\(problem)") }
+            Glibc.exit(ExitStatus.configuration)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+internal import Glibc
+internal import LagMonitor
+
+/// One run: everything is opened and checked first, then the monitor starts, then the workload.
+struct Run {
+    let settings: Settings
+
+    /// Runs the main thread's loop. Returns only by throwing: an orderly end leaves the process (``RunControl``).
+    /// - Throws: ``StartFailure`` before anything has started.
+    func execute(_ signals: StopSignals) throws(StartFailure) -> Never {
+        let sink = try openOutput()
+        let truth = try settings.truthPath.map { path throws(StartFailure) in try TruthLog(path: path) }
+        let steps = try WorkloadSteps(for: settings.steps)
+        let monitor = LagMonitor(configuration: settings.monitor, sinks: [sink])
+        try start(monitor)
+
+        let loop = ObservedRunLoop.main
+        let workload = Workload(
+            plan: WorkloadPlan(steps: settings.steps, threshold: settings.threshold),
+            steps: steps,
+            truth: truth
+        ) { time, work in
+            loop.add(RunLoopTimer(fireDate: time) { _ in work() }, to: .common)
+        }
+        let reader = ReaderWatch()
+        let deadline = settings.duration.map { MonotonicTime.now + $0 } ?? .distantFuture
+        let control = RunControl(monitor: monitor, workload: workload, truth: truth, reader: reader, deadline: deadline)
+        do {
+            if settings.outputPath == "-" { try reader.start(STDOUT_FILENO) }
+            try BackgroundWork.start()
+            try control.start(signals)
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "\(error)")
+        }
+        loop.add(
+            RunLoopTimer(fireDate: .now + BackgroundWork.mainTick, interval: BackgroundWork.mainTick) { _ in
+                computeBriefly(.now + BackgroundWork.mainWork)
+            },
+            to: .common
+        )
+        workload.start()
+        loop.run()
+        // The loop was stopped from outside; the control thread still has the last word.
+        while true { pause() }
+    }
+
+    private func openOutput() throws(StartFailure) -> any RecordSink {
+        do {
+            if settings.outputPath == "-" { return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout") }
+            return try FileSink(path: settings.outputPath)
+        } catch {
+            throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
+        }
+    }
+
+    private func start(_ monitor: LagMonitor) throws(StartFailure) {
+        do {
+            try settings.monitor.validate()
+            try monitor.start()
+            try monitor.watch(ObservedRunLoop.main)
+        } catch {
+            throw StartFailure(status: Self.status(of: error), message: "the monitor cannot start: \(error)")
+        }
+    }
+
+    private static func status(of error: LagMonitorError) -> Int32 {
+        switch error {
+        case .captureUnavailable: ExitStatus.unavailable
+        case .invalidConfiguration: ExitStatus.configuration
+        case .resources, .tooManyLoops, .notRunning: ExitStatus.systemError
+        }
+    }
+}

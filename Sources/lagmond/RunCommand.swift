@@ -1,0 +1,66 @@
+internal import ArgumentParser
+internal import Foundation
+internal import LagMonitor
+
+/// `lagmond run`: watches its own main thread while the workload stalls it.
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run the workload on the main thread and report its stalls.",
+        discussion: """
+            Settings: options over environment (LAGMONITOR_ and the key's path in capitals: LAGMONITOR_MONITOR_INTERVAL_MS) \
+            over file. Without workload.steps nothing stalls the main thread.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The configuration, a JSON file.", valueName: "file"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("How long to run; without it, until SIGTERM or SIGINT.", valueName: "seconds"))
+    var duration: Double?
+
+    @Option(help: ArgumentHelp("Where the records go; - is stdout.", valueName: "path|-"))
+    var output: String?
+
+    @Option(help: ArgumentHelp("Where to write what was really injected, a JSON line a step.", valueName: "path"))
+    var truth: String?
+
+    @Option(
+        help: ArgumentHelp("Detection by name: standard (50 ms x 3), relaxed (80 ms x 3), restoring (50 ms x 5, then 5 s rest).")
+    )
+    var preset: String?
+
+    @Option(name: .customLong("interval-ms"), help: ArgumentHelp("One timeout of the watchdog.", valueName: "ms"))
+    var intervalMilliseconds: Int?
+
+    @Option(help: ArgumentHelp("How many timeouts in a row are a stall.", valueName: "count"))
+    var timeouts: Int?
+
+    @Option(
+        name: .customLong("hang-after-ms"),
+        help: ArgumentHelp("When a stall that is not over is reported all the same; 0: at detection.", valueName: "ms")
+    )
+    var hangAfterMilliseconds: Int?
+
+    /// What the options say, by key path.
+    var values: [String: JSONValue] {
+        var values: [String: JSONValue] = [:]
+        values[SettingKey.config.path] = config.map(JSONValue.string)
+        values[SettingKey.duration.path] = duration.map(JSONValue.double)
+        values[SettingKey.output.path] = output.map(JSONValue.string)
+        values[SettingKey.truth.path] = truth.map(JSONValue.string)
+        values[SettingKey.preset.path] = preset.map(JSONValue.string)
+        values[SettingKey.interval.path] = intervalMilliseconds.map(JSONValue.int)
+        values[SettingKey.timeouts.path] = timeouts.map(JSONValue.int)
+        values[SettingKey.hangAfter.path] = hangAfterMilliseconds.map(JSONValue.int)
+        return values
+    }
+
+    func run() throws {
+        // Before any thread exists, so that all of them inherit the mask.
+        let signals = StopSignals()
+        signals.block()
+        let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
+        try Run(settings: settings).execute(signals)
+    }
+}

@@ -1,0 +1,107 @@
+internal import Configuration
+internal import LagMonitor
+
+/// A setting lagmond knows: its name in each source, and what it may be.
+struct SettingKey: Sendable {
+    /// What a setting may be, with its bounds.
+    enum Form: Sendable {
+        case wholeNumber(ClosedRange<Int>)
+        case positiveNumber(upTo: Double)
+        case choice([String])
+        case text
+        /// A path, and not `-`: stdout is for records.
+        case file
+    }
+
+    /// The key's path in the file: `monitor.interval_ms`.
+    let path: String
+    let form: Form
+    /// The option on the command line, if there is one: `--interval-ms`.
+    let option: String?
+    /// Whether the configuration file may hold it (it cannot name itself).
+    let inFile: Bool
+
+    init(_ path: String, _ form: Form, option: String? = nil, inFile: Bool = true) {
+        self.path = path
+        self.form = form
+        self.option = option
+        self.inFile = inFile
+    }
+
+    /// `LAGMONITOR_` and the path in capitals, as swift-configuration spells it.
+    var environmentName: String { Self.environmentPrefix + path.uppercased().replacing(".", with: "_") }
+
+    static let environmentPrefix = "LAGMONITOR_"
+
+    static let hourMilliseconds = 3_600_000
+    /// A day is more than anybody stalls on purpose.
+    static let dayMilliseconds = 86_400_000
+
+    static let config = SettingKey("config", .file, option: "--config", inFile: false)
+    static let duration = SettingKey("duration_s", .positiveNumber(upTo: 31_536_000), option: "--duration")
+    static let output = SettingKey("output.path", .text, option: "--output")
+    static let truth = SettingKey("truth.path", .file, option: "--truth")
+    static let preset = SettingKey("monitor.preset", .choice(DetectionPreset.allCases.map(\.rawValue)), option: "--preset")
+    static let interval = SettingKey("monitor.interval_ms", .wholeNumber(1...60_000), option: "--interval-ms")
+    static let timeouts = SettingKey("monitor.timeouts", .wholeNumber(1...1000), option: "--timeouts")
+    static let restore = SettingKey("monitor.restore_interval_ms", .wholeNumber(0...hourMilliseconds))
+    static let hangAfter = SettingKey("monitor.hang_after_ms", .wholeNumber(0...hourMilliseconds), option: "--hang-after-ms")
+    static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(1024...1_048_576))
+    static let frames = SettingKey("monitor.max_frames", .wholeNumber(1...256))
+    static let serviceName = SettingKey("service.name", .text)
+    static let serviceVersion = SettingKey("service.version", .text)
+
+    static let all = [
+        config, duration, output, truth, preset, interval, timeouts, restore, hangAfter, lineBytes, frames, serviceName,
+        serviceVersion,
+    ]
+
+    /// What may stand here, in words.
+    var allowed: String {
+        switch form {
+        case .wholeNumber(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .positiveNumber(let limit): "a number above 0, up to \(Int(limit))"
+        case .choice(let names): names.joined(separator: ", ")
+        case .text: "a text that is not empty"
+        case .file: "the path of a file"
+        }
+    }
+
+    /// What is wrong with a value, or nil.
+    func objection(to value: JSONValue) -> String? {
+        switch (form, value) {
+        case (.wholeNumber(let range), .int(let int)): range.contains(int) ? nil : "\(int) is out of bounds"
+        case (.wholeNumber, _): "\(value.shown) is not a whole number"
+        case (.positiveNumber(let limit), .int(let int)): int > 0 && Double(int) <= limit ? nil : "\(int) is out of bounds"
+        case (.positiveNumber(let limit), .double(let double)):
+            double > 0 && double <= limit ? nil : "\(double) is out of bounds"
+        case (.positiveNumber, _): "\(value.shown) is not a number"
+        case (.choice(let names), .string(let name)): names.contains(name) ? nil : "unknown name \"\(name)\""
+        case (.choice, _): "\(value.shown) is not a name"
+        case (.file, .string("-")): "- is no file"
+        case (.text, .string(let text)), (.file, .string(let text)):
+            text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
+        case (.text, _), (.file, _): "\(value.shown) is not a text"
+        }
+    }
+
+    /// A word from the environment as the value it stands for.
+    func value(of word: String) -> JSONValue {
+        switch form {
+        case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
+        case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
+        case .choice, .text, .file: .string(word)
+        }
+    }
+
+    /// An accepted value as swift-configuration carries it: its in-memory provider converts nothing.
+    func content(_ value: JSONValue) -> ConfigContent? {
+        switch (form, value) {
+        case (.positiveNumber, .int(let int)): .double(Double(int))
+        case (_, .int(let int)): .int(int)
+        case (_, .double(let double)): .double(double)
+        case (_, .string(let string)): .string(string)
+        default: nil
+        }
+    }
+}

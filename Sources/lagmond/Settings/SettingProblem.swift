@@ -1,0 +1,29 @@
+/// One wrong setting: where it stands, what is wrong with it, what is allowed.
+struct SettingProblem: Equatable, CustomStringConvertible {
+    enum Source: Equatable {
+        case file(String)
+        case environment
+        case commandLine
+    }
+
+    let source: Source
+    /// The key as its source spells it: `workload.steps[3].kind`, `LAGMONITOR_OUTPUT_PATH`, `--preset`. Empty: the whole source.
+    let key: String
+    let wrong: String
+    let allowed: String
+
+    var description: String {
+        let place =
+            switch source {
+            case .file(let path): key.isEmpty ? path : "\(path): \(key)"
+            case .environment: "environment variable \(key)"
+            case .commandLine: "option \(key)"
+            }
+        return "\(place): \(wrong); allowed: \(allowed)"
+    }
+}
+
+/// Every problem found in the settings; there is at least one.
+struct SettingsError: Error, Equatable {
+    let problems: [SettingProblem]
+}

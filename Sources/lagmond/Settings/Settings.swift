@@ -1,0 +1,17 @@
+internal import LagMonitor
+
+/// What a run does: the settings of all sources, put together and checked.
+struct Settings: Sendable {
+    var monitor = LagMonitorConfiguration()
+    /// Where the records go: a path, or `-` for stdout.
+    var outputPath = "-"
+    /// Where the truth goes; nil: nowhere.
+    var truthPath: String?
+    /// How long the run takes; nil: until a signal ends it.
+    var duration: Duration?
+    /// What stalls the main thread; empty: nothing does.
+    var steps: [WorkloadStep] = []
+
+    /// The shortest stall that is reported.
+    var threshold: Duration { monitor.interval * monitor.consecutiveTimeouts }
+}

@@ -1,0 +1,82 @@
+internal import Glibc
+internal import LagMonitor
+internal import Synchronization
+
+/// Writes what was really injected: a JSON line an execution, `kind`, `begin_mono_us`, `end_mono_us`, `function`.
+///
+/// Begin and end are read right around the blocking call. Any thread; a line is one `write` to a file opened with `O_APPEND`.
+final class TruthLog: Sendable {
+    private struct State {
+        var descriptor: Int32
+        var open: (kind: WorkloadKind, begin: MonotonicTime)?
+    }
+
+    private let path: String
+    private let state: Mutex<State>
+
+    /// - Throws: ``StartFailure`` (73) with path and reason when the file cannot be opened.
+    init(path: String) throws(StartFailure) {
+        self.path = path
+        let descriptor = Self.open(path)
+        guard descriptor >= 0 else {
+            throw StartFailure(
+                status: ExitStatus.cannotCreate,
+                message: "truth: cannot open \(path): \(Diagnostics.reason(errno)) (errno \(errno))"
+            )
+        }
+        state = Mutex(State(descriptor: descriptor))
+    }
+
+    deinit { state.withLock { _ = close($0.descriptor) } }
+
+    /// An execution begins now.
+    func begin(_ kind: WorkloadKind) {
+        state.withLock { $0.open = (kind, .now) }
+    }
+
+    /// The execution in progress, if any, ends now: its line is written.
+    func finish() {
+        let now = MonotonicTime.now
+        state.withLock { state in
+            guard let (kind, begin) = state.open else { return }
+            state.open = nil
+            Self.write(Self.line(kind: kind, begin: begin, end: now), to: state.descriptor)
+        }
+    }
+
+    /// Opens the file anew, for a rotation; the old one is kept when that fails.
+    func reopen() {
+        let fresh = Self.open(path)
+        guard fresh >= 0 else {
+            Diagnostics.say("truth: cannot reopen \(path): \(Diagnostics.reason(errno))")
+            return
+        }
+        state.withLock { state in
+            close(state.descriptor)
+            state.descriptor = fresh
+        }
+    }
+
+    /// One line of the truth, newline included. The names hold nothing that JSON would have to escape.
+    static func line(kind: WorkloadKind, begin: MonotonicTime, end: MonotonicTime) -> String {
+        "{\"kind\":\"\(kind.rawValue)\",\"begin_mono_us\":\(begin.nanoseconds / 1000),"
+            + "\"end_mono_us\":\(end.nanoseconds / 1000),\"function\":\"\(kind.functionName)\"}\n"
+    }
+
+    private static func open(_ path: String) -> Int32 {
+        Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+    }
+
+    private static func write(_ line: String, to descriptor: Int32) {
+        var bytes = Array(line.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                bytes = bytes.dropFirst(count)
+            } else if errno != EINTR {
+                Diagnostics.say("truth line lost: \(Diagnostics.reason(errno))")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import Glibc
+internal import LagMonitor
+internal import Synchronization
+
+/// Executes the plan on the main thread's run loop, one timer an execution, and writes down what it did.
+final class Workload: Sendable {
+    /// Calls a function on the main thread at a time. The seam to the run loop.
+    typealias Schedule = @Sendable (_ time: MonotonicTime, _ work: @escaping @Sendable () -> Void) -> Void
+
+    private struct State {
+        var plan: WorkloadPlan
+        var start = MonotonicTime.now
+        var ended = false
+        var running: WorkloadKind?
+    }
+
+    private let state: Mutex<State>
+    private let steps: WorkloadSteps
+    private let truth: TruthLog?
+    private let schedule: Schedule
+
+    init(plan: WorkloadPlan, steps: WorkloadSteps, truth: TruthLog?, schedule: @escaping Schedule) {
+        state = Mutex(State(plan: plan))
+        self.steps = steps
+        self.truth = truth
+        self.schedule = schedule
+    }
+
+    /// The run begins now.
+    func start() {
+        let first = state.withLock { state in
+            state.start = .now
+            return state.plan.next(after: nil).map { (state.start, $0) }
+        }
+        if let (start, execution) = first { arm(execution, from: start) }
+    }
+
+    /// No further execution; the one in progress may come to its own end for as long as `grace`. Not on the main thread.
+    ///
+    /// What is still in progress then (a hang always is) ends now as far as the truth is concerned.
+    func end(grace: Duration) {
+        let deadline = MonotonicTime.now + grace
+        while true {
+            let running = state.withLock { state in
+                state.ended = true
+                return state.running
+            }
+            if running == nil || running == .hang || MonotonicTime.now >= deadline { break }
+            usleep(Self.pollMicroseconds)
+        }
+        truth?.finish()
+    }
+
+    private static let pollMicroseconds: UInt32 = 2000
+
+    private func arm(_ execution: WorkloadPlan.Execution, from start: MonotonicTime) {
+        schedule(start + execution.due) { [self] in perform(execution) }
+    }
+
+    private func perform(_ execution: WorkloadPlan.Execution) {
+        let mayRun = state.withLock { state in
+            if state.ended { return false }
+            state.running = execution.kind
+            return true
+        }
+        guard mayRun else { return }
+        do {
+            let injection = try steps.prepare(execution.kind, length: execution.length)
+            truth?.begin(execution.kind)
+            injection.block()
+            truth?.finish()
+            injection.cleanUp()
+        } catch {
+            Diagnostics.say("workload step \(execution.kind.rawValue): \(error)")
+        }
+        let next = state.withLock { state in
+            state.running = nil
+            if state.ended { return nil as (MonotonicTime, WorkloadPlan.Execution)? }
+            let end = MonotonicTime.now - state.start
+            return state.plan.next(after: (end, execution.kind)).map { (state.start, $0) }
+        }
+        if let (start, execution) = next { arm(execution, from: start) }
+    }
+}

@@ -1,0 +1,54 @@
+internal import Glibc
+internal import LagMonitor
+
+// Kinds that wait for a device: io and network.
+
+/// A file without a name, in `TMPDIR` or `/tmp`: nothing is left behind, however the run ends.
+struct ScratchFile {
+    let descriptor: Int32
+
+    init() throws(WorkloadTrouble) {
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(directory)/lagmond-XXXXXX".utf8CString)
+        descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw WorkloadTrouble(call: "mkstemp in \(directory)", code: errno) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        unlink(template)
+    }
+
+    func close() { _ = Glibc.close(descriptor) }
+}
+
+/// Writes a quarter of a megabyte and makes the disk confirm it, again and again.
+@inline(never)
+func writeAndSyncUntil(_ deadline: MonotonicTime, _ descriptor: Int32) {
+    let block = [UInt8](repeating: 0x5a, count: 256 * 1024)
+    repeat {
+        let written = block.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        if (written < 0 && errno != EINTR) || fsync(descriptor) != 0 {
+            Diagnostics.say("workload step io: \(Diagnostics.reason(errno))")
+            return
+        }
+    } while MonotonicTime.now < deadline
+}
+
+/// Asks the slow server for a page and reads the answer to its end, as a blocking HTTP client does.
+@inline(never)
+func fetchFromSlowServer(_ port: UInt16, _ length: Duration) {
+    let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard connection >= 0 else { return Diagnostics.say("workload step network: socket: \(Diagnostics.reason(errno))") }
+    defer { close(connection) }
+    guard SlowServer.withAddress(port: port, { connect(connection, $0, $1) }) == 0 else {
+        return Diagnostics.say("workload step network: connect: \(Diagnostics.reason(errno))")
+    }
+    let milliseconds = length.wholeNanoseconds / 1_000_000
+    let request = Array("GET /wait?ms=\(milliseconds) HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".utf8)
+    guard send(connection, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+        return Diagnostics.say("workload step network: send: \(Diagnostics.reason(errno))")
+    }
+    var answer = [UInt8](repeating: 0, count: 1024)
+    while true {
+        let count = recv(connection, &answer, answer.count, 0)
+        if count == 0 || (count < 0 && errno != EINTR) { return }
+    }
+}

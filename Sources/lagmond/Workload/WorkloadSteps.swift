@@ -1,0 +1,72 @@
+internal import Glibc
+internal import LagMonitor
+internal import Synchronization
+
+/// What a step can be refused for.
+struct WorkloadTrouble: Error, CustomStringConvertible {
+    let call: String
+    let code: Int32
+    var description: String { "\(call): \(Diagnostics.reason(code))" }
+}
+
+/// One execution, ready to run: what has to be set up for it is set up, so that `block` is the blocking call alone.
+struct Injection {
+    let block: () -> Void
+    var cleanUp: () -> Void = {}
+}
+
+/// Turns a kind into the call that blocks. Each blocking function stands in the file of its group, is never inlined,
+/// is not generic, and carries the name that ``WorkloadKind/functionName`` tells.
+final class WorkloadSteps: Sendable {
+    private let server: SlowServer?
+
+    /// Starts what the steps need; only `network` needs something.
+    /// - Throws: ``StartFailure`` (71) when loopback refuses a server.
+    init(for steps: [WorkloadStep]) throws(StartFailure) {
+        guard steps.contains(where: { $0.kind == .network }) else {
+            server = nil
+            return
+        }
+        do {
+            server = try SlowServer()
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "the workload's loopback server cannot start: \(error)")
+        }
+    }
+
+    /// Sets up one execution of `kind` that takes `length`, counted from this call.
+    func prepare(_ kind: WorkloadKind, length: Duration) throws(WorkloadTrouble) -> Injection {
+        let deadline = MonotonicTime.now + length
+        switch kind {
+        case .cpu: return Injection { computeUntil(deadline) }
+        case .short: return Injection { computeBriefly(deadline) }
+        case .idle: return Injection { stayIdle() }
+        case .format: return Injection { renderReportUntil(deadline) }
+        case .sleep: return Injection { sleepUntil(deadline) }
+        case .read:
+            let pipe = try LatePipe(filledAt: deadline)
+            return Injection {
+                readFromLatePipe(pipe.readEnd)
+            } cleanUp: {
+                pipe.close()
+            }
+        case .lock:
+            let mutex = try HeldMutex(until: deadline)
+            return Injection { acquireHeldMutex(mutex.raw) }
+        case .hang:
+            let pair = try DeadlockedPair()
+            return Injection { lockInOppositeOrder(pair.first, pair.second) }
+        case .child: return Injection { waitForChildProcess(length) }
+        case .io:
+            let file = try ScratchFile()
+            return Injection {
+                writeAndSyncUntil(deadline, file.descriptor)
+            } cleanUp: {
+                file.close()
+            }
+        case .network:
+            guard let server else { throw WorkloadTrouble(call: "network without a server", code: ENOTCONN) }
+            return Injection { fetchFromSlowServer(server.port, length) }
+        }
+    }
+}

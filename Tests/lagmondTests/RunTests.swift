@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import lagmond
+
+/// The running program: how it ends, and what it leaves.
+@Suite(.serialized) struct RunTests {
+    private static let hang = #"{"workload": {"steps": [{"kind": "hang", "start_ms": 50}]}}"#
+    private static let calm = #"{"workload": {"steps": [{"kind": "idle", "every_ms": 50}]}}"#
+
+    /// The truth of a hang appears only at its end; the main thread's state tells that it has begun.
+    private func waitForHang(of lagmond: LagmondProcess) {
+        let path = "/proc/\(lagmond.pid)/task/\(lagmond.pid)/wchan"
+        let hangs = LagmondProcess.poll { (try? String(contentsOfFile: path, encoding: .utf8))?.contains("futex") ?? false }
+        #expect(hangs, "the main thread does not wait for a lock")
+        usleep(400_000)
+    }
+
+    private func isSummarised(_ errors: String) -> Bool {
+        errors.contains(/lagmond: stalls=[0-9]+ reported=[0-9]+ dropped=[0-9]+ suppressed=[0-9]+\n$/)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSignalEndsTheRunInTheMiddleOfAHang(signal: Int32) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(Self.hang, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t"], in: directory)
+            waitForHang(of: lagmond)
+            kill(lagmond.pid, signal)
+            #expect(lagmond.wait(seconds: 20) == 0)
+            #expect(isSummarised(lagmond.errors))
+            #expect(directory.read("t").contains(#""kind":"hang""#))
+            #expect(lagmond.output.contains(#""phase":"abandoned""#))
+            #expect(lagmond.output.contains("lockInOppositeOrder"))
+        }
+    }
+
+    @Test func theDurationEndsTheRunInTheMiddleOfAHang() throws {
+        let (status, _, errors) = try LagmondProcess.run(
+            ["--config", "c.json", "--duration", "0.6"],
+            files: ["c.json": Self.hang]
+        )
+        #expect(status == 0)
+        #expect(isSummarised(errors))
+    }
+
+    @Test func withoutStepsTheRunIsCalm() throws {
+        let (status, output, errors) = try LagmondProcess.run(["--duration", "0.3"])
+        #expect(status == 0)
+        #expect(output == "")
+        #expect(isSummarised(errors))
+    }
+
+    @Test func aReaderThatGoesAwayEndsTheRunCleanly() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(Self.calm, to: "c.json")
+            let pipe = Pipe()
+            let lagmond = try LagmondProcess(
+                ["--config", "c.json", "--truth", "t"],
+                in: directory,
+                stdout: pipe.fileHandleForWriting
+            )
+            try pipe.fileHandleForWriting.close()
+            #expect(LagmondProcess.poll { !directory.read("t").isEmpty })
+            #expect(lagmond.process.isRunning)
+            try pipe.fileHandleForReading.close()
+            #expect(lagmond.wait(seconds: 20) == 0)
+            #expect(lagmond.errors.contains("lagmond: the reader of stdout has gone away: ending\n"))
+            #expect(isSummarised(lagmond.errors))
+        }
+    }
+
+    @Test func hangupReopensOutputAndTruth() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(#"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "every_ms": 400}]}}"#, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t", "--output", "o"], in: directory)
+            #expect(LagmondProcess.poll { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
+            for name in ["t", "o"] {
+                try FileManager.default.moveItem(atPath: directory.file(name), toPath: directory.file(name + ".1"))
+            }
+            kill(lagmond.pid, SIGHUP)
+            #expect(LagmondProcess.poll { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
+            kill(lagmond.pid, SIGTERM)
+            #expect(lagmond.wait(seconds: 20) == 0)
+            #expect(lagmond.output == "")
+        }
+    }
+
+    @Test func aChildStartsWithNoSignalBlockedOrIgnored() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(#"{"workload": {"steps": [{"kind": "child", "for_ms": 30000}]}}"#, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json"], in: directory)
+            let path = "/proc/\(lagmond.pid)/task/\(lagmond.pid)/children"
+            var status = ""
+            let found = LagmondProcess.poll {
+                let child = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ").first
+                status = child.flatMap { try? String(contentsOfFile: "/proc/\($0)/status", encoding: .utf8) } ?? ""
+                return status.contains("Name:\tsleep")
+            }
+            #expect(found)
+            #expect(status.contains("SigBlk:\t0000000000000000"))
+            // Above 31 are the C library's own: posix_spawn leaves those ignored until the child sets them up.
+            let ignored = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:\t") }?.dropFirst("SigIgn:\t".count)
+            #expect(ignored.flatMap { UInt64($0, radix: 16) }.map { $0 & 0x7fff_ffff } == 0)
+            kill(lagmond.pid, SIGTERM)
+            #expect(lagmond.wait(seconds: 20) == 0)
+            let pid = status.split(separator: "\n").first { $0.hasPrefix("Pid:") }?.split(separator: "\t").last ?? "none"
+            let isGone = LagmondProcess.poll(seconds: 10) {
+                // A zombie that nobody has collected yet is gone as well.
+                let state = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? "State:\tZ"
+                return state.contains("State:\tZ")
+            }
+            #expect(isGone, "the child outlives the run")
+        }
+    }
+}
