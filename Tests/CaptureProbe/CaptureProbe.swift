@@ -13,6 +13,10 @@ import Synchronization
 struct CaptureProbe {
     static func main() throws {
         fixture_unbuffer_stdout()
+        // Whoever started us may have been a thread that blocks nearly every signal, as Dispatch's workers do.
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
         let name = CommandLine.arguments.dropFirst().first ?? ""
         guard let scenario = Scenario.all[name] else {
             print("no scenario '\(name)'; there are: \(Scenario.all.keys.sorted().joined(separator: " "))")

@@ -84,7 +84,9 @@ final class HostProfiler: Sendable {
     func install() {
         var action = sigaction()
         action.__sigaction_handler.sa_sigaction = { _, info, _ in
-            if info!.pointee.si_code == SI_TKILL { HostProfiler.own.add(1, ordering: .relaxed) } else {
+            if info!.pointee.si_code == SI_TKILL {
+                HostProfiler.own.add(1, ordering: .relaxed)
+            } else {
                 HostProfiler.foreign.add(1, ordering: .relaxed)
             }
         }

@@ -44,7 +44,8 @@ import Testing
     @Test func threadThatSleepsAndRunsByTurnsIsNeverInterrupted() throws {
         let run = try ProbeRun("alternating")
         #expect(run["undisturbed"] == "yes", "a sleep was cut short")
-        #expect(run["method"] == "passive" || run["failure"] == "thread_kept_moving", "\(run.lines)")
+        // Usually it is found asleep. Put aside by the scheduler while it computes, it may be asked by a signal.
+        #expect(run.index(of: "alternateUntilReleased") != nil || run["failure"] == "thread_kept_moving", "\(run.lines)")
     }
 
     @Test func runningThreadIsReadByASignal() throws {
