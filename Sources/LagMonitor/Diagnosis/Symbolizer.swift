@@ -40,7 +40,7 @@ public struct Symbolizer: Sendable {
     /// A nil value: this address has no symbol.
     private var cache: [CacheKey: CacheEntry?] = [:]
     /// Passes over symbol tables so far; tells tests that the cache works.
-    private(set) var tablePasses = 0
+    package private(set) var tablePasses = 0
 
     /// Finds the demanglers, which takes the loader's lock: create it at start.
     public init() { self.init(debugRoot: Self.debugRoot, cacheLimit: Self.cacheLimit) }
