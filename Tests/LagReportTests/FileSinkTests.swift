@@ -1,0 +1,127 @@
+import Foundation
+import Glibc
+import LagReport
+import Testing
+
+struct FileSinkTests {
+    private func rename(_ scratch: ScratchDirectory, _ from: String, _ to: String) throws {
+        try #require(Glibc.rename(scratch.path + "/" + from, scratch.path + "/" + to) == 0)
+    }
+
+    @Test func linesAreAppendedWithoutAHeader() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path + "/log"
+        try FileSink(path: path).put("a\n")
+        #expect(try scratch.text("log") == "a\n")
+        try FileSink(path: path).put("b\n")
+        #expect(try scratch.text("log") == "a\nb\n")
+    }
+
+    @Test func openingAloneWritesNothing() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        #expect(try scratch.text("log") == "")
+        sink.close()
+    }
+
+    @Test func fileWithoutAFinalNewlineGetsOne() throws {
+        let scratch = try ScratchDirectory()
+        try Data("{\"torn\":".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log"))
+        try FileSink(path: scratch.path + "/log").put("a\n")
+        #expect(try scratch.text("log") == "{\"torn\":\na\n")
+    }
+
+    @Test func rotationByRenameIsNoticed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try rename(scratch, "log", "log.1")
+        try sink.put("b\n")
+        #expect(try scratch.text("log.1") == "a\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func anotherFileAtThePathIsNoticed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try Data("theirs".utf8).write(to: URL(fileURLWithPath: scratch.path + "/new"))
+        try rename(scratch, "new", "log")
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "theirs\nb\n")
+    }
+
+    @Test func removalIsNoticed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try FileManager.default.removeItem(atPath: scratch.path + "/log")
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func reopeningOnRequestCreatesTheNewFileAtOnce() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try rename(scratch, "log", "log.1")
+        try sink.reopen()
+        #expect(try scratch.text("log") == "")
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func truncationInPlaceLeavesNoHole() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("aaaaaaaaaa\n")
+        try #require(truncate(scratch.path + "/log", 0) == 0)
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func whereTheNewFileCannotBeOpenedLinesGoToTheOldOneUntilItCan() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try rename(scratch, "log", "log.1")
+        try FileManager.default.createDirectory(atPath: scratch.path + "/log", withIntermediateDirectories: false)
+        try sink.put("a\n")
+        #expect(throws: SinkError(.cannotOpen, path: sink.name, code: EISDIR)) { try sink.reopen() }
+        try sink.put("b\n")
+        #expect(try scratch.text("log.1") == "a\nb\n")
+        try FileManager.default.removeItem(atPath: scratch.path + "/log")
+        try sink.put("c\n")
+        #expect(try scratch.text("log") == "c\n")
+    }
+
+    @Test func fullDiskIsAnErrorThatNamesThePathAndTheReason() throws {
+        let sink = try FileSink(path: "/dev/full")
+        let error = #expect(throws: SinkError.self) { try sink.put("a\n") }
+        #expect(error?.description == "cannot write to /dev/full: No space left on device (errno 28)")
+        #expect(error?.reason == .writeFailed)
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func fileThatCannotBeOpenedIsAnErrorThatNamesIt() throws {
+        let error = #expect(throws: SinkError.self) { try FileSink(path: "/nonexistent/log") }
+        #expect(error?.description == "cannot open /nonexistent/log: No such file or directory (errno 2)")
+    }
+
+    @Test func pipeWithoutAReaderIsAnErrorAndNoWait() throws {
+        let scratch = try ScratchDirectory()
+        try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
+        #expect(throws: SinkError(.cannotOpen, path: scratch.path + "/pipe", code: ENXIO)) {
+            try FileSink(path: scratch.path + "/pipe")
+        }
+    }
+
+    @Test func closedSinkRefusesAndStaysClosed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        sink.close()
+        sink.close()
+        #expect(throws: SinkError(.closed, path: sink.name)) { try sink.put("a\n") }
+        #expect(throws: SinkError(.closed, path: sink.name)) { try sink.reopen() }
+        #expect(try scratch.text("log") == "")
+    }
+}
