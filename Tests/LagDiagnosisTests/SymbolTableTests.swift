@@ -39,6 +39,27 @@ struct SymbolTableTests {
         #expect(try resolve([symbols[0]], at: [0x1fff, 0x2000]) == ["asm+3839", nil])
     }
 
+    @Test func innerOfTwoOverlappingSymbolsWinsWhateverTheOrder() throws {
+        let symbols = [Symbol(name: "outer", value: 0x1100, size: 0x100), Symbol(name: "inner_part", value: 0x1140, size: 0x10)]
+        for order in [symbols, symbols.reversed()] {
+            #expect(try resolve(order, at: [0x113f, 0x1148, 0x1150]) == ["outer+63", "inner_part+8", "outer+80"])
+        }
+    }
+
+    @Test func symbolBetweenEndsASizelessOneEvenWhereItDoesNotReach() throws {
+        let symbols = [Symbol(name: "asm", value: 0x1100, size: 0), Symbol(name: "tiny", value: 0x1180, size: 4)]
+        #expect(try resolve(symbols, at: [0x117f, 0x1190]) == ["asm+127", nil])
+    }
+
+    @Test func fileThatTheKernelCallsDeletedIsNotBelieved() throws {
+        let scratch = try ScratchDirectory()
+        let file = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16)]).bytes()
+        let path = try scratch.write(file, to: "module (deleted)")
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        let query = SymbolQuery(modulePath: path, buildID: "", offset: 0x1100, isReturnAddress: false)
+        #expect(symbolizer.resolve([query]) == [nil])
+    }
+
     @Test func globalWinsOverLocal() throws {
         let local = Symbol(name: "a", value: 0x1100, size: 16, binding: 0)
         let global = Symbol(name: "longer_global", value: 0x1100, size: 16)

@@ -14,8 +14,8 @@ private final class Ends {
         let made = socket ? socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) : pipe(&ends)
         try #require(made == 0)
         (reader, writer) = (ends[0], ends[1])
-        // F_SETPIPE_SZ: one page, so that it is full soon.
-        limit = socket ? 0 : Int(fcntl(writer, 1031, 4096))
+        // F_SETPIPE_SZ: two pages, so that it is full soon.
+        limit = socket ? 0 : Int(fcntl(writer, 1031, 8192))
     }
 
     deinit {
@@ -128,9 +128,9 @@ struct DescriptorSinkTests {
         try #require(thread.isFinished)
     }
 
-    @Test func slowReaderGetsEveryLineWhole() throws {
+    @Test(arguments: [true, false]) func slowReaderGetsEveryLineWhole(opensAgain: Bool) throws {
         let ends = try Ends()
-        let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(60))
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(60), opensAgain: opensAgain)
         ends.closeWriter()
         let lines = (0..<40).map { line(Character(Unicode.Scalar(UInt8(97 + $0 % 26))), 3000 + $0 * 100) }
         let thread = Thread {
@@ -152,9 +152,14 @@ struct DescriptorSinkTests {
         #expect(ends.read() == "c\n")
     }
 
-    @Test func lineThatBeganIsFinishedBeforeTheNext() throws {
+    @Test(arguments: [true, false]) func lineThatBeganIsFinishedBeforeTheNext(opensAgain: Bool) throws {
         let ends = try Ends()
-        let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .milliseconds(20))
+        let sink = try DescriptorSink(
+            descriptor: ends.writer,
+            name: "out",
+            timeout: .milliseconds(20),
+            opensAgain: opensAgain
+        )
         let long = line("a", ends.limit + 1000)
         try sink.put(long)
         #expect(throws: SinkError(.tooSlow, path: "out")) { try sink.put("b\n") }

@@ -124,4 +124,44 @@ struct FileSinkTests {
         #expect(throws: SinkError(.closed, path: sink.name)) { try sink.reopen() }
         #expect(try scratch.text("log") == "")
     }
+
+    /// The limit of file size makes a write short and the next one fail, as a disk that fills up does; and it sends a signal
+    /// that ends a process. In a process of its own, for the limit is the process's.
+    @Test func lineCutByALimitIsFinishedWhenThereIsRoomAgain() async {
+        await #expect(processExitsWith: .success) {
+            let scratch = try ScratchDirectory()
+            let sink = try FileSink(path: scratch.path + "/log")
+            try sink.put("first\n")
+            try limitFileSize(10)
+            try sink.put("second\n")
+            #expect(throws: SinkError(.writeFailed, path: sink.name, code: EFBIG)) { try sink.put("third\n") }
+            try limitFileSize(1_000_000)
+            try sink.put("fourth\n")
+            #expect(try scratch.text("log") == "first\nsecond\nfourth\n")
+            #expect(sink.takeAbandonedLines() == 0)
+        }
+    }
+
+    @Test func lineCutByALimitAndNotFinishedIsCountedAndLeavesTheNextFileClean() async {
+        await #expect(processExitsWith: .success) {
+            let scratch = try ScratchDirectory()
+            let sink = try FileSink(path: scratch.path + "/log")
+            try limitFileSize(10)
+            try sink.put("longer than that\n")
+            try #require(Glibc.rename(scratch.path + "/log", scratch.path + "/log.1") == 0)
+            try sink.put("next\n")
+            #expect(sink.takeAbandonedLines() == 1)
+            #expect(sink.takeAbandonedLines() == 0)
+            #expect(try scratch.text("log") == "next\n")
+            #expect(try scratch.text("log.1") == "longer tha")
+        }
+    }
+}
+
+/// Lowers or raises the process's own limit, below its hard one.
+private func limitFileSize(_ bytes: UInt) throws {
+    var limit = rlimit()
+    try #require(getrlimit(__rlimit_resource_t(1), &limit) == 0)
+    limit.rlim_cur = rlim_t(bytes)
+    try #require(setrlimit(__rlimit_resource_t(1), &limit) == 0)
 }

@@ -77,8 +77,11 @@ struct JSONLineWriterTests {
             ([0xe0, 0x80, 0x80], 3), ([0xff], 1), ([0x80], 1), ([0xf0, 0x80, 0x80, 0x80], 4), ([0xf1, 0x80, 0x41], 1),
         ] as [([UInt8], Int)]
     )
-    func illFormedTextBecomesReplacementCharacters(bytes: [UInt8], count: Int) {
-        let line = string(bytes)
+    func illFormedTextBecomesReplacementCharacters(bytes: [UInt8], count: Int) throws {
+        var writer = JSONLineWriter()
+        bytes.withUnsafeBufferPointer { writer.value(utf8: $0) }
+        // Not String(decoding:), which would repair what the writer let through.
+        let line = try #require(writer.withBytes { String(validating: $0, as: UTF8.self) })
         #expect(line.unicodeScalars.filter { $0 == "\u{fffd}" }.count == count)
         // The standard library follows the same practice.
         #expect(line == "\"" + String(decoding: bytes, as: UTF8.self) + "\"")
