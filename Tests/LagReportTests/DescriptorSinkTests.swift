@@ -14,6 +14,8 @@ private final class Ends {
         let made = socket ? socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) : pipe(&ends)
         try #require(made == 0)
         (reader, writer) = (ends[0], ends[1])
+        // A process that another test starts meanwhile must not hold an end open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         // F_SETPIPE_SZ: two pages, so that it is full soon.
         limit = socket ? 0 : Int(fcntl(writer, 1031, 8192))
     }
