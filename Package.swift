@@ -50,6 +50,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
+        // What needs a main thread or a process of its own; the run loop's tests start it.
+        .executableTarget(
+            name: "RunLoopProbe",
+            dependencies: ["LagRunLoop", "LagActivity"],
+            path: "Tests/RunLoopProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagRunLoopTests",
+            dependencies: ["LagRunLoop", "LagActivity", "RunLoopProbe"],
+            swiftSettings: strict
+        ),
     ]
 )

@@ -21,7 +21,7 @@ public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
 extension ObservedRunLoop {
     /// Runs `work` right now, on the calling thread, which must be the loop's: the plain form of the family.
     public func performNow<Value>(_ work: () throws -> Value) rethrows -> Value {
-        precondition(isCurrent, "performNow is for the loop's own thread only; use performAndWait from another one: \(self)")
+        guard isCurrent else { fatalError("performNow is for the loop's own thread only, use performAndWait: \(self)") }
         return try work()
     }
 
