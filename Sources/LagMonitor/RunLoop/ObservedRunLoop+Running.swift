@@ -67,6 +67,8 @@ extension ObservedRunLoop {
         let outerActivity = own.activity
         own.mode = mode
         own.clock = clu_now_ns()
+        // What another mode's run has looked at and passed over may be for this one.
+        signals.add(.all)
         reloadItems()
         defer { leave(to: outerMode, doing: outerActivity) }
         if isModeEmpty { return .finished }
