@@ -73,6 +73,16 @@ struct PerformTests {
         #expect(log.all == ["default", "both", "-", "tracking"])
     }
 
+    @Test func workForNoModeIsRefused() throws {
+        try withThread { thread in
+            #expect(!thread.loop.perform(modes: []) {})
+            #expect(!thread.loop.perform(after: .zero, modes: []) {})
+            #expect(throws: RunLoopError.invalidArgument("modes is empty; work needs at least one mode to run in")) {
+                try thread.loop.performAndWait(modes: []) {}
+            }
+        }
+    }
+
     @Test func workSubmittedFromInsideRunsOnALaterLook() throws {
         let log = Log<String>()
         try onFreshThread {
