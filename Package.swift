@@ -61,7 +61,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),

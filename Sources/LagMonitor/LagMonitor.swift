@@ -1,1 +1,121 @@
-// placeholder
+internal import CLibunwind
+public import Dispatch
+@_exported public import LagActivity
+internal import LagDetection
+@_exported public import LagReport
+@_exported public import LagRunLoop
+internal import Synchronization
+
+/// Watches run loops and reports each stall: how long, why, and where.
+///
+/// ```swift
+/// let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+/// try monitor.start()
+/// try monitor.watch(ObservedRunLoop.main)
+/// ```
+///
+/// A monitored loop is charged one store an activity (under 2 ns). All monitors of a process share one watchdog thread
+/// and one reporter thread. Every call is safe from any thread. A monitor that is released while it runs is stopped.
+public final class LagMonitor: Sendable {
+    /// A monitor for those who need only one: default configuration, no sinks, so give it a handler.
+    public static let shared = LagMonitor()
+
+    private struct State {
+        var parts: MonitorEngine.Parts?
+    }
+
+    public let configuration: LagMonitorConfiguration
+    private let core: MonitorCore
+    private let state = Mutex(State())
+    // Nobody posts it: waiting for it is a sleep on the monotonic clock.
+    private let pause = WakeSemaphore()
+
+    /// How long ``stop()`` waits for lines on their way.
+    private static let drainNanoseconds: UInt64 = 1_000_000_000
+
+    /// - Parameter sinks: where lines go. They are opened by their makers, and closed by ``stop()``.
+    public init(configuration: LagMonitorConfiguration = .init(), sinks: [any RecordSink] = []) {
+        self.configuration = configuration
+        core = MonitorCore(configuration: configuration, sinks: sinks)
+    }
+
+    deinit { stop() }
+
+    /// Whether ``start()`` was called and ``stop()`` was not.
+    public var isRunning: Bool { state.withLock { $0.parts != nil } }
+
+    /// Starts watching; nothing happens if it runs already. Some milliseconds: it loads libunwind, takes its memory,
+    /// starts its threads and goes through a capture once, so that the first stall finds everything ready.
+    public func start() throws(LagMonitorError) {
+        try configuration.validate()
+        try state.withLock { state throws(LagMonitorError) in
+            guard state.parts == nil else { return }
+            try core.open()
+            state.parts = try MonitorEngine.shared.acquire()
+        }
+    }
+
+    /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
+    /// its way is written, within about a second. Afterwards no thread, signal handler, descriptor or loop is held.
+    public func stop() {
+        state.withLock { state in
+            guard let parts = state.parts else { return }
+            let deadline = clu_now_ns() + Self.drainNanoseconds
+            core.limitWaiting(until: deadline)
+            _ = parts.registry.end { $0.owner === core }
+            parts.watchdog.wake()
+            // The reporter lets go of the entries after it has written their last lines.
+            var drained = false
+            while !drained, clu_now_ns() < deadline {
+                drained = !parts.registry.contains { $0.owner === core }
+                if !drained { _ = pause.wait(until: clu_now_ns() + 1_000_000) }
+            }
+            core.close(announcing: drained)
+            state.parts = nil
+            MonitorEngine.shared.release()
+        }
+    }
+
+    /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.
+    /// - Parameter name: what stands in records as `loop`; the loop's own name when nil.
+    /// - Throws: ``LagMonitorError/notRunning``; ``LagMonitorError/tooManyLoops(limit:)`` beyond 16,384.
+    public func watch(_ loop: any ObservableLoop, named name: String? = nil) throws(LagMonitorError) {
+        try state.withLock { state throws(LagMonitorError) in
+            guard let parts = state.parts else { throw .notRunning }
+            guard !parts.registry.contains(where: { $0.owner === core && $0.loop === loop }) else { return }
+            guard parts.registry.add(loop, name: name ?? loop.name, owner: core, rule: configuration.rule) != nil else {
+                throw .tooManyLoops(limit: WatchRegistry.capacity)
+            }
+            parts.watchdog.wake()
+        }
+    }
+
+    /// Ends the watch of a loop; nothing happens if it is not watched. A stall in progress becomes an `abandoned` line.
+    public func unwatch(_ loop: any ObservableLoop) {
+        state.withLock { state in
+            guard let parts = state.parts else { return }
+            if parts.registry.end(where: { $0.owner === core && $0.loop === loop }) > 0 { parts.watchdog.wake() }
+        }
+    }
+
+    /// Has every stall delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
+    /// that queue runs things concurrently). Records that wait for a queue which is itself stuck are bounded
+    /// (``StallHandler/capacity``).
+    @discardableResult
+    public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
+        let registered = StallHandler(queue: queue, body: handler)
+        core.addHandler(registered)
+        return registered
+    }
+
+    /// Asks the sinks to open their files again, as log rotation wants it.
+    public func reopenSinks() {
+        core.requestReopen()
+        state.withLock { $0.parts?.reporter.wake() }
+    }
+
+    /// What happened so far.
+    public var statistics: LagMonitorStatistics {
+        state.withLock { core.statistics(watched: $0.parts?.registry.counters(of: core) ?? WatchCounters()) }
+    }
+}

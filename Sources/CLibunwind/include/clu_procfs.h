@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 typedef struct clu_thread_status {
@@ -24,6 +25,9 @@ typedef struct clu_thread_syscall {
 } clu_thread_syscall;
 
 enum { CLU_SYSCALL_BLOCKED = 0, CLU_SYSCALL_RUNNING = 1 };
+
+// The number of futex(2), in which every lock of glibc, Swift and libdispatch waits.
+static const int64_t clu_syscall_futex = SYS_futex;
 
 // CLU_SYSCALL_BLOCKED with `result` filled, CLU_SYSCALL_RUNNING, or a negative errno.
 int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result);

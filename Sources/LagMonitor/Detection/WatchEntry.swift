@@ -19,6 +19,9 @@ struct WatchEntry: ~Copyable {
     }
 
     let state = Atomic<State>(.free)
+    let stalls = Atomic<UInt64>(0)
+    let dropped = Atomic<UInt64>(0)
+    let suppressed = Atomic<UInt64>(0)
     var beacon: UnsafeMutablePointer<clu_beacon>
     var target: CaptureTarget
     var detector: StallDetector
@@ -29,6 +32,14 @@ struct WatchEntry: ~Copyable {
     var earlier: ThreadState?
     /// The stall in progress, while it has an episode.
     var episode: Int?
+
+    var counters: WatchCounters {
+        WatchCounters(
+            stalls: stalls.load(ordering: .relaxed),
+            dropped: dropped.load(ordering: .relaxed),
+            suppressed: suppressed.load(ordering: .relaxed)
+        )
+    }
 
     init(beacon: UnsafeMutablePointer<clu_beacon>, target: CaptureTarget, rule: DetectionRule) {
         self.beacon = beacon

@@ -17,7 +17,7 @@ package final class WatchRegistry: @unchecked Sendable {
     package struct Registration: Sendable {
         package let loop: any ObservableLoop
         package let name: String
-        package let owner: any AnyObject & Sendable
+        package let owner: any WatchOwner
     }
 
     private struct Table {
@@ -43,7 +43,7 @@ package final class WatchRegistry: @unchecked Sendable {
     var count: Int { extent.load(ordering: .acquiring) }
 
     /// - Returns: the entry's index; nil when the registry is full.
-    package func add(_ loop: any ObservableLoop, name: String, owner: any AnyObject & Sendable, rule: DetectionRule) -> Int? {
+    package func add(_ loop: any ObservableLoop, name: String, owner: any WatchOwner, rule: DetectionRule) -> Int? {
         let thread = loop.thread
         let target = CaptureTarget(tid: thread.tid, stackLow: thread.stackLow, stackHigh: thread.stackHigh)
         return table.withLock { table in
@@ -81,6 +81,28 @@ package final class WatchRegistry: @unchecked Sendable {
 
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
 
+    /// The counts of the loops that `owner` watches now.
+    package func counters(of owner: any WatchOwner) -> WatchCounters {
+        table.withLock { table in
+            var sum = WatchCounters()
+            for (index, registration) in table.registrations where registration.owner === owner {
+                sum += entries[index].counters
+            }
+            return sum
+        }
+    }
+
+    /// Everybody who watches something now, each once.
+    package func owners() -> [any WatchOwner] {
+        table.withLock { table in
+            var owners: [any WatchOwner] = []
+            for registration in table.registrations.values where !owners.contains(where: { $0 === registration.owner }) {
+                owners.append(registration.owner)
+            }
+            return owners
+        }
+    }
+
     package func contains(where matches: (Registration) -> Bool) -> Bool {
         table.withLock { $0.registrations.values.contains(where: matches) }
     }
@@ -91,6 +113,7 @@ package final class WatchRegistry: @unchecked Sendable {
             var gone: [Registration] = []
             for (index, registration) in table.registrations where entries[index].state.load(ordering: .acquiring) == .retired {
                 table.registrations[index] = nil
+                registration.owner.absorb(entries[index].counters)
                 table.freeIndices.append(index)
                 entries[index].state.store(.free, ordering: .releasing)
                 gone.append(registration)

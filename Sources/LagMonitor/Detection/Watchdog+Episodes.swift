@@ -20,18 +20,18 @@ extension Watchdog {
                 modulesReadAt = now
             }
         case .stalled(let since):
-            stalls.add(1, ordering: .relaxed)
+            entry.pointee.stalls.add(1, ordering: .relaxed)
             entry.pointee.episode = queue.takeFree()
             if let episode = entry.pointee.episode { take(queue.episodes[episode], index, since, reading) }
         case .hanging:
             guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
-                dropped.add(1, ordering: .relaxed)
+                entry.pointee.dropped.add(1, ordering: .relaxed)
                 break
             }
             queue.episodes[line].copy(queue.episodes[episode])
             close(line, .begin, until: now)
         case .ended(let since, let until): end(index, since, until, .end, reading.activity)
-        case .suppressed: suppressed.add(1, ordering: .relaxed)
+        case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
     }
 
@@ -72,7 +72,7 @@ extension Watchdog {
             describe(queue.episodes[episode], index, since, activity)
             close(episode, phase, until: until)
         } else {
-            dropped.add(1, ordering: .relaxed)
+            entry.pointee.dropped.add(1, ordering: .relaxed)
         }
     }
 

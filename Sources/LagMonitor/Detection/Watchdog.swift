@@ -13,26 +13,22 @@ internal import Synchronization
 /// Threads: ``run(ready:)`` is the watchdog's thread; ``wake()``, ``stop()`` and the counters are for any.
 // Unchecked: what `run` uses is touched by its thread only; the rest is atomic or immutable.
 package final class Watchdog: @unchecked Sendable {
-    /// Stalls found, stalls for which there was no prepared memory left, stalls in a restore interval, wakes.
+    /// What watching costs: for tests and for the benchmark.
     package struct Counters: Sendable, Equatable {
-        package var stalls: UInt64 = 0
-        package var dropped: UInt64 = 0
-        package var suppressed: UInt64 = 0
-        package var wakes: UInt64 = 0
-        package var lateWakes: UInt64 = 0
+        /// Waits that ended, however.
+        package let wakes: UInt64
+        /// Waits that ended too late to count.
+        package let lateWakes: UInt64
     }
 
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
-    static let semaphore: SendableSemaphore = .init()
+    static let semaphore = WakeSemaphore()
 
     let registry: WatchRegistry
     let queue: EpisodeQueue
     let capture: ThreadCapture
     /// Wakes the reporter; must not block or allocate.
     let notify: @Sendable () -> Void
-    let stalls = Atomic<UInt64>(0)
-    let dropped = Atomic<UInt64>(0)
-    let suppressed = Atomic<UInt64>(0)
     private let wakes = Atomic<UInt64>(0)
     private let lateWakes = Atomic<UInt64>(0)
     private let stopping = Atomic<Bool>(false)
@@ -48,13 +44,7 @@ package final class Watchdog: @unchecked Sendable {
     }
 
     package var counters: Counters {
-        Counters(
-            stalls: stalls.load(ordering: .relaxed),
-            dropped: dropped.load(ordering: .relaxed),
-            suppressed: suppressed.load(ordering: .relaxed),
-            wakes: wakes.load(ordering: .relaxed),
-            lateWakes: lateWakes.load(ordering: .relaxed)
-        )
+        Counters(wakes: wakes.load(ordering: .relaxed), lateWakes: lateWakes.load(ordering: .relaxed))
     }
 
     /// The registry changed: look again.
@@ -97,26 +87,4 @@ package final class Watchdog: @unchecked Sendable {
 
     /// Half the shortest sensible interval: a wait that ends later says nothing about the loop.
     static let toleranceNanoseconds: UInt64 = 25_000_000
-}
-
-/// A process-wide semaphore that is never freed.
-// Unchecked: a semaphore is made to be shared, and the pointer is immutable.
-package struct SendableSemaphore: @unchecked Sendable {
-    let raw: UnsafeMutablePointer<sem_t>
-
-    package init() {
-        raw = .allocate(capacity: 1)
-        raw.initialize(to: sem_t())
-        sem_init(raw, 0, 0)
-    }
-
-    /// Async-signal-safe, any thread.
-    package func post() { sem_post(raw) }
-
-    /// - Parameter deadline: `CLOCK_MONOTONIC` nanoseconds; `.max` waits without end.
-    /// - Returns: whether it was posted (and not timed out).
-    package func wait(until deadline: UInt64) -> Bool { clu_sem_wait_until(raw, deadline) != 0 }
-
-    /// Takes all that is there.
-    package func drain() { while sem_trywait(raw) == 0 {} }
 }

@@ -1,0 +1,22 @@
+// Threads of one's own, and what a thread keeps for itself.
+#ifndef CLU_THREAD_H
+#define CLU_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A joinable thread with the given stack size in bytes (rounded up to pages and to what the system demands).
+// `body(argument)` runs on it with every signal of the creator's mask. 0 or an errno.
+int clu_thread_create(pthread_t *thread, size_t stack_bytes, void (*body)(void *), void *argument);
+
+// The calling thread's nice value: setting returns 0 or an errno, reading never fails.
+int clu_thread_set_nice(int nice_value);
+int clu_thread_nice(void);
+
+// The calling thread's run loop, an opaque reference of its own; NULL when it has none.
+void *clu_thread_loop(void);
+// Stores it. When the thread ends, `finish(loop)` runs on it, and still finds the loop with clu_thread_loop.
+void clu_thread_set_loop(void *loop, void (*finish)(void *));
+
+#endif

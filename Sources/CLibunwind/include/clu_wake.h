@@ -1,0 +1,92 @@
+// How other threads reach a run loop: what there is to do, and whether it has to be woken.
+//
+// Threads. Any thread sets bits of `work` and calls clu_wake_up. Only the loop's own thread takes the bits, takes
+// the wake and goes to sleep.
+//
+// Ordering. A producer publishes its work, then exchanges `state` to PENDING. The loop takes PENDING before it looks
+// for work, and goes from AWAKE to ASLEEP by compare-and-swap. All of these are read-modify-writes of one location,
+// so either the loop sees the producer's work, or its compare-and-swap fails, or the producer sees ASLEEP and makes
+// the one system call. Further wakes of the same sleep see PENDING and make none.
+#ifndef CLU_WAKE_H
+#define CLU_WAKE_H
+
+#include <stdint.h>
+
+enum {
+    CLU_WAKE_AWAKE = 0,
+    CLU_WAKE_PENDING = 1,
+    CLU_WAKE_ASLEEP_FUTEX = 2,  // nothing but this word to wait for: no descriptor needed
+    CLU_WAKE_ASLEEP_EPOLL = 3,  // waits for descriptors too
+};
+
+// Bits of `work`.
+enum {
+    CLU_WORK_SOURCES = 1,  // a manual source was signalled
+    CLU_WORK_PORTS = 2,    // a port has a message
+    CLU_WORK_BLOCKS = 4,   // work was submitted
+    CLU_WORK_ITEMS = 8,    // items or modes changed
+};
+
+typedef struct clu_wake {
+    uint32_t state;
+    uint32_t work;
+    int32_t event_fd;  // -1 until the loop first waits for descriptors
+    uint32_t reserved[13];
+} clu_wake;  // 64-byte aligned by clu_wake_create
+
+_Static_assert(sizeof(clu_wake) == 64, "a cache line of its own");
+
+// NULL when there is no memory.
+clu_wake *clu_wake_create(void);
+void clu_wake_destroy(clu_wake *wake);
+
+// The system call that ends a sleep. The slow path of clu_wake_up.
+void clu_wake_sleeper(clu_wake *wake, uint32_t old_state);
+
+static inline void clu_wake_up(clu_wake *wake) {
+    uint32_t old = __atomic_exchange_n(&wake->state, CLU_WAKE_PENDING, __ATOMIC_SEQ_CST);
+    if (__builtin_expect(old >= CLU_WAKE_ASLEEP_FUTEX, 0)) clu_wake_sleeper(wake, old);
+}
+
+// Adds work without waking.
+static inline void clu_wake_add_work(clu_wake *wake, uint32_t bits) {
+    __atomic_fetch_or(&wake->work, bits, __ATOMIC_SEQ_CST);
+}
+
+// Whether the loop sleeps in the kernel now.
+static inline int clu_wake_is_asleep(const clu_wake *wake) {
+    return __atomic_load_n(&wake->state, __ATOMIC_SEQ_CST) >= CLU_WAKE_ASLEEP_FUTEX;
+}
+
+// Own thread only, from here on.
+
+static inline int clu_wake_is_pending(const clu_wake *wake) {
+    return __atomic_load_n(&wake->state, __ATOMIC_RELAXED) == CLU_WAKE_PENDING;
+}
+
+// Takes a pending wake. A wake not yet visible is not lost: the next attempt to sleep fails on it.
+static inline void clu_wake_take(clu_wake *wake) {
+    if (clu_wake_is_pending(wake)) __atomic_exchange_n(&wake->state, CLU_WAKE_AWAKE, __ATOMIC_SEQ_CST);
+}
+
+static inline uint32_t clu_wake_work(const clu_wake *wake) { return __atomic_load_n(&wake->work, __ATOMIC_RELAXED); }
+
+// Takes the given bits and tells which of them were set.
+static inline uint32_t clu_wake_take_work(clu_wake *wake, uint32_t bits) {
+    if ((clu_wake_work(wake) & bits) == 0) return 0;
+    return __atomic_fetch_and(&wake->work, ~bits, __ATOMIC_SEQ_CST) & bits;
+}
+
+// Looks for a wake for at most `budget_ns` without sleeping; whether one came.
+int clu_wake_spin(clu_wake *wake, uint64_t now_ns, uint64_t budget_ns);
+
+// Sleeps until woken or until `deadline_ns` of CLOCK_MONOTONIC (UINT64_MAX: none), waiting for nothing but this word.
+// Returns at once when a wake is pending; takes the wake.
+void clu_wake_sleep(clu_wake *wake, uint64_t deadline_ns);
+
+// A one-shot gate for one or more waiters: 0 closed, 1 open.
+static inline int clu_gate_is_open(const uint32_t *gate) { return __atomic_load_n(gate, __ATOMIC_ACQUIRE) != 0; }
+void clu_gate_open(uint32_t *gate);
+void clu_gate_wait(uint32_t *gate);
+
+#endif

@@ -1,0 +1,26 @@
+/// What happened to the stalls of some watched loops.
+package struct WatchCounters: Sendable, Equatable {
+    /// Stalls found and to be reported.
+    package var stalls: UInt64
+    /// Lines for which no prepared memory was left.
+    package var dropped: UInt64
+    /// Stalls within a restore interval: counted, not reported.
+    package var suppressed: UInt64
+
+    package init(stalls: UInt64 = 0, dropped: UInt64 = 0, suppressed: UInt64 = 0) {
+        self.stalls = stalls
+        self.dropped = dropped
+        self.suppressed = suppressed
+    }
+
+    package static func += (left: inout WatchCounters, right: WatchCounters) {
+        left.stalls += right.stalls
+        left.dropped += right.dropped
+        left.suppressed += right.suppressed
+    }
+}
+
+/// Who asked for a watch: gets the counts of loops that are watched no more.
+package protocol WatchOwner: AnyObject, Sendable {
+    func absorb(_ counters: WatchCounters)
+}

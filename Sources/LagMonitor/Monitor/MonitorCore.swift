@@ -1,0 +1,128 @@
+internal import CLibunwind
+internal import Glibc
+internal import LagActivity
+internal import LagDetection
+internal import LagReport
+internal import Synchronization
+
+/// What one monitor has: its configuration, its sinks and handlers, its counts. Shared by the face and the reporter,
+/// so that the reporter never holds the face.
+// Unchecked: `outputs` and `sequence` are the reporter thread's, which is one at a time; the rest is atomic, in a
+// Mutex, or immutable.
+final class MonitorCore: WatchOwner, @unchecked Sendable {
+    private struct Shared {
+        var handlers: [StallHandler] = []
+        var absorbed = WatchCounters()
+    }
+
+    let configuration: LagMonitorConfiguration
+    private let sinks: [any RecordSink]
+    private var outputs: [RecordOutput] = []
+    private var sequence: UInt64 = 0
+    private var notedDropped: UInt64 = 0
+    private let shared = Mutex(Shared())
+    private let reported = Atomic<UInt64>(0)
+    private let lost = Atomic<UInt64>(0)
+    private let reopening = Atomic<Bool>(false)
+
+    init(configuration: LagMonitorConfiguration, sinks: [any RecordSink]) {
+        self.configuration = configuration
+        self.sinks = sinks
+    }
+
+    /// Before the reporter knows this core.
+    func open() throws(LagMonitorError) {
+        for sink in sinks {
+            sink.limitWaiting(untilMonotonicNanoseconds: nil)
+        }
+        guard outputs.isEmpty else { return }
+        let limits: LineLimits
+        do throws(LineLimitsError) {
+            limits = try LineLimits(maxLineBytes: configuration.maxLineBytes)
+        } catch {
+            throw .invalidConfiguration(
+                key: "max_line_bytes",
+                value: "\(error.maxLineBytes)",
+                allowed: "\(LineLimits.allowedLineBytes)"
+            )
+        }
+        let context = ProcessContext.current(
+            serviceName: configuration.serviceName,
+            serviceVersion: configuration.serviceVersion
+        )
+        outputs = sinks.map { RecordOutput(encoder: RecordEncoder(context: context, limits: limits), sink: $0) }
+    }
+
+    func addHandler(_ handler: StallHandler) { shared.withLock { $0.handlers.append(handler) } }
+
+    /// Any thread: the reporter reopens the sinks before its next line.
+    func requestReopen() { reopening.store(true, ordering: .releasing) }
+
+    /// From now on no sink waits beyond this time.
+    func limitWaiting(until deadline: UInt64) {
+        for sink in sinks { sink.limitWaiting(untilMonotonicNanoseconds: deadline) }
+    }
+
+    func absorb(_ counters: WatchCounters) { shared.withLock { $0.absorbed += counters } }
+
+    func statistics(watched: WatchCounters) -> LagMonitorStatistics {
+        var sum = shared.withLock { $0.absorbed }
+        sum += watched
+        var statistics = LagMonitorStatistics()
+        statistics.stalls = sum.stalls
+        statistics.suppressed = sum.suppressed
+        statistics.dropped = sum.dropped + lost.load(ordering: .relaxed)
+        statistics.reported = reported.load(ordering: .relaxed)
+        return statistics
+    }
+
+    // MARK: Reporter thread
+
+    func reopenIfAsked() {
+        guard reopening.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        // A sink that cannot be reopened says so at the next write, where the loss is counted.
+        for sink in sinks { try? sink.reopen() }
+    }
+
+    func deliver(_ record: StallRecord, watched: WatchCounters) {
+        reopenIfAsked()
+        var record = record
+        sequence += 1
+        record.sequence = sequence
+        let (handlers, absorbed) = shared.withLock { ($0.handlers, $0.absorbed) }
+        record.suppressedTotal = absorbed.suppressed + watched.suppressed
+        record.droppedTotal = absorbed.dropped + watched.dropped + lost.load(ordering: .relaxed)
+        let dropped = absorbed.dropped + watched.dropped
+        let now = Self.now()
+        for index in outputs.indices {
+            outputs[index].noteDropped(dropped - notedDropped, reason: .queueFull)
+            do throws(SinkError) {
+                try outputs[index].write(record, now: now)
+            } catch {
+                lost.add(1, ordering: .relaxed)
+            }
+        }
+        notedDropped = dropped
+        reported.add(1, ordering: .relaxed)
+        for handler in handlers { handler.deliver(record) }
+    }
+
+    /// Releases the sinks' descriptors, after the last lines: what was lost and not told yet.
+    /// - Parameter announcing: whether the reporter is done with this core, so that its outputs may be used here.
+    func close(announcing: Bool) {
+        if announcing {
+            let now = Self.now()
+            for index in outputs.indices { try? outputs[index].announce(now: now) }
+        }
+        for sink in sinks { sink.close() }
+    }
+
+    private static func now() -> OutputTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return OutputTime(
+            realtimeNanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec),
+            monotonicNanoseconds: clu_now_ns()
+        )
+    }
+}

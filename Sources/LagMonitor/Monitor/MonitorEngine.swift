@@ -1,0 +1,86 @@
+internal import CLibunwind
+internal import LagActivity
+internal import LagCapture
+internal import LagDetection
+internal import Synchronization
+
+/// What all monitors of a process share: one watchdog, one reporter, one registry, the signals.
+///
+/// Started by the first monitor that starts, ended by the last that stops; then no thread, no signal handler and no
+/// descriptor is left.
+final class MonitorEngine: Sendable {
+    static let shared = MonitorEngine()
+
+    /// The parts of a running engine.
+    struct Parts: Sendable {
+        let registry: WatchRegistry
+        let watchdog: Watchdog
+        let reporter: Reporter
+        fileprivate let threads: [WorkerThread]
+    }
+
+    private struct State {
+        var parts: Parts?
+        var users = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// How long ending the threads may take.
+    private static let joinNanoseconds: UInt64 = 1_000_000_000
+
+    /// One more user. Starts the threads for the first; returns when stalls will be found.
+    func acquire() throws(LagMonitorError) -> Parts {
+        try state.withLock { state throws(LagMonitorError) in
+            if state.parts == nil { state.parts = try Self.start() }
+            state.users += 1
+            return state.parts!
+        }
+    }
+
+    /// One user less. Ends the threads with the last; bounded.
+    func release() {
+        state.withLock { state in
+            state.users -= 1
+            guard state.users == 0, let parts = state.parts else { return }
+            state.parts = nil
+            parts.watchdog.stop()
+            _ = parts.threads[1].join(until: clu_now_ns() + Self.joinNanoseconds)
+            parts.reporter.stop()
+            _ = parts.threads[0].join(until: clu_now_ns() + Self.joinNanoseconds)
+            CaptureSignals.remove()
+        }
+    }
+
+    private static func start() throws(LagMonitorError) -> Parts {
+        let capture: ThreadCapture
+        do throws(CaptureUnavailable) {
+            capture = try ThreadCapture()
+        } catch {
+            throw .captureUnavailable(reason: error.reason)
+        }
+        guard let registry = WatchRegistry() else { throw .resources(reason: "no memory for the list of watched loops") }
+        CaptureSignals.install()
+        let queue = EpisodeQueue(maximumFrames: LagMonitorConfiguration.frameCapacity)
+        let reporter = Reporter(registry: registry, queue: queue, builder: RecordBuilder(modules: capture.modules))
+        let watchdog = Watchdog(registry: registry, queue: queue, capture: capture) { reporter.wake() }
+        let starter = ThreadIdentity.current
+        let target = CaptureTarget(tid: starter.tid, stackLow: starter.stackLow, stackHigh: starter.stackHigh)
+        let ready = WakeSemaphore()
+        do throws(LagMonitorError) {
+            let reporting = try WorkerThread(name: "lag-reporter") { reporter.run() }
+            do throws(LagMonitorError) {
+                let watching = try WorkerThread(name: "lag-watchdog") { watchdog.run(starter: target) { ready.post() } }
+                _ = ready.wait(until: .max)
+                return Parts(registry: registry, watchdog: watchdog, reporter: reporter, threads: [reporting, watching])
+            } catch {
+                reporter.stop()
+                _ = reporting.join(until: clu_now_ns() + joinNanoseconds)
+                throw error
+            }
+        } catch {
+            CaptureSignals.remove()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import LagDetection
+internal import Synchronization
+
+/// The thread that does what is slow: names, lines, sinks, handlers.
+///
+/// It may need malloc's lock or wait for a disk; the watchdog never waits for it.
+// Unchecked: the builder is the thread's own; the rest is immutable or atomic.
+final class Reporter: @unchecked Sendable {
+    private let registry: WatchRegistry
+    private let queue: EpisodeQueue
+    private var builder: RecordBuilder
+    private let semaphore = WakeSemaphore()
+    private let stopping = Atomic<Bool>(false)
+
+    init(registry: WatchRegistry, queue: EpisodeQueue, builder: RecordBuilder) {
+        self.registry = registry
+        self.queue = queue
+        self.builder = builder
+    }
+
+    /// Any thread; does not block.
+    func wake() { semaphore.post() }
+
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        semaphore.post()
+    }
+
+    /// The thread's body.
+    func run() {
+        while true {
+            _ = semaphore.wait(until: .max)
+            semaphore.drain()
+            // Read before the queue: what was there when the stop was asked for is still written.
+            let last = stopping.load(ordering: .acquiring)
+            while let index = queue.takeReady() {
+                report(queue.episodes[index])
+                queue.giveFree(index)
+            }
+            registry.reap()
+            for core in registry.owners() { (core as? MonitorCore)?.reopenIfAsked() }
+            if last { return }
+        }
+    }
+
+    private func report(_ episode: Episode) {
+        guard let watch = registry.registration(at: episode.watch), let core = watch.owner as? MonitorCore else { return }
+        let record = builder.build(episode, watch, core.configuration)
+        core.deliver(record, watched: registry.counters(of: core))
+    }
+}

@@ -1,0 +1,102 @@
+internal import CLibunwind
+internal import Glibc
+internal import Synchronization
+
+/// A thread that stays alive on its run loop and runs what it is given, until it is stopped.
+///
+/// ```swift
+/// let worker = try KeepAliveThread(name: "worker", priority: .utility)
+/// worker.perform { … }
+/// worker.stop()      // from anywhere, also from its own work
+/// worker.join()
+/// ```
+/// Idle, it sleeps in the kernel at no CPU cost: an otherwise unused port keeps its loop running. It uses no descriptor
+/// unless its loop watches one. When the last reference goes, it stops by itself; its work does not have to hold it.
+/// Everything here is safe from any thread.
+public final class KeepAliveThread: Sendable {
+    /// What is shared with the running thread, so that the thread does not hold its owner.
+    private final class Control: Sendable {
+        let started = Gate()
+        let loop = Mutex<ObservedRunLoop?>(nil)
+        let niceValue = Atomic<Int32>(0)
+    }
+
+    /// The name given; the kernel shows its first 15 bytes.
+    public let name: String
+    /// The thread's run loop, running until ``stop()``.
+    public let loop: ObservedRunLoop
+
+    private let control: Control
+    private let thread: SystemThread
+
+    /// Starts the thread; returns when its loop is there to take work.
+    /// - Parameters:
+    ///   - name: for people, records and the loop.
+    ///   - priority: see ``ThreadPriority``.
+    ///   - stackBytes: at least 64 KiB; 512 KiB unless given. Only touched pages take memory.
+    /// - Throws: ``RunLoopError``: a value out of range, or a thread that could not be made.
+    public init(
+        name: String,
+        priority: ThreadPriority = .inherited,
+        stackBytes: Int = 512 * 1024
+    ) throws {
+        guard stackBytes >= SystemThread.minimumStackBytes else {
+            throw RunLoopError.invalidArgument(
+                "stackBytes of thread '\(name)' is \(stackBytes); at least \(SystemThread.minimumStackBytes) is needed"
+            )
+        }
+        if let nice = priority.niceValue, !(-20...19).contains(nice) {
+            throw RunLoopError.invalidArgument("the nice value of thread '\(name)' is \(nice); allowed is -20 to 19")
+        }
+        let control = Control()
+        thread = try SystemThread.start(name: name, stackBytes: stackBytes) {
+            KeepAliveThread.body(name: name, priority: priority, control: control)
+        }
+        control.started.wait()
+        guard let loop = control.loop.withLock({ $0 }) else { preconditionFailure("the thread started without a loop") }
+        self.name = name
+        self.loop = loop
+        self.control = control
+    }
+
+    deinit { stop() }
+
+    /// The thread's real nice value; it differs from the one asked for where raising was not allowed.
+    public var niceValue: Int32 { control.niceValue.load(ordering: .acquiring) }
+
+    /// Whether the loop has ended; the thread is gone or about to be.
+    public var isFinished: Bool { loop.isFinished }
+
+    /// Runs `work` on the thread, now or after what was submitted before; see ``ObservedRunLoop/perform(modes:_:)``.
+    @discardableResult
+    public func perform(_ work: @escaping @Sendable () -> Void) -> Bool { loop.perform(work) }
+
+    /// Runs `work` on the thread and waits for its value; see ``ObservedRunLoop/performAndWait(modes:_:)``.
+    public func performAndWait<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) throws -> Value {
+        try loop.performAndWait(work)
+    }
+
+    /// Ends the thread after the callout in progress, also from inside that callout and however deep its runs are nested. Work not
+    /// yet begun is dropped; who waits for it gets ``RunLoopError/loopFinished(name:)``. Returns at once; stopping twice is fine.
+    public func stop() { loop.stopForGood() }
+
+    /// Ends the calling thread if it is a keep-alive thread: ``stop()`` for work that holds no reference to it.
+    public static func stopCurrent() { ObservedRunLoop.existing?.stopForGood() }
+
+    /// Waits until the thread has ended and everything it held is released.
+    /// - Returns: false when called on the thread itself, which cannot wait for its own end.
+    @discardableResult
+    public func join() -> Bool { thread.join() }
+
+    private static func body(name: String, priority: ThreadPriority, control: Control) {
+        if let nice = priority.niceValue { _ = clu_thread_set_nice(nice) }
+        control.niceValue.store(clu_thread_nice(), ordering: .releasing)
+        let loop = ObservedRunLoop.make(name: name)
+        loop.add(RunLoopPort(), to: .common)
+        control.loop.withLock { $0 = loop }
+        control.started.open()
+        // A plain `stop()` of the loop ends a run call; only `stop()` of the thread ends the thread.
+        while !loop.isStoppedForGood { loop.run() }
+        control.loop.withLock { $0 = nil }
+    }
+}

@@ -1,0 +1,40 @@
+internal import LagActivity
+
+/// What a loop's own thread keeps for itself: no lock anywhere. Never touched by another thread.
+final class LoopThreadState {
+    /// The mode of the innermost run; nil while the loop does not run.
+    var mode: RunLoopMode?
+    /// The mode's items as they were at the last look; see `ObservedRunLoop.refreshItems()`.
+    var items = ModeItems()
+    /// Which activities any observer of the mode wants.
+    var observed: RunLoopActivities = []
+    /// Whether the mode is one of the common ones.
+    var isCommonMode = false
+    /// Counts the looks, so that an iteration sees that something has changed under it.
+    var version: UInt64 = 0
+    /// The loop's clock: nanoseconds, read after every sleep, poll and callout.
+    var clock: UInt64 = 0
+    /// What the beacon was told last.
+    var activity: LoopActivity = .notRunning
+    /// When the earliest timer of the mode is due, and until when the loop may sleep for it.
+    var nextFire: UInt64 = .max
+    var latestFire: UInt64 = .max
+    /// A used-up list of submitted work, kept for its memory.
+    var spareBatch: [PerformQueue.Item] = []
+    var mainQueue: MainQueueDrain?
+    var spin = SpinPolicy()
+    let poller: Poller
+
+    init(signals: LoopSignals) { poller = Poller(signals: signals) }
+
+    /// No run is in progress: lets go of the mode's items.
+    func rest() {
+        mode = nil
+        activity = .notRunning
+        items = ModeItems()
+        observed = []
+        isCommonMode = false
+        nextFire = .max
+        latestFire = .max
+    }
+}

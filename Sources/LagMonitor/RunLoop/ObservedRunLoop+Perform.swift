@@ -1,0 +1,205 @@
+internal import CLibunwind
+internal import LagActivity
+internal import Synchronization
+
+/// Names delayed work, so that it can be cancelled: by object, by name, or both.
+public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
+    let target: ObjectIdentifier?
+    let name: String?
+
+    /// Work of this name.
+    public init(_ name: String) { (target, self.name) = (nil, name) }
+
+    /// Work of this object. The object is not kept alive; cancel before it ends, or its successor at that address may be meant.
+    public init(_ target: AnyObject, _ name: String? = nil) { (self.target, self.name) = (ObjectIdentifier(target), name) }
+
+    public init(stringLiteral name: String) { self.init(name) }
+}
+
+// Work submitted to a loop, in all forms the seeds have. Any thread unless said otherwise. Work runs in the order it was submitted
+// among the work of the same mode, each piece as a callout of its own, and counts as a handled source.
+extension ObservedRunLoop {
+    /// Runs `work` right now, on the calling thread, which must be the loop's: the plain form of the family.
+    public func performNow<Value>(_ work: () throws -> Value) rethrows -> Value {
+        precondition(isCurrent, "performNow is for the loop's own thread only; use performAndWait from another one: \(self)")
+        return try work()
+    }
+
+    /// Submits `work` to the loop's thread and returns at once; a sleeping loop is woken.
+    /// - Parameters:
+    ///   - modes: it runs while the loop runs in one of these; without a run in them it waits.
+    ///   - work: may be released on the loop's thread without having run, when the thread ends first.
+    /// - Returns: false when the loop has ended with its thread; the work will not run then.
+    @discardableResult
+    public func perform(modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly, _ work: @escaping @Sendable () -> Void) -> Bool {
+        submit(PerformQueue.Item(modes: modes, work: work, abandon: nil))
+    }
+
+    /// Runs `work` on the loop's thread and waits until it is done. On the loop's own thread it runs at once, whatever the mode.
+    /// - Returns: what `work` returned.
+    /// - Throws: what `work` threw; ``RunLoopError/loopFinished(name:)`` when the loop's thread ended before the work ran.
+    ///   A loop that lives but does not run in one of the modes is waited for.
+    public func performAndWait<Value: Sendable>(
+        modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly,
+        _ work: @escaping @Sendable () throws -> Value
+    ) throws -> Value {
+        if isCurrent { return try work() }
+        let answer = PerformAnswer<Value>()
+        let item = PerformQueue.Item(
+            modes: modes,
+            work: { answer.give(Result { try work() }) },
+            abandon: { [name] in answer.give(.failure(RunLoopError.loopFinished(name: name))) }
+        )
+        guard submit(item) else { throw RunLoopError.loopFinished(name: name) }
+        return try answer.wait()
+    }
+
+    /// Runs `work` on the loop's thread `delay` from now: a one-shot timer of the loop, in the given modes.
+    /// - Parameters:
+    ///   - delay: zero or less runs it on the next turn.
+    ///   - modes: as for a timer; the default mode unless given.
+    ///   - key: a name for ``cancelPerforms(key:)``.
+    /// - Returns: false when the loop has ended with its thread.
+    @discardableResult
+    public func perform(
+        after delay: Duration,
+        modes: [RunLoopMode] = ObservedRunLoop.defaultModeOnly,
+        key: PerformKey? = nil,
+        _ work: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let timer = RunLoopTimer(after: delay) { [weak self] timer in
+            self?.performs.withLock { queue in queue.delayed.removeAll { $0.timer === timer } }
+            work()
+        }
+        let accepted = performs.withLock { queue in
+            guard !queue.isFinished else { return false }
+            queue.delayed.append((key, timer))
+            return true
+        }
+        guard accepted else { return false }
+        // Every mode is tried: adding must not stop at the first.
+        return modes.reduce(false) { added, mode in add(timer, to: mode) || added }
+    }
+
+    /// Cancels the delayed work submitted under exactly this key and not yet begun.
+    /// - Returns: how many pieces were cancelled.
+    @discardableResult
+    public func cancelPerforms(key: PerformKey) -> Int { cancelDelayed { $0 == key } }
+
+    /// Cancels all delayed work of an object, under whatever name.
+    @discardableResult
+    public func cancelPerforms(of target: AnyObject) -> Int {
+        let target = ObjectIdentifier(target)
+        return cancelDelayed { $0?.target == target }
+    }
+
+    /// Cancels all delayed work of this loop.
+    @discardableResult
+    public func cancelPerforms() -> Int { cancelDelayed { _ in true } }
+
+    /// Runs `work` on a thread made for it, which ends with it.
+    /// - Throws: ``RunLoopError/threadNotCreated(name:errno:)``.
+    public static func performInBackground(name: String = "background", _ work: @escaping @Sendable () -> Void) throws {
+        try SystemThread.start(name: name, stackBytes: SystemThread.defaultStackBytes, work).detach()
+    }
+
+    /// `[.common]`, made once.
+    public static let commonModesOnly: [RunLoopMode] = [.common]
+    /// `[.default]`, made once.
+    public static let defaultModeOnly: [RunLoopMode] = [.default]
+
+    private func submit(_ item: PerformQueue.Item) -> Bool {
+        let accepted = performs.withLock { queue in
+            guard !queue.isFinished else { return false }
+            queue.items.append(item)
+            return true
+        }
+        guard accepted else { return false }
+        signals.add(.blocks)
+        signals.wakeUp()
+        return true
+    }
+
+    private func cancelDelayed(where matches: (PerformKey?) -> Bool) -> Int {
+        let cancelled = performs.withLock { queue in
+            let cancelled = queue.delayed.filter { matches($0.key) }.map(\.timer)
+            queue.delayed.removeAll { matches($0.key) }
+            return cancelled
+        }
+        for timer in cancelled { timer.invalidate() }
+        return cancelled.count
+    }
+
+    // The loop's thread only, from here on.
+
+    /// Runs what was submitted for the present mode; what is submitted meanwhile waits for the next look. Whether there was any.
+    func runPerforms() -> Bool {
+        guard signals.take(.blocks), let mode = own.mode else { return false }
+        refreshItems()
+        let isCommonMode = own.isCommonMode
+        var batch = own.spareBatch
+        own.spareBatch = []
+        performs.withLock { $0.takeItems(for: mode, isCommonMode: isCommonMode, into: &batch) }
+        let ran = !batch.isEmpty
+        for index in batch.indices {
+            beacon.begin(own.activity, at: own.clock)
+            batch[index].work()
+            own.clock = clu_now_ns()
+        }
+        batch.removeAll(keepingCapacity: batch.count <= 256)
+        own.spareBatch = batch
+        return ran
+    }
+
+    /// Whether something was submitted for the present mode.
+    var hasPerforms: Bool {
+        guard let mode = own.mode else { return false }
+        return performs.withLock { queue in queue.items.contains { $0.runs(in: mode, isCommonMode: own.isCommonMode) } }
+    }
+}
+
+/// Submitted work that has not begun. Guarded by the loop's lock for it.
+struct PerformQueue: Sendable {
+    struct Item: Sendable {
+        let modes: [RunLoopMode]
+        let work: @Sendable () -> Void
+        /// Called instead of `work` when the loop ends first.
+        let abandon: (@Sendable () -> Void)?
+
+        func runs(in mode: RunLoopMode, isCommonMode: Bool) -> Bool {
+            modes.contains { $0 == mode || ($0 == .common && isCommonMode) }
+        }
+    }
+
+    var items: [Item] = []
+    /// Delayed work: its key, and the timer that will run it.
+    var delayed: [(key: PerformKey?, timer: RunLoopTimer)] = []
+    /// Set when the thread ended: nothing is taken any more.
+    var isFinished = false
+
+    /// Moves the items for `mode` into `batch`, which is empty; the others stay.
+    mutating func takeItems(for mode: RunLoopMode, isCommonMode: Bool, into batch: inout [Item]) {
+        if items.allSatisfy({ $0.runs(in: mode, isCommonMode: isCommonMode) }) {
+            swap(&items, &batch)
+        } else {
+            batch.append(contentsOf: items.lazy.filter { $0.runs(in: mode, isCommonMode: isCommonMode) })
+            items.removeAll { $0.runs(in: mode, isCommonMode: isCommonMode) }
+        }
+    }
+}
+
+/// What a waiting submitter gets back.
+private final class PerformAnswer<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+    private let gate = Gate()
+
+    func give(_ answer: Result<Value, any Error>) {
+        result.withLock { $0 = answer }
+        gate.open()
+    }
+
+    func wait() throws -> Value {
+        gate.wait()
+        return try result.withLock { $0! }.get()
+    }
+}

@@ -1,0 +1,173 @@
+internal import CLibunwind
+public import LagActivity
+internal import Synchronization
+
+// Running. Own thread only: a call from another thread ends the program with a message, because it could only corrupt the loop.
+extension ObservedRunLoop {
+    /// Runs in the default mode until ``stop()``, or until the mode has neither source nor timer nor submitted work.
+    ///
+    /// It begins again after every other end, and `stop()` ends it like every other run call. (The `NSRunLoop.run()` of the seeds
+    /// cannot be stopped; `CFRunLoopRun()` can. This is the latter.)
+    public func run() {
+        while true {
+            switch run(in: .default, until: .max, returnAfterSourceHandled: false) {
+            case .finished, .stopped: return
+            case .timedOut, .handledSource: continue
+            }
+        }
+    }
+
+    /// Runs in the default mode until `date`, or until ``stop()``, or until the mode has nothing left to wait for.
+    public func run(until date: MonotonicTime) {
+        _ = run(in: .default, until: date.nanoseconds, returnAfterSourceHandled: false)
+    }
+
+    /// Runs once in `mode`: until one source was handled (submitted work counts), until `date`, or until ``stop()``.
+    /// - Returns: false when the mode had nothing to wait for, so that it did not run or ran dry; true otherwise.
+    public func run(mode: RunLoopMode, before date: MonotonicTime) -> Bool {
+        run(in: mode, until: date.nanoseconds, returnAfterSourceHandled: true) != .finished
+    }
+
+    /// Runs in `mode` for `duration`; with zero or less it makes one turn without sleeping.
+    /// - Parameters:
+    ///   - mode: not ``RunLoopMode/common``, which is a set and no mode: that returns `finished`.
+    ///   - duration: how long at most.
+    ///   - returnAfterSourceHandled: whether to return after the first handled source. Timers and observers are no sources.
+    /// - Returns: why it ended.
+    public func run(in mode: RunLoopMode, for duration: Duration, returnAfterSourceHandled: Bool) -> RunLoopResult {
+        let deadline = duration <= .zero ? MonotonicTime(nanoseconds: 0) : .now + duration
+        return run(in: mode, until: deadline.nanoseconds, returnAfterSourceHandled: returnAfterSourceHandled)
+    }
+
+    /// Ends the *current* run call, the innermost when runs are nested; a sleeping loop is woken for it. Any thread.
+    ///
+    /// A stop of a loop that is not running does nothing: there is no call to end.
+    public func stop() {
+        runs.withLock { $0.stopInnermost() }
+        signals.wakeUp()
+    }
+
+    /// Ends all run calls, also those to come: the thread is to end. Any thread.
+    func stopForGood() {
+        runs.withLock { $0.stopAll() }
+        signals.wakeUp()
+    }
+
+    /// Whether every run call ends at once.
+    var isStoppedForGood: Bool { runs.withLock { $0.endsAll } }
+
+    /// One run call, from the entry to the exit, with what it was nested in restored after it.
+    private func run(in mode: RunLoopMode, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
+        precondition(isCurrent, "only its own thread may run \(self)")
+        guard mode != .common else { return .finished }
+        watchMainQueue()
+
+        let outerMode = own.mode
+        let outerActivity = own.activity
+        own.mode = mode
+        own.clock = clu_now_ns()
+        reloadItems()
+        defer { leave(to: outerMode, doing: outerActivity) }
+        if isModeEmpty { return .finished }
+
+        let frame = runs.withLock { $0.push() }
+        defer { runs.withLock { $0.pop() } }
+        beacon.setMode(mode.number)
+
+        // 1. Tell the observers that the loop is entered.
+        tellAwake(.entry)
+        let result =
+            frame.isStopped
+            ? .stopped : turns(of: frame, until: deadline, returnAfterSourceHandled: returnAfterSourceHandled)
+        // 11. Tell the observers that the loop is left.
+        tell(.exit)
+        return result
+    }
+
+    /// The turns of one run call: steps 2 to 10 of the loop, over and over.
+    private func turns(of frame: RunFrame, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
+        let neverSleeps = deadline <= own.clock
+        while true {
+            // Every wake so far is answered by this turn.
+            signals.takeWake()
+
+            // 2. Tell the observers that timers are about to be looked at.
+            tell(.beforeTimers)
+            // 3. Tell the observers that manual sources are about to be performed.
+            tell(.beforeSources)
+            var handledSource = runPerforms()
+
+            // 4. Perform the manual sources that are signalled, and the work they submitted.
+            if performSources(onlyOne: returnAfterSourceHandled) {
+                handledSource = true
+                _ = runPerforms()
+            }
+
+            // 5. Is a port ready? Then skip the sleep. After handled work look once, without sleeping, what else is ready.
+            let portsReady = arePortsReady()
+            if portsReady || handledSource || neverSleeps || isMainQueueDue {
+                own.poller.poll()
+            } else {
+                // 6. Tell the observers that the loop is about to sleep.
+                tell(.beforeWaiting)
+                // 7. Sleep until a port, a descriptor, a timer, the end of the time, or a wake.
+                sleep(until: deadline, unless: frame)
+                // 8. Tell the observers that the loop has woken up.
+                tellAwake(.afterWaiting)
+            }
+
+            // 9. Handle what has come: timers, the main queue, ports and descriptors; then the work they submitted.
+            fireTimers()
+            if drainMainQueue() { handledSource = true }
+            if handlePorts(known: portsReady, onlyOne: returnAfterSourceHandled) { handledSource = true }
+            if handleDescriptors(onlyOne: returnAfterSourceHandled) { handledSource = true }
+            if runPerforms() { handledSource = true }
+
+            // 10. Go on from step 2, or end.
+            refreshItems()
+            if handledSource && returnAfterSourceHandled { return .handledSource }
+            if deadline <= own.clock { return .timedOut }
+            if frame.isStopped { return .stopped }
+            if isModeEmpty { return .finished }
+        }
+    }
+
+    /// Step 7. Does not block when there is a reason to go on at once.
+    private func sleep(until deadline: UInt64, unless frame: RunFrame) {
+        refreshItems()
+        let end = min(deadline, own.latestFire)
+        guard !frame.isStopped, !signals.isWakePending, own.clock < end else {
+            signals.takeWake()
+            own.poller.poll()
+            own.clock = clu_now_ns()
+            return
+        }
+        let before = own.clock
+        own.activity = .waiting
+        beacon.mark(.waiting)
+        if own.spin.shouldSpin { _ = clu_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
+        own.poller.sleep(until: end)
+        own.clock = clu_now_ns()
+        own.spin.noteSleep(nanoseconds: own.clock - before)
+    }
+
+    /// Back to the run this one was nested in, or to rest.
+    private func leave(to outerMode: RunLoopMode?, doing outerActivity: LoopActivity) {
+        let wasEntered = own.activity != outerActivity
+        own.mode = outerMode
+        own.activity = outerActivity
+        guard let outerMode else {
+            own.rest()
+            beacon.setMode(0)
+            if wasEntered { beacon.mark(.notRunning) }
+            return
+        }
+        // What was meant for the outer run may have been looked at, and passed over, in the inner one's mode.
+        signals.add(.all)
+        signals.wakeUp()
+        reloadItems()
+        own.clock = clu_now_ns()
+        beacon.setMode(outerMode.number)
+        beacon.begin(outerActivity, at: own.clock)
+    }
+}

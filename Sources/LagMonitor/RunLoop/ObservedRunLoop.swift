@@ -1,0 +1,99 @@
+internal import CLibunwind
+internal import Glibc
+public import LagActivity
+internal import Synchronization
+
+/// A run loop of one thread: it waits for events, calls what is due, and tells its beacon what it is doing.
+///
+/// There is at most one a thread, made by the thread's first ``current`` and ended with the thread; the main thread's is
+/// reachable from everywhere as ``main``. Only its own thread may run it; adding, removing, submitting, signalling, waking and
+/// stopping are safe from any thread.
+///
+/// Cost. A turn without changes takes no lock and allocates nothing. A wake from another thread is one atomic operation, plus a
+/// system call only when the loop really sleeps. A loop without descriptors needs no descriptor of its own.
+public final class ObservedRunLoop: ObservableLoop, Sendable {
+    public let beacon = ActivityBeacon()
+    public let thread: ThreadIdentity
+    public let name: String
+
+    let isMain: Bool
+    let signals = LoopSignals()
+    let registry = Mutex(ModeRegistry())
+    let performs = Mutex(PerformQueue())
+    let runs = Mutex(RunStack())
+    // Unsafe only for the compiler: reached by the loop's own thread alone. Every path to it begins in a public call that
+    // checks `isCurrent`, or in the thread's end.
+    nonisolated(unsafe) let own: LoopThreadState
+
+    private init(name: String, thread: ThreadIdentity, isMain: Bool) {
+        self.name = name
+        self.thread = thread
+        self.isMain = isMain
+        own = LoopThreadState(signals: signals)
+    }
+
+    /// The calling thread's loop, made by the first call. 2 ns after that.
+    public static var current: ObservedRunLoop {
+        existing ?? make(name: nil)
+    }
+
+    /// The main thread's loop, from any thread.
+    public static let main = ObservedRunLoop(name: "main", thread: .main, isMain: true)
+
+    /// The calling thread's loop, if it has one.
+    static var existing: ObservedRunLoop? {
+        guard let raw = clu_thread_loop() else { return nil }
+        return Unmanaged<ObservedRunLoop>.fromOpaque(raw).takeUnretainedValue()
+    }
+
+    /// Makes the calling thread's loop. It has none yet.
+    static func make(name: String?) -> ObservedRunLoop {
+        if pthread_self() == clu_main_pthread() {
+            // The main thread's loop lives as long as the process.
+            clu_thread_set_loop(Unmanaged.passUnretained(main).toOpaque(), nil)
+            return main
+        }
+        let loop = ObservedRunLoop(name: name ?? threadName(), thread: .current, isMain: false)
+        clu_thread_set_loop(Unmanaged.passRetained(loop).toOpaque()) { raw in
+            guard let raw else { return }
+            let loop = Unmanaged<ObservedRunLoop>.fromOpaque(raw).takeRetainedValue()
+            loop.finish()
+        }
+        return loop
+    }
+
+    private static func threadName() -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { buffer in
+            buffer.initialize(repeating: 0)
+            guard clu_thread_name(pthread_self(), buffer.baseAddress, 16) == 0 else { return "thread \(clu_gettid())" }
+            return String(cString: buffer.baseAddress!)
+        }
+    }
+
+    /// Whether the calling thread is this loop's.
+    public var isCurrent: Bool {
+        if let raw = clu_thread_loop() { return raw == Unmanaged.passUnretained(self).toOpaque() }
+        return isMain && pthread_self() == clu_main_pthread()
+    }
+
+    /// The mode the loop runs in; nil while it does not run. Any thread.
+    public var currentMode: RunLoopMode? {
+        let number = beacon.mode
+        return number == 0 ? nil : RunLoopMode(number: number)
+    }
+
+    /// Whether it sleeps, waiting for events. Any thread; it can be out of date by the time it is used.
+    public var isWaiting: Bool { beacon.activity == .waiting }
+
+    /// Whether it ended with its thread. Any thread.
+    public var isFinished: Bool { beacon.activity == .finished }
+
+    public func modeName(_ number: UInt32) -> String? { ModeNames.name(of: number) }
+
+    /// Ends the sleep of the loop, or spares it the next one: it makes at least one more turn. Any thread.
+    public func wakeUp() { signals.wakeUp() }
+}
+
+extension ObservedRunLoop: CustomStringConvertible {
+    public var description: String { "run loop '\(name)' (thread \(thread.tid), \(beacon.activity.name))" }
+}

@@ -1,0 +1,138 @@
+internal import CLibunwind
+internal import Glibc
+
+/// What a loop sleeps on: its wake word alone, or epoll as soon as a descriptor is watched. The loop's thread only.
+///
+/// A loop without descriptors sleeps in a futex: no descriptor of its own, and a wake costs a third of what it costs
+/// through eventfd and epoll. The first watched descriptor makes one epoll instance and one eventfd, kept until the end.
+final class Poller {
+    private struct Watch {
+        var events: RunLoopDescriptorSource.Events = []
+        var sources: [RunLoopDescriptorSource] = []
+        var isAlwaysReady = false
+        var isFailed = false
+    }
+
+    private static let capacity = 64
+
+    private let signals: LoopSignals
+    private var epoll: Int32 = -1
+    private var ready: UnsafeMutablePointer<clu_ready>?
+    private var watches: [Int32: Watch] = [:]
+    private var updatedTo: [RunLoopDescriptorSource] = []
+    private var alwaysReady: [Int32] = []
+    private var mainQueueDescriptor: Int32 = -1
+
+    /// Sources found ready and not yet handled.
+    private var readySources: [RunLoopDescriptorSource] = []
+    /// Whether the main dispatch queue has asked to be drained.
+    var isMainQueueReady = false
+
+    init(signals: LoopSignals) { self.signals = signals }
+
+    /// Whether there is anything but the wake word to wait for.
+    var watchesDescriptors: Bool { !watches.isEmpty || mainQueueDescriptor >= 0 }
+
+    /// Watches exactly the descriptors of `sources` from now on.
+    func update(_ sources: [RunLoopDescriptorSource]) {
+        if sources.elementsEqual(updatedTo, by: ===) { return }
+        updatedTo = sources
+        var wanted: [Int32: Watch] = [:]
+        for source in sources where source.isValid {
+            wanted[source.descriptor, default: Watch()].events.formUnion(source.events)
+            wanted[source.descriptor, default: Watch()].sources.append(source)
+        }
+        for descriptor in watches.keys where wanted[descriptor] == nil { clu_poller_unwatch(epoll, descriptor) }
+        for (descriptor, watch) in wanted {
+            // The same number may be another file by now: only the very same sources prove that nothing changed.
+            if let old = watches[descriptor], !old.isFailed, old.events == watch.events,
+                old.sources.elementsEqual(watch.sources, by: ===)
+            {
+                wanted[descriptor]?.isAlwaysReady = old.isAlwaysReady
+                continue
+            }
+            let error = start() ?? clu_poller_watch(epoll, descriptor, watch.events.rawValue, 0)
+            wanted[descriptor]?.isAlwaysReady = error == EPERM
+            wanted[descriptor]?.isFailed = error != 0 && error != EPERM
+            for source in watch.sources { source.setWatchError(error == EPERM ? 0 : error) }
+        }
+        watches = wanted
+        alwaysReady = wanted.filter(\.value.isAlwaysReady).map(\.key)
+    }
+
+    /// Watches the main dispatch queue's descriptor. Edge-triggered: libdispatch writes to it for every wake-up.
+    func watchMainQueue(_ descriptor: Int32) {
+        guard mainQueueDescriptor < 0, descriptor >= 0, start() == nil else { return }
+        guard clu_poller_watch(epoll, descriptor, UInt32(CLU_POLL_READABLE), 1) == 0 else { return }
+        mainQueueDescriptor = descriptor
+        isMainQueueReady = true
+    }
+
+    /// Notes what is ready, without waiting.
+    func poll() {
+        guard watchesDescriptors, let ready else { return }
+        note(Int(clu_poller_poll(epoll, signals.raw, ready, Int32(Poller.capacity))))
+    }
+
+    /// Sleeps until woken, until a watched descriptor is ready, or until `deadline` (nanoseconds of the monotonic clock).
+    func sleep(until deadline: UInt64) {
+        guard watchesDescriptors, let ready else { return clu_wake_sleep(signals.raw, deadline) }
+        if !alwaysReady.isEmpty {
+            signals.takeWake()
+            return poll()
+        }
+        note(Int(clu_poller_sleep(epoll, signals.raw, deadline, ready, Int32(Poller.capacity))))
+    }
+
+    var hasReadySources: Bool { !readySources.isEmpty }
+
+    /// Takes the sources found ready, in their order.
+    func takeReadySources() -> [RunLoopDescriptorSource] {
+        defer { readySources = [] }
+        return readySources.count > 1 ? readySources.sorted { $0.order < $1.order } : readySources
+    }
+
+    /// Closes everything; the loop will not sleep again.
+    func close() {
+        clu_poller_detach_wake(signals.raw)
+        if epoll >= 0 { _ = Glibc.close(epoll) }
+        epoll = -1
+        ready?.deallocate()
+        ready = nil
+        watches = [:]
+        updatedTo = []
+        readySources = []
+    }
+
+    /// Makes the epoll instance at its first use. Nil, or an `errno`.
+    private func start() -> Int32? {
+        if epoll >= 0 { return nil }
+        let created = clu_poller_create()
+        guard created >= 0 else { return errno }
+        let error = clu_poller_attach_wake(created, signals.raw)
+        guard error == 0 else {
+            _ = Glibc.close(created)
+            return error
+        }
+        epoll = created
+        ready = .allocate(capacity: Poller.capacity)
+        return nil
+    }
+
+    private func note(_ count: Int) {
+        guard let ready else { return }
+        for index in 0..<max(0, count) { note(ready[index].fd, ready[index].events) }
+        for descriptor in alwaysReady { note(descriptor, UInt32.max) }
+    }
+
+    private func note(_ descriptor: Int32, _ events: UInt32) {
+        if descriptor == mainQueueDescriptor { isMainQueueReady = true }
+        guard let watch = watches[descriptor] else { return }
+        for source in watch.sources {
+            let wanted = source.events.rawValue | (events == .max ? 0 : UInt32(CLU_POLL_HANGUP))
+            guard events & wanted != 0 else { continue }
+            source.markReady(events & wanted)
+            readySources.append(source)
+        }
+    }
+}

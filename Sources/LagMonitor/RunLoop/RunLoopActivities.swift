@@ -1,0 +1,29 @@
+public import LagActivity
+
+/// The activities an observer wants to hear of; the values are those of the original run loop.
+public struct RunLoopActivities: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    public static let entry = RunLoopActivities(rawValue: 1 << 0)
+    public static let beforeTimers = RunLoopActivities(rawValue: 1 << 1)
+    public static let beforeSources = RunLoopActivities(rawValue: 1 << 2)
+    public static let beforeWaiting = RunLoopActivities(rawValue: 1 << 5)
+    public static let afterWaiting = RunLoopActivities(rawValue: 1 << 6)
+    public static let exit = RunLoopActivities(rawValue: 1 << 7)
+    public static let all = RunLoopActivities(rawValue: 0x0FFF_FFFF)
+
+    /// The mask of one activity; empty for the states that are no activity of a run (`waiting`, `notRunning`, `finished`).
+    public init(_ activity: LoopActivity) {
+        switch activity {
+        case .entry: self = .entry
+        case .beforeTimers: self = .beforeTimers
+        case .beforeSources: self = .beforeSources
+        case .beforeWaiting: self = .beforeWaiting
+        case .afterWaiting: self = .afterWaiting
+        case .exit: self = .exit
+        case .notRunning, .waiting, .finished: self = []
+        }
+    }
+}

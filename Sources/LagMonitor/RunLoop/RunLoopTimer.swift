@@ -1,0 +1,136 @@
+public import LagActivity
+internal import Synchronization
+
+/// A timer of a run loop, one-shot or repeating.
+///
+/// It fires on the loop's thread, and only while the loop runs in a mode the timer was added to. Fire points that the loop
+/// missed because it was busy are skipped, never made up, and later ones stay on the original grid.
+///
+/// The loop keeps its timers, and a timer keeps what its handler captures. So that it does not keep its owner alive: call
+/// ``invalidate()`` (releases the handler), capture the owner weakly, use ``init(owner:fireDate:interval:tolerance:handler:)``,
+/// or capture a ``WeakProxy``. Everything here is safe from any thread; a timer is in one loop at a time.
+public final class RunLoopTimer: Sendable {
+    public typealias Handler = @Sendable (RunLoopTimer) -> Void
+
+    /// The time between fire points; nil for a one-shot timer.
+    public let interval: Duration?
+
+    let attachment = Attachment()
+    let isFiring = Atomic<Bool>(false)
+    private let intervalNanoseconds: UInt64
+    private let fireNanoseconds: Atomic<UInt64>
+    private let toleranceNanoseconds: Atomic<UInt64>
+    private let handler: Mutex<Handler?>
+
+    /// - Parameters:
+    ///   - fireDate: when it fires first. In the past: on the next turn.
+    ///   - interval: nil fires once and is invalid after that; otherwise between fire points, at least 1 ns (less is taken as 1 ns).
+    ///   - tolerance: how much later it may fire, so that the loop can serve several timers with one wake. It never fires early.
+    ///   - handler: gets the timer, on the loop's thread. Not called again from within itself.
+    public init(
+        fireDate: MonotonicTime,
+        interval: Duration? = nil,
+        tolerance: Duration = .zero,
+        handler: @escaping Handler
+    ) {
+        self.interval = interval
+        intervalNanoseconds = interval.map { UInt64(max(1, $0.wholeNanoseconds)) } ?? 0
+        fireNanoseconds = Atomic(fireDate.nanoseconds)
+        toleranceNanoseconds = Atomic(UInt64(max(0, tolerance.wholeNanoseconds)))
+        self.handler = Mutex(handler)
+    }
+
+    /// A timer that fires first `delay` from now; the rest as in ``init(fireDate:interval:tolerance:handler:)``.
+    public convenience init(
+        after delay: Duration,
+        interval: Duration? = nil,
+        tolerance: Duration = .zero,
+        handler: @escaping Handler
+    ) {
+        self.init(fireDate: .now + delay, interval: interval, tolerance: tolerance, handler: handler)
+    }
+
+    /// A timer that does not keep `owner` alive: it hands the owner to its handler, and invalidates itself when the owner is gone.
+    public convenience init<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        fireDate: MonotonicTime,
+        interval: Duration? = nil,
+        tolerance: Duration = .zero,
+        handler: @escaping @Sendable (Owner, RunLoopTimer) -> Void
+    ) {
+        let proxy = WeakProxy(owner)
+        self.init(fireDate: fireDate, interval: interval, tolerance: tolerance) { timer in
+            guard let owner = proxy.target else { return timer.invalidate() }
+            handler(owner, timer)
+        }
+    }
+
+    /// When it fires next; `MonotonicTime.distantFuture` when it is invalid or beyond the clock. Setting it moves the grid too.
+    public var fireDate: MonotonicTime {
+        get { MonotonicTime(nanoseconds: isValid ? fireNanoseconds.load(ordering: .acquiring) : .max) }
+        set {
+            fireNanoseconds.store(newValue.nanoseconds, ordering: .releasing)
+            attachment.loop?.itemsChanged()
+        }
+    }
+
+    /// How much later than its fire date it may fire.
+    public var tolerance: Duration {
+        get { .nanoseconds(Int64(clamping: toleranceNanoseconds.load(ordering: .acquiring))) }
+        set {
+            toleranceNanoseconds.store(UInt64(max(0, newValue.wholeNanoseconds)), ordering: .releasing)
+            attachment.loop?.itemsChanged()
+        }
+    }
+
+    /// Whether it can still fire.
+    public var isValid: Bool { attachment.isValid }
+
+    /// Removes it from its loop for good and releases its handler and what that captured.
+    public func invalidate() {
+        guard attachment.invalidate() else { return }
+        attachment.loop?.removeEverywhere(self, in: \.timers)
+        let released = handler.withLock { handler in
+            defer { handler = nil }
+            return handler
+        }
+        _ = released  // outside the lock: its captures may end here and call anything
+    }
+
+    // The loop's thread only, from here on.
+
+    var nextFire: UInt64 { fireNanoseconds.load(ordering: .acquiring) }
+
+    /// Until when the loop may sleep on account of this timer.
+    var latestFire: UInt64 {
+        let (sum, overflow) = nextFire.addingReportingOverflow(toleranceNanoseconds.load(ordering: .acquiring))
+        return overflow ? .max : sum
+    }
+
+    func isDue(at clock: UInt64) -> Bool { nextFire <= clock && isValid && !isFiring.load(ordering: .relaxed) }
+
+    /// Calls the handler, then moves to the next point of the grid (after `now()`), or ends a one-shot timer.
+    func fire(now: () -> UInt64) {
+        let served = nextFire
+        guard let handler = handler.withLock({ $0 }) else { return }
+        isFiring.store(true, ordering: .relaxed)
+        handler(self)
+        isFiring.store(false, ordering: .relaxed)
+        guard interval != nil else { return invalidate() }
+        let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: now())
+        // A handler (or another thread) that has set a new date in the meantime is obeyed.
+        _ = fireNanoseconds.compareExchange(expected: served, desired: next, ordering: .acquiringAndReleasing)
+    }
+}
+
+extension RunLoopTimer: RunLoopItem {
+    var order: Int { 0 }
+}
+
+/// Stands for an object without keeping it alive: what a timer or an observer captures instead of its owner.
+public final class WeakProxy<Target: AnyObject & Sendable>: Sendable {
+    /// The object, while somebody else keeps it.
+    public weak let target: Target?
+
+    public init(_ target: Target) { self.target = target }
+}

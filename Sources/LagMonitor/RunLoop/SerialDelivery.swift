@@ -1,0 +1,79 @@
+public import Dispatch
+internal import Synchronization
+
+/// Hands events to one consumer, one at a time and in order, on a dispatch queue the consumer names.
+///
+/// Events may come from any number of threads at once; even on a concurrent queue the next one is delivered only after the
+/// handler has returned from the one before. `deliver` never waits for the handler. While events wait, one block is on the queue.
+public final class SerialDelivery<Event: Sendable>: Sendable {
+    private struct State {
+        var waiting: [Event] = []
+        var isDelivering = false
+        var handler: (@Sendable (Event) -> Void)?
+    }
+
+    /// After so many events in a row the queue gets a chance to run something else.
+    private static var longestRun: Int { 64 }
+
+    private let queue: DispatchQueue
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - queue: where the handler runs; serial or concurrent.
+    ///   - handler: gets the events. It may deliver more of them.
+    public init(on queue: DispatchQueue, handler: @escaping @Sendable (Event) -> Void) {
+        self.queue = queue
+        state = Mutex(State(handler: handler))
+    }
+
+    /// Puts an event in line; returns at once. Any thread.
+    /// - Returns: false after ``cancel()``.
+    @discardableResult
+    public func deliver(_ event: Event) -> Bool {
+        let (accepted, mustStart) = state.withLock { state in
+            guard state.handler != nil else { return (false, false) }
+            state.waiting.append(event)
+            defer { state.isDelivering = true }
+            return (true, !state.isDelivering)
+        }
+        if mustStart { queue.async { self.run() } }
+        return accepted
+    }
+
+    /// How many events wait.
+    public var waitingEvents: Int { state.withLock { $0.waiting.count } }
+
+    /// Ends the delivery: waiting events are dropped and the handler is released, after a call in progress.
+    public func cancel() {
+        let released = state.withLock { state in
+            defer {
+                state.waiting = []
+                state.handler = nil
+            }
+            return (state.waiting, state.handler)
+        }
+        _ = released  // outside the lock: what the handler captured may end here
+    }
+
+    private func run() {
+        var batch: ArraySlice<Event> = []
+        for _ in 0..<Self.longestRun {
+            if batch.isEmpty {
+                batch = state.withLock { state in
+                    defer { state.waiting = [] }
+                    return state.waiting[...]
+                }
+            }
+            guard let event = batch.popFirst() else { break }
+            guard let handler = state.withLock({ $0.handler }) else { break }
+            handler(event)
+        }
+        let rest = batch
+        let goesOn = state.withLock { state in
+            if state.handler != nil { state.waiting.insert(contentsOf: rest, at: 0) }
+            state.isDelivering = !state.waiting.isEmpty
+            return state.isDelivering
+        }
+        if goesOn { queue.async { self.run() } }
+    }
+}

@@ -1,0 +1,89 @@
+internal import CLibunwind
+internal import Glibc
+internal import Synchronization
+
+/// A thread of the system: a body, a name, a stack.
+final class SystemThread: Sendable {
+    static let defaultStackBytes = 512 * 1024
+    /// Less does not hold a Swift program's first calls and the thread-local storage of its libraries.
+    static let minimumStackBytes = 64 * 1024
+
+    private enum State {
+        case joinable(pthread_t)
+        case joining
+        case gone
+    }
+
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
+    }
+
+    private let handle: pthread_t
+    private let state: Mutex<State>
+    private let joined = Gate()
+
+    private init(_ thread: pthread_t) {
+        handle = thread
+        state = Mutex(.joinable(thread))
+    }
+
+    deinit { detach() }
+
+    /// Starts `body` on a thread of its own. The kernel keeps the first 15 bytes of the name.
+    static func start(name: String, stackBytes: Int, _ body: @escaping @Sendable () -> Void) throws -> SystemThread {
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        var thread = pthread_t()
+        let error = clu_thread_create(
+            &thread,
+            stackBytes,
+            { raw in
+                let start = Unmanaged<Start>.fromOpaque(raw!).takeRetainedValue()
+                _ = clu_thread_set_name(pthread_self(), SystemThread.kernelName(start.name))
+                start.body()
+            },
+            start.toOpaque()
+        )
+        guard error == 0 else {
+            start.release()
+            throw RunLoopError.threadNotCreated(name: name, errno: error)
+        }
+        return SystemThread(thread)
+    }
+
+    /// At most 15 bytes, cut between characters.
+    static func kernelName(_ name: String) -> String {
+        var cut = name
+        while cut.utf8.count > 15 { cut.removeLast() }
+        return cut
+    }
+
+    /// Waits until the thread has ended. Any number of threads may; false on the thread itself, which cannot.
+    func join() -> Bool {
+        if pthread_equal(pthread_self(), handle) != 0 { return false }
+        let mine: pthread_t? = state.withLock { state in
+            guard case .joinable(let thread) = state else { return nil }
+            state = .joining
+            return thread
+        }
+        if let mine {
+            pthread_join(mine, nil)
+            state.withLock { $0 = .gone }
+            joined.open()
+        } else {
+            joined.wait()
+        }
+        return true
+    }
+
+    /// Lets the thread end by itself; nobody may join it any more.
+    func detach() {
+        state.withLock { state in
+            guard case .joinable(let thread) = state else { return }
+            pthread_detach(thread)
+            state = .gone
+            joined.open()
+        }
+    }
+}

@@ -1,0 +1,35 @@
+internal import Dispatch
+internal import LagReport
+internal import LagRunLoop
+internal import Synchronization
+
+/// Delivers stalls to an embedder: one at a time, in order, on the queue the embedder names.
+///
+/// At most ``capacity`` records wait for a queue that is itself stuck; further ones are counted in ``missed`` instead
+/// of filling the memory.
+public final class StallHandler: Sendable {
+    /// Records that may wait for the queue.
+    public static let capacity = 256
+
+    private let delivery: SerialDelivery<StallRecord>
+    private let missedCount = Atomic<UInt64>(0)
+
+    init(queue: DispatchQueue, body: @escaping @Sendable (StallRecord) -> Void) {
+        delivery = SerialDelivery(on: queue, handler: body)
+    }
+
+    /// Records that were not delivered because the queue did not keep up.
+    public var missed: UInt64 { missedCount.load(ordering: .relaxed) }
+
+    /// Ends the delivery; what the handler captured is released. Any thread.
+    public func cancel() { delivery.cancel() }
+
+    /// Reporter thread.
+    func deliver(_ record: StallRecord) {
+        if delivery.waitingEvents < Self.capacity {
+            delivery.deliver(record)
+        } else {
+            missedCount.add(1, ordering: .relaxed)
+        }
+    }
+}
