@@ -61,6 +61,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "CaptureProbe",
+            dependencies: ["LagCapture", "LagDiagnosis", "CLibunwind"],
+            path: "Tests/CaptureProbe",
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),

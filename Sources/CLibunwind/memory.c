@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@ int clu_memory_prepare(void) {
     if (__atomic_load_n(&prepared, __ATOMIC_ACQUIRE)) return 0;
     uint64_t probe = 1, copy = 0;
     struct iovec local = {&copy, sizeof(copy)}, remote = {&probe, sizeof(probe)};
-    if (syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) != (long)sizeof(copy)) {
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != (long)sizeof(copy)) {
         memory_descriptor = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
         if (memory_descriptor < 0) return errno;
     }
@@ -32,7 +31,7 @@ size_t clu_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
         got = pread(memory_descriptor, buffer, size, (off_t)address);
     } else {
         struct iovec local = {buffer, size}, remote = {(void *)(uintptr_t)address, size};
-        got = syscall(SYS_process_vm_readv, pid, &local, 1, &remote, 1, 0);
+        got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
         if (got < 0) {
             // The range crosses into a hole: take what lies before it, page by page.
             size_t total = 0;
@@ -41,7 +40,7 @@ size_t clu_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
                 if (step > size - total) step = size - total;
                 struct iovec part = {(char *)buffer + total, step};
                 struct iovec from = {(void *)(uintptr_t)(address + total), step};
-                if (syscall(SYS_process_vm_readv, pid, &part, 1, &from, 1, 0) != (long)step) break;
+                if (process_vm_readv(pid, &part, 1, &from, 1, 0) != (long)step) break;
                 total += step;
             }
             got = (long)total;
