@@ -55,30 +55,56 @@ import Testing
     }
 
     @Test func everyInjectedStallIsReportedOnceWithItsFunction() throws {
+        // On an overloaded machine a running thread may not be scheduled in time to be captured, and its record says so;
+        // or the last step comes too late. More runs tell such bad luck from something that does not work.
+        var incomplete: [String] = []
+        for _ in 0..<3 {
+            incomplete = try checkedRun()
+            if incomplete.isEmpty { return }
+        }
+        Issue.record("three runs were incomplete: \(incomplete)")
+    }
+
+    /// One run with everything checked; tells the steps that did not begin, and the stalls whose record has no stack, with
+    /// the reason.
+    private func checkedRun() throws -> [String] {
         try TemporaryDirectory.with { directory in
             let lagmond = try LagmondProcess(["--config", Self.path, "--truth", "t"], in: directory)
             #expect(lagmond.wait(seconds: 120) == 0)
             let truth = try injected(directory.read("t"))
             let records = try reported(lagmond.output)
-            #expect(Set(truth.map { $0["kind"] }) == Set(WorkloadKind.allCases.map(\.rawValue)))
-
-            let threshold = 150_000
-            // The loop's callout is a little longer than the call inside it: next to the threshold both answers are right.
-            let margin = 10_000
-            for stall in truth where stall.microseconds >= threshold + margin {
-                let matching = records.filter { $0.overlaps(stall) }
-                let place = "\(stall["kind"]) of \(stall.microseconds) us"
-                #expect(Set(matching.map { $0["id"] }).count == 1, "\(place)")
-                #expect(matching.count == 1, "\(place)")
-                let frames = matching.first?.line["frames"].map { "\($0)" } ?? ""
-                #expect(frames.contains(stall["function"]), "\(place)")
-            }
             for record in records {
-                #expect(record.microseconds >= threshold)
+                #expect(record.microseconds >= Self.threshold)
                 // A machine that lets the main thread wait for a processor makes stalls that nobody injected.
                 if record["cause"] == "runqueue" { continue }
-                #expect(truth.contains { $0.overlaps(record) && $0.microseconds >= threshold - margin }, "\(record.line)")
+                #expect(
+                    truth.contains { $0.overlaps(record) && $0.microseconds >= Self.threshold - Self.margin },
+                    "\(record.line)"
+                )
             }
+            let late = Set(WorkloadKind.allCases.map(\.rawValue)).subtracting(truth.map { $0["kind"] })
+            return late.map { "\($0) did not begin in time" }
+                + truth.filter { $0.microseconds >= Self.threshold + Self.margin }.compactMap { check($0, records) }
         }
+    }
+
+    /// Microseconds, as in the configuration.
+    private static let threshold = 150_000
+    /// The loop's callout is a little longer than the call inside it: next to the threshold both answers are right.
+    private static let margin = 10_000
+
+    private func check(_ stall: Stretch, _ records: [Stretch]) -> String? {
+        let matching = records.filter { $0.overlaps(stall) }
+        let place =
+            "\(stall["kind"]) of \(stall.microseconds) us from \(stall.begin), records \(records.map { ($0["id"], $0.begin, $0.end) })"
+        #expect(matching.count == 1, "\(place)")
+        guard let record = matching.first else { return nil }
+        if record["capture"] == "none" {
+            #expect(!record["capture_error"].isEmpty, "\(place)")
+            return "\(place): \(record["capture_error"])"
+        }
+        let frames = record.line["frames"].map { "\($0)" } ?? ""
+        #expect(frames.contains(stall["function"]), "\(place)")
+        return nil
     }
 }
