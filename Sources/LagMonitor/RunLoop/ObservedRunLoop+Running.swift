@@ -47,14 +47,12 @@ extension ObservedRunLoop {
         signals.wakeUp()
     }
 
-    /// Ends all run calls, also those to come: the thread is to end. Any thread.
+    /// Ends all run calls, also those to come, after the callout in progress: the thread is to end. Any thread.
     func stopForGood() {
+        isEnding.store(true, ordering: .releasing)
         runs.withLock { $0.stopAll() }
         signals.wakeUp()
     }
-
-    /// Whether every run call ends at once.
-    var isStoppedForGood: Bool { runs.withLock { $0.endsAll } }
 
     /// One run call, from the entry to the exit, with what it was nested in restored after it.
     private func run(in mode: RunLoopMode, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
