@@ -149,7 +149,9 @@ extension ObservedRunLoop {
         if own.spin.shouldSpin { _ = clu_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
         own.poller.sleep(until: end)
         own.clock = clu_now_ns()
-        own.spin.noteSleep(nanoseconds: own.clock - before)
+        // How soon the wake was asked for, not how long this thread took to come back from its sleep.
+        let asked = clu_wake_asked_ns(signals.raw)
+        own.spin.noteSleep(nanoseconds: (asked > before ? min(asked, own.clock) : own.clock) - before)
     }
 
     /// Back to the run this one was nested in, or to rest.
