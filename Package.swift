@@ -67,6 +67,22 @@ let package = Package(
             path: "Tests/CaptureProbe",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "MonitorProbe",
+            dependencies: ["LagMonitor", "CLibunwind"],
+            path: "Tests/MonitorProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagDetectionTests",
+            dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorTests",
+            dependencies: ["LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
