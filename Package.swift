@@ -61,9 +61,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
+        .target(
+            name: "StallFixtures",
+            path: "Tests/StallFixtures",
+            cSettings: [.unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])]
+        ),
         .executableTarget(
             name: "CaptureProbe",
-            dependencies: ["LagCapture", "LagDiagnosis", "CLibunwind"],
+            dependencies: ["LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "CLibunwind", "StallFixtures"],
             path: "Tests/CaptureProbe",
             swiftSettings: strict
         ),
@@ -83,7 +89,18 @@ let package = Package(
             dependencies: ["LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe"],
             swiftSettings: strict
         ),
-        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
+        .executableTarget(
+            name: "RunLoopProbe",
+            dependencies: ["LagRunLoop", "LagActivity"],
+            path: "Tests/RunLoopProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),
+        .testTarget(
+            name: "LagRunLoopTests",
+            dependencies: ["LagRunLoop", "LagActivity", "RunLoopProbe"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),

@@ -214,6 +214,24 @@ struct WatchdogScanTests {
         #expect(told.last?.until == start + 420 * millisecond)
     }
 
+    @Test(arguments: [0, 1])
+    func theEndOfOneWatchLeavesTheOtherOneArmed(ending: Int) throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let owners = [bench.owner, FakeOwner()]
+        for owner in owners { _ = bench.registry.add(loop, name: "", owner: owner, rule: standardRule) }
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        bench.run(until: start + 200 * millisecond)
+        #expect(bench.registry.end(loop, of: owners[ending]))
+        bench.look(at: start + 210 * millisecond)
+        #expect(loop.isArmed)
+        #expect(bench.registry.end(loop, of: owners[1 - ending]))
+        bench.look(at: start + 220 * millisecond)
+        #expect(!loop.isArmed)
+        #expect(bench.told().map(\.phase) == [.abandoned, .abandoned])
+    }
+
     @Test func withoutAFreeEpisodeTheLengthIsStillRightAndTheLossCounted() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()

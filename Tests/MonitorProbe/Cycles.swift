@@ -7,13 +7,14 @@ enum Cycles {
         let thread = try KeepAliveThread(name: "worker")
         let monitor = Probe.quickMonitor(sinks: [MemorySink()])
         for _ in 0..<20 { try cycle(monitor, thread) }
+        usleep(50_000)
         let (early, threads) = (residentBytes(), Probe.entries(of: "/proc/self/task"))
         let descriptors = Probe.entries(of: "/proc/self/fd")
         for _ in 0..<200 { try cycle(monitor, thread) }
         let grown = residentBytes() - early
         // One cycle touches more than a megabyte: a leak of a tenth of it would show twentyfold.
         if grown > 8 << 20 { Probe.fail("200 cycles took \(grown) bytes") }
-        if Probe.entries(of: "/proc/self/task") != threads { Probe.fail("threads were left") }
+        if !Probe.eventually(seconds: 5, { Probe.entries(of: "/proc/self/task") == threads }) { Probe.fail("threads were left") }
         if Probe.entries(of: "/proc/self/fd") != descriptors { Probe.fail("descriptors were left") }
     }
 

@@ -46,13 +46,22 @@ enum Leftovers {
         for round in 1...2 {
             try monitor.start()
             try monitor.watch(thread.loop)
-            let during = Inventory(thread.loop)
+            var during = Inventory(thread.loop)
+            _ = Probe.eventually(seconds: 5) {
+                during = Inventory(thread.loop)
+                return during.threads.count == before.threads.count + 2
+            }
             if during.threads.count != before.threads.count + 2 { Probe.fail("threads while it runs: \(during.threads)") }
             if during.signals == before.signals { Probe.fail("no signal was taken") }
             _ = try thread.performAndWait { usleep(250_000) }
             if !Probe.eventually({ sink.lines.count == round }) { Probe.fail("no record in round \(round)") }
             monitor.stop()
-            let after = Inventory(thread.loop)
+            // A joined thread is listed a moment longer, until the kernel has cleared it away.
+            var after = Inventory(thread.loop)
+            _ = Probe.eventually(seconds: 5) {
+                after = Inventory(thread.loop)
+                return after == before
+            }
             if after != before { Probe.fail("before \(before)\nafter round \(round) \(after)") }
         }
     }

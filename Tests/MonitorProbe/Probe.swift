@@ -40,8 +40,8 @@ import LagMonitor
         return LagMonitor(configuration: configuration, sinks: sinks)
     }
 
-    static func eventually(_ condition: () -> Bool) -> Bool {
-        let deadline = MonotonicTime.now + .seconds(30)
+    static func eventually(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
+        let deadline = MonotonicTime.now + .seconds(seconds)
         while !condition() {
             if MonotonicTime.now > deadline { return false }
             usleep(2000)

@@ -95,16 +95,15 @@ extension Watchdog {
         case .stalled(let since, let word): end(index, since, clock(), .abandoned, word)
         case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
-        // An arming stays: another watch of the same loop may count on it. At worst it makes one needless post.
+        // Another watch of the same loop may count on the arming: the round of looks restores it.
+        clu_beacon_disarm(entry.pointee.beacon)
         entry.pointee.state.store(.retired, ordering: .releasing)
     }
 
     func endAll() {
         for index in 0..<registry.count {
             switch registry.entries[index].state.load(ordering: .acquiring) {
-            case .active, .ending:
-                clu_beacon_disarm(registry.entries[index].beacon)
-                finish(index)
+            case .active, .ending: finish(index)
             case .free, .retired: break
             }
         }

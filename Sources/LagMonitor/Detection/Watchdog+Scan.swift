@@ -27,12 +27,15 @@ extension Watchdog {
     func scan(at now: UInt64, lost: UInt64 = 0) -> Plan {
         var look = Look(now: now, lost: lost)
         for index in 0..<registry.count { visit(index, &look) }
-        if look.retired { notify() }
+        if look.retired {
+            notify()
+            if look.stalled, !rearm() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
+        }
         if !look.busy, !park() { look.next = now.saturatingSum(Self.shortWaitNanoseconds) }
         return Plan(deadline: look.next, stalled: look.stalled)
     }
 
-    /// After a park that failed because a loop woke meanwhile: look again at once, but not in a tight loop.
+    /// After an arming that came too late because a loop moved meanwhile: look again at once, but not in a tight loop.
     static let shortWaitNanoseconds: UInt64 = 1_000_000
 
     private func visit(_ index: Int, _ look: inout Look) {
@@ -79,6 +82,18 @@ extension Watchdog {
         let verdict = entry.pointee.detector.look(reading, at: now, counts: counts, lost: lost)
         if changed || entry.pointee.nextTick <= now { entry.pointee.nextTick = entry.pointee.detector.rule.nextTick(after: now) }
         act(on: verdict, index, reading, now)
+    }
+
+    /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.
+    private func rearm() -> Bool {
+        var unmoved = true
+        for index in 0..<registry.count {
+            let entry = registry.entries + index
+            guard entry.pointee.state.load(ordering: .acquiring) == .active, entry.pointee.detector.isStalled else { continue }
+            clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
+            if clu_beacon_word(entry.pointee.beacon) != entry.pointee.lastWord { unmoved = false }
+        }
+        return unmoved
     }
 
     /// Arms every beacon, so that the first loop to wake posts. False when one did before it was armed.
