@@ -74,6 +74,22 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "MonitorProbe",
+            dependencies: ["LagMonitor", "CLibunwind"],
+            path: "Tests/MonitorProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagDetectionTests",
+            dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorTests",
+            dependencies: ["LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "RunLoopProbe",
             dependencies: ["LagRunLoop", "LagActivity"],
             path: "Tests/RunLoopProbe",

@@ -4,7 +4,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #if defined(__x86_64__)
 #define LIBRARY "libunwind-x86_64.so.8"
@@ -31,6 +34,22 @@ static void *take(void *handle, const char *name) {
     return address;
 }
 
+// libunwind initialises itself once, and for checking addresses of *local* unwinding, which we never do, opens a pipe
+// that it never closes. Nothing of ours may be left in the host's table of descriptors, and closing by number would be
+// a guess in a process with other threads. So the first use happens on a thread that has a table of its own
+// (unshare(2); needs no privilege), and the pipe ends with that thread. Where that is forbidden, the pipe stays.
+static void *initialise(void *unused) {
+    unshare(CLONE_FILES);
+    unw_accessors_t accessors;
+    memset(&accessors, 0, sizeof(accessors));
+    unw_addr_space_t space = calls.create_addr_space(&accessors, 0);
+    if (space != NULL) {
+        calls.set_caching_policy(space, UNW_CACHE_NONE);
+        calls.destroy_addr_space(space);
+    }
+    return NULL;
+}
+
 static void load(void) {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL) {
@@ -49,7 +68,16 @@ static void load(void) {
     calls.step = take(handle, PREFIX "step");
     calls.get_reg = take(handle, PREFIX "get_reg");
     calls.search_unwind_table = take(handle, PREFIX "dwarf_search_unwind_table");
-    if (failure == NULL) __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
+    if (failure != NULL) return;
+    // The new thread inherits the mask: the host's signals are not for it.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    // Without a thread the first real use initialises it.
+    if (pthread_create(&thread, NULL, initialise, NULL) == 0) pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
 }
 
 const char *clu_loader_load(void) {

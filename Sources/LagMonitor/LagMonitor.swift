@@ -33,7 +33,8 @@ public final class LagMonitor: Sendable {
     /// How long ``stop()`` waits for lines on their way.
     private static let drainNanoseconds: UInt64 = 1_000_000_000
 
-    /// - Parameter sinks: where lines go. They are opened by their makers, and closed by ``stop()``.
+    /// - Parameter sinks: where lines go. They are opened by their makers, closed by ``stop()``, and opened again by the
+    ///   next ``start()``.
     public init(configuration: LagMonitorConfiguration = .init(), sinks: [any RecordSink] = []) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks)
@@ -62,12 +63,12 @@ public final class LagMonitor: Sendable {
             guard let parts = state.parts else { return }
             let deadline = clu_now_ns() + Self.drainNanoseconds
             core.limitWaiting(until: deadline)
-            _ = parts.registry.end { $0.owner === core }
+            _ = parts.registry.endAll(of: core)
             parts.watchdog.wake()
             // The reporter lets go of the entries after it has written their last lines.
             var drained = false
             while !drained, clu_now_ns() < deadline {
-                drained = !parts.registry.contains { $0.owner === core }
+                drained = !parts.registry.holds(anythingOf: core)
                 if !drained { _ = pause.wait(until: clu_now_ns() + 1_000_000) }
             }
             core.close(announcing: drained)
@@ -82,7 +83,6 @@ public final class LagMonitor: Sendable {
     public func watch(_ loop: any ObservableLoop, named name: String? = nil) throws(LagMonitorError) {
         try state.withLock { state throws(LagMonitorError) in
             guard let parts = state.parts else { throw .notRunning }
-            guard !parts.registry.contains(where: { $0.owner === core && $0.loop === loop }) else { return }
             guard parts.registry.add(loop, name: name ?? loop.name, owner: core, rule: configuration.rule) != nil else {
                 throw .tooManyLoops(limit: WatchRegistry.capacity)
             }
@@ -94,7 +94,7 @@ public final class LagMonitor: Sendable {
     public func unwatch(_ loop: any ObservableLoop) {
         state.withLock { state in
             guard let parts = state.parts else { return }
-            if parts.registry.end(where: { $0.owner === core && $0.loop === loop }) > 0 { parts.watchdog.wake() }
+            if parts.registry.end(loop, of: core) { parts.watchdog.wake() }
         }
     }
 
@@ -116,6 +116,6 @@ public final class LagMonitor: Sendable {
 
     /// What happened so far.
     public var statistics: LagMonitorStatistics {
-        state.withLock { core.statistics(watched: $0.parts?.registry.counters(of: core) ?? WatchCounters()) }
+        state.withLock { core.statistics(of: $0.parts?.registry.counters(of: core) ?? core.absorbed) }
     }
 }

@@ -6,6 +6,8 @@ public enum LagMonitorError: Error, Sendable, Equatable, CustomStringConvertible
     case invalidConfiguration(key: String, value: String, allowed: String)
     /// The system has no thread or memory for the monitor.
     case resources(reason: String)
+    /// A sink that ``LagMonitor/stop()`` closed cannot be opened again.
+    case sinkUnavailable(reason: String)
     /// As many loops are watched as a process may watch.
     case tooManyLoops(limit: Int)
     /// The monitor was not started, or was stopped.
@@ -15,7 +17,7 @@ public enum LagMonitorError: Error, Sendable, Equatable, CustomStringConvertible
         switch self {
         case .captureUnavailable(let reason): reason
         case .invalidConfiguration(let key, let value, let allowed): "\(key) is \(value), allowed is \(allowed)"
-        case .resources(let reason): reason
+        case .resources(let reason), .sinkUnavailable(let reason): reason
         case .tooManyLoops(let limit): "\(limit) loops are watched already, more cannot be"
         case .notRunning: "the monitor is not running: call start() before watch(_:)"
         }

@@ -13,6 +13,7 @@ public final class StallHandler: Sendable {
 
     private let delivery: SerialDelivery<StallRecord>
     private let missedCount = Atomic<UInt64>(0)
+    private let cancelled = Atomic<Bool>(false)
 
     init(queue: DispatchQueue, body: @escaping @Sendable (StallRecord) -> Void) {
         delivery = SerialDelivery(on: queue, handler: body)
@@ -22,7 +23,12 @@ public final class StallHandler: Sendable {
     public var missed: UInt64 { missedCount.load(ordering: .relaxed) }
 
     /// Ends the delivery; what the handler captured is released. Any thread.
-    public func cancel() { delivery.cancel() }
+    public func cancel() {
+        cancelled.store(true, ordering: .releasing)
+        delivery.cancel()
+    }
+
+    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
     /// Reporter thread.
     func deliver(_ record: StallRecord) {

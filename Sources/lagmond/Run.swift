@@ -62,6 +62,7 @@ struct Run {
         switch error {
         case .captureUnavailable: ExitStatus.unavailable
         case .invalidConfiguration: ExitStatus.configuration
+        case .sinkUnavailable: ExitStatus.cannotCreate
         case .resources, .tooManyLoops, .notRunning: ExitStatus.systemError
         }
     }

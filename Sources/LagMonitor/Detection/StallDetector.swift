@@ -5,13 +5,16 @@ internal import LagActivity
 /// The idea in a sentence: a loop is stalled when N waits in a row ended by timeout and its activity word never
 /// changed, and it has been at it for N intervals.
 ///
-/// Each wait of the watchdog ends at a tick; ``look(_:at:counts:)`` is called with what the beacon says then.
-/// - *idle* — the loop waits for events, or does not run.
-/// - *working* — the loop was seen at work at a certain word, so many timeouts ago.
-/// - *stalled* — it was, and that was said; the end is awaited.
+/// Each wait of the watchdog ends at a tick; ``look(_:at:counts:lost:)`` is called with what the beacon says then.
+/// - *idle*: the loop waits for events, or does not run.
+/// - *working*: the loop was seen at work at a certain word, so many timeouts ago.
+/// - *stalled*: it was, and that was said; the end is awaited.
+/// - *muted*: a stall within the restore interval. If it ends there it is only counted; if it outlives the interval it
+///   is reported after all, because a hang must not stay silent.
 ///
 /// Time going wrong: a `now` before the start of the work, or a start in the future, gives an elapsed time of zero,
-/// never a wrapped-around one; a wait that ended late (the caller's `counts` is false then) is not a timeout.
+/// never a wrapped-around one. A wait that ended late is not a timeout (`counts` is false then), and its time is not held
+/// against the loop (`lost`): the process may have stood still as a whole.
 package struct StallDetector: Sendable {
     package enum Verdict: Sendable, Equatable {
         case nothing
@@ -21,18 +24,24 @@ package struct StallDetector: Sendable {
         case stalled(since: UInt64)
         /// A stall that has lasted long enough to be told before its end.
         case hanging
-        /// It is over.
-        case ended(since: UInt64, until: UInt64)
-        /// A stall within the restore interval: counted only.
+        /// It is over; `word` is where the loop stood.
+        case ended(since: UInt64, until: UInt64, word: UInt64)
+        /// A stall within the restore interval is over: counted only.
         case suppressed
     }
 
     package enum State: Sendable, Equatable {
         case idle
-        case working(word: UInt64, since: UInt64, timeouts: Int)
-        case stalled(word: UInt64, since: UInt64, told: Bool)
-        /// Stalled, but within the restore interval of the one before.
-        case muted(word: UInt64)
+        case working(Stretch, timeouts: Int)
+        case stalled(Stretch, told: Bool)
+        case muted(Stretch)
+    }
+
+    /// What a watch that ends leaves behind.
+    package enum Remainder: Sendable, Equatable {
+        case nothing
+        case stalled(since: UInt64, word: UInt64)
+        case suppressed
     }
 
     package let rule: DetectionRule
@@ -45,79 +54,75 @@ package struct StallDetector: Sendable {
     package var isStalled: Bool { if case .stalled = state { true } else { false } }
 
     /// A time, other than the next tick, at which a look is wanted: the moment the threshold is reached once only one
-    /// timeout is missing, or the moment a stall becomes one to be told.
-    package var deadline: UInt64? {
+    /// timeout is missing, or the moment a stall becomes one to be told. If that is past, at once: a wait of no length is
+    /// a timeout like any other, and without it a stretch that began right after a look would be found an interval late.
+    package var nextLook: UInt64? {
         switch state {
-        case .working(_, let since, let timeouts) where timeouts >= rule.timeouts - 1:
-            since &+ rule.thresholdNanoseconds
-        case .stalled(_, let since, told: false): since &+ rule.hangNanoseconds
+        case .working(let stretch, let timeouts) where timeouts >= rule.timeouts - 1:
+            stretch.time(ofLength: rule.thresholdNanoseconds)
+        case .stalled(let stretch, told: false): stretch.time(ofLength: rule.hangNanoseconds)
         default: nil
         }
     }
 
     /// Looks at the loop.
-    /// - Parameter counts: whether a wait of the watchdog just ended on time, so that standing still is a timeout.
-    package mutating func look(_ reading: BeaconReading, at now: UInt64, counts: Bool) -> Verdict {
+    /// - Parameters:
+    ///   - counts: whether a wait of the watchdog just ended on time, so that standing still is a timeout.
+    ///   - lost: the length of the wait that just ended, if it ended too late; else 0.
+    package mutating func look(_ reading: BeaconReading, at now: UInt64, counts: Bool, lost: UInt64 = 0) -> Verdict {
         switch state {
-        case .idle:
-            begin(reading, at: now)
+        case .working(let stretch, let timeouts) where stretch.word == reading.word:
+            return stand(stretch.goingOn(at: now, lost: lost), timeouts: timeouts, at: now, counts: counts)
+        case .stalled(let stretch, let told) where stretch.word == reading.word:
+            let present = stretch.goingOn(at: now, lost: lost)
+            let tells = !told && present.length(at: now) >= rule.hangNanoseconds
+            state = .stalled(present, told: told || tells)
+            return tells ? .hanging : .nothing
+        case .muted(let stretch) where stretch.word == reading.word:
+            return mute(stretch.goingOn(at: now, lost: lost), at: now)
+        case .idle, .working:
+            begin(reading, at: now, lost: lost)
             return .nothing
-        case .working(reading.word, let since, let timeouts): return still(since, timeouts, reading, now, counts)
-        case .stalled(reading.word, let since, let told):
-            guard !told, elapsed(since, now) >= rule.hangNanoseconds else { return .nothing }
-            state = .stalled(word: reading.word, since: since, told: true)
-            return .hanging
-        case .muted(reading.word): return .nothing
-        case .working, .muted:
-            begin(reading, at: now)
-            return .nothing
-        case .stalled(_, let since, _):
-            begin(reading, at: now)
-            if rule.restoreNanoseconds > 0 { restoreUntil = now &+ rule.restoreNanoseconds }
-            return .ended(since: since, until: end(of: since, reading, now))
+        case .muted:
+            begin(reading, at: now, lost: lost)
+            return .suppressed
+        case .stalled(let stretch, _):
+            begin(reading, at: now, lost: lost)
+            if rule.restoreNanoseconds > 0 { restoreUntil = now.saturatingSum(rule.restoreNanoseconds) }
+            return .ended(since: stretch.since, until: stretch.end(by: reading, at: now), word: stretch.word)
         }
     }
 
     /// The watch ends: a stall in progress ends with it, so far as it got.
-    package mutating func finish() -> (since: UInt64, word: UInt64)? {
+    package mutating func finish() -> Remainder {
         defer { state = .idle }
-        if case .stalled(let word, let since, _) = state { return (since, word) }
-        return nil
+        return switch state {
+        case .idle, .working: .nothing
+        case .stalled(let stretch, _): .stalled(since: stretch.since, word: stretch.word)
+        case .muted: .suppressed
+        }
     }
 
-    private mutating func still(_ since: UInt64, _ before: Int, _ reading: BeaconReading, _ now: UInt64, _ counts: Bool)
-        -> Verdict
-    {
+    private mutating func stand(_ stretch: Stretch, timeouts before: Int, at now: UInt64, counts: Bool) -> Verdict {
+        let timeouts = counts ? before + 1 : before
+        state = .working(stretch, timeouts: timeouts)
         guard counts else { return .nothing }
-        let timeouts = before + 1
-        state = .working(word: reading.word, since: since, timeouts: timeouts)
-        if timeouts >= rule.timeouts, elapsed(since, now) >= rule.thresholdNanoseconds {
-            guard now >= restoreUntil else {
-                state = .muted(word: reading.word)
-                return .suppressed
-            }
-            state = .stalled(word: reading.word, since: since, told: false)
-            return .stalled(since: since)
-        }
+        if timeouts >= rule.timeouts, stretch.length(at: now) >= rule.thresholdNanoseconds { return mute(stretch, at: now) }
         return timeouts == 1 ? .suspected : .nothing
     }
 
-    private mutating func begin(_ reading: BeaconReading, at now: UInt64) {
-        guard reading.activity.isWorking else {
-            state = .idle
-            return
+    /// A stall: reported, unless the restore interval of the one before is not over.
+    private mutating func mute(_ stretch: Stretch, at now: UInt64) -> Verdict {
+        // The second condition holds unless the clock went back; it must not silence the loop for long.
+        if now < restoreUntil, restoreUntil - now <= rule.restoreNanoseconds {
+            state = .muted(stretch)
+            return .nothing
         }
-        // A loop that tells no time began, as far as is known, when it was first seen. A time in the future is none.
-        let told = reading.calloutNanoseconds
-        state = .working(word: reading.word, since: told > 0 && told <= now ? told : now, timeouts: 0)
+        state = .stalled(stretch, told: false)
+        return .stalled(since: stretch.since)
     }
 
-    /// The loop's own time of answering is the exact end. Without one, the start of what it does now comes closest.
-    private func end(of since: UInt64, _ reading: BeaconReading, _ now: UInt64) -> UInt64 {
-        if reading.answeredNanoseconds > since, reading.answeredNanoseconds <= now { return reading.answeredNanoseconds }
-        if reading.calloutNanoseconds > since, reading.calloutNanoseconds <= now { return reading.calloutNanoseconds }
-        return max(now, since)
+    private mutating func begin(_ reading: BeaconReading, at now: UInt64, lost: UInt64) {
+        state = reading.activity.isWorking ? .working(Stretch(reading, at: now, lost: lost), timeouts: 0) : .idle
     }
-
-    private func elapsed(_ since: UInt64, _ now: UInt64) -> UInt64 { now > since ? now - since : 0 }
 }

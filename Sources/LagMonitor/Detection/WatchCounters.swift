@@ -20,7 +20,11 @@ package struct WatchCounters: Sendable, Equatable {
     }
 }
 
-/// Who asked for a watch: gets the counts of loops that are watched no more.
+/// Who asked for a watch: keeps the counts of loops that are watched no more.
+///
+/// Both are called while the registry is locked, so that no count is seen twice or not at all on its way; they must not
+/// call the registry.
 package protocol WatchOwner: AnyObject, Sendable {
     func absorb(_ counters: WatchCounters)
+    var absorbed: WatchCounters { get }
 }

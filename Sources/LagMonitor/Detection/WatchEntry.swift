@@ -27,7 +27,9 @@ struct WatchEntry: ~Copyable {
     var detector: StallDetector
     var lastWord: UInt64 = .max
     /// When standing still counts next.
-    var nextTick: UInt64 = 0
+    var nextTick: UInt64 = .max
+    /// A further time at which a look is wanted; `.max`: none.
+    var deadline: UInt64 = .max
     /// The thread's state at the first timeout of the present suspicion.
     var earlier: ThreadState?
     /// The stall in progress, while it has an episode.

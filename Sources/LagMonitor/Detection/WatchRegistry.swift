@@ -20,8 +20,20 @@ package final class WatchRegistry: @unchecked Sendable {
         package let owner: any WatchOwner
     }
 
+    /// A loop that is watched and not yet to be watched no more.
+    private struct Key: Hashable {
+        let loop: ObjectIdentifier
+        let owner: ObjectIdentifier
+
+        init(_ loop: any ObservableLoop, _ owner: any WatchOwner) {
+            self.loop = ObjectIdentifier(loop)
+            self.owner = ObjectIdentifier(owner)
+        }
+    }
+
     private struct Table {
         var registrations: [Int: Registration] = [:]
+        var indices: [Key: Int] = [:]
         var freeIndices: [Int] = []
         var used = 0
     }
@@ -42,11 +54,13 @@ package final class WatchRegistry: @unchecked Sendable {
     /// Entries below this index may be in use. Watchdog.
     var count: Int { extent.load(ordering: .acquiring) }
 
+    /// Watches a loop for an owner; if it is watched for this owner already, nothing changes.
     /// - Returns: the entry's index; nil when the registry is full.
     package func add(_ loop: any ObservableLoop, name: String, owner: any WatchOwner, rule: DetectionRule) -> Int? {
         let thread = loop.thread
         let target = CaptureTarget(tid: thread.tid, stackLow: thread.stackLow, stackHigh: thread.stackHigh)
         return table.withLock { table in
+            if let present = table.indices[Key(loop, owner)] { return present }
             let index: Int
             if let reused = table.freeIndices.popLast() {
                 index = reused
@@ -57,34 +71,43 @@ package final class WatchRegistry: @unchecked Sendable {
             }
             (entries + index).initialize(to: WatchEntry(beacon: loop.beacon.raw, target: target, rule: rule))
             table.registrations[index] = Registration(loop: loop, name: name, owner: owner)
+            table.indices[Key(loop, owner)] = index
             entries[index].state.store(.active, ordering: .releasing)
             if extent.load(ordering: .relaxed) <= index { extent.store(index + 1, ordering: .releasing) }
             return index
         }
     }
 
-    /// Asks the watchdog to end the watch of what `matches`; returns how many.
-    package func end(where matches: (Registration) -> Bool) -> Int {
+    /// Asks the watchdog to end the watch of a loop for this owner; false when there is none. It may be added again at once.
+    package func end(_ loop: any ObservableLoop, of owner: any WatchOwner) -> Bool {
+        table.withLock { table in
+            guard let index = table.indices.removeValue(forKey: Key(loop, owner)) else { return false }
+            return end(index)
+        }
+    }
+
+    /// Asks the watchdog to end every watch of this owner; returns how many.
+    package func endAll(of owner: any WatchOwner) -> Int {
         table.withLock { table in
             var count = 0
-            for (index, registration) in table.registrations where matches(registration) {
-                let (exchanged, _) = entries[index].state.compareExchange(
-                    expected: .active,
-                    desired: .ending,
-                    ordering: .acquiringAndReleasing
-                )
-                if exchanged { count += 1 }
+            for (index, registration) in table.registrations where registration.owner === owner {
+                table.indices[Key(registration.loop, owner)] = nil
+                if end(index) { count += 1 }
             }
             return count
         }
     }
 
+    private func end(_ index: Int) -> Bool {
+        entries[index].state.compareExchange(expected: .active, desired: .ending, ordering: .acquiringAndReleasing).exchanged
+    }
+
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
 
-    /// The counts of the loops that `owner` watches now.
+    /// The counts of all loops that `owner` watches and has watched.
     package func counters(of owner: any WatchOwner) -> WatchCounters {
         table.withLock { table in
-            var sum = WatchCounters()
+            var sum = owner.absorbed
             for (index, registration) in table.registrations where registration.owner === owner {
                 sum += entries[index].counters
             }
@@ -103,22 +126,30 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    package func contains(where matches: (Registration) -> Bool) -> Bool {
-        table.withLock { $0.registrations.values.contains(where: matches) }
+    /// Whether anything of this owner's is left, be it on its way out.
+    package func holds(anythingOf owner: any WatchOwner) -> Bool {
+        table.withLock { $0.registrations.values.contains { $0.owner === owner } }
     }
 
-    /// Lets go of loops that the watchdog is done with; reporter or a stopping thread. Their release runs outside the lock.
-    package func reap() {
+    /// The loops that the watchdog is done with. Their last episodes are in the queue: it gives them before it says so.
+    package func retired() -> [Int] {
+        table.withLock { table in table.registrations.keys.filter { entries[$0].state.load(ordering: .acquiring) == .retired } }
+    }
+
+    /// Lets go of loops that ``retired()`` named, once the episodes that were in the queue by then are reported. Their
+    /// release runs outside the lock. Reporter only.
+    package func reap(_ retired: [Int]) {
+        guard !retired.isEmpty else { return }
         let gone = table.withLock { table -> [Registration] in
-            var gone: [Registration] = []
-            for (index, registration) in table.registrations where entries[index].state.load(ordering: .acquiring) == .retired {
-                table.registrations[index] = nil
+            retired.compactMap { index in
+                guard let registration = table.registrations.removeValue(forKey: index) else { return nil }
+                let key = Key(registration.loop, registration.owner)
+                if table.indices[key] == index { table.indices[key] = nil }
                 registration.owner.absorb(entries[index].counters)
                 table.freeIndices.append(index)
                 entries[index].state.store(.free, ordering: .releasing)
-                gone.append(registration)
+                return registration
             }
-            return gone
         }
         withExtendedLifetime(gone) {}
     }

@@ -22,6 +22,8 @@ extension Watchdog {
         case .stalled(let since):
             entry.pointee.stalls.add(1, ordering: .relaxed)
             entry.pointee.episode = queue.takeFree()
+            // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
+            clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
             if let episode = entry.pointee.episode { take(queue.episodes[episode], index, since, reading) }
         case .hanging:
             guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
@@ -30,7 +32,7 @@ extension Watchdog {
             }
             queue.episodes[line].copy(queue.episodes[episode])
             close(line, .begin, until: now)
-        case .ended(let since, let until): end(index, since, until, .end, reading.activity)
+        case .ended(let since, let until, let word): end(index, since, until, .end, word)
         case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
     }
@@ -38,7 +40,7 @@ extension Watchdog {
     /// The stall's facts and its stack, which is kept only if the loop did not move meanwhile.
     private func take(_ episode: Episode, _ index: Int, _ since: UInt64, _ reading: BeaconReading) {
         let entry = registry.entries + index
-        describe(episode, index, since, reading.activity)
+        describe(episode, index, since, reading.word)
         guard entry.pointee.target.tid != 0 else {
             episode.outcome = CaptureOutcome.failed(.threadUnknown)
             return
@@ -49,19 +51,19 @@ extension Watchdog {
         }
     }
 
-    private func describe(_ episode: Episode, _ index: Int, _ since: UInt64, _ activity: LoopActivity) {
+    private func describe(_ episode: Episode, _ index: Int, _ since: UInt64, _ word: UInt64) {
         let entry = registry.entries + index
         episode.watch = index
         episode.sinceNanoseconds = since
         episode.thresholdNanoseconds = entry.pointee.detector.rule.thresholdNanoseconds
         episode.startRealtimeNanoseconds = Self.realtime(of: since)
         episode.random = (random.next(), random.next())
-        episode.activity = activity
+        episode.activity = BeaconReading(word: word, calloutNanoseconds: 0).activity
         episode.mode = clu_beacon_mode(entry.pointee.beacon)
         episode.outcome = CaptureOutcome.failed(.noFreeSlot)
     }
 
-    private func end(_ index: Int, _ since: UInt64, _ until: UInt64, _ phase: Episode.Phase, _ activity: LoopActivity) {
+    private func end(_ index: Int, _ since: UInt64, _ until: UInt64, _ phase: Episode.Phase, _ word: UInt64) {
         let entry = registry.entries + index
         entry.pointee.earlier = nil
         if let episode = entry.pointee.episode {
@@ -69,7 +71,7 @@ extension Watchdog {
             close(episode, phase, until: until)
         } else if let episode = queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.
-            describe(queue.episodes[episode], index, since, activity)
+            describe(queue.episodes[episode], index, since, word)
             close(episode, phase, until: until)
         } else {
             entry.pointee.dropped.add(1, ordering: .relaxed)
@@ -83,13 +85,17 @@ extension Watchdog {
         notify()
     }
 
-    /// Ends one watch. What was in progress is abandoned.
+    /// Ends one watch. What is still in progress is abandoned; a stall that is over by now has ended properly.
     func finish(_ index: Int) {
         let entry = registry.entries + index
-        if let stall = entry.pointee.detector.finish() {
-            let activity = LoopActivity(rawValue: UInt8(truncatingIfNeeded: stall.word)) ?? .notRunning
-            end(index, stall.since, clu_now_ns(), .abandoned, activity)
+        let reading = BeaconReading(entry.pointee.beacon)
+        if reading.word != entry.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
+        switch entry.pointee.detector.finish() {
+        case .nothing: break
+        case .stalled(let since, let word): end(index, since, clock(), .abandoned, word)
+        case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
+        // Another watch of the same loop may count on the arming: the round of looks restores it.
         clu_beacon_disarm(entry.pointee.beacon)
         entry.pointee.state.store(.retired, ordering: .releasing)
     }

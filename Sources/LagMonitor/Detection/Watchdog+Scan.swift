@@ -6,26 +6,39 @@ internal import Synchronization
 extension Watchdog {
     /// What the loop over the entries gathers.
     private struct Look {
+        let now: UInt64
+        let lost: UInt64
         var next: UInt64 = .max
         var busy = false
         var stalled = false
         var retired = false
-        var late = false
     }
 
-    /// Looks at every loop and says when to look again (`.max`: when one wakes) and whether a stall is being timed.
-    func scan(at now: UInt64, _ lateness: inout LatenessGuard) -> (deadline: UInt64, stalled: Bool) {
-        var look = Look()
-        for index in 0..<registry.count { visit(index, now, &lateness, &look) }
-        if look.retired { notify() }
-        if !look.busy, !park() { look.next = now &+ Self.shortWaitNanoseconds }
-        return (look.next, look.stalled)
+    /// What is to be done after a look.
+    struct Plan: Equatable {
+        /// When to look again; `.max`: when a loop wakes.
+        var deadline: UInt64
+        /// Whether a stall is being timed, so that a post means news.
+        var stalled: Bool
     }
 
-    /// After a park that failed because a loop woke meanwhile: look again at once, but not in a tight loop.
-    private static let shortWaitNanoseconds: UInt64 = 1_000_000
+    /// Looks at every loop.
+    /// - Parameter lost: the length of the wait that just ended, if it ended too late; else 0.
+    func scan(at now: UInt64, lost: UInt64 = 0) -> Plan {
+        var look = Look(now: now, lost: lost)
+        for index in 0..<registry.count { visit(index, &look) }
+        if look.retired {
+            notify()
+            if look.stalled, !rearm() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
+        }
+        if !look.busy, !park() { look.next = now.saturatingSum(Self.shortWaitNanoseconds) }
+        return Plan(deadline: look.next, stalled: look.stalled)
+    }
 
-    private func visit(_ index: Int, _ now: UInt64, _ lateness: inout LatenessGuard, _ look: inout Look) {
+    /// After an arming that came too late because a loop moved meanwhile: look again at once, but not in a tight loop.
+    static let shortWaitNanoseconds: UInt64 = 1_000_000
+
+    private func visit(_ index: Int, _ look: inout Look) {
         let entry = registry.entries + index
         switch entry.pointee.state.load(ordering: .acquiring) {
         case .free, .retired: return
@@ -37,52 +50,50 @@ extension Watchdog {
         }
         var reading = BeaconReading(entry.pointee.beacon)
         let changed = reading.word != entry.pointee.lastWord
-        inspect(index, reading, now, &lateness, &look)
+        // The end of a stall may be younger than this round of looks, which can include captures of other threads.
+        inspect(index, reading, at: changed && entry.pointee.detector.isStalled ? clock() : look.now, lost: look.lost)
         if entry.pointee.detector.isStalled {
             // Arm, then look again: a stall that ended in between is not told by the beacon.
             clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
             reading = BeaconReading(entry.pointee.beacon)
-            if reading.word != entry.pointee.lastWord { inspect(index, reading, clu_now_ns(), &lateness, &look) }
+            if reading.word != entry.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
         }
         guard reading.activity != .finished else {
             finish(index)
             look.retired = true
             return
         }
+        entry.pointee.deadline = entry.pointee.detector.nextLook ?? .max
         if entry.pointee.detector.isStalled { look.stalled = true }
         if changed || reading.activity.isWorking {
             look.busy = true
-            look.next = min(look.next, entry.pointee.nextTick)
-            if let deadline = entry.pointee.detector.deadline { look.next = min(look.next, deadline) }
+            look.next = min(look.next, entry.pointee.nextTick, entry.pointee.deadline)
         }
     }
 
     /// Lets the detector see a reading, if it changed or if a time has come.
-    private func inspect(
-        _ index: Int,
-        _ reading: BeaconReading,
-        _ now: UInt64,
-        _ lateness: inout LatenessGuard,
-        _ look: inout Look
-    ) {
+    func inspect(_ index: Int, _ reading: BeaconReading, at now: UInt64, lost: UInt64) {
         let entry = registry.entries + index
         let changed = reading.word != entry.pointee.lastWord
         entry.pointee.lastWord = reading.word
-        // Of the times that have come, the younger: it is the one this look was made for.
-        var due: UInt64 = 0
-        if entry.pointee.nextTick <= now { due = entry.pointee.nextTick }
-        if let deadline = entry.pointee.detector.deadline, deadline <= now { due = max(due, deadline) }
-        guard changed || due > 0 else { return }
-        var counts = false
-        if due > 0, !changed, reading.activity.isWorking {
-            counts =
-                look.late
-                ? LatenessGuard.isWithin(Self.toleranceNanoseconds, due, now) : lateness.isOnTime(expected: due, now: now)
-            if !counts { look.late = true }
-        }
-        let verdict = entry.pointee.detector.look(reading, at: now, counts: counts)
+        let due = min(entry.pointee.nextTick, entry.pointee.deadline) <= now
+        guard changed || due || lost > 0 else { return }
+        let counts = due && !changed && lost == 0
+        let verdict = entry.pointee.detector.look(reading, at: now, counts: counts, lost: lost)
         if changed || entry.pointee.nextTick <= now { entry.pointee.nextTick = entry.pointee.detector.rule.nextTick(after: now) }
         act(on: verdict, index, reading, now)
+    }
+
+    /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.
+    private func rearm() -> Bool {
+        var unmoved = true
+        for index in 0..<registry.count {
+            let entry = registry.entries + index
+            guard entry.pointee.state.load(ordering: .acquiring) == .active, entry.pointee.detector.isStalled else { continue }
+            clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
+            if clu_beacon_word(entry.pointee.beacon) != entry.pointee.lastWord { unmoved = false }
+        }
+        return unmoved
     }
 
     /// Arms every beacon, so that the first loop to wake posts. False when one did before it was armed.

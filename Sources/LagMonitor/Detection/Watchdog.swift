@@ -10,7 +10,7 @@ internal import Synchronization
 /// they turn. It takes no lock, opens no file but the kernel's own under `/proc`, and allocates nothing, so it does
 /// not matter what the stalled thread holds.
 ///
-/// Threads: ``run(ready:)`` is the watchdog's thread; ``wake()``, ``stop()`` and the counters are for any.
+/// Threads: ``run(starter:ready:)`` is the watchdog's thread; ``wake()``, ``stop()`` and the counters are for any.
 // Unchecked: what `run` uses is touched by its thread only; the rest is atomic or immutable.
 package final class Watchdog: @unchecked Sendable {
     /// What watching costs: for tests and for the benchmark.
@@ -29,6 +29,8 @@ package final class Watchdog: @unchecked Sendable {
     let capture: ThreadCapture
     /// Wakes the reporter; must not block or allocate.
     let notify: @Sendable () -> Void
+    /// `CLOCK_MONOTONIC`, nanoseconds.
+    let clock: @Sendable () -> UInt64
     private let wakes = Atomic<UInt64>(0)
     private let lateWakes = Atomic<UInt64>(0)
     private let stopping = Atomic<Bool>(false)
@@ -36,10 +38,18 @@ package final class Watchdog: @unchecked Sendable {
     var modulesReadAt: UInt64 = 0
     var random = SystemRandomNumberGenerator()
 
-    package init(registry: WatchRegistry, queue: EpisodeQueue, capture: ThreadCapture, notify: @escaping @Sendable () -> Void) {
+    /// - Parameter clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
+    package init(
+        registry: WatchRegistry,
+        queue: EpisodeQueue,
+        capture: ThreadCapture,
+        clock: @escaping @Sendable () -> UInt64 = { clu_now_ns() },
+        notify: @escaping @Sendable () -> Void
+    ) {
         self.registry = registry
         self.queue = queue
         self.capture = capture
+        self.clock = clock
         self.notify = notify
     }
 
@@ -67,24 +77,30 @@ package final class Watchdog: @unchecked Sendable {
         capture.warmUp(starter, into: queue.episodes[0].frames)
         modulesReadAt = clu_now_ns()
         var lateness = LatenessGuard(toleranceNanoseconds: Self.toleranceNanoseconds)
-        var deadline = scan(at: clu_now_ns(), &lateness).deadline
-        var stalled = false
+        var runDelay = RunDelay(tid: clu_gettid())
+        var plan = scan(at: clock())
         ready()
+        var begun = clock()
         while true {
-            let posted = Self.semaphore.wait(until: deadline)
+            let posted = Self.semaphore.wait(until: plan.deadline)
             wakes.add(1, ordering: .relaxed)
             if stopping.load(ordering: .acquiring) { break }
             // A post while ticking with no stall to time is a beacon still armed from the last park; the tick will see it.
             let news = changed.exchange(false, ordering: .acquiringAndReleasing)
-            if posted, deadline != .max, !stalled, !news { continue }
+            if posted, plan.deadline != .max, !plan.stalled, !news { continue }
             Self.semaphore.drain()
-            (deadline, stalled) = scan(at: clu_now_ns(), &lateness)
+            let now = clock()
+            let lost = lateness.lost(from: begun, until: plan.deadline, endedAt: now) { runDelay.sinceMark() }
             lateWakes.store(lateness.lateCount, ordering: .relaxed)
+            plan = scan(at: now, lost: lost)
+            begun = clock()
+            // A wait without end cannot be late.
+            if plan.deadline != .max { runDelay.mark() }
         }
         endAll()
         Self.semaphore.drain()
     }
 
-    /// Half the shortest sensible interval: a wait that ends later says nothing about the loop.
+    /// Half the default interval: a wait that ends later, without the scheduler's being the reason, is no timeout.
     static let toleranceNanoseconds: UInt64 = 25_000_000
 }

@@ -34,6 +34,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     func open() throws(LagMonitorError) {
         for sink in sinks {
             sink.limitWaiting(untilMonotonicNanoseconds: nil)
+            do throws(SinkError) { try sink.resume() } catch { throw .sinkUnavailable(reason: error.description) }
         }
         guard outputs.isEmpty else { return }
         let limits: LineLimits
@@ -53,7 +54,12 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         outputs = sinks.map { RecordOutput(encoder: RecordEncoder(context: context, limits: limits), sink: $0) }
     }
 
-    func addHandler(_ handler: StallHandler) { shared.withLock { $0.handlers.append(handler) } }
+    func addHandler(_ handler: StallHandler) {
+        shared.withLock { shared in
+            shared.handlers.removeAll { $0.isCancelled }
+            shared.handlers.append(handler)
+        }
+    }
 
     /// Any thread: the reporter reopens the sinks before its next line.
     func requestReopen() { reopening.store(true, ordering: .releasing) }
@@ -65,9 +71,10 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     func absorb(_ counters: WatchCounters) { shared.withLock { $0.absorbed += counters } }
 
-    func statistics(watched: WatchCounters) -> LagMonitorStatistics {
-        var sum = shared.withLock { $0.absorbed }
-        sum += watched
+    var absorbed: WatchCounters { shared.withLock { $0.absorbed } }
+
+    /// - Parameter sum: the counts of everything watched so far.
+    func statistics(of sum: WatchCounters) -> LagMonitorStatistics {
         var statistics = LagMonitorStatistics()
         statistics.stalls = sum.stalls
         statistics.suppressed = sum.suppressed
@@ -84,25 +91,25 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         for sink in sinks { try? sink.reopen() }
     }
 
-    func deliver(_ record: StallRecord, watched: WatchCounters) {
+    /// - Parameter sum: the counts of everything watched so far.
+    func deliver(_ record: StallRecord, _ sum: WatchCounters) {
         reopenIfAsked()
         var record = record
         sequence += 1
         record.sequence = sequence
-        let (handlers, absorbed) = shared.withLock { ($0.handlers, $0.absorbed) }
-        record.suppressedTotal = absorbed.suppressed + watched.suppressed
-        record.droppedTotal = absorbed.dropped + watched.dropped + lost.load(ordering: .relaxed)
-        let dropped = absorbed.dropped + watched.dropped
+        let handlers = shared.withLock { $0.handlers }
+        record.suppressedTotal = sum.suppressed
+        record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
         let now = Self.now()
         var taken = true
         for index in outputs.indices {
-            outputs[index].noteDropped(dropped - notedDropped, reason: .queueFull)
+            outputs[index].noteDropped(sum.dropped - notedDropped, reason: .queueFull)
             do throws(SinkError) { try outputs[index].write(record, now: now) } catch { taken = false }
         }
-        notedDropped = dropped
+        notedDropped = sum.dropped
         if taken { reported.add(1, ordering: .relaxed) }
         noteLosses()
-        record.droppedTotal = dropped + lost.load(ordering: .relaxed)
+        record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
         for handler in handlers { handler.deliver(record) }
     }
 

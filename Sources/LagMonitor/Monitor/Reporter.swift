@@ -33,11 +33,13 @@ final class Reporter: @unchecked Sendable {
             semaphore.drain()
             // Read before the queue: what was there when the stop was asked for is still written.
             let last = stopping.load(ordering: .acquiring)
+            // Before the queue as well: what a watch left behind is in the queue by the time it is retired.
+            let retired = registry.retired()
             while let index = queue.takeReady() {
                 report(queue.episodes[index])
                 queue.giveFree(index)
             }
-            registry.reap()
+            registry.reap(retired)
             for core in registry.owners() { (core as? MonitorCore)?.reopenIfAsked() }
             if last { return }
         }
@@ -46,6 +48,6 @@ final class Reporter: @unchecked Sendable {
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.watch), let core = watch.owner as? MonitorCore else { return }
         let record = builder.build(episode, watch, core.configuration)
-        core.deliver(record, watched: registry.counters(of: core))
+        core.deliver(record, registry.counters(of: core))
     }
 }

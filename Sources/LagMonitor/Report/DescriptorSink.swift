@@ -20,7 +20,22 @@ public final class DescriptorSink: RecordSink {
         var abandoned: UInt64 = 0
     }
 
+    /// What a descriptor's number stands for; the number alone may stand for something else by and by.
+    private struct Identity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+
+        init?(_ descriptor: Int32) {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { return nil }
+            (device, inode) = (status.st_dev, status.st_ino)
+        }
+    }
+
     public let name: String
+    private let original: Int32
+    private let identity: Identity?
+    private let opensAgain: Bool
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
     private let state: Mutex<State>
@@ -42,6 +57,9 @@ public final class DescriptorSink: RecordSink {
     package init(descriptor: Int32, name: String, timeout: Duration, opensAgain: Bool) throws(SinkError) {
         self.name = name
         timeoutNanoseconds = timeout.clampedNanoseconds
+        self.opensAgain = opensAgain
+        original = descriptor
+        identity = Identity(descriptor)
         state = Mutex(State(line: try Self.open(descriptor, name: name, opensAgain: opensAgain)))
     }
 
@@ -50,6 +68,15 @@ public final class DescriptorSink: RecordSink {
         try state.withLock { state throws(SinkError) in
             guard state.line != nil else { throw SinkError(.closed, path: name) }
             try state.line!.write(line, path: name, deadline: deadline)
+        }
+    }
+
+    /// After ``close()``: works if the original descriptor is still open on the same file, pipe or socket.
+    public func resume() throws(SinkError) {
+        try state.withLock { state throws(SinkError) in
+            guard state.line == nil else { return }
+            guard Identity(original) == identity else { throw SinkError(.cannotOpen, path: name, code: EBADF) }
+            state.line = try Self.open(original, name: name, opensAgain: opensAgain)
         }
     }
 

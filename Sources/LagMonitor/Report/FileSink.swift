@@ -65,6 +65,13 @@ public final class FileSink: RecordSink {
         }
     }
 
+    public func resume() throws(SinkError) {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        try state.withLock { state throws(SinkError) in
+            if state.isClosed { try reopen(&state, deadline: deadline) }
+        }
+    }
+
     public func close() {
         let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
         state.withLock { state in

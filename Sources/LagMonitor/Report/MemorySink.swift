@@ -35,5 +35,7 @@ public final class MemorySink: RecordSink {
 
     public func reopen() throws(SinkError) { state.withLock { $0.reopened += 1 } }
 
+    public func resume() throws(SinkError) { state.withLock { $0.isClosed = false } }
+
     public func close() { state.withLock { $0.isClosed = true } }
 }

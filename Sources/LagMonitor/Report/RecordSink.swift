@@ -18,6 +18,9 @@ public protocol RecordSink: AnyObject, Sendable {
     /// Ends the sink: tries to finish a line once more within the deadline, and releases the descriptor. Idempotent.
     func close()
 
+    /// Makes a sink usable again that was closed; nothing to do for one that is open.
+    func resume() throws(SinkError)
+
     /// From now on no call waits for a reader beyond this point of `CLOCK_MONOTONIC`; nil removes the limit and leaves
     /// the sink's own time-out a line. For shutdown. Any thread; a wait in progress notices within 50 ms.
     func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?)
@@ -28,6 +31,7 @@ public protocol RecordSink: AnyObject, Sendable {
 
 extension RecordSink {
     public func reopen() throws(SinkError) {}
+    public func resume() throws(SinkError) {}
     public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {}
     public func takeAbandonedLines() -> UInt64 { 0 }
 }

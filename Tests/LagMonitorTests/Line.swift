@@ -1,0 +1,22 @@
+import Foundation
+import LagMonitor
+
+/// A JSON line, as a reader sees it.
+struct Line {
+    private let fields: [String: Any]
+
+    init(_ text: String) {
+        fields = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
+    }
+
+    func string(_ key: String) -> String { fields[key] as? String ?? "" }
+    func number(_ key: String) -> Double { (fields[key] as? NSNumber)?.doubleValue ?? .nan }
+    func integer(_ key: String) -> Int { (fields[key] as? NSNumber)?.intValue ?? -1 }
+    var phase: String { string("phase") }
+    var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
+    func names(_ function: String) -> Bool { symbols.contains { $0.contains(function) } }
+}
+
+extension MemorySink {
+    var records: [Line] { lines.map(Line.init).filter { $0.string("event") == "stall" } }
+}

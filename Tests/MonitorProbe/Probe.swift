@@ -1,0 +1,51 @@
+import Glibc
+import LagMonitor
+
+/// Checks that need a process to themselves. Exit 0 and `fine` on stdout, or 1 and what was wrong.
+@main struct Probe {
+    static func main() throws {
+        switch CommandLine.arguments.dropFirst().first {
+        case "leftovers": try Leftovers.check()
+        case "unwinder": try HostUnwinder.check()
+        case "cycles": try Cycles.check()
+        case "stop-signal": try StopSignal.check()
+        default: fail("leftovers, unwinder, cycles or stop-signal is wanted")
+        }
+        print("fine")
+    }
+
+    static func fail(_ message: String) -> Never {
+        print(message)
+        fflush(nil)
+        exit(1)
+    }
+
+    static func entries(of path: String) -> [String] {
+        guard let directory = opendir(path) else { fail("cannot list \(path)") }
+        defer { closedir(directory) }
+        let own = "\(dirfd(directory))"
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+            }
+            if name != ".", name != "..", name != own || path != "/proc/self/fd" { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    static func quickMonitor(sinks: [any RecordSink] = []) -> LagMonitor {
+        var configuration = LagMonitorConfiguration()
+        configuration.interval = .milliseconds(40)
+        return LagMonitor(configuration: configuration, sinks: sinks)
+    }
+
+    static func eventually(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
+        let deadline = MonotonicTime.now + .seconds(seconds)
+        while !condition() {
+            if MonotonicTime.now > deadline { return false }
+            usleep(2000)
+        }
+        return true
+    }
+}
