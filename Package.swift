@@ -62,6 +62,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "lagbench",
+            dependencies: ["LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagReport", "CLibunwind"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "CaptureProbe",
             dependencies: ["LagCapture", "LagDiagnosis", "CLibunwind"],
             path: "Tests/CaptureProbe",

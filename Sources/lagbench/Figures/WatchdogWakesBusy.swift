@@ -1,0 +1,101 @@
+internal import CLibunwind
+internal import LagDetection
+internal import LagMonitor
+internal import LagRunLoop
+internal import Synchronization
+
+/// How often a second the watchdog wakes while a loop turns as fast as it can. The classic one wakes for every activity
+/// it can keep up with.
+///
+/// The loop is kept busy by a source that signals itself and wakes its loop.
+struct WatchdogWakesBusy: Benchmark {
+    let name = "watchdog_wakes_busy"
+    let unit = "per_s"
+    let targets = [Target(.value, .atMost(25))]
+
+    private static let settleMilliseconds = 200.0
+    private static let milliseconds = 3_000.0
+
+    /// How often a second something happened.
+    private struct Rates {
+        let wakes: Double
+        let turns: Double
+    }
+
+    /// A callback that counts its calls and, until it is ended, calls for the next one.
+    private final class Turning: Sendable {
+        let turns = Atomic<UInt64>(0)
+        let ended = Atomic<Bool>(false)
+        private let again = Mutex<(@Sendable () -> Void)?>(nil)
+
+        /// Before the first turn.
+        func repeats(_ signal: @escaping @Sendable () -> Void) { again.withLock { $0 = signal } }
+
+        func perform() {
+            turns.add(1, ordering: .relaxed)
+            guard !ended.load(ordering: .relaxed) else { return }
+            again.withLock { $0 }?()
+        }
+
+        /// Breaks the circle of the callback and what it calls.
+        func end() {
+            ended.store(true, ordering: .relaxed)
+            again.withLock { $0 = nil }
+        }
+    }
+
+    func run() throws -> [BenchLine] {
+        let (ours, theirs) = (try measureOurs(), try measureClassic())
+        return [
+            BenchLine(name, ours.wakes, unit)
+                .comparing(with: "classic_observer", theirs.wakes)
+                .noting("turns_per_s", BenchLine.format(ours.turns.rounded()))
+                .noting("peer_turns_per_s", BenchLine.format(theirs.turns.rounded()))
+        ]
+    }
+
+    private func measureOurs() throws -> Rates {
+        let monitor = LagMonitor()
+        try monitor.start()
+        defer { monitor.stop() }
+        let thread = try KeepAliveThread(name: "bench-busy")
+        defer {
+            thread.stop()
+            thread.join()
+        }
+        try monitor.watch(thread.loop)
+        let turning = Turning()
+        defer { turning.end() }
+        let source = RunLoopSource { turning.perform() }
+        turning.repeats { source.signalAndWake() }
+        thread.loop.add(source, to: .default)
+        source.signalAndWake()
+        return try rates(turning) {
+            guard let counters = monitor.watchdogCounters else { throw BenchmarkFailure("the monitor does not run") }
+            return counters.wakes
+        }
+    }
+
+    private func measureClassic() throws -> Rates {
+        let classic = try ClassicObserver()
+        let turning = Turning()
+        let loop = try CoreFoundationLoop(observer: classic) { turning.perform() }
+        defer {
+            turning.end()
+            loop.stop()
+            classic.stop()
+        }
+        turning.repeats { loop.signal() }
+        loop.signal()
+        return try rates(turning) { classic.wakes }
+    }
+
+    private func rates(_ turning: Turning, wakes: () throws -> UInt64) throws -> Rates {
+        Pause.sleep(milliseconds: Self.settleMilliseconds)
+        let begin = (time: clu_now_ns(), wakes: try wakes(), turns: turning.turns.load(ordering: .relaxed))
+        Pause.sleep(milliseconds: Self.milliseconds)
+        let end = (time: clu_now_ns(), wakes: try wakes(), turns: turning.turns.load(ordering: .relaxed))
+        let seconds = Double(end.time - begin.time) / 1_000_000_000
+        return Rates(wakes: Double(end.wakes - begin.wakes) / seconds, turns: Double(end.turns - begin.turns) / seconds)
+    }
+}
