@@ -61,6 +61,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
+        .target(
+            name: "StallFixtures",
+            path: "Tests/StallFixtures",
+            cSettings: [.unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])]
+        ),
         .executableTarget(
             name: "lagbench",
             dependencies: ["LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagReport", "CLibunwind"],
@@ -68,10 +74,11 @@ let package = Package(
         ),
         .executableTarget(
             name: "CaptureProbe",
-            dependencies: ["LagCapture", "LagDiagnosis", "CLibunwind"],
+            dependencies: ["LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "CLibunwind", "StallFixtures"],
             path: "Tests/CaptureProbe",
             swiftSettings: strict
         ),
+        .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),
         .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),

@@ -2,7 +2,7 @@
 // words at the frame pointer's address: the caller's frame pointer, then the return address. So the frame pointer
 // is the address, somewhere above SP, of the record that is consistent: 16-byte aligned, its return address
 // follows a call instruction in executable memory, that call (when direct) goes to the function we are in, and the
-// chain of saved frame pointers climbs on in the same way.
+// chain of saved frame pointers climbs on in the same way. How far above SP, the function's prologue often tells.
 #include "frame_record_search.h"
 
 #include "clu_memory.h"
@@ -90,12 +90,16 @@ static call_kind call_before(const memory_view *view, uint64_t return_address, u
 }
 #endif
 
+int is_plausible_return_address(const memory_view *view, uint64_t address) {
+    return is_executable(view, address) && call_before(view, address, 0) != CALL_NONE;
+}
+
 // How many records above `record` hold together, up to CHAIN_DEPTH; a zero frame pointer ends a chain well.
 static int chain_length(const memory_view *view, uint64_t record) {
     for (int depth = 0; depth < CHAIN_DEPTH; depth++) {
         uint64_t saved, return_address;
         if (!memory_view_word(view, record, &saved) || !memory_view_word(view, record + 8, &return_address)) return depth;
-        if (!is_executable(view, return_address) || call_before(view, return_address, 0) == CALL_NONE) return depth;
+        if (!is_plausible_return_address(view, return_address)) return depth;
         if (saved == 0) return CHAIN_DEPTH;
         if ((saved & 15) != 0 || saved <= record) return depth + 1;
         if (view->snapshot->stack_high != 0 && saved >= view->snapshot->stack_high) return depth + 1;
@@ -104,7 +108,42 @@ static int chain_length(const memory_view *view, uint64_t record) {
     return CHAIN_DEPTH;
 }
 
-uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
+#if defined(__x86_64__)
+// The frame pointer as the function's own prologue says it: `push rbp; mov rbp, rsp`, pushes of callee-saved registers,
+// `sub rsp, size`. At a call the stack pointer is then exactly so far below (unless arguments were pushed or the frame
+// grew since: then the record that is found there will not be one). 0 where the code begins in another way.
+static uint64_t prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
+    uint8_t code[48];
+    if (function == 0 || clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 0;
+    static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa}, set_frame[4] = {0x55, 0x48, 0x89, 0xe5};
+    size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
+    if (memcmp(code + at, set_frame, 4) != 0) return 0;
+    uint64_t below = 0;
+    for (at += 4; at + 7 <= sizeof(code);) {
+        const uint8_t *instruction = code + at;
+        if ((instruction[0] & 0xf8) == 0x50) {  // push rax…rdi
+            below += 8;
+            at += 1;
+        } else if (instruction[0] == 0x41 && (instruction[1] & 0xf8) == 0x50) {  // push r8…r15
+            below += 8;
+            at += 2;
+        } else if (instruction[0] == 0x48 && instruction[1] == 0x83 && instruction[2] == 0xec) {  // sub rsp, imm8
+            return sp + below + instruction[3];
+        } else if (instruction[0] == 0x48 && instruction[1] == 0x81 && instruction[2] == 0xec) {  // sub rsp, imm32
+            uint32_t size;
+            memcpy(&size, instruction + 3, 4);
+            return sp + below + size;
+        } else {
+            return sp + below;
+        }
+    }
+    return 0;
+}
+#else
+static uint64_t prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) { return 0; }
+#endif
+
+static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t function) {
     uint64_t high = sp + SEARCH_BYTES;
     if (view->snapshot->stack_high != 0 && high > view->snapshot->stack_high) high = view->snapshot->stack_high;
     uint64_t best = 0;
@@ -112,19 +151,29 @@ uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t func
     for (uint64_t record = (sp + 15) & ~15ull; record + 16 <= high; record += 16) {
         uint64_t saved, return_address;
         if (!memory_view_word(view, record, &saved) || !memory_view_word(view, record + 8, &return_address)) break;
-        if (saved != 0 && saved <= record) continue;
         if (!is_executable(view, return_address)) continue;
         call_kind kind = call_before(view, return_address, function);
         if (kind == CALL_NONE) continue;
-        int chain = chain_length(view, record);
-        // A direct call of this very function is proof enough when the record above is sound as well; the nearest wins.
-        if (kind == CALL_DIRECT && chain >= 2) return record;
+        // A direct call of this very function is proof enough, even where the caller uses its frame pointer's register
+        // for something else; the nearest wins.
+        if (kind == CALL_DIRECT) return record;
+        if (saved != 0 && saved <= record) continue;
         // Else: an indirect call may have come here; a direct call elsewhere only if that one ended in a jump to us.
-        int score = chain + (kind == CALL_DIRECT ? 8 : kind == CALL_INDIRECT ? 4 : 0);
+        int chain = chain_length(view, record);
+        int score = chain + (kind == CALL_INDIRECT ? 4 : 0);
         if (chain >= 2 && score > best_score) {
             best = record;
             best_score = score;
         }
     }
     return best;
+}
+
+uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
+    uint64_t told = prologue_frame_pointer(view, sp, function), return_address;
+    if (told != 0 && (told & 15) == 0 && memory_view_word(view, told + 8, &return_address)
+        && is_plausible_return_address(view, return_address)) {
+        return told;
+    }
+    return search_upward(view, sp, function);
 }

@@ -17,4 +17,7 @@ int memory_view_word(const memory_view *view, uint64_t address, uint64_t *word);
 // Returns its address, 0 when none is consistent.
 uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function);
 
+// Whether `address` is in executable code and follows a call.
+int is_plausible_return_address(const memory_view *view, uint64_t address);
+
 #endif

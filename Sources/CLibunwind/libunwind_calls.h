@@ -13,7 +13,6 @@ typedef struct libunwind_calls {
     int (*init_remote)(unw_cursor_t *, unw_addr_space_t, void *);
     int (*step)(unw_cursor_t *);
     int (*get_reg)(unw_cursor_t *, int, unw_word_t *);
-    int (*is_signal_frame)(unw_cursor_t *);
     // Not in the public header, but exported for unwinders of other processes (libunwind-ptrace uses it).
     int (*search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t *, unw_proc_info_t *, int, void *);
 } libunwind_calls;

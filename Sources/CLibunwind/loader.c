@@ -48,7 +48,6 @@ static void load(void) {
     calls.init_remote = take(handle, PREFIX "init_remote");
     calls.step = take(handle, PREFIX "step");
     calls.get_reg = take(handle, PREFIX "get_reg");
-    calls.is_signal_frame = take(handle, PREFIX "is_signal_frame");
     calls.search_unwind_table = take(handle, PREFIX "dwarf_search_unwind_table");
     if (failure == NULL) __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
 }

@@ -25,6 +25,7 @@ struct clu_unwinder {
     uint64_t frame_sp, frame_function;  // the frame being stepped: where a missing frame pointer is searched
     uint64_t frame_pointer;
     int frame_pointer_recovered;
+    int lookup_failed;  // the frame being stepped has no unwind information
     page_cache cache;
 };
 
@@ -37,6 +38,24 @@ int clu_module_find(const clu_module_table *table, uint64_t address) {
     if (low == 0) return -1;
     int index = table->active[low - 1];
     return address < table->modules[index].end ? index : -1;
+}
+
+void clu_snapshot_of_syscall(clu_snapshot *snapshot, clu_thread_syscall thread) {
+    snapshot->registers[CLU_REGISTER_SP] = thread.sp;
+    snapshot->registers[CLU_REGISTER_PC] = thread.pc;
+    snapshot->known = 1ull << CLU_REGISTER_SP | 1ull << CLU_REGISTER_PC;
+    if (thread.number < 0) return;
+#if defined(__x86_64__)
+    static const int registers[6] = {5, 4, 1, 10, 8, 9};  // rdi rsi rdx r10 r8 r9, in DWARF's numbers
+    int first = 0;
+#else
+    static const int registers[6] = {0, 1, 2, 3, 4, 5};
+    int first = 1;  // x0 gets the result
+#endif
+    for (int index = first; index < 6; index++) {
+        snapshot->registers[registers[index]] = thread.arguments[index];
+        snapshot->known |= 1ull << registers[index];
+    }
 }
 
 static int cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size) {
@@ -78,7 +97,8 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
         *value = unwinder->view.snapshot->registers[number];
         return 0;
     }
-    if (number != CLU_REGISTER_FP) return -UNW_EBADREG;
+    // Without unwind information for the function nothing proves a frame record to be its own.
+    if (number != CLU_REGISTER_FP || unwinder->lookup_failed) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
         unwinder->frame_pointer = frame_record_search(&unwinder->view, unwinder->frame_sp, unwinder->frame_function);
         if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
@@ -90,8 +110,7 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
 
 // The unwind table of the module that holds `ip`: .eh_frame_hdr as the linkers write it (LSB Core, 10.6.2), that is
 // version 1, a pc-relative pointer, a 32-bit count, and a sorted table of 32-bit pairs relative to the header.
-static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
-    clu_unwinder *unwinder = argument;
+static int look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
     int index = clu_module_find(unwinder->view.table, ip);
     if (index < 0) return -UNW_ENOINFO;
     const clu_module *module = &unwinder->view.table->modules[index];
@@ -108,7 +127,14 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     table.u.rti.segbase = module->eh_frame_hdr;
     table.u.rti.table_data = module->eh_frame_hdr + 12;
     table.u.rti.table_len = (unw_word_t)entries * 8 / sizeof(unw_word_t);
-    return clu_libunwind()->search_unwind_table(space, ip, &table, info, need_unwind_info, argument);
+    return clu_libunwind()->search_unwind_table(unwinder->space, ip, &table, info, need_unwind_info, unwinder);
+}
+
+static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
+    clu_unwinder *unwinder = argument;
+    int result = look_up(unwinder, ip, info, need_unwind_info);
+    if (result < 0) unwinder->lookup_failed = 1;
+    return result;
 }
 
 // libunwind returns what it made of a table entry to its own pool by itself; this call is for callers' memory.
@@ -160,15 +186,28 @@ void clu_unwinder_forget(clu_unwinder *unwinder) { clu_libunwind()->flush_cache(
 
 static void store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
                   int is_return_address, int is_signal_frame) {
+    int module = clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
+    if (module < 0) result->unknown_modules++;
     if (result->total < capacity) {
         clu_frame *frame = &frames[result->total];
         frame->pc = pc;
-        frame->module = (int16_t)clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
+        frame->module = (int16_t)module;
         frame->flags = (uint16_t)((is_return_address ? CLU_FRAME_RETURN_ADDRESS : 0) | (is_signal_frame ? CLU_FRAME_SIGNAL : 0));
         result->stored++;
     }
     result->total++;
-    result->last_pc = pc;
+}
+
+// Whether `pc` is the code to which a signal handler returns (and which libgcc and gdb know by its bytes, too):
+// rt_sigreturn's number and the call. libunwind's own mark is on the frame above it.
+static int is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
+#if defined(__x86_64__)
+    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+#else
+    static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+#endif
+    uint8_t bytes[sizeof(code)];
+    return cached_read(unwinder, pc, bytes, sizeof(bytes)) && memcmp(bytes, code, sizeof(code)) == 0;
 }
 
 void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
@@ -196,7 +235,8 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
         }
         // A frame that repeats itself without moving up the stack would never end.
         if (result->total > 0 && pc == previous_pc && sp == previous_sp) break;
-        int is_signal_frame = calls->is_signal_frame(&cursor) > 0;
+        int is_signal_frame = is_signal_trampoline(unwinder, pc);
+        if (is_signal_frame) is_return_address = 0;
         store(unwinder, frames, capacity, result, pc, is_return_address, is_signal_frame);
         if (result->total >= limit) {
             result->end = CLU_UNWIND_LIMIT;
@@ -208,19 +248,29 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
         unwinder->frame_function = 0;
         // Only a missing frame pointer needs to know the function; the look-up costs a table search.
         if (unwinder->frame_pointer == 0 && !(snapshot->known >> CLU_REGISTER_FP & 1)
-            && find_proc_info(unwinder->space, pc - (is_return_address ? 1 : 0), &info, 0, unwinder) == 0) {
+            && look_up(unwinder, pc - (is_return_address ? 1 : 0), &info, 0) == 0) {
             unwinder->frame_function = info.start_ip;
         }
         previous_pc = pc;
         previous_sp = sp;
+        unwinder->lookup_failed = 0;
         int stepped = calls->step(&cursor);
         if (stepped == 0) {
-            result->end = CLU_UNWIND_COMPLETE;
+            result->end = unwinder->lookup_failed ? CLU_UNWIND_NO_INFO : CLU_UNWIND_COMPLETE;
             break;
         }
         if (stepped < 0) {
-            result->end = stepped == -UNW_ENOINFO ? CLU_UNWIND_NO_INFO : CLU_UNWIND_BAD_FRAME;
+            result->end = unwinder->lookup_failed ? CLU_UNWIND_NO_INFO : CLU_UNWIND_BAD_FRAME;
             break;
+        }
+        if (unwinder->lookup_failed && !is_signal_frame) {
+            // libunwind went on by the frame pointer, which is a guess in code without unwind information: only a
+            // caller that really calls is believed.
+            unw_word_t caller = 0;
+            if (calls->get_reg(&cursor, UNW_REG_IP, &caller) < 0 || !is_plausible_return_address(&unwinder->view, caller)) {
+                result->end = CLU_UNWIND_NO_INFO;
+                break;
+            }
         }
         is_return_address = !is_signal_frame;
     }

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "clu_procfs.h"
+
 #if defined(__x86_64__)
 enum { CLU_REGISTERS = 17, CLU_REGISTER_FP = 6, CLU_REGISTER_SP = 7, CLU_REGISTER_PC = 16 };
 #elif defined(__aarch64__)
@@ -49,6 +51,10 @@ typedef struct clu_snapshot {
     uint64_t capacity;         // bytes that `stack` holds
 } clu_snapshot;
 
+// Sets the registers of a thread that sleeps as `thread` says: stack pointer, program counter, and the six argument
+// registers, which a system call leaves alone (glibc's vfork keeps its return address in one of them).
+void clu_snapshot_of_syscall(clu_snapshot *snapshot, clu_thread_syscall thread);
+
 enum {
     CLU_UNWIND_COMPLETE = 0,   // reached the thread's first frame
     CLU_UNWIND_LIMIT = 1,      // more frames than the limit
@@ -69,7 +75,7 @@ typedef struct clu_unwind_result {
     uint32_t total;            // frames seen, up to the walk's limit
     int32_t end;               // CLU_UNWIND_…
     int32_t frame_pointer_recovered;
-    uint64_t last_pc;
+    uint32_t unknown_modules;  // frames in no known module
 } clu_unwind_result;
 
 typedef struct clu_unwinder clu_unwinder;

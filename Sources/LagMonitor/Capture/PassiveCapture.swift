@@ -27,7 +27,7 @@ struct PassiveCapture {
         case -ESRCH: return .moved
         default: return .refused
         }
-        fill(target, sp: first.sp, pc: first.pc)
+        fill(target, first)
         var second = clu_thread_syscall()
         guard clu_procfs_syscall(getpid(), target.tid, &second) == Int32(CLU_SYSCALL_BLOCKED),
             second.sp == first.sp, second.pc == first.pc, second.number == first.number,
@@ -36,15 +36,10 @@ struct PassiveCapture {
         return .taken(systemCall: first.number >= 0 ? first.number : nil)
     }
 
-    private func fill(_ target: CaptureTarget, sp: UInt64, pc: UInt64) {
+    private func fill(_ target: CaptureTarget, _ thread: clu_thread_syscall) {
         let raw = snapshot.raw
-        withUnsafeMutableBytes(of: &raw.pointee.registers) { bytes in
-            let registers = bytes.assumingMemoryBound(to: UInt64.self)
-            registers[CLU_REGISTER_SP] = sp
-            registers[CLU_REGISTER_PC] = pc
-        }
-        raw.pointee.known = 1 << UInt64(CLU_REGISTER_SP) | 1 << UInt64(CLU_REGISTER_PC)
-        let begin = sp &- Self.redZone
+        clu_snapshot_of_syscall(raw, thread)
+        let begin = thread.sp &- Self.redZone
         // Outside the thread's own stack it is on an alternate one, of unknown size: what can be read is taken.
         let own = begin >= target.stackLow && begin < target.stackHigh
         let length = own ? min(target.stackHigh - begin, UInt64(Snapshot.stackCapacity)) : UInt64(Snapshot.stackCapacity)

@@ -110,7 +110,7 @@ public final class ThreadCapture {
     {
         var result = unwinder.walk(snapshot, modules: modules, into: frames)
         // A frame in no known module: something was loaded since the map was read. Once is enough.
-        if result.end == Int32(CLU_UNWIND_NO_INFO), modules.index(of: result.last_pc) == nil, modules.refresh() {
+        if result.unknown_modules > 0, modules.refresh() {
             unwinder.forget()
             result = unwinder.walk(snapshot, modules: modules, into: frames)
         }

@@ -1,0 +1,145 @@
+import Testing
+
+/// Real threads in known stalls, each in a process of its own.
+@Suite struct CaptureTests {
+    /// A sleeping thread is read without its noticing, from the leaf to the thread's first frame.
+    @Test(
+        arguments: [
+            ("sleep", "sleepUndisturbed"), ("read", "readUndisturbed"), ("poll", "pollUndisturbed"),
+            ("lock", "lockUndisturbed"), ("semaphore", "waitUndisturbed"), ("child", "waitForChild"),
+            ("vfork", "waitInVfork"), ("blocked-signals-sleeping", "sleepUndisturbed"),
+            ("stack-end-sleeping", "sleepUndisturbed"),
+        ]
+    )
+    func sleepingThreadIsReadPassivelyAndCompletely(scenario: String, function: String) throws {
+        let run = try ProbeRun(scenario)
+        #expect(run.status == 0)
+        #expect(run["method"] == "passive")
+        #expect(run["failure"] == "-")
+        #expect(run["end"] == "complete")
+        #expect(run["undisturbed"] == "yes", "the thread's wait was cut short or failed")
+        #expect(run.index(of: function) != nil, "\(run.frames)")
+        #expect(try #require(run.index(of: function)) <= 4, "the stalling function is near the leaf: \(run.frames)")
+        if scenario != "stack-end-sleeping" { #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)") }
+    }
+
+    @Test func framesOfCodeWithoutFramePointersBetweenSwiftFrames() throws {
+        let run = try ProbeRun("frameless")
+        #expect(run["end"] == "complete")
+        #expect(run["undisturbed"] == "yes")
+        let inner = try #require(run.index(of: "sleepUndisturbed"))
+        let middle = try #require(run.index(of: "fixture_frameless_call"))
+        let outer = try #require(run.index(of: "StalledThread.init"))
+        #expect(inner < middle && middle < outer)
+        #expect(run.frames.last?.hasPrefix("clone") == true)
+    }
+
+    /// fsync alternates between running and waiting in the kernel.
+    @Test func syncingThreadIsCapturedWithoutDisturbingIt() throws {
+        let run = try ProbeRun("fsync")
+        #expect(run["undisturbed"] == "yes")
+        #expect(run.index(of: "syncUntilReleased") != nil, "\(run.lines)")
+    }
+
+    @Test func threadThatSleepsAndRunsByTurnsIsNeverInterrupted() throws {
+        let run = try ProbeRun("alternating")
+        #expect(run["undisturbed"] == "yes", "a sleep was cut short")
+        // Usually it is found asleep. Put aside by the scheduler while it computes, it may be asked by a signal.
+        #expect(run.index(of: "alternateUntilReleased") != nil || run["failure"] == "thread_kept_moving", "\(run.lines)")
+    }
+
+    @Test func runningThreadIsReadByASignal() throws {
+        let run = try ProbeRun("spin")
+        #expect(run["method"] == "signal")
+        #expect(run["end"] == "complete")
+        #expect(run.index(of: "spinUntilReleased") != nil)
+        #expect(run.frames.last?.hasPrefix("clone") == true)
+    }
+
+    @Test func runningThreadThatBlocksEverySignalIsSaidToBeSo() throws {
+        let run = try ProbeRun("blocked-signals-running")
+        #expect(run.status == 0)
+        #expect(run["method"] == "none")
+        #expect(run["failure"] == "signals_blocked")
+    }
+
+    @Test(arguments: ["handler-sleeping", "handler-running", "alternate-stack"])
+    func stallInsideASignalHandlerShowsBothSidesOfTheSignal(scenario: String) throws {
+        let run = try ProbeRun(scenario)
+        #expect(run["end"] == "complete", "\(run.lines)")
+        #expect(run["undisturbed"] == "yes")
+        let handler = try #require(run.index(of: "fixture_signal_handler"))
+        let trampoline = try #require(run.index(of: "[signal]"))
+        let interrupted = try #require(run.index(of: "fixture_in_signal_handler"))
+        #expect(handler < trampoline && trampoline < interrupted)
+    }
+
+    @Test func noSignalGoesToAThreadAtTheEndOfItsStack() throws {
+        let run = try ProbeRun("stack-end-running")
+        #expect(run.status == 0, "the process died")
+        #expect(run["method"] == "none")
+        #expect(run["failure"] == "stack_nearly_full")
+    }
+
+    @Test(arguments: ["profiled-before", "profiled-after"])
+    func hostThatOwnsSIGPROFKeepsItAndIsCapturedByAnotherSignal(scenario: String) throws {
+        let run = try ProbeRun(scenario)
+        #expect(run["method"] == "signal")
+        #expect(run.index(of: "spinUntilReleased") != nil)
+        #expect(run["own"] == "5", "the host's own signals arrive")
+        #expect(run["foreign"] == "0", "ours do not")
+    }
+
+    @Test func threadsThatEndMeanwhileDoNoHarm() throws {
+        let run = try ProbeRun("exiting")
+        #expect(run.status == 0)
+        #expect(run["undisturbed"] == "yes")
+        #expect(run.lines.contains { $0.hasPrefix("outcome=") })
+    }
+
+    @Test func hostKeepsItsUnwinder() throws {
+        let run = try ProbeRun("host-unwinder")
+        #expect(run["exceptions"] == "yes")
+        #expect(run["backtrace"] == "yes")
+        for line in run.lines where line.hasPrefix("symbol=") {
+            #expect(line.contains("libgcc_s") || line.contains("/libc.so"), "\(line)")
+            #expect(!line.contains("libunwind"))
+        }
+    }
+
+    @Test func deepRecursionIsCountedBeyondWhatIsKept() throws {
+        let run = try ProbeRun("deep")
+        #expect(run.frames.count == 256)
+        #expect(try #require(Int(run["total"] ?? "")) > 1500)
+        #expect(run["end"] == "complete")
+    }
+
+    @Test func signalThatIsStillPendingIsDiscardedAtTheEnd() throws {
+        let run = try ProbeRun("removal-with-pending-signal")
+        #expect(run.status == 0, "the pending signal's default action ended the process")
+        #expect(run["timed-out"] == "yes")
+    }
+
+    /// Neither capture nor watchdog needs malloc's or the loader's lock; the lines come when the lock is free again.
+    @Test(
+        arguments: [
+            ("malloc-lock", ["malloc_stats", "fixture_malloc_stats"]),
+            ("dlopen", ["stalling_constructor", "call_init", "dlopen", "StallingLibrary.open"]),
+        ]
+    )
+    func stallWhileHoldingALockOfTheRuntime(scenario: String, expected: [String]) throws {
+        let run = try ProbeRun(scenario)
+        #expect(run.status == 0)
+        #expect(run["lock-held"] == "yes", "the scenario did not hold the lock")
+        let record = try run.record
+        #expect(record["capture"] as? String == "passive")
+        #expect(record["phase"] as? String == "end")
+        #expect(try #require(record["duration_ms"] as? Double) > 400)
+        let symbols = try #require(record["frames"] as? [[String: Any]]).map { $0["symbol"] as? String ?? "" }
+        var at = symbols[...]
+        for name in expected {
+            let found = try #require(at.firstIndex { $0.contains(name) }, "\(name) not in order in \(symbols)")
+            at = symbols[(found + 1)...]
+        }
+    }
+}

@@ -1,0 +1,90 @@
+#define _GNU_SOURCE
+#include "stall_fixtures.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((noinline)) int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t seed) {
+    // Enough live values that every callee-saved register, the frame pointer's too, holds one of them.
+    int64_t a = seed * 3, b = seed ^ 0x55, c = seed + 7, d = seed * seed, e = seed - 11, f = seed << 3;
+    __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    callback(argument);
+    __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    return a + b + c + d + e + f;
+}
+
+__attribute__((noinline)) void fixture_vfork_wait(int milliseconds) {
+    struct timespec time = {milliseconds / 1000, (milliseconds % 1000) * 1000000L};
+    pid_t child = vfork();
+    if (child == 0) {
+        nanosleep(&time, NULL);
+        _exit(0);
+    }
+    __asm__ volatile("" ::: "memory");  // no tail call: this function stays on the stack
+}
+
+__attribute__((noinline)) void fixture_at_stack_end(uint64_t low, uint64_t margin, void (*callback)(void *), void *argument) {
+    volatile char here[512];
+    here[0] = 1;
+    if ((uint64_t)(uintptr_t)here > low + margin) {
+        fixture_at_stack_end(low, margin, callback, argument);
+    } else {
+        callback(argument);
+    }
+    here[1] = here[0];
+}
+
+static __thread void (*handler_callback)(void *);
+static __thread void *handler_argument;
+
+__attribute__((noinline)) void fixture_signal_handler(int number) {
+    handler_callback(handler_argument);
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) void fixture_in_signal_handler(int on_alternate_stack, void (*callback)(void *), void *argument) {
+    enum { SIZE = 64 * 1024 };
+    handler_callback = callback;
+    handler_argument = argument;
+    stack_t stack = {.ss_size = SIZE}, off = {.ss_flags = SS_DISABLE};
+    if (on_alternate_stack) {
+        stack.ss_sp = malloc(SIZE);
+        sigaltstack(&stack, NULL);
+    }
+    struct sigaction action;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = fixture_signal_handler;
+    action.sa_flags = SA_RESTART | (on_alternate_stack ? SA_ONSTACK : 0);
+    sigaction(SIGUSR1, &action, NULL);
+    pthread_kill(pthread_self(), SIGUSR1);
+    if (on_alternate_stack) {
+        sigaltstack(&off, NULL);
+        free(stack.ss_sp);
+    }
+}
+
+void fixture_malloc_stats(void) {
+    malloc_stats();
+    __asm__ volatile("" ::: "memory");
+}
+
+int fixture_backtrace_depth(void) {
+    void *frames[64];
+    return backtrace(frames, 64);
+}
+
+const char *fixture_file_of(const char *symbol) {
+    Dl_info info;
+    void *address = dlsym(RTLD_DEFAULT, symbol);
+    return address != NULL && dladdr(address, &info) != 0 ? info.dli_fname : NULL;
+}
+
+void fixture_unbuffer_stdout(void) { setvbuf(stdout, NULL, _IONBF, 0); }

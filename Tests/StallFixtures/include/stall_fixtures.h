@@ -1,0 +1,40 @@
+// Ways to stall that only C can make, each under a name that must be found in the captured stack.
+#ifndef STALL_FIXTURES_H
+#define STALL_FIXTURES_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Calls back through code without frame pointers that uses the frame pointer's register for its own arithmetic.
+int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t seed);
+
+// vfork(2): the caller sleeps uninterruptibly (state D) until the child, which waits `milliseconds`, is gone.
+void fixture_vfork_wait(int milliseconds);
+
+// Recurses until at most `margin` bytes of the stack that begins at `low` are left, then calls back.
+void fixture_at_stack_end(uint64_t low, uint64_t margin, void (*callback)(void *), void *argument);
+
+// Raises SIGUSR1 at itself; the handler, `fixture_signal_handler`, calls back. With an alternate stack if asked.
+void fixture_in_signal_handler(int on_alternate_stack, void (*callback)(void *), void *argument);
+
+// Throws a C++ exception through several frames and catches it: 42 when all is well.
+int fixture_throw_and_catch(void);
+
+// glibc's malloc_stats: writes to stderr while it holds the arena's lock.
+void fixture_malloc_stats(void);
+
+// The nesting depth that glibc's backtrace() sees.
+int fixture_backtrace_depth(void);
+
+// The file that a global symbol of the process comes from; NULL when there is none.
+const char *fixture_file_of(const char *symbol);
+
+void fixture_unbuffer_stdout(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
