@@ -4,17 +4,25 @@ internal import LagCapture
 
 /// The gap that a running thread sees when it is captured by a signal.
 ///
-/// The thread reads the clock in a tight loop and notes every gap. For each capture the largest gap that overlaps the
-/// capture's own begin and end, on the same clock, is its pause. Nothing is subtracted. What is left out and counted are
-/// captures during which the scheduler put the thread aside for another one (its involuntary switches moved): that gap is
-/// the other thread's time slice. `capture_pause_all` leaves none out; `capture_pause_noise` is the largest gap in windows
-/// of the same lengths half a pause later, in which nobody was captured: what the machine does by itself.
+/// The thread reads the clock in a tight loop and notes every gap. For each capture the largest gap that begins between the
+/// capture's own begin and end, on the same clock, is its pause. Nothing is subtracted. Two kinds of captures are left out
+/// and counted, because there the scheduler's gap hides ours: those that found the thread off its processor (a gap had
+/// begun before), and those during which it was put aside for another thread (its involuntary switches moved).
+/// `capture_pause_all` leaves none out; `capture_pause_noise` takes windows of the same lengths some time later, in which
+/// nobody was captured: what the machine does by itself. The peer is the least a signal can cost: an empty handler. The two threads are kept on different processors.
 struct CapturePauseSignal: Benchmark {
     let name = "capture_pause_signal"
     let unit = "us"
     let targets = [Target(.value, .atMost(5)), Target(.p99, .atMost(50))]
 
     private static let captures = 600
+    /// On a busy machine there are fewer captures to measure: then it goes on for so long, and is content with less.
+    private static let longestNanoseconds: UInt64 = 6_000_000_000
+    private static let fewestCaptures = 50
+    private static let peerSignal = SIGURG
+    private static let peerSignals = 300
+    /// About as long as a capture takes.
+    private static let peerWindowNanoseconds: UInt64 = 100_000
     private static let shortestPauseMilliseconds = 2.0
     private static let longestPauseMilliseconds = 4.0
 
@@ -27,25 +35,40 @@ struct CapturePauseSignal: Benchmark {
         let capture = try ThreadCapture()
         guard CaptureSignals.install() > 0 else { throw BenchmarkFailure("no signal is free") }
         defer { CaptureSignals.remove() }
+        let everywhere = try Placement.current()
+        guard let here = everywhere.single.first, let there = everywhere.single.last else { throw BenchmarkFailure("no processor") }
+        try here.apply()
+        defer { try? everywhere.apply() }
         let recorder = try GapRecorder()
+        try there.apply(to: recorder.thread.target.tid)
         let frames = FrameBuffer(capacity: 256)
         capture.warmUp(recorder.thread.target, into: frames)
+        let end = clu_now_ns() + Self.longestNanoseconds
         var captures: [Capture] = []
-        for _ in 0..<Self.captures {
-            if let one = once(capture, recorder.thread.target, frames) { captures.append(one) }
+        var undisturbed = 0
+        while undisturbed < Self.captures, clu_now_ns() < end {
+            guard let one = once(capture, recorder.thread.target, frames) else { continue }
+            captures.append(one)
+            if !one.wasSwitched { undisturbed += 1 }
         }
-        let gaps = recorder.stop()
+        let plain = plainSignals(recorder.thread.target)
+        let gaps = Gaps(recorder.stop())
 
-        let undisturbed = captures.filter { !$0.wasSwitched }
-        guard undisturbed.count >= Self.captures / 3 else {
-            throw BenchmarkFailure("only \(undisturbed.count) of \(Self.captures) captures were left undisturbed")
+        let measured = captures.filter { !$0.wasSwitched && !gaps.isInside(one: $0.window.begin) }
+        guard measured.count >= Self.fewestCaptures else {
+            throw BenchmarkFailure("of \(captures.count) captures only \(measured.count) were left alone by the scheduler")
         }
         let shift = UInt64(Self.shortestPauseMilliseconds / 2 * 1_000_000)
-        let noise = undisturbed.map { GapRecorder.Window(begin: $0.window.begin + shift, end: $0.window.end + shift) }
+        let noise = measured.map { GapRecorder.Window(begin: $0.window.begin + shift, end: $0.window.end + shift) }
+            .filter { !gaps.isInside(one: $0.begin) }
+        let floor = Samples(plain.filter { !gaps.isInside(one: $0.begin) }.map { gaps.largest(beginningIn: $0) })
         return [
-            line(name, undisturbed.map(\.window), gaps).noting("switched_away", captures.count - undisturbed.count),
-            line("capture_pause_all", captures.map(\.window), gaps),
-            line("capture_pause_noise", noise, gaps),
+            line(name, measured.map { gaps.largest(beginningIn: $0.window) })
+                .comparing(with: "empty_handler", floor.median / 1000)
+                .noting("peer_p99", BenchLine.format(floor.percentile(99) / 1000))
+                .noting("left_out", captures.count - measured.count),
+            line("capture_pause_all", captures.map { gaps.largest(overlapping: $0.window) }),
+            line("capture_pause_noise", noise.map { gaps.largest(beginningIn: $0) }),
         ]
     }
 
@@ -65,25 +88,24 @@ struct CapturePauseSignal: Benchmark {
         )
     }
 
-    private func line(_ name: String, _ windows: [GapRecorder.Window], _ gaps: [GapRecorder.Window]) -> BenchLine {
-        let largest = Samples(windows.map { Self.largestGap(in: $0, of: gaps) / 1000 })
-        var line = BenchLine(name, largest.median, unit)
-        line.p99 = largest.percentile(99)
-        return line.noting("samples", largest.count)
+    /// The peer: the same thread gets plain signals with an empty handler, which is the least that any signal costs here.
+    private func plainSignals(_ target: CaptureTarget) -> [GapRecorder.Window] {
+        let previous = signal(Self.peerSignal) { _ in }
+        defer { signal(Self.peerSignal, previous) }
+        return (0..<Self.peerSignals).map { _ in
+            Pause.sleep(milliseconds: .random(in: Self.shortestPauseMilliseconds...Self.longestPauseMilliseconds))
+            let begin = clu_now_ns()
+            _ = clu_tgkill(getpid(), target.tid, Self.peerSignal)
+            Pause.spin(until: begin + Self.peerWindowNanoseconds)
+            return GapRecorder.Window(begin: begin, end: begin + Self.peerWindowNanoseconds)
+        }
     }
 
-    /// In nanoseconds; 0 when there was none. `gaps` are in their order.
-    private static func largestGap(in window: GapRecorder.Window, of gaps: [GapRecorder.Window]) -> Double {
-        var (low, high) = (0, gaps.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if gaps[middle].end <= window.begin { low = middle + 1 } else { high = middle }
-        }
-        var largest: UInt64 = 0
-        while low < gaps.count, gaps[low].overlaps(window) {
-            largest = max(largest, gaps[low].nanoseconds)
-            low += 1
-        }
-        return Double(largest)
+    private func line(_ name: String, _ nanoseconds: [Double]) -> BenchLine {
+        let pauses = Samples(nanoseconds.map { $0 / 1000 })
+        var line = BenchLine(name, pauses.median, unit)
+        line.p50 = pauses.median
+        line.p99 = pauses.percentile(99)
+        return line.noting("samples", pauses.count)
     }
 }

@@ -9,8 +9,6 @@ final class GapRecorder: Sendable {
         let begin: UInt64
         let end: UInt64
         var nanoseconds: UInt64 { end - begin }
-
-        func overlaps(_ other: Window) -> Bool { begin < other.end && other.begin < end }
     }
 
     // Unchecked: the memory is the thread's until it has ended, and only read afterwards.
