@@ -78,8 +78,18 @@ let package = Package(
             path: "Tests/CaptureProbe",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "RunLoopProbe",
+            dependencies: ["LagRunLoop", "LagActivity"],
+            path: "Tests/RunLoopProbe",
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),
-        .testTarget(name: "LagRunLoopTests", dependencies: ["LagRunLoop", "LagActivity"], swiftSettings: strict),
+        .testTarget(
+            name: "LagRunLoopTests",
+            dependencies: ["LagRunLoop", "LagActivity", "RunLoopProbe"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),

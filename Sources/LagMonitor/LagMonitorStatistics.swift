@@ -2,7 +2,7 @@
 public struct LagMonitorStatistics: Sendable, Equatable {
     /// Stalls found.
     public var stalls: UInt64 = 0
-    /// Records handed to the sinks and handlers (a hang has two: `begin` and `end`).
+    /// Records that every sink has taken (a hang has two: `begin` and `end`).
     public var reported: UInt64 = 0
     /// Records that got lost: no memory prepared for so many at once, or a sink did not take them.
     public var dropped: UInt64 = 0

@@ -27,6 +27,15 @@ enum Diagnostics {
         }
     }
 
+    /// Fills the standard descriptors that came closed, so that no file that is opened later takes the number of one and
+    /// gets its lines. stdout is filled for reading: a record for it is refused, not lost.
+    static func reserveStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number, which is this one: those below are taken.
+            _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
     /// The text of an error number.
     static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

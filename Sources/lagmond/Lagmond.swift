@@ -22,6 +22,7 @@ struct Lagmond: ParsableCommand {
     )
 
     static func main() {
+        Diagnostics.reserveStandardDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
         // `run` is the default verb: its options belong to the first help that anybody asks for.
         if arguments == ["--help"] || arguments == ["-h"] {

@@ -25,21 +25,16 @@ struct Run {
         let reader = ReaderWatch()
         let deadline = settings.duration.map { MonotonicTime.now + $0 } ?? .distantFuture
         let control = RunControl(monitor: monitor, workload: workload, truth: truth, reader: reader, deadline: deadline)
+        let background: BackgroundWork
         do {
             if settings.outputPath == "-" { try reader.start(STDOUT_FILENO) }
-            try BackgroundWork.start()
+            background = try BackgroundWork(on: loop)
             try control.start(signals)
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "\(error)")
         }
-        loop.add(
-            RunLoopTimer(fireDate: .now + BackgroundWork.mainTick, interval: BackgroundWork.mainTick) { _ in
-                computeBriefly(.now + BackgroundWork.mainWork)
-            },
-            to: .common
-        )
         workload.start()
-        loop.run()
+        withExtendedLifetime(background) { loop.run() }
         // The loop was stopped from outside; the control thread still has the last word.
         while true { pause() }
     }

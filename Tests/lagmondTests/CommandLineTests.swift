@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import lagmond
@@ -58,6 +59,19 @@ import Testing
         #expect(output == "")
         #expect(errors.contains("cannot open /nowhere/file: No such file or directory"))
         #expect(errors.split(separator: "\n").count == 1)
+    }
+
+    @Test func aClosedStdoutIsAnOutputThatCannotBeOpened() throws {
+        try TemporaryDirectory.with { directory in
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+            shell.arguments = ["-c", "exec \"$0\" --duration 1 >&- 2>err", LagmondProcess.binary.path]
+            shell.currentDirectoryURL = URL(fileURLWithPath: directory.path)
+            try shell.run()
+            shell.waitUntilExit()
+            #expect(shell.terminationStatus == 73)
+            #expect(directory.read("err").contains("cannot open stdout"))
+        }
     }
 
     @Test func helpAndVersionGoToStdout() throws {

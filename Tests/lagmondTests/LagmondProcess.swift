@@ -8,6 +8,10 @@ final class LagmondProcess {
     let process = Process()
     let directory: TemporaryDirectory
 
+    /// It stands beside the test binary.
+    static let binary = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        .appendingPathComponent("lagmond")
+
     /// - Parameter stdout: where stdout goes; nil: into the file `out`.
     init(
         _ arguments: [String],
@@ -16,8 +20,7 @@ final class LagmondProcess {
         stdout: FileHandle? = nil
     ) throws {
         self.directory = directory
-        let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        process.executableURL = bin.appendingPathComponent("lagmond")
+        process.executableURL = Self.binary
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LAGMONITOR_") }

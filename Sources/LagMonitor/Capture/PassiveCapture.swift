@@ -5,38 +5,45 @@ internal import Glibc
 ///
 /// `/proc/<pid>/task/<tid>/syscall` (proc(5)) tells the system call a blocked thread is in, its arguments, its stack
 /// pointer and its program counter. No signal is sent, so no wait is cut short. It works for threads in `D` state too,
-/// where a signal never arrives. A sleeping thread can wake while its stack is copied; so the same file is read again
-/// afterwards, and the switch counter, and the copy is taken only if nothing moved.
+/// where a signal never arrives.
+///
+/// A sleeping thread can wake while its stack is copied. As long as it stays in the kernel, in one wait or in several,
+/// its stack cannot change; so the file is read again afterwards, the stack is copied a second time, and the copy is
+/// taken only if both are the same as before.
 struct PassiveCapture {
     enum Result {
         case taken(systemCall: Int64?)
         case running
         case moved
+        case gone
         case refused
     }
 
     private static let redZone: UInt64 = 128
 
     let snapshot: Snapshot
+    /// Room for the second copy.
+    let check: Snapshot
 
-    func take(_ target: CaptureTarget, before: ThreadState) -> Result {
+    func take(_ target: CaptureTarget) -> Result {
         var first = clu_thread_syscall()
         switch clu_procfs_syscall(getpid(), target.tid, &first) {
         case Int32(CLU_SYSCALL_BLOCKED): break
         case Int32(CLU_SYSCALL_RUNNING): return .running
-        case -ESRCH: return .moved
+        case -ESRCH: return .gone
         default: return .refused
         }
-        fill(target, first)
+        fill(snapshot, target, first)
         var second = clu_thread_syscall()
         guard clu_procfs_syscall(getpid(), target.tid, &second) == Int32(CLU_SYSCALL_BLOCKED),
-            second.sp == first.sp, second.pc == first.pc, second.number == first.number,
-            let after = ThreadState(tid: target.tid), after.neverWaited(since: before)
+            second.sp == first.sp, second.pc == first.pc, second.number == first.number
         else { return .moved }
+        fill(check, target, second)
+        guard snapshot.holdsSameStack(as: check) else { return .moved }
         return .taken(systemCall: first.number >= 0 ? first.number : nil)
     }
 
-    private func fill(_ target: CaptureTarget, _ thread: clu_thread_syscall) {
+    private func fill(_ snapshot: Snapshot, _ target: CaptureTarget, _ thread: clu_thread_syscall) {
         let raw = snapshot.raw
         clu_snapshot_of_syscall(raw, thread)
         let begin = thread.sp &- Self.redZone

@@ -4,7 +4,7 @@ internal import CLibunwind
 struct SignalCapture {
     /// How long an answer is waited for. A thread on a processor answers within microseconds; one that waits for a
     /// processor may need a few scheduling slices.
-    static let answerNanoseconds: UInt64 = 20_000_000
+    static let answerNanoseconds: UInt64 = 50_000_000
 
     let snapshot: Snapshot
 

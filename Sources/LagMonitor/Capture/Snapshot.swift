@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import Glibc
 
 /// Memory for one snapshot, there before it is needed.
 ///
@@ -17,6 +18,12 @@ final class Snapshot {
         raw.initialize(to: clu_snapshot())
         raw.pointee.stack = stack.assumingMemoryBound(to: UInt8.self)
         raw.pointee.capacity = UInt64(Self.stackCapacity)
+    }
+
+    func holdsSameStack(as other: Snapshot) -> Bool {
+        raw.pointee.stack_begin == other.raw.pointee.stack_begin
+            && raw.pointee.stack_length == other.raw.pointee.stack_length
+            && memcmp(stack, other.stack, Int(raw.pointee.stack_length)) == 0
     }
 
     deinit {

@@ -16,9 +16,6 @@ public final class ThreadCapture {
     // A thread that runs and sleeps by turns is looked at so often, so far apart, to find it asleep.
     private static let attempts = 40
     private static let pauseNanoseconds = 100_000
-    // Looks in a row at a running thread that waited for nothing meanwhile, before a signal may be sent: a signal
-    // would cut short a wait that the thread enters at that moment.
-    private static let quietLooks = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
     public init() throws(CaptureUnavailable) {
@@ -27,13 +24,13 @@ public final class ThreadCapture {
         guard error == 0 else {
             throw CaptureUnavailable(reason: "cannot read this process's memory: \(String(cString: strerror(error)))")
         }
-        guard let modules = ModuleMap(), let unwinder = Unwinder(), let sleeping = Snapshot(), let running = Snapshot() else {
-            throw CaptureUnavailable(reason: "no memory for stack snapshots")
-        }
+        guard let modules = ModuleMap(), let unwinder = Unwinder(), let sleeping = Snapshot(), let again = Snapshot(),
+            let running = Snapshot()
+        else { throw CaptureUnavailable(reason: "no memory for stack snapshots") }
         self.modules = modules
         self.unwinder = unwinder
-        // Two snapshots: a handler that answers too late still writes into its own, which nobody reads then.
-        passive = PassiveCapture(snapshot: sleeping)
+        // One for each way: a handler that answers too late still writes into its own, which nobody reads then.
+        passive = PassiveCapture(snapshot: sleeping, check: again)
         signal = SignalCapture(snapshot: running)
         modules.refresh()
     }
@@ -42,7 +39,7 @@ public final class ThreadCapture {
     /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
     public func warmUp(_ target: CaptureTarget, into frames: FrameBuffer) {
         guard let state = ThreadState(tid: target.tid) else { return }
-        if case .taken = passive.take(target, before: state) {
+        if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, systemCall: nil, into: frames)
         }
         if signal.take(target, state: state) == nil {
@@ -57,40 +54,29 @@ public final class ThreadCapture {
 
     /// Captures a thread of this process, not the calling one.
     ///
-    /// Bounds: 40 looks 0.1 ms apart for a thread that keeps moving; 20 ms for the answer to a signal.
+    /// Bounds: 40 looks 0.1 ms apart for a thread that keeps moving; 50 ms for the answer to a signal.
     /// - Parameter earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///   nothing since then may be asked by a signal at once.
     public func capture(_ target: CaptureTarget, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
-        var quiet = earlier == nil ? 0 : Self.quietLooks
-        var previous = earlier
+        var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         for _ in 0..<Self.attempts {
-            guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
-            if let last = previous, !state.neverWaited(since: last) { quiet = 0 }
-            previous = state
-            if state.isRunnable {
-                quiet += 1
-                if quiet > Self.quietLooks {
-                    switch signal.take(target, state: state) {
-                    case nil: return walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
-                    // It may have gone to sleep, or into the kernel: then it can be read passively.
-                    case .signalTimedOut?: failure = .signalTimedOut
-                    case let reason?: failure = reason
-                    }
-                    quiet = 0
-                    if failure != .signalTimedOut, failure != .signalsBlocked, failure != .stackNearlyFull {
-                        return .failed(failure)
-                    }
-                    guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure) }
-                    continue
+            switch passive.take(target) {
+            case .taken(let systemCall):
+                return walk(passive.snapshot, method: .passive, systemCall: systemCall, into: frames)
+            case .refused: return .failed(.notPermitted)
+            case .gone: return .failed(.threadGone)
+            case .moved: break
+            case .running:
+                guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
+                guard looks.isQuiet(state) else { break }
+                guard let reason = signal.take(target, state: state) else {
+                    return walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
                 }
-            } else {
-                switch passive.take(target, before: state) {
-                case .taken(let systemCall):
-                    return walk(passive.snapshot, method: .passive, systemCall: systemCall, into: frames)
-                case .refused: return .failed(.notPermitted)
-                case .running, .moved: break
-                }
+                // It may be in the kernel by now: then it can be read passively after all.
+                failure = reason
+                guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure) }
+                looks = QuietLooks(earlier: nil)
             }
             pause()
         }
@@ -129,6 +115,29 @@ public final class ThreadCapture {
     private func pause() {
         var time = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
         nanosleep(&time, nil)
+    }
+}
+
+/// Whether a running thread may be asked by a signal.
+///
+/// A signal would cut short a wait that the thread enters at that moment. So it is sent only to a thread that has waited
+/// for nothing for a while: since the first sign of the stall, or for three looks in a row.
+private struct QuietLooks {
+    private static let needed = 3
+
+    private var count: Int
+    private var previous: ThreadState?
+
+    init(earlier: ThreadState?) {
+        previous = earlier
+        count = earlier == nil ? 0 : Self.needed
+    }
+
+    mutating func isQuiet(_ state: ThreadState) -> Bool {
+        if let previous, !state.neverWaited(since: previous) { count = 0 }
+        previous = state
+        count += 1
+        return state.isRunnable && count > Self.needed
     }
 }
 

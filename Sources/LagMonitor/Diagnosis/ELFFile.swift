@@ -55,7 +55,7 @@ struct ELFFile: ~Copyable {
         let offset = header.u64(40)
         let entryBytes = Int(header.u16(58))
         var count = Int(header.u16(60))
-        guard offset > 0, entryBytes >= Layout.sectionHeaderBytes else { return [] }
+        guard offset > 0, entryBytes == Layout.sectionHeaderBytes else { return [] }
         if count == 0 {
             // More than 65,279 sections: the count is in the first section's size.
             guard let first = source.bytes(at: offset, count: Layout.sectionHeaderBytes) else { return [] }
@@ -88,7 +88,7 @@ struct ELFFile: ~Copyable {
         let offset = header.u64(32)
         let entryBytes = Int(header.u16(54))
         let count = Int(header.u16(56))
-        guard offset > 0, entryBytes >= Layout.programHeaderBytes else { return nil }
+        guard offset > 0, entryBytes == Layout.programHeaderBytes else { return nil }
         guard let table = source.bytes(at: offset, count: count * entryBytes).map(LittleEndianBytes.init) else { return nil }
         for index in 0..<count {
             let base = index * entryBytes

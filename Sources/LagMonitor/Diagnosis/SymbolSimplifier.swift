@@ -1,9 +1,96 @@
 /// Short, stable names of functions: no arguments, generics, return types, numbers of closures, and never `->`, at which
-/// flame-graph tools split.
+/// flame-graph tools split (an operator that holds it, `-->`, is written with an arrow character).
 ///
-/// Any thread. The input is what a demangler gives; anything else comes back with little or no change.
+/// Any thread. The input is what a demangler gives; anything else comes back with little or no change. Never fails, and takes
+/// time in proportion to the name.
 public enum SymbolSimplifier {
     /// `App.Worker.render` of `App.Worker.render<A>(A, fast: Swift.Bool) throws -> ()`.
     /// - Parameter name: the demangled name; for ``SymbolLanguage/c`` the name in the symbol table.
-    public static func simplify(_ name: String, language: SymbolLanguage) -> String { name }
+    public static func simplify(_ name: String, language: SymbolLanguage) -> String {
+        let bytes = Array(name.utf8)
+        var short: [UInt8] =
+            switch language {
+            case .swift: SwiftNameReader.simplified(bytes[...])
+            case .cPlusPlus: CPlusPlusNameReader.simplified(bytes[...])
+            case .c: plainC(bytes)
+            }
+        if short.isEmpty { short = bytes }
+        return harmless(short)
+    }
+
+    /// Without the version (`malloc@@GLIBC_2.2.5`) and without what compilers add to parts and clones (`run.cold`,
+    /// `run.part.0`, `run.llvm.123`).
+    private static func plainC(_ name: [UInt8]) -> [UInt8] {
+        guard let end = name.dropFirst().firstIndex(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ".") }) else {
+            return name
+        }
+        return Array(name[..<end])
+    }
+
+    /// Without what readers of folded stacks split at: `->` and `;`.
+    private static func harmless(_ name: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(name.count)
+        for byte in name {
+            if byte == UInt8(ascii: ">"), text.last == UInt8(ascii: "-") {
+                text.removeLast()
+                text.append(contentsOf: "→".utf8)
+            } else {
+                text.append(byte == UInt8(ascii: ";") ? UInt8(ascii: ",") : byte)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// A place in a demangled name, with the few movements that both languages need.
+struct NameCursor {
+    let text: ArraySlice<UInt8>
+    var position: Int
+
+    init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        position = text.startIndex
+    }
+
+    var isAtEnd: Bool { position >= text.endIndex }
+    var rest: ArraySlice<UInt8> { text[position...] }
+
+    func peek(_ distance: Int = 0) -> UInt8? {
+        let place = position + distance
+        return place >= text.startIndex && place < text.endIndex ? text[place] : nil
+    }
+
+    func isAt(_ word: StaticString) -> Bool { rest.starts(with: word) }
+
+    /// Moves over `word` if it is next.
+    mutating func skip(_ word: StaticString) -> Bool {
+        guard isAt(word) else { return false }
+        position += word.utf8CodeUnitCount
+        return true
+    }
+
+    /// Moves over a bracketed stretch that begins here, to its matching end or to the end of the text. The `>` of an arrow
+    /// closes nothing.
+    mutating func skipBrackets(_ open: UInt8, _ close: UInt8) {
+        var depth = 0
+        while let byte = peek() {
+            if byte == open {
+                depth += 1
+            } else if byte == close, !(byte == UInt8(ascii: ">") && peek(-1) == UInt8(ascii: "-")) {
+                depth -= 1
+            }
+            position += 1
+            if depth == 0 { return }
+        }
+    }
+
+    mutating func skipAngles() { skipBrackets(UInt8(ascii: "<"), UInt8(ascii: ">")) }
+    mutating func skipParentheses() { skipBrackets(UInt8(ascii: "("), UInt8(ascii: ")")) }
+}
+
+extension Sequence<UInt8> {
+    func starts(with word: StaticString) -> Bool {
+        word.withUTF8Buffer { starts(with: $0) }
+    }
 }

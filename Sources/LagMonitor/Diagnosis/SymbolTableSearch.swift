@@ -47,7 +47,7 @@ struct SymbolTableSearch {
 
     /// Looks through one table of `file`. Returns what was found; damage ends the search early.
     mutating func search(_ file: borrowing ELFFile, table: ELFFile.Section) -> [Found] {
-        guard table.entrySize >= UInt64(Symbol.bytes), table.entrySize <= 4096 else { return [] }
+        guard table.entrySize == UInt64(Symbol.bytes) else { return [] }
         guard table.link < file.sections.count else { return [] }
         let strings = file.sections[Int(table.link)]
         let entryBytes = Int(table.entrySize)

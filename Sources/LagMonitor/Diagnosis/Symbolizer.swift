@@ -6,7 +6,7 @@
 /// marks it as deleted.
 ///
 /// No table is kept. A batch costs one pass over each module's symbols for all addresses not seen before (about
-/// 10 ns a symbol); answers are kept by (build-id or path, address), at most ``cacheLimit``, and all of them forgotten when
+/// 20 ns a symbol); answers are kept by (build-id or path, address), at most ``cacheLimit``, and all of them forgotten when
 /// there are more. "No symbol" is kept, too, except for files that could not be opened.
 ///
 /// Where the file has no `.symtab` (it is stripped), a separate debug file of the same build-id is looked for
@@ -40,7 +40,7 @@ public struct Symbolizer: Sendable {
     /// A nil value: this address has no symbol.
     private var cache: [CacheKey: CacheEntry?] = [:]
     /// Passes over symbol tables so far; tells tests that the cache works.
-    private(set) var tablePasses = 0
+    package private(set) var tablePasses = 0
 
     /// Finds the demanglers, which takes the loader's lock: create it at start.
     public init() { self.init(debugRoot: Self.debugRoot, cacheLimit: Self.cacheLimit) }

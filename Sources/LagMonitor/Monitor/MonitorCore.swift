@@ -94,17 +94,22 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         record.droppedTotal = absorbed.dropped + watched.dropped + lost.load(ordering: .relaxed)
         let dropped = absorbed.dropped + watched.dropped
         let now = Self.now()
+        var taken = true
         for index in outputs.indices {
             outputs[index].noteDropped(dropped - notedDropped, reason: .queueFull)
-            do throws(SinkError) {
-                try outputs[index].write(record, now: now)
-            } catch {
-                lost.add(1, ordering: .relaxed)
-            }
+            do throws(SinkError) { try outputs[index].write(record, now: now) } catch { taken = false }
         }
         notedDropped = dropped
-        reported.add(1, ordering: .relaxed)
+        if taken { reported.add(1, ordering: .relaxed) }
+        noteLosses()
+        record.droppedTotal = dropped + lost.load(ordering: .relaxed)
         for handler in handlers { handler.deliver(record) }
+    }
+
+    /// What the sinks lost; what the watchdog had to drop is in their totals too, and counted elsewhere.
+    private func noteLosses() {
+        let sum = outputs.reduce(0) { $0 + ($1.droppedTotal - notedDropped) }
+        lost.store(sum, ordering: .relaxed)
     }
 
     /// Releases the sinks' descriptors, after the last lines: what was lost and not told yet.
@@ -113,6 +118,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         if announcing {
             let now = Self.now()
             for index in outputs.indices { try? outputs[index].announce(now: now) }
+            noteLosses()
         }
         for sink in sinks { sink.close() }
     }

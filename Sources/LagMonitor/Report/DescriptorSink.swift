@@ -8,7 +8,7 @@ internal import Synchronization
 /// socket is written with `MSG_DONTWAIT`; where neither can be, it polls and writes at most `PIPE_BUF` bytes at a time.
 ///
 /// A reader that closed its end gives ``SinkError/Reason/readerGone``; SIGPIPE never reaches the host
-/// (``BrokenPipeGuard`` says how). A slow reader is waited for up to the time-out a line, then
+/// (``WriteSignalGuard`` says how). A slow reader is waited for up to the time-out a line, then
 /// ``SinkError/Reason/tooSlow``. The reader sees the end of the stream only when this sink is closed, too.
 public final class DescriptorSink: RecordSink {
     /// How long a line waits for a slow reader when nothing is configured. One second is less than the two in
@@ -30,10 +30,19 @@ public final class DescriptorSink: RecordSink {
     ///   - name: for errors: `stdout`.
     ///   - timeout: how long a line waits for a slow reader.
     /// - Throws: ``SinkError/Reason/cannotOpen`` when `descriptor` is not open or not for writing.
-    public init(descriptor: Int32, name: String, timeout: Duration = DescriptorSink.defaultTimeout) throws(SinkError) {
+    public convenience init(
+        descriptor: Int32,
+        name: String,
+        timeout: Duration = DescriptorSink.defaultTimeout
+    ) throws(SinkError) {
+        try self.init(descriptor: descriptor, name: name, timeout: timeout, opensAgain: true)
+    }
+
+    /// - Parameter opensAgain: false does as where `/proc` is not to be had.
+    package init(descriptor: Int32, name: String, timeout: Duration, opensAgain: Bool) throws(SinkError) {
         self.name = name
         timeoutNanoseconds = timeout.clampedNanoseconds
-        state = Mutex(State(line: try Self.open(descriptor, name: name)))
+        state = Mutex(State(line: try Self.open(descriptor, name: name, opensAgain: opensAgain)))
     }
 
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
@@ -64,13 +73,13 @@ public final class DescriptorSink: RecordSink {
         }
     }
 
-    private static func open(_ descriptor: Int32, name: String) throws(SinkError) -> LineDescriptor {
+    private static func open(_ descriptor: Int32, name: String, opensAgain: Bool) throws(SinkError) -> LineDescriptor {
         var status = stat()
         let flags = fcntl(descriptor, F_GETFL)
         guard flags >= 0, fstat(descriptor, &status) == 0 else { throw SinkError(.cannotOpen, path: name, code: errno) }
         guard flags & O_ACCMODE != O_RDONLY else { throw SinkError(.cannotOpen, path: name, code: EBADF) }
         let type = status.st_mode & S_IFMT
-        if type == S_IFIFO || type == S_IFCHR {
+        if opensAgain, type == S_IFIFO || type == S_IFCHR {
             let again = Glibc.open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
             if again >= 0 { return LineDescriptor(owning: again, kind: .nonBlocking) }
         }

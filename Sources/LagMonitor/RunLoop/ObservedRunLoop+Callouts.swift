@@ -55,10 +55,8 @@ extension ObservedRunLoop {
             guard source.isValid, source.takeSignal() else { continue }
             callOut { source.perform() }
             handled = true
-            if onlyOne {
-                signals.add(.sources)
-                break
-            }
+            // The rest stays marked; the next run looks at everything when it begins.
+            if onlyOne { break }
         }
         return handled
     }
@@ -105,15 +103,7 @@ extension ObservedRunLoop {
                 callOut { port.handle(message) }
                 handled = true
                 left -= 1
-                if onlyOne {
-                    signals.add(.ports)
-                    signals.wakeUp()
-                    return true
-                }
-            }
-            if port.pendingMessages > 0 {
-                signals.add(.ports)
-                signals.wakeUp()
+                if onlyOne { return true }
             }
         }
         return handled

@@ -21,7 +21,7 @@ public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
 extension ObservedRunLoop {
     /// Runs `work` right now, on the calling thread, which must be the loop's: the plain form of the family.
     public func performNow<Value>(_ work: () throws -> Value) rethrows -> Value {
-        precondition(isCurrent, "performNow is for the loop's own thread only; use performAndWait from another one: \(self)")
+        guard isCurrent else { fatalError("performNow is for the loop's own thread only, use performAndWait: \(self)") }
         return try work()
     }
 
@@ -29,7 +29,7 @@ extension ObservedRunLoop {
     /// - Parameters:
     ///   - modes: it runs while the loop runs in one of these; without a run in them it waits.
     ///   - work: may be released on the loop's thread without having run, when the thread ends first.
-    /// - Returns: false when the loop has ended with its thread; the work will not run then.
+    /// - Returns: false when the loop has ended with its thread, or when `modes` is empty; the work will not run then.
     @discardableResult
     public func perform(modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly, _ work: @escaping @Sendable () -> Void) -> Bool {
         submit(PerformQueue.Item(modes: modes, work: work, abandon: nil))
@@ -37,12 +37,14 @@ extension ObservedRunLoop {
 
     /// Runs `work` on the loop's thread and waits until it is done. On the loop's own thread it runs at once, whatever the mode.
     /// - Returns: what `work` returned.
-    /// - Throws: what `work` threw; ``RunLoopError/loopFinished(name:)`` when the loop's thread ended before the work ran.
+    /// - Throws: what `work` threw; ``RunLoopError/invalidArgument(_:)`` when `modes` is empty (it would never run);
+    ///   ``RunLoopError/loopFinished(name:)`` when the loop's thread ended before the work ran.
     ///   A loop that lives but does not run in one of the modes is waited for.
     public func performAndWait<Value: Sendable>(
         modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly,
         _ work: @escaping @Sendable () throws -> Value
     ) throws -> Value {
+        guard !modes.isEmpty else { throw RunLoopError.invalidArgument("modes is empty; work needs at least one mode to run in") }
         if isCurrent { return try work() }
         let answer = PerformAnswer<Value>()
         let item = PerformQueue.Item(
@@ -59,7 +61,7 @@ extension ObservedRunLoop {
     ///   - delay: zero or less runs it on the next turn.
     ///   - modes: as for a timer; the default mode unless given.
     ///   - key: a name for ``cancelPerforms(key:)``.
-    /// - Returns: false when the loop has ended with its thread.
+    /// - Returns: false when the loop has ended with its thread, or when `modes` is empty.
     @discardableResult
     public func perform(
         after delay: Duration,
@@ -72,7 +74,7 @@ extension ObservedRunLoop {
             work()
         }
         let accepted = performs.withLock { queue in
-            guard !queue.isFinished else { return false }
+            guard !queue.isFinished, !modes.isEmpty else { return false }
             queue.delayed.append((key, timer))
             return true
         }
@@ -110,7 +112,7 @@ extension ObservedRunLoop {
 
     private func submit(_ item: PerformQueue.Item) -> Bool {
         let accepted = performs.withLock { queue in
-            guard !queue.isFinished else { return false }
+            guard !queue.isFinished, !item.modes.isEmpty else { return false }
             queue.items.append(item)
             return true
         }

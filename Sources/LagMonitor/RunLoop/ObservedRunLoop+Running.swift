@@ -58,7 +58,8 @@ extension ObservedRunLoop {
 
     /// One run call, from the entry to the exit, with what it was nested in restored after it.
     private func run(in mode: RunLoopMode, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
-        precondition(isCurrent, "only its own thread may run \(self)")
+        // Not a precondition: its message would be missing in a release build.
+        guard isCurrent else { fatalError("only its own thread may run \(self)") }
         guard mode != .common else { return .finished }
         watchMainQueue()
 
@@ -66,6 +67,8 @@ extension ObservedRunLoop {
         let outerActivity = own.activity
         own.mode = mode
         own.clock = clu_now_ns()
+        // What another mode's run has looked at and passed over may be for this one.
+        signals.add(.all)
         reloadItems()
         defer { leave(to: outerMode, doing: outerActivity) }
         if isModeEmpty { return .finished }

@@ -1,24 +1,26 @@
-internal import Glibc
 internal import LagMonitor
 
-/// A little work on threads of its own, so that the stalls happen in a process that lives.
-enum BackgroundWork {
-    /// Two threads, each computing for a millisecond twenty times a second: about four per cent of one processor.
-    static func start() throws(WorkloadTrouble) {
-        for _ in 0..<threads {
-            try WorkerThread.start {
-                while true {
-                    computeBriefly(.now + work)
-                    sleepUntil(.now + rest)
-                }
-            }
-        }
+/// A little work beside the stalls, so that they happen in a process that lives: two keep-alive threads that compute
+/// for a millisecond twenty times a second (about four per cent of one processor), and a tick on the main loop.
+final class BackgroundWork: Sendable {
+    private let workers: [KeepAliveThread]
+
+    /// Starts it; it goes on for as long as the object lives.
+    /// - Throws: `RunLoopError` when the system has no thread left.
+    init(on main: ObservedRunLoop) throws {
+        workers = try (1...Self.threads).map { try KeepAliveThread(name: "background-\($0)") }
+        for worker in workers { Self.tick(on: worker.loop, every: Self.period, for: Self.work) }
+        Self.tick(on: main, every: Self.mainPeriod, for: Self.mainWork)
     }
 
-    static let threads = 2
-    static let work: Duration = .milliseconds(1)
-    static let rest: Duration = .milliseconds(49)
-    /// The main loop's own tick, far below any threshold.
-    static let mainTick: Duration = .milliseconds(100)
-    static let mainWork: Duration = .microseconds(100)
+    private static func tick(on loop: ObservedRunLoop, every period: Duration, for work: Duration) {
+        loop.add(RunLoopTimer(after: period, interval: period) { _ in computeBriefly(.now + work) }, to: .common)
+    }
+
+    private static let threads = 2
+    private static let period: Duration = .milliseconds(50)
+    private static let work: Duration = .milliseconds(1)
+    private static let mainPeriod: Duration = .milliseconds(100)
+    /// Far below any threshold.
+    private static let mainWork: Duration = .microseconds(100)
 }

@@ -58,17 +58,12 @@ final class Workload: Sendable {
     }
 
     private func perform(_ execution: WorkloadPlan.Execution) {
-        let mayRun = state.withLock { state in
-            if state.ended { return false }
-            state.running = execution.kind
-            return true
-        }
-        guard mayRun else { return }
         do {
             let injection = try steps.prepare(execution.kind, length: execution.length)
-            truth?.begin(execution.kind)
-            injection.block()
-            truth?.finish()
+            if begin(execution.kind) {
+                injection.block()
+                truth?.finish()
+            }
             injection.cleanUp()
         } catch {
             Diagnostics.say("workload step \(execution.kind.rawValue): \(error)")
@@ -80,5 +75,16 @@ final class Workload: Sendable {
             return state.plan.next(after: (end, execution.kind)).map { (state.start, $0) }
         }
         if let (start, execution) = next { arm(execution, from: start) }
+    }
+
+    /// Whether the execution may begin. Under the lock together with the truth: a hang that ``end(grace:)`` finds
+    /// running has its beginning on record.
+    private func begin(_ kind: WorkloadKind) -> Bool {
+        state.withLock { state in
+            if state.ended { return false }
+            state.running = kind
+            truth?.begin(kind)
+            return true
+        }
     }
 }

@@ -1,0 +1,129 @@
+import LagDiagnosis
+import Testing
+
+struct SymbolSimplifierTests {
+    /// Left as the demangler of Swift 6.3 prints it, right what a record shows.
+    static let swiftNames: [(String, String)] = [
+        ("App.Worker.render(fast: Swift.Bool) throws -> ()", "App.Worker.render"),
+        ("static App.Worker.shared.getter : App.Worker", "App.Worker.shared.getter"),
+        ("App.run<A where A: App.P>(A) -> (A) -> Swift.Int", "App.run"),
+        ("App.Box<A>.put(A) -> ()", "App.Box.put"),
+        ("App.Box.Inner<A><B>.put(A) -> ()", "App.Box.Inner.put"),
+        ("App.Box.x.setter : Swift.Int", "App.Box.x.setter"),
+        ("App.Box.x.modify : Swift.Int with unmangled suffix \".resume.0\"", "App.Box.x.modify"),
+        ("App.Box.subscript.getter : (Swift.Int) -> Swift.Int", "App.Box.subscript.getter"),
+        ("App.Box.init(x: Swift.Int) -> App.Box", "App.Box.init"),
+        ("App.Box.__allocating_init() -> App.Box", "App.Box.__allocating_init"),
+        ("App.Box.__deallocating_deinit", "App.Box.__deallocating_deinit"),
+        ("App.globalThing.unsafeMutableAddressor : [Swift.Int]", "App.globalThing.unsafeMutableAddressor"),
+        ("closure #1 (Swift.Int) -> () in App.f(x: Swift.Int) -> ()", "closure in App.f"),
+        ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure in App.f"),
+        ("implicit closure #1 () -> () in App.f() -> ()", "closure in App.f"),
+        ("@objc closure #2 (Swift.Int32) -> () in static a.App.main() -> ()", "closure in a.App.main"),
+        ("partial apply forwarder for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),
+        ("(2) suspend resume partial function for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),
+        ("(13) await resume partial function for App.f() async -> ()", "App.f"),
+        ("merged App.f() -> ()", "App.f"),
+        ("specialized App.f<A>(A) -> ()", "App.f"),
+        ("partial apply for App.f", "App.f"),
+        ("generic specialization <Swift.Int> of App.f<A>(A) -> ()", "App.f"),
+        ("generic specialization <(Swift.Int) -> Swift.Int> of App.f<A>(A) -> ()", "App.f"),
+        (
+            "generic specialization <Swift.Int> of (extension in Swift):Swift.Sequence.sorted() -> [A.Element]",
+            "Swift.Sequence.sorted"
+        ),
+        (
+            "function signature specialization <Arg[0] = [Closure Propagated : $s2ao11globalThingSaySiGvpfiACyXEfU_,"
+                + " Argument Types : []> of generic specialization <Swift.Int> of closure #1 (inout Swift.Foo<A>) -> ()"
+                + " in Swift.stableSort<A>(by: (A, A) throws -> Swift.Bool) throws -> ()",
+            "closure in Swift.stableSort"
+        ),
+        ("nested #1 (Swift.Int) -> () in static a.App.main() -> ()", "nested in a.App.main"),
+        (
+            "closure #1 (Swift.Int) -> () in q() -> () in Loc #1 in nested #1 (Swift.Int) -> () in static a.App.main() -> ()",
+            "closure in q in Loc in nested in a.App.main"
+        ),
+        ("App.(secret in _EFF83A1F47B777EA672D48C97C71346F)([A]) -> A?", "App.secret"),
+        ("App.(Hidden in _EFF83A1F47B777EA672D48C97C71346F).run() -> ()", "App.Hidden.run"),
+        ("(extension in App):Swift.Array.ext() -> ()", "App.Array.ext"),
+        ("(extension in App):Swift.Array<A where A == Swift.Int>.total.getter : Swift.Int", "App.Array.total.getter"),
+        (
+            "(extension in Swift):Swift.Task< where B == Swift.Never>.init(name: Swift.String?) -> Swift.Task<A, B>",
+            "Swift.Task.init"
+        ),
+        ("static App.Foo.== infix(App.Foo<A>, App.Foo<A>) -> Swift.Bool", "App.Foo.=="),
+        ("static App.Foo.< infix(App.Foo<A>, App.Foo<A>) -> Swift.Bool", "App.Foo.<"),
+        ("static App.Foo...< infix(A, A) -> Swift.Range<A>", "App.Foo...<"),
+        ("App.--> infix(Swift.Int, Swift.Int) -> Swift.Int", "App.-→"),
+        ("App.- prefix(Swift.Int) -> Swift.Int", "App.-"),
+        ("App.(<+> in _EFF83A1F) infix(Swift.Int, Swift.Int) -> Swift.Int", "App.<+>"),
+        ("protocol witness for App.P.f() -> () in conformance App.Foo<A> : App.P in App", "App.Foo.f"),
+        (
+            "protocol witness for static Swift.Comparable.< infix(A, A) -> Swift.Bool in conformance App.Foo<A> : Swift.Comparable in App",
+            "App.Foo.<"
+        ),
+        ("default argument 0 of App.f(Swift.Int) -> ()", "default argument of App.f"),
+        ("closure #1 () -> Swift.Int in default argument 12 of App.f(Swift.Int) -> ()", "closure in default argument of App.f"),
+        ("variable initialization expression of App.x : [Swift.Int]", "variable initialization expression of App.x"),
+        ("one-time initialization function for globalThing", "one-time initialization function for globalThing"),
+        (
+            "reabstraction thunk helper <A where A: Swift.Sendable> from @escaping () -> (@out A) to @escaping () -> ()",
+            "reabstraction thunk"
+        ),
+        ("generic specialization <()> of reabstraction thunk helper from @escaping () -> () to () -> ()", "reabstraction thunk"),
+        ("type metadata accessor for App.Box", "type metadata accessor for App.Box"),
+        ("outlined init with copy of App.Box<Swift.Int>", "outlined init with copy of App.Box"),
+    ]
+
+    static let cPlusPlusNames: [(String, String)] = [
+        ("render(int, char const*)", "render"),
+        ("ns::Worker::render(int) const", "ns::Worker::render"),
+        ("std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector::push_back"),
+        ("void ns::apply<int>(int)", "ns::apply"),
+        ("std::map<int, long> ns::make<int>(int)", "ns::make"),
+        ("(anonymous namespace)::work()", "(anonymous)::work"),
+        ("ns::f(int)::{lambda(int)#1}::operator()(int) const", "ns::f::lambda::operator()"),
+        ("ns::f(int) const::{lambda()#2}::operator()() const", "ns::f::lambda::operator()"),
+        ("ns::f(int)::'lambda0'(int)::operator()(int) const", "ns::f::lambda::operator()"),
+        ("ns::Pointer<int>::operator->() const", "ns::Pointer::operator→"),
+        ("std::ostream& ns::operator<< <int>(std::ostream&, int)", "ns::operator<<"),
+        ("ns::Wrapper::operator bool() const", "ns::Wrapper::operator bool"),
+        ("operator new(unsigned long)", "operator new"),
+        ("ns::~Worker()", "ns::~Worker"),
+        ("non-virtual thunk to ns::Worker::run()", "ns::Worker::run"),
+        ("ns::name[abi:cxx11](int)", "ns::name"),
+        ("ns::run(int) [clone .cold]", "ns::run"),
+        ("ns::operatorTable(int)", "ns::operatorTable"),
+    ]
+
+    static let cNames: [(String, String)] = [
+        ("usleep", "usleep"), ("malloc@@GLIBC_2.2.5", "malloc"), ("run.cold", "run"), ("run.constprop.0.isra.1", "run"),
+        ("__internal_syscall_cancel", "__internal_syscall_cancel"), (".hidden", ".hidden"),
+    ]
+
+    @Test(arguments: swiftNames) func swiftName(full: String, short: String) {
+        #expect(SymbolSimplifier.simplify(full, language: .swift) == short)
+    }
+
+    @Test(arguments: cPlusPlusNames) func cPlusPlusName(full: String, short: String) {
+        #expect(SymbolSimplifier.simplify(full, language: .cPlusPlus) == short)
+    }
+
+    @Test(arguments: cNames) func cName(full: String, short: String) {
+        #expect(SymbolSimplifier.simplify(full, language: .c) == short)
+    }
+
+    @Test func damagedNamesComeBackWithoutAnArrowAndWithoutACrash() {
+        let names = (Self.swiftNames + Self.cPlusPlusNames).map(\.0)
+        for name in names {
+            for end in 0...name.utf8.count {
+                for language in [SymbolLanguage.swift, .cPlusPlus, .c] {
+                    let cut = String(decoding: name.utf8.prefix(end), as: UTF8.self)
+                    let short = SymbolSimplifier.simplify(cut, language: language)
+                    #expect(!short.contains("->"))
+                    #expect(short.isEmpty == cut.isEmpty)
+                }
+            }
+        }
+    }
+}

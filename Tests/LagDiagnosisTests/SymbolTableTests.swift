@@ -1,0 +1,147 @@
+import Foundation
+import LagDiagnosis
+import Testing
+
+/// The rules of choosing a symbol, on files made for the purpose.
+struct SymbolTableTests {
+    typealias Symbol = SyntheticELF.Symbol
+
+    private func resolve(
+        _ symbols: [Symbol],
+        at offsets: [UInt64],
+        returnAddresses: Bool = false,
+        tableType: UInt32 = 2
+    ) throws -> [String?] {
+        let scratch = try ScratchDirectory()
+        let path = try scratch.write(SyntheticELF(symbols: symbols, tableType: tableType).bytes(), to: "module")
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        return symbolizer.resolve(
+            offsets.map {
+                SymbolQuery(modulePath: path, buildID: SyntheticELF.buildID, offset: $0, isReturnAddress: returnAddresses)
+            }
+        ).map { $0.map { "\($0.name)+\($0.symbolOffset)" } }
+    }
+
+    @Test func sizeBoundsASymbolOnBothSides() throws {
+        let names = try resolve([Symbol(name: "f", value: 0x1100, size: 0x10)], at: [0x10ff, 0x1100, 0x110f, 0x1110])
+        #expect(names == [nil, "f+0", "f+15", nil])
+    }
+
+    @Test func returnAddressBelongsToTheCallBeforeIt() throws {
+        let symbols = [Symbol(name: "caller", value: 0x1100, size: 0x10), Symbol(name: "next", value: 0x1110, size: 0x10)]
+        #expect(try resolve(symbols, at: [0x1110], returnAddresses: true) == ["caller+16"])
+        #expect(try resolve(symbols, at: [0x1110]) == ["next+0"])
+    }
+
+    @Test func sizelessSymbolReachesToTheNextAndToTheEndOfItsSection() throws {
+        let symbols = [Symbol(name: "asm", value: 0x1100, size: 0), Symbol(name: "next", value: 0x1200, size: 8)]
+        #expect(try resolve(symbols, at: [0x11ff, 0x1204, 0x1208]) == ["asm+255", "next+4", nil])
+        #expect(try resolve([symbols[0]], at: [0x1fff, 0x2000]) == ["asm+3839", nil])
+    }
+
+    @Test func innerOfTwoOverlappingSymbolsWinsWhateverTheOrder() throws {
+        let symbols = [Symbol(name: "outer", value: 0x1100, size: 0x100), Symbol(name: "inner_part", value: 0x1140, size: 0x10)]
+        for order in [symbols, symbols.reversed()] {
+            #expect(try resolve(order, at: [0x113f, 0x1148, 0x1150]) == ["outer+63", "inner_part+8", "outer+80"])
+        }
+    }
+
+    @Test func symbolBetweenEndsASizelessOneEvenWhereItDoesNotReach() throws {
+        let symbols = [Symbol(name: "asm", value: 0x1100, size: 0), Symbol(name: "tiny", value: 0x1180, size: 4)]
+        #expect(try resolve(symbols, at: [0x117f, 0x1190]) == ["asm+127", nil])
+    }
+
+    @Test func fileThatTheKernelCallsDeletedIsNotBelieved() throws {
+        let scratch = try ScratchDirectory()
+        let file = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16)]).bytes()
+        let path = try scratch.write(file, to: "module (deleted)")
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        let query = SymbolQuery(modulePath: path, buildID: "", offset: 0x1100, isReturnAddress: false)
+        #expect(symbolizer.resolve([query]) == [nil])
+    }
+
+    @Test func globalWinsOverLocal() throws {
+        let local = Symbol(name: "a", value: 0x1100, size: 16, binding: 0)
+        let global = Symbol(name: "longer_global", value: 0x1100, size: 16)
+        #expect(try resolve([local, global], at: [0x1101]) == ["longer_global+1"])
+        #expect(try resolve([global, local], at: [0x1101]) == ["longer_global+1"])
+    }
+
+    @Test func plainerNameWinsWhateverTheOrder() throws {
+        let names = ["__nanosleep", "nanosleep", "nanosleep@@GLIBC_2.2.5", "nanosleep_compat"]
+        let symbols = names.map { Symbol(name: $0, value: 0x1100, size: 16) }
+        #expect(try resolve(symbols, at: [0x1100]) == ["nanosleep+0"])
+        #expect(try resolve(symbols.reversed(), at: [0x1100]) == ["nanosleep+0"])
+    }
+
+    @Test func localFunctionsAreFound() throws {
+        #expect(try resolve([Symbol(name: "quiet", value: 0x1100, size: 16, binding: 0)], at: [0x1100]) == ["quiet+0"])
+    }
+
+    @Test func indirectFunctionsAndSizedUntypedSymbolsCount() throws {
+        let symbols = [
+            Symbol(name: "ifunc", value: 0x1100, size: 16, type: 10), Symbol(name: "untyped", value: 0x1200, size: 16, type: 0),
+        ]
+        #expect(try resolve(symbols, at: [0x1100, 0x1200]) == ["ifunc+0", "untyped+0"])
+    }
+
+    @Test func dataUndefinedAndLabelsDoNotCount() throws {
+        let symbols = [
+            Symbol(name: "data", value: 0x1100, size: 16, type: 1),
+            Symbol(name: "undefined", value: 0x1200, size: 16, section: 0),
+            Symbol(name: "label", value: 0x1300, size: 0, type: 0),
+        ]
+        #expect(try resolve(symbols, at: [0x1100, 0x1200, 0x1300]) == [nil, nil, nil])
+    }
+
+    @Test func mappingSymbolsOfARMAreIgnoredAndSwiftNamesAreNot() throws {
+        for name in ["$x", "$d", "$x.12", "$d.foo"] {
+            #expect(try resolve([Symbol(name: name, value: 0x1100, size: 16)], at: [0x1100]) == [nil])
+        }
+        let names = try resolve([Symbol(name: "$s3App6WorkerC6renderyyF", value: 0x1100, size: 16)], at: [0x1100])
+        #expect(names == ["App.Worker.render() -> ()+0"])
+    }
+
+    @Test func dynamicTableServesWhereThereIsNoOther() throws {
+        #expect(try resolve([Symbol(name: "exported", value: 0x1100, size: 16)], at: [0x1100], tableType: 11) == ["exported+0"])
+    }
+
+    @Test func brokenSwiftNamesStayAsTheyAre() throws {
+        let names = ["$s", "$s999999999999999999999", "_T", "$sSS$$$\u{7f}"]
+        for name in names {
+            #expect(try resolve([Symbol(name: name, value: 0x1100, size: 16)], at: [0x1100]) == ["\(name)+0"])
+        }
+    }
+
+    @Test func everyTruncationIsSurvivedAndGivesNothingOrTheTruth() throws {
+        let scratch = try ScratchDirectory()
+        let whole = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16)]).bytes()
+        var symbolizer = Symbolizer(debugRoot: scratch.path, cacheLimit: 1)
+        for length in 0..<whole.count {
+            let path = try scratch.write(Array(whole[..<length]), to: "cut\(length)")
+            let query = SymbolQuery(modulePath: path, buildID: "", offset: 0x1100, isReturnAddress: false)
+            let name = symbolizer.resolve([query])[0]?.name
+            #expect(name == nil || name == "f")
+        }
+    }
+
+    @Test func everyByteSetToTheExtremesIsSurvived() throws {
+        let scratch = try ScratchDirectory()
+        let whole = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16), Symbol(name: "g", value: 0x1200, size: 0)])
+            .bytes()
+        var symbolizer = Symbolizer(debugRoot: scratch.path, cacheLimit: 1)
+        for place in whole.indices {
+            for width in [1, 8] {
+                for value: UInt8 in [0x00, 0x7f, 0xff] {
+                    var damaged = whole
+                    for index in place..<min(place + width, whole.count) { damaged[index] = value }
+                    let path = try scratch.write(damaged, to: "damaged")
+                    let queries = [0, 0x1100, 0x1201, UInt64.max].map {
+                        SymbolQuery(modulePath: path, buildID: "", offset: $0, isReturnAddress: false)
+                    }
+                    #expect(symbolizer.resolve(queries).count == 4)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import Glibc
+import LagDiagnosis
+import Testing
+
+/// Real files: this test's own binary, its stripped copy, the C library, the kernel's image.
+struct SymbolizerTests {
+    /// Where a function of this process lies in its file.
+    private struct Place {
+        let path: String
+        let offset: UInt64
+
+        init(of address: UnsafeRawPointer) throws {
+            let address = UInt64(UInt(bitPattern: address))
+            // Not String(contentsOfFile:), which takes one page of a file in /proc for the whole.
+            let file = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))
+            let maps = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+            let lines = maps.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true) }
+            let ranges = lines.compactMap { fields -> (low: UInt64, high: UInt64, path: String)? in
+                let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+                return fields.count == 6 && ends.count == 2 ? (ends[0], ends[1], String(fields[5])) : nil
+            }
+            let home = try #require(ranges.first { $0.low <= address && address < $0.high })
+            path = home.path
+            // Both programs and libraries are linked to begin at address 0.
+            offset = address - (try #require(ranges.first { $0.path == home.path }).low)
+        }
+
+        func query(_ buildID: String = "", path other: String? = nil) -> SymbolQuery {
+            SymbolQuery(modulePath: other ?? path, buildID: buildID, offset: offset, isReturnAddress: false)
+        }
+    }
+
+    private func ownFunction() throws -> Place {
+        let function: @convention(c) (Int32) -> Int32 = { value in markerForSymbolizerTests(value) }
+        return try Place(of: unsafeBitCast(function, to: UnsafeRawPointer.self))
+    }
+
+    private func getpidPlace() throws -> Place { try Place(of: try #require(dlsym(nil, "getpid"))) }
+
+    private func buildID(of path: String) throws -> String {
+        let line = try run("readelf", "-n", path).split(separator: "\n").first { $0.contains("Build ID:") }
+        return String(try #require(line?.split(separator: " ").last))
+    }
+
+    @Test func ownClosureIsNamedAndDemangled() throws {
+        let place = try ownFunction()
+        var symbolizer = Symbolizer()
+        let symbol = try #require(symbolizer.resolve([place.query(try buildID(of: place.path))])[0])
+        #expect(symbol.name.contains("closure #1"))
+        #expect(symbol.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
+        #expect(symbol.mangled?.hasPrefix("$s") == true)
+        #expect(symbol.symbolOffset == 0)
+    }
+
+    @Test func functionOfTheCLibraryIsNamed() throws {
+        let place = try getpidPlace()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent")
+        let symbol = try #require(symbolizer.resolve([place.query(try buildID(of: place.path))])[0])
+        #expect(symbol.name == "getpid")
+        #expect(symbol.mangled == nil)
+    }
+
+    @Test func otherBuildIDGivesNoName() throws {
+        let place = try getpidPlace()
+        let id = try buildID(of: place.path)
+        var symbolizer = Symbolizer()
+        #expect(symbolizer.resolve([place.query(String(id.reversed()))]) == [nil])
+        #expect(symbolizer.resolve([place.query(id.uppercased())])[0] != nil)
+    }
+
+    @Test func missingDeletedOrRelativeFilesGiveNoName() throws {
+        let place = try getpidPlace()
+        var symbolizer = Symbolizer()
+        for path in ["/nonexistent/lib.so", place.path + " (deleted)", "libc.so.6", "", "/", "/dev/zero"] {
+            #expect(symbolizer.resolve([place.query(path: path)]) == [nil])
+        }
+    }
+
+    @Test func strippedFileIsSilentAndItsDebugFileSpeaks() throws {
+        let place = try ownFunction()
+        let scratch = try ScratchDirectory()
+        let stripped = scratch.path + "/stripped"
+        try run("strip", "-o", stripped, place.path)
+        let id = try buildID(of: place.path)
+
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        let without = symbolizer.resolve([place.query(id, path: stripped)])[0]
+        #expect(without?.simplified.contains("ownFunction") != true)
+
+        let folder = "\(scratch.path)/.build-id/\(id.prefix(2))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try run("objcopy", "--only-keep-debug", place.path, "\(folder)/\(id.dropFirst(2)).debug")
+        var again = Symbolizer(debugRoot: scratch.path)
+        let with = again.resolve([place.query(id, path: stripped)])[0]
+        #expect(with?.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
+    }
+
+    @Test func kernelImageIsRead() throws {
+        let handle = try #require(dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD))
+        let name = "__vdso_clock_gettime"
+        let address = try #require(dlsym(handle, name) ?? dlsym(handle, "__kernel_clock_gettime"))
+        let place = try Place(of: address)
+        try #require(place.path == "[vdso]")
+        var symbolizer = Symbolizer()
+        #expect(symbolizer.resolve([place.query()])[0]?.name.hasSuffix("clock_gettime") == true)
+    }
+
+    @Test func secondAskingReadsNoTable() throws {
+        let place = try getpidPlace()
+        let other = SymbolQuery(modulePath: place.path, buildID: "", offset: 1, isReturnAddress: false)
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent")
+        let first = symbolizer.resolve([place.query(), other])
+        let passes = symbolizer.tablePasses
+        #expect(passes == 1)
+        #expect(first[1] == nil)
+        #expect(symbolizer.resolve([other, place.query()]) == first.reversed())
+        #expect(symbolizer.tablePasses == passes)
+    }
+
+    @Test func cacheIsBounded() throws {
+        let place = try getpidPlace()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent", cacheLimit: 10)
+        let queries = (0..<100).map {
+            SymbolQuery(modulePath: place.path, buildID: "", offset: place.offset + UInt64($0), isReturnAddress: false)
+        }
+        let answers = symbolizer.resolve(queries)
+        #expect(answers[0]?.name == "getpid")
+        #expect(symbolizer.cachedCount <= 10)
+        #expect(symbolizer.resolve(queries) == answers)
+    }
+
+    @Test func answersKeepTheOrderOfTheQueries() throws {
+        let mine = try ownFunction()
+        let theirs = try getpidPlace()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent")
+        let answers = symbolizer.resolve([theirs.query(), mine.query(), theirs.query(path: "/nonexistent"), theirs.query()])
+        #expect(answers[0]?.name == "getpid")
+        #expect(answers[1]?.simplified.hasSuffix("ownFunction") == true)
+        #expect(answers[2] == nil)
+        #expect(answers[3] == answers[0])
+    }
+
+    @Test func damagedCopiesOfARealBinaryAreSurvived() throws {
+        let scratch = try ScratchDirectory()
+        let place = try getpidPlace()
+        let whole = [UInt8](
+            try Data(contentsOf: URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()).prefix(1 << 20)
+        )
+        let library = [UInt8](try Data(contentsOf: URL(fileURLWithPath: place.path)))
+        var generator = SystemRandomNumberGenerator()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent", cacheLimit: 1)
+        for round in 0..<60 {
+            var bytes = round % 4 == 0 ? whole : library
+            if round % 3 == 0 { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &generator)) }
+            // The header and the two ends are where the structure is.
+            for _ in 0..<64 where bytes.count > 0 {
+                let near = min(bytes.count, 4096)
+                let place =
+                    Bool.random(using: &generator)
+                    ? Int.random(in: 0..<near, using: &generator)
+                    : bytes.count - 1 - Int.random(in: 0..<near, using: &generator)
+                if place > 5 { bytes[place] = UInt8.random(in: 0...255, using: &generator) }
+            }
+            let path = try scratch.write(bytes, to: "damaged")
+            let queries = [place.offset, 0, .max, UInt64.random(in: 0...0x20_0000, using: &generator)].map {
+                SymbolQuery(modulePath: path, buildID: "", offset: $0, isReturnAddress: true)
+            }
+            #expect(symbolizer.resolve(queries).count == 4)
+        }
+    }
+}
+
+@inline(never) func markerForSymbolizerTests(_ value: Int32) -> Int32 { value &+ 1 }

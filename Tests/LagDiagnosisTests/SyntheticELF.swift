@@ -1,0 +1,98 @@
+import Foundation
+
+/// Builds a small ELF file with the symbols a test needs, and places to damage it.
+struct SyntheticELF {
+    struct Symbol {
+        var name: String
+        var value: UInt64
+        var size: UInt64
+        var type: UInt8 = 2
+        var binding: UInt8 = 1
+        var section: UInt16 = 1
+    }
+
+    static let textAddress: UInt64 = 0x1000
+    static let textSize: UInt64 = 0x1000
+    static let buildID = "0123456789abcdef0123456789abcdef01234567"
+
+    var symbols: [Symbol]
+    /// `.symtab` is 2, `.dynsym` 11.
+    var tableType: UInt32 = 2
+
+    func bytes() -> [UInt8] {
+        var strings: [UInt8] = [0]
+        var table = [UInt8](repeating: 0, count: 24)
+        for symbol in symbols {
+            table += little(UInt32(strings.count)) + [symbol.binding << 4 | symbol.type, 0]
+            table += little(symbol.section) + little(symbol.value) + little(symbol.size)
+            strings += Array(symbol.name.utf8) + [0]
+        }
+        var note = little(UInt32(4)) + little(UInt32(20)) + little(UInt32(3)) + Array("GNU\0".utf8)
+        for index in 0..<20 {
+            let start = Self.buildID.index(Self.buildID.startIndex, offsetBy: index * 2)
+            note.append(UInt8(Self.buildID[start..<Self.buildID.index(start, offsetBy: 2)], radix: 16) ?? 0)
+        }
+
+        let tableOffset = 64
+        let stringsOffset = tableOffset + table.count
+        let noteOffset = (stringsOffset + strings.count + 3) / 4 * 4
+        let sectionsOffset = (noteOffset + note.count + 7) / 8 * 8
+        var file: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
+        file += little(UInt16(3)) + little(UInt16(62)) + little(UInt32(1)) + little(UInt64(0)) + little(UInt64(0))
+        file += little(UInt64(sectionsOffset)) + little(UInt32(0)) + little(UInt16(64)) + little(UInt16(56)) + little(UInt16(0))
+        file += little(UInt16(64)) + little(UInt16(5)) + little(UInt16(0))
+        file += table + strings
+        file += [UInt8](repeating: 0, count: noteOffset - file.count) + note
+        file += [UInt8](repeating: 0, count: sectionsOffset - file.count)
+        file += section(type: 0, address: 0, offset: 0, size: 0, link: 0, entry: 0)
+        file += section(type: 1, address: Self.textAddress, offset: 0, size: Self.textSize, link: 0, entry: 0)
+        file += section(type: tableType, address: 0, offset: UInt64(tableOffset), size: UInt64(table.count), link: 3, entry: 24)
+        file += section(type: 3, address: 0, offset: UInt64(stringsOffset), size: UInt64(strings.count), link: 0, entry: 0)
+        file += section(type: 7, address: 0, offset: UInt64(noteOffset), size: UInt64(note.count), link: 0, entry: 0)
+        return file
+    }
+
+    private func section(type: UInt32, address: UInt64, offset: UInt64, size: UInt64, link: UInt32, entry: UInt64) -> [UInt8] {
+        little(UInt32(0)) + little(type) + little(UInt64(0)) + little(address) + little(offset) + little(size)
+            + little(link) + little(UInt32(0)) + little(UInt64(1)) + little(entry)
+    }
+
+    private func little(_ number: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: number.littleEndian) { Array($0) }
+    }
+}
+
+/// A directory for the files of one test.
+final class ScratchDirectory {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("lagmonitor-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ bytes: [UInt8], to name: String) throws -> String {
+        let file = path + "/" + name
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+}
+
+/// Runs a tool of binutils, which the Swift toolchain needs anyway; its output.
+@discardableResult
+func run(_ tool: String, _ arguments: String...) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [tool] + arguments
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
+    return String(decoding: data, as: UTF8.self)
+}
