@@ -19,6 +19,8 @@ package final class Watchdog: @unchecked Sendable {
         package let wakes: UInt64
         /// Waits that ended too late to count.
         package let lateWakes: UInt64
+        /// How long the last look at all loops took.
+        package let lastScanNanoseconds: UInt64
     }
 
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
@@ -31,6 +33,7 @@ package final class Watchdog: @unchecked Sendable {
     let notify: @Sendable () -> Void
     private let wakes = Atomic<UInt64>(0)
     private let lateWakes = Atomic<UInt64>(0)
+    private let lastScanNanoseconds = Atomic<UInt64>(0)
     private let stopping = Atomic<Bool>(false)
     private let changed = Atomic<Bool>(false)
     var modulesReadAt: UInt64 = 0
@@ -44,7 +47,11 @@ package final class Watchdog: @unchecked Sendable {
     }
 
     package var counters: Counters {
-        Counters(wakes: wakes.load(ordering: .relaxed), lateWakes: lateWakes.load(ordering: .relaxed))
+        Counters(
+            wakes: wakes.load(ordering: .relaxed),
+            lateWakes: lateWakes.load(ordering: .relaxed),
+            lastScanNanoseconds: lastScanNanoseconds.load(ordering: .relaxed)
+        )
     }
 
     /// The registry changed: look again.
@@ -78,7 +85,9 @@ package final class Watchdog: @unchecked Sendable {
             let news = changed.exchange(false, ordering: .acquiringAndReleasing)
             if posted, deadline != .max, !stalled, !news { continue }
             Self.semaphore.drain()
-            (deadline, stalled) = scan(at: clu_now_ns(), &lateness)
+            let begin = clu_now_ns()
+            (deadline, stalled) = scan(at: begin, &lateness)
+            lastScanNanoseconds.store(clu_now_ns() &- begin, ordering: .relaxed)
             lateWakes.store(lateness.lateCount, ordering: .relaxed)
         }
         endAll()
