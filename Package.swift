@@ -92,6 +92,7 @@ let package = Package(
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
+        .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),
     ]
 )

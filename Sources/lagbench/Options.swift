@@ -6,7 +6,10 @@ struct UsageError: Error, CustomStringConvertible {
 /// The command line.
 struct Options {
     enum Probe: String, CaseIterable { case rss }
-    enum Verb { case run, help, list, probe(Probe) }
+    enum Verb {
+        case run, help, list
+        case probe(Probe)
+    }
 
     static let help = """
         usage: lagbench [--only NAME]... [--markdown] [--check] [--list]

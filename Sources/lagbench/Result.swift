@@ -47,6 +47,7 @@ struct MarkdownTable {
         let peer = line.peer.map { "\($0.name.replacing("_", with: " ")): \(BenchLine.format($0.value))" } ?? ""
         let ratio = line.ratio.map { $0.isFinite ? BenchLine.format($0) : "∞" } ?? ""
         let verdict = met.map { $0 ? "met" : "**missed**" } ?? ""
-        return "| `\(line.name)` | \(measured) | \(targets.replacing("<=", with: "≤").replacing(">=", with: "≥")) | \(peer) | \(ratio) | \(verdict) |"
+        return
+            "| `\(line.name)` | \(measured) | \(targets.replacing("<=", with: "≤").replacing(">=", with: "≥")) | \(peer) | \(ratio) | \(verdict) |"
     }
 }

@@ -36,7 +36,9 @@ struct CapturePauseSignal: Benchmark {
         guard CaptureSignals.install() > 0 else { throw BenchmarkFailure("no signal is free") }
         defer { CaptureSignals.remove() }
         let everywhere = try Placement.current()
-        guard let here = everywhere.single.first, let there = everywhere.single.last else { throw BenchmarkFailure("no processor") }
+        guard let here = everywhere.single.first, let there = everywhere.single.last else {
+            throw BenchmarkFailure("no processor")
+        }
         try here.apply()
         defer { try? everywhere.apply() }
         let recorder = try GapRecorder()

@@ -53,13 +53,18 @@ struct DetectLatency: Benchmark {
         ]
     }
 
-    private func line(_ ours: [Stalls.Stall], _ found: [UInt64], _ theirs: [Stalls.Stall], _ classic: [UInt64]) throws -> BenchLine {
+    private func line(_ ours: [Stalls.Stall], _ found: [UInt64], _ theirs: [Stalls.Stall], _ classic: [UInt64]) throws
+        -> BenchLine
+    {
         let latencies = Samples(ours.compactMap { Self.latency(of: $0, in: found) })
         let peerLatencies = Samples(theirs.compactMap { Self.latency(of: $0, in: classic) })
         guard latencies.count == ours.count else {
             throw BenchmarkFailure("\(latencies.count) of \(ours.count) stalls were found, with \(found.count) records")
         }
-        var line = BenchLine(name, latencies.percentile(99), unit).comparing(with: "classic_observer", peerLatencies.percentile(99))
+        var line = BenchLine(name, latencies.percentile(99), unit).comparing(
+            with: "classic_observer",
+            peerLatencies.percentile(99)
+        )
         line.p50 = latencies.median
         line.p99 = latencies.percentile(99)
         return line.noting("peer_p50", BenchLine.format(peerLatencies.median))

@@ -26,21 +26,23 @@ struct WatchdogWakesBusy: Benchmark {
     private final class Turning: Sendable {
         let turns = Atomic<UInt64>(0)
         let ended = Atomic<Bool>(false)
-        private let again = Mutex<(@Sendable () -> Void)?>(nil)
+        // In a structure: a bare closure in a Mutex gets wrapped once more each time it is taken out.
+        private struct Next { var signal: (@Sendable () -> Void)? }
+        private let next = Mutex(Next())
 
         /// Before the first turn.
-        func repeats(_ signal: @escaping @Sendable () -> Void) { again.withLock { $0 = signal } }
+        func repeats(_ signal: @escaping @Sendable () -> Void) { next.withLock { $0.signal = signal } }
 
         func perform() {
             turns.add(1, ordering: .relaxed)
             guard !ended.load(ordering: .relaxed) else { return }
-            again.withLock { $0 }?()
+            next.withLock { $0 }.signal?()
         }
 
         /// Breaks the circle of the callback and what it calls.
         func end() {
             ended.store(true, ordering: .relaxed)
-            again.withLock { $0 = nil }
+            next.withLock { $0.signal = nil }
         }
     }
 
