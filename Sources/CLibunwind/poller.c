@@ -11,9 +11,6 @@
 
 enum { MAXIMUM_EVENTS = 64 };
 
-// How many wakes were answered by a write to the eventfd lives in `reserved[0]`, written by the loop's thread alone.
-static uint32_t *expected_writes(clu_wake *wake) { return &wake->reserved[0]; }
-
 int clu_poller_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
 int clu_poller_attach_wake(int epoll_fd, clu_wake *wake) {
@@ -33,10 +30,10 @@ int clu_poller_attach_wake(int epoll_fd, clu_wake *wake) {
 void clu_poller_detach_wake(clu_wake *wake) {
     if (wake->event_fd < 0) return;
     uint32_t arrived = 0;
-    while (arrived != *expected_writes(wake)) {
+    while (arrived != wake->expected_writes) {
         uint64_t value = 0;
         if (read(wake->event_fd, &value, sizeof(value)) == (ssize_t)sizeof(value)) arrived += (uint32_t)value;
-        if (arrived != *expected_writes(wake)) sched_yield();
+        if (arrived != wake->expected_writes) sched_yield();
     }
     close(wake->event_fd);
     wake->event_fd = -1;
@@ -118,7 +115,7 @@ int clu_poller_sleep(int epoll_fd, clu_wake *wake, uint64_t deadline_ns, clu_rea
         }
         errno = saved;
         if (__atomic_exchange_n(&wake->state, CLU_WAKE_AWAKE, __ATOMIC_SEQ_CST) == CLU_WAKE_PENDING) {
-            *expected_writes(wake) += 1;
+            wake->expected_writes += 1;
         }
         return count;
     }

@@ -36,6 +36,7 @@ static void futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline_ns) 
 
 void clu_wake_sleeper(clu_wake *wake, uint32_t old_state) {
     int saved = errno;
+    __atomic_store_n(&wake->asked_ns, clu_now_ns(), __ATOMIC_RELAXED);
     if (old_state == CLU_WAKE_ASLEEP_FUTEX) {
         futex_wake(&wake->state, 1);
     } else {

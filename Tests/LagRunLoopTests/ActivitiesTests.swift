@@ -36,7 +36,7 @@ struct ActivitiesTests {
             observe(loop, log)
             let source = RunLoopSource { log.add("source") }
             loop.add(source, to: .default)
-            loop.add(RunLoopTimer(after: .milliseconds(20)) { _ in loop.stop() }, to: .default)
+            loop.add(RunLoopTimer(after: .milliseconds(300)) { _ in loop.stop() }, to: .default)
             source.signal()
             #expect(loop.runBriefly() == .stopped)
         }

@@ -91,6 +91,55 @@ struct KeepAliveThreadTests {
         #expect(other.join())
     }
 
+    @Test func itEndsAfterTheCalloutInProgressAndDropsTheRest() throws {
+        let ended = Counter()
+        let ran = Counter()
+        let refused = Counter()
+        let thread = try KeepAliveThread(name: "prompt")
+        let waiter = try KeepAliveThread(name: "waiter")
+        let go = DispatchSemaphore(value: 0)
+        let source = RunLoopSource { ran.add() }
+        thread.loop.add(source, to: .default)
+        thread.perform { go.wait() }
+        thread.perform { KeepAliveThread.stopCurrent() }
+        for _ in 0..<3 {
+            let tracked = Tracked(ended)
+            thread.perform {
+                tracked.touch()
+                ran.add()
+            }
+        }
+        source.signal()
+        waiter.perform {
+            do { try thread.performAndWait { ran.add() } } catch { refused.add() }
+        }
+        usleep(20_000)
+        go.signal()
+        thread.join()
+        #expect(ran.value == 0)
+        #expect(ended.value == 3)
+        #expect(eventually { refused.value == 1 })
+        waiter.stop()
+        waiter.join()
+    }
+
+    @Test func whatAFinishedPieceOfWorkCapturedIsReleasedBeforeTheNext() throws {
+        try withThread { thread in
+            let ended = Counter()
+            let seen = Log<Int>()
+            let go = DispatchSemaphore(value: 0)
+            thread.perform { go.wait() }
+            do {
+                let tracked = Tracked(ended)
+                thread.perform { tracked.touch() }
+            }
+            thread.perform { seen.add(ended.value) }
+            go.signal()
+            #expect(eventually { seen.count == 1 })
+            #expect(seen.all == [1])
+        }
+    }
+
     @Test func itEndsOutOfNestedRuns() throws {
         let thread = try KeepAliveThread(name: "nested")
         let depth = Counter()
@@ -156,7 +205,7 @@ struct ProbeTests {
     }
 }
 
-/// The helper program beside the test program.
+/// The program beside the test program that needs a process of its own.
 enum Probe {
     static func run(_ arguments: String...) throws -> (status: Int32, text: String) {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()

@@ -99,7 +99,7 @@ struct PerformTests {
     @Test func delayedWorkRunsInTheOrderOfItsDelays() throws {
         let log = Log<String>()
         try withThread { thread in
-            thread.loop.perform(after: .milliseconds(40)) { log.add("later") }
+            thread.loop.perform(after: .milliseconds(400)) { log.add("later") }
             thread.loop.perform(after: .milliseconds(5)) { log.add("sooner") }
             thread.loop.perform(after: .zero) { log.add("next turn") }
             #expect(eventually { log.count == 3 })

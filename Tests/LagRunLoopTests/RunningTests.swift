@@ -191,13 +191,16 @@ struct RunningTests {
         }
     }
 
-    @Test func onlyShortSleepsInARowMakeTheLoopLookBeforeItSleeps() {
+    @Test func onlySoonWakesInARowMakeTheLoopLookBeforeItSleepsAndLateOnesEndIt() {
+        let canSpin = ProcessInfo.processInfo.activeProcessorCount > 1
         var policy = SpinPolicy()
         for _ in 0..<3 { policy.noteSleep(nanoseconds: 1_000) }
         #expect(!policy.shouldSpin)
-        policy.noteSleep(nanoseconds: 1_000)
-        #expect(policy.shouldSpin == (ProcessInfo.processInfo.activeProcessorCount > 1))
+        for _ in 0..<100 { policy.noteSleep(nanoseconds: 1_000) }
+        #expect(policy.shouldSpin == canSpin)
         policy.noteSleep(nanoseconds: 1_000_000)
+        #expect(policy.shouldSpin == canSpin, "a single late one does not end a burst")
+        for _ in 0..<2 { policy.noteSleep(nanoseconds: 1_000_000) }
         #expect(!policy.shouldSpin)
     }
 }

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func object(_ line: Substring) throws -> [String: JSONValue] {
-        guard case .object(let members) = try JSONParser.parse(Array(line.utf8)) else { return [:] }
+        guard case .object(let members) = try JSONValue(parsing: Array(line.utf8)) else { return [:] }
         return members
     }
 

@@ -30,8 +30,10 @@ enum {
 typedef struct clu_wake {
     uint32_t state;
     uint32_t work;
-    int32_t event_fd;  // -1 until the loop first waits for descriptors
-    uint32_t reserved[13];
+    int32_t event_fd;          // -1 until the loop first waits for descriptors
+    uint32_t expected_writes;  // how many wakes were answered by a write to it; the loop's thread alone
+    uint64_t asked_ns;         // CLOCK_MONOTONIC when a sleep was last asked to end
+    uint32_t reserved[10];
 } clu_wake;  // 64-byte aligned by clu_wake_create
 
 _Static_assert(sizeof(clu_wake) == 64, "a cache line of its own");
@@ -76,6 +78,9 @@ static inline uint32_t clu_wake_take_work(clu_wake *wake, uint32_t bits) {
     if ((clu_wake_work(wake) & bits) == 0) return 0;
     return __atomic_fetch_and(&wake->work, ~bits, __ATOMIC_SEQ_CST) & bits;
 }
+
+// When the last sleep was asked to end, if a wake ended it: without the time the thread took to come back.
+static inline uint64_t clu_wake_asked_ns(const clu_wake *wake) { return __atomic_load_n(&wake->asked_ns, __ATOMIC_RELAXED); }
 
 // Looks for a wake for at most `budget_ns` without sleeping; whether one came.
 int clu_wake_spin(clu_wake *wake, uint64_t now_ns, uint64_t budget_ns);

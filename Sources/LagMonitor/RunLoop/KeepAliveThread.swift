@@ -72,6 +72,7 @@ public final class KeepAliveThread: Sendable {
     public func perform(_ work: @escaping @Sendable () -> Void) -> Bool { loop.perform(work) }
 
     /// Runs `work` on the thread and waits for its value; see ``ObservedRunLoop/performAndWait(modes:_:)``.
+    @discardableResult
     public func performAndWait<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) throws -> Value {
         try loop.performAndWait(work)
     }
@@ -96,7 +97,7 @@ public final class KeepAliveThread: Sendable {
         control.loop.withLock { $0 = loop }
         control.started.open()
         // A plain `stop()` of the loop ends a run call; only `stop()` of the thread ends the thread.
-        while !loop.isStoppedForGood { loop.run() }
+        while !loop.isEnding.load(ordering: .acquiring) { loop.run() }
         control.loop.withLock { $0 = nil }
     }
 }

@@ -22,11 +22,14 @@ extension ObservedRunLoop {
 
     /// One callback: a stretch of work of its own for the watchdog. One clock reading, which the next callout uses too.
     @inline(__always)
-    private func callOut(_ body: () -> Void) {
+    func callOut(_ body: () -> Void) {
         beacon.begin(own.activity, at: own.clock)
         body()
         own.clock = clu_now_ns()
     }
+
+    /// False when the thread is to end: nothing but observers is called any more.
+    private var mayCallOut: Bool { !isEnding.load(ordering: .relaxed) }
 
     private func callObservers(_ activity: LoopActivity) {
         let wanted = RunLoopActivities(activity)
@@ -52,7 +55,7 @@ extension ObservedRunLoop {
         for source in own.items.sources {
             refreshItems()
             guard own.version == version || own.items.sources.contains(item: source) else { continue }
-            guard source.isValid, source.takeSignal() else { continue }
+            guard mayCallOut, source.isValid, source.takeSignal() else { continue }
             callOut { source.perform() }
             handled = true
             // The rest stays marked; the next run looks at everything when it begins.
@@ -78,7 +81,7 @@ extension ObservedRunLoop {
         for timer in due {
             refreshItems()
             guard own.version == version || own.items.timers.contains(item: timer) else { continue }
-            guard timer.isDue(at: clock) else { continue }
+            guard mayCallOut, timer.isDue(at: clock) else { continue }
             beacon.begin(own.activity, at: own.clock)
             timer.fire {
                 own.clock = clu_now_ns()
@@ -99,7 +102,7 @@ extension ObservedRunLoop {
             while left > 0 {
                 refreshItems()
                 guard own.version == version || own.items.ports.contains(item: port), port.isValid else { break }
-                guard let message = port.takeMessage() else { break }
+                guard mayCallOut, let message = port.takeMessage() else { break }
                 callOut { port.handle(message) }
                 handled = true
                 left -= 1
@@ -119,7 +122,7 @@ extension ObservedRunLoop {
             let events = source.takeReady()
             // The rule is level-triggered: what is passed over now is found again by the next look.
             guard !events.isEmpty, !(onlyOne && handled) else { continue }
-            guard source.isValid, own.items.descriptors.contains(item: source) else { continue }
+            guard mayCallOut, source.isValid, own.items.descriptors.contains(item: source) else { continue }
             callOut { source.handler(source, events) }
             handled = true
         }

@@ -40,6 +40,7 @@ extension ObservedRunLoop {
     /// - Throws: what `work` threw; ``RunLoopError/invalidArgument(_:)`` when `modes` is empty (it would never run);
     ///   ``RunLoopError/loopFinished(name:)`` when the loop's thread ended before the work ran.
     ///   A loop that lives but does not run in one of the modes is waited for.
+    @discardableResult
     public func performAndWait<Value: Sendable>(
         modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly,
         _ work: @escaping @Sendable () throws -> Value
@@ -144,9 +145,15 @@ extension ObservedRunLoop {
         performs.withLock { $0.takeItems(for: mode, isCommonMode: isCommonMode, into: &batch) }
         let ran = !batch.isEmpty
         for index in batch.indices {
-            beacon.begin(own.activity, at: own.clock)
-            batch[index].work()
-            own.clock = clu_now_ns()
+            if isEnding.load(ordering: .relaxed) {
+                // Back in line, where the end of the loop finds it and tells those who wait.
+                let rest = batch[index...]
+                performs.withLock { $0.items.insert(contentsOf: rest, at: 0) }
+                break
+            }
+            callOut(batch[index].work)
+            // What it captured is released now, not after the rest of the batch.
+            batch[index] = PerformQueue.Item.done
         }
         batch.removeAll(keepingCapacity: batch.count <= 256)
         own.spareBatch = batch
@@ -163,6 +170,9 @@ extension ObservedRunLoop {
 /// Submitted work that has not begun. Guarded by the loop's lock for it.
 struct PerformQueue: Sendable {
     struct Item: Sendable {
+        /// Stands where an item was.
+        static let done = Item(modes: [], work: {}, abandon: nil)
+
         let modes: [RunLoopMode]
         let work: @Sendable () -> Void
         /// Called instead of `work` when the loop ends first.

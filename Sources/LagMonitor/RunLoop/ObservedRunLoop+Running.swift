@@ -47,14 +47,12 @@ extension ObservedRunLoop {
         signals.wakeUp()
     }
 
-    /// Ends all run calls, also those to come: the thread is to end. Any thread.
+    /// Ends all run calls, also those to come, after the callout in progress: the thread is to end. Any thread.
     func stopForGood() {
+        isEnding.store(true, ordering: .releasing)
         runs.withLock { $0.stopAll() }
         signals.wakeUp()
     }
-
-    /// Whether every run call ends at once.
-    var isStoppedForGood: Bool { runs.withLock { $0.endsAll } }
 
     /// One run call, from the entry to the exit, with what it was nested in restored after it.
     private func run(in mode: RunLoopMode, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
@@ -151,7 +149,9 @@ extension ObservedRunLoop {
         if own.spin.shouldSpin { _ = clu_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
         own.poller.sleep(until: end)
         own.clock = clu_now_ns()
-        own.spin.noteSleep(nanoseconds: own.clock - before)
+        // How soon the wake was asked for, not how long this thread took to come back from its sleep.
+        let asked = clu_wake_asked_ns(signals.raw)
+        own.spin.noteSleep(nanoseconds: (asked > before ? min(asked, own.clock) : own.clock) - before)
     }
 
     /// Back to the run this one was nested in, or to rest.

@@ -21,6 +21,8 @@ public final class ObservedRunLoop: ObservableLoop, Sendable {
     let registry = Mutex(ModeRegistry())
     let performs = Mutex(PerformQueue())
     let runs = Mutex(RunStack())
+    /// Set when the thread is to end: no callout begins any more.
+    let isEnding = Atomic<Bool>(false)
     // Unsafe only for the compiler: reached by the loop's own thread alone. Every path to it begins in a public call that
     // checks `isCurrent`, or in the thread's end.
     nonisolated(unsafe) let own: LoopThreadState
@@ -32,7 +34,7 @@ public final class ObservedRunLoop: ObservableLoop, Sendable {
         own = LoopThreadState(signals: signals)
     }
 
-    /// The calling thread's loop, made by the first call. 2 ns after that.
+    /// The calling thread's loop, made by the first call; after that one look at thread-local storage.
     public static var current: ObservedRunLoop {
         existing ?? make(name: nil)
     }

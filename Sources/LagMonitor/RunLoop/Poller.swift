@@ -3,8 +3,8 @@ internal import Glibc
 
 /// What a loop sleeps on: its wake word alone, or epoll as soon as a descriptor is watched. The loop's thread only.
 ///
-/// A loop without descriptors sleeps in a futex: no descriptor of its own, and a wake costs a third of what it costs
-/// through eventfd and epoll. The first watched descriptor makes one epoll instance and one eventfd, kept until the end.
+/// A loop without descriptors sleeps in a futex: it needs no descriptor of its own, and its wake is the cheaper
+/// one. The first watched descriptor makes one epoll instance and one eventfd, kept until the end.
 /// Timers need no timerfd: both ways of sleeping take a deadline in nanoseconds, which saves a system call a turn.
 final class Poller {
     private struct Watch {

@@ -13,7 +13,7 @@ struct RunStack: Sendable {
     private var frames: [RunFrame] = []
     private var depth = 0
     /// Every run ends at once, now and later: the thread is to end.
-    private(set) var endsAll = false
+    private var endsAll = false
 
     mutating func push() -> RunFrame {
         if depth == frames.count { frames.append(RunFrame()) }

@@ -48,7 +48,7 @@ struct SettingsFile {
 
     private mutating func read(_ bytes: [UInt8]) {
         do {
-            let document = try JSONParser.parse(bytes)
+            let document = try JSONValue(parsing: bytes)
             guard case .object(let members) = document else {
                 object("", "the document is \(document.shown)", "an object")
                 return
