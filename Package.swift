@@ -68,6 +68,11 @@ let package = Package(
             cSettings: [.unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])]
         ),
         .executableTarget(
+            name: "lagbench",
+            dependencies: ["LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagReport", "CLibunwind"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "CaptureProbe",
             dependencies: ["LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "CLibunwind", "StallFixtures"],
             path: "Tests/CaptureProbe",
@@ -103,6 +108,7 @@ let package = Package(
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
+        .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),
     ]
 )

@@ -23,6 +23,7 @@ enum {
     SIGNALS = 2,
     RED_ZONE = 128,            // x86-64 psABI 3.2.2: a leaf function may use so much below SP
     FOREIGN_STACK = 16 * 1024, // how much of a stack whose bounds nobody knows is copied
+    LOOK_NS = 50000,           // an answer is looked for so long before it is slept for: a running thread needs less
     COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
 };
 
@@ -34,6 +35,7 @@ static struct {
     pid_t tid;
     uint64_t stack_low, stack_high;
     clu_snapshot *snapshot;
+    uint32_t asleep;  // the watchdog sleeps, or is about to: post `answered`
     sem_t answered;
 } request;
 
@@ -109,8 +111,9 @@ static void handle(int number, siginfo_t *info, void *context) {
         && __atomic_compare_exchange_n(&request.state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         copy_registers(request.snapshot, context);
         copy_stack(request.snapshot);
-        __atomic_store_n(&request.state, DONE, __ATOMIC_RELEASE);
-        sem_post(&request.answered);
+        __atomic_store_n(&request.state, DONE, __ATOMIC_SEQ_CST);
+        // Waking a sleeper would be the longest part of the thread's pause; nearly always nobody sleeps.
+        if (__atomic_load_n(&request.asleep, __ATOMIC_SEQ_CST)) sem_post(&request.answered);
     }
     errno = saved;
 }
@@ -173,6 +176,31 @@ int clu_signal_choose(uint64_t blocked) {
     return 0;
 }
 
+// Whether the answer came before the deadline. A post can be an earlier answer's: only the state tells.
+static int wait_until_done(uint64_t deadline_ns) {
+    uint64_t end = clu_now_ns() + LOOK_NS;
+    do {
+        for (int look = 0; look < 32; look++) {
+            if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == DONE) return 1;
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#else
+            __asm__ volatile("yield");
+#endif
+        }
+    } while (clu_now_ns() < end);
+    __atomic_store_n(&request.asleep, 1u, __ATOMIC_SEQ_CST);
+    int done;
+    while (!(done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == DONE)) {
+        if (!clu_sem_wait_until(&request.answered, deadline_ns)) {
+            done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == DONE;
+            break;
+        }
+    }
+    __atomic_store_n(&request.asleep, 0u, __ATOMIC_SEQ_CST);
+    return done;
+}
+
 int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot,
                        uint64_t deadline_ns) {
     // DONE here is an answer that came after its grace: nobody took it, the request is free again.
@@ -199,14 +227,14 @@ int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
         __atomic_store_n(&request.state, IDLE, __ATOMIC_RELEASE);
         return error == ESRCH ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;
     }
-    if (!clu_sem_wait_until(&request.answered, deadline_ns)) {
+    if (!wait_until_done(deadline_ns)) {
         uint32_t expected = REQUESTED;
         if (__atomic_compare_exchange_n(&request.state, &expected, IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             return CLU_SIGNAL_TIMED_OUT;
         }
         // The handler is at work. Should even the grace pass, the state says so (BUSY) until it is done; the caller
         // leaves the snapshot's memory alone meanwhile.
-        if (!clu_sem_wait_until(&request.answered, clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
+        if (!wait_until_done(clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
     }
     __atomic_store_n(&request.state, IDLE, __ATOMIC_RELEASE);
     return CLU_SIGNAL_TAKEN;

@@ -10,10 +10,15 @@
 
 enum { PAGE = 4096, CACHED_PAGES = 64 };
 
-// Pages of code, tables and stack outside the snapshot, copied once a walk: one system call a page instead of one a word.
+// In a page's stamp: valid for the epoch, not for the walk.
+static const uint32_t CONSTANT = 1u << 31;
+
+// Pages of code, tables and stack outside the snapshot: one system call a page instead of one a word. A page of code or
+// of unwind tables does not change while its module is there, so its copy holds until the modules change; any other
+// copy holds for one walk.
 typedef struct page_cache {
     uint64_t page[CACHED_PAGES];
-    uint32_t walk[CACHED_PAGES];
+    uint32_t stamp[CACHED_PAGES];  // the walk, or CONSTANT with the epoch
     uint8_t bytes[CACHED_PAGES][PAGE];
 } page_cache;
 
@@ -21,8 +26,9 @@ struct clu_unwinder {
     unw_addr_space_t space;
     unw_accessors_t accessors;
     memory_view view;
-    uint32_t walk;
-    uint64_t frame_sp, frame_function;  // the frame being stepped: where a missing frame pointer is searched
+    uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
+    int reading_tables;             // a look-up is under way
+    uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
     uint64_t frame_pointer;
     int frame_pointer_recovered;
     int lookup_failed;  // the frame being stepped has no unwind information
@@ -58,16 +64,26 @@ void clu_snapshot_of_syscall(clu_snapshot *snapshot, clu_thread_syscall thread) 
     }
 }
 
+static int is_constant(const clu_unwinder *unwinder, uint64_t page) {
+    if (unwinder->reading_tables) return 1;
+    int index = clu_module_find(unwinder->view.table, page);
+    if (index < 0) return 0;
+    const clu_module *module = &unwinder->view.table->modules[index];
+    return page >= (module->text_start & ~(uint64_t)(PAGE - 1)) && page < module->text_end;
+}
+
 static int cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size) {
     uint8_t *out = buffer;
     while (size > 0) {
         uint64_t page = address & ~(uint64_t)(PAGE - 1);
         size_t slot = (page / PAGE) % CACHED_PAGES, offset = address - page;
         size_t step = PAGE - offset < size ? PAGE - offset : size;
-        if (unwinder->cache.page[slot] != page || unwinder->cache.walk[slot] != unwinder->walk) {
+        uint32_t stamp = unwinder->cache.stamp[slot], constant = CONSTANT | unwinder->epoch;
+        if (unwinder->cache.page[slot] != page || (stamp != unwinder->walk && stamp != constant)) {
+            unwinder->cache.stamp[slot] = 0;
             if (clu_memory_read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
             unwinder->cache.page[slot] = page;
-            unwinder->cache.walk[slot] = unwinder->walk;
+            unwinder->cache.stamp[slot] = is_constant(unwinder, page) ? constant : unwinder->walk;
         }
         memcpy(out, unwinder->cache.bytes[slot] + offset, step);
         out += step;
@@ -89,6 +105,8 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
     return cached_read(unwinder, address, value, 8) ? 0 : -UNW_EINVAL;
 }
 
+static int look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info);
+
 static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
     if (write) return -UNW_EREADONLYREG;
@@ -100,7 +118,11 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
     // Without unwind information for the function nothing proves a frame record to be its own.
     if (number != CLU_REGISTER_FP || unwinder->lookup_failed) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
-        unwinder->frame_pointer = frame_record_search(&unwinder->view, unwinder->frame_sp, unwinder->frame_function);
+        // Only a missing frame pointer needs to know the function, and only where it is asked for.
+        unw_proc_info_t info;
+        memset(&info, 0, sizeof(info));
+        uint64_t function = look_up(unwinder, unwinder->frame_code, &info, 0) == 0 ? info.start_ip : 0;
+        unwinder->frame_pointer = frame_record_search(&unwinder->view, unwinder->frame_sp, function);
         if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
         unwinder->frame_pointer_recovered = 1;
     }
@@ -110,7 +132,7 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
 
 // The unwind table of the module that holds `ip`: .eh_frame_hdr as the linkers write it (LSB Core, 10.6.2), that is
 // version 1, a pc-relative pointer, a 32-bit count, and a sorted table of 32-bit pairs relative to the header.
-static int look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
+static int search_tables(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
     int index = clu_module_find(unwinder->view.table, ip);
     if (index < 0) return -UNW_ENOINFO;
     const clu_module *module = &unwinder->view.table->modules[index];
@@ -128,6 +150,13 @@ static int look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info,
     table.u.rti.table_data = module->eh_frame_hdr + 12;
     table.u.rti.table_len = (unw_word_t)entries * 8 / sizeof(unw_word_t);
     return clu_libunwind()->search_unwind_table(unwinder->space, ip, &table, info, need_unwind_info, unwinder);
+}
+
+static int look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
+    unwinder->reading_tables = 1;
+    int result = search_tables(unwinder, ip, info, need_unwind_info);
+    unwinder->reading_tables = 0;
+    return result;
 }
 
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
@@ -182,7 +211,10 @@ void clu_unwinder_destroy(clu_unwinder *unwinder) {
     clu_memory_unmap(unwinder, sizeof(*unwinder));
 }
 
-void clu_unwinder_forget(clu_unwinder *unwinder) { clu_libunwind()->flush_cache(unwinder->space, 0, 0); }
+void clu_unwinder_forget(clu_unwinder *unwinder) {
+    unwinder->epoch = (unwinder->epoch + 1) & ~CONSTANT;
+    clu_libunwind()->flush_cache(unwinder->space, 0, 0);
+}
 
 static void store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
                   int is_return_address, int is_signal_frame) {
@@ -215,11 +247,11 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
     const libunwind_calls *calls = clu_libunwind();
     memset(result, 0, sizeof(*result));
     unwinder->view = (memory_view){.snapshot = snapshot, .table = table, .pid = pid};
-    unwinder->walk++;
+    unwinder->walk = (unwinder->walk + 1) & ~CONSTANT;
     unwinder->frame_pointer = 0;
     unwinder->frame_pointer_recovered = 0;
     unwinder->frame_sp = snapshot->registers[CLU_REGISTER_SP];
-    unwinder->frame_function = 0;
+    unwinder->frame_code = snapshot->registers[CLU_REGISTER_PC];
 
     unw_cursor_t cursor;
     result->end = CLU_UNWIND_BAD_FRAME;
@@ -242,15 +274,8 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
             result->end = CLU_UNWIND_LIMIT;
             break;
         }
-        unw_proc_info_t info;
-        memset(&info, 0, sizeof(info));
         unwinder->frame_sp = sp;
-        unwinder->frame_function = 0;
-        // Only a missing frame pointer needs to know the function; the look-up costs a table search.
-        if (unwinder->frame_pointer == 0 && !(snapshot->known >> CLU_REGISTER_FP & 1)
-            && look_up(unwinder, pc - (is_return_address ? 1 : 0), &info, 0) == 0) {
-            unwinder->frame_function = info.start_ip;
-        }
+        unwinder->frame_code = pc - (is_return_address ? 1 : 0);
         previous_pc = pc;
         previous_sp = sp;
         unwinder->lookup_failed = 0;

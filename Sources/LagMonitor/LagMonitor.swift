@@ -1,7 +1,7 @@
 internal import CLibunwind
 public import Dispatch
 @_exported public import LagActivity
-internal import LagDetection
+package import LagDetection
 @_exported public import LagReport
 @_exported public import LagRunLoop
 internal import Synchronization
@@ -118,4 +118,7 @@ public final class LagMonitor: Sendable {
     public var statistics: LagMonitorStatistics {
         state.withLock { core.statistics(of: $0.parts?.registry.counters(of: core) ?? core.absorbed) }
     }
+
+    /// What the process's watchdog has done so far; nil while this monitor does not run. For tests and the benchmark.
+    package var watchdogCounters: Watchdog.Counters? { state.withLock { $0.parts?.watchdog.counters } }
 }

@@ -83,6 +83,15 @@ public final class ThreadCapture {
         return .failed(failure)
     }
 
+    /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
+    package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
+        switch method {
+        case .passive: walk(passive.snapshot, method: .passive, systemCall: nil, into: frames)
+        case .signal: walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
+        case .none: .failed(.notUnwindable)
+        }
+    }
+
     private func walk(_ snapshot: Snapshot, method: CaptureMethod, systemCall: Int64?, into frames: FrameBuffer) -> CaptureOutcome
     {
         var result = unwinder.walk(snapshot, modules: modules, into: frames)

@@ -19,6 +19,8 @@ package final class Watchdog: @unchecked Sendable {
         package let wakes: UInt64
         /// Waits that ended too late to count.
         package let lateWakes: UInt64
+        /// How long the last look at all loops took.
+        package let lastScanNanoseconds: UInt64
     }
 
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
@@ -33,6 +35,7 @@ package final class Watchdog: @unchecked Sendable {
     let clock: @Sendable () -> UInt64
     private let wakes = Atomic<UInt64>(0)
     private let lateWakes = Atomic<UInt64>(0)
+    private let lastScanNanoseconds = Atomic<UInt64>(0)
     private let stopping = Atomic<Bool>(false)
     private let changed = Atomic<Bool>(false)
     var modulesReadAt: UInt64 = 0
@@ -54,7 +57,11 @@ package final class Watchdog: @unchecked Sendable {
     }
 
     package var counters: Counters {
-        Counters(wakes: wakes.load(ordering: .relaxed), lateWakes: lateWakes.load(ordering: .relaxed))
+        Counters(
+            wakes: wakes.load(ordering: .relaxed),
+            lateWakes: lateWakes.load(ordering: .relaxed),
+            lastScanNanoseconds: lastScanNanoseconds.load(ordering: .relaxed)
+        )
     }
 
     /// The registry changed: look again.
@@ -94,6 +101,7 @@ package final class Watchdog: @unchecked Sendable {
             lateWakes.store(lateness.lateCount, ordering: .relaxed)
             plan = scan(at: now, lost: lost)
             begun = clock()
+            lastScanNanoseconds.store(begun &- now, ordering: .relaxed)
             // A wait without end cannot be late.
             if plan.deadline != .max { runDelay.mark() }
         }

@@ -1,0 +1,66 @@
+/// One figure of the bench: how it is measured, and what it should be.
+protocol Benchmark: Sendable {
+    /// As it stands in the lines: `activity_store`.
+    var name: String { get }
+    var unit: String { get }
+    /// What this figure promises; all of it must hold.
+    var targets: [Target] { get }
+
+    /// Measures. The first figure has the benchmark's name; further ones, named otherwise, show it from another side and
+    /// have no target. Called once, on the main thread, with no monitor running.
+    func run() throws -> [BenchLine]
+}
+
+/// A bound on one number of a figure.
+struct Target: Sendable {
+    enum Subject: String, Sendable {
+        case value
+        /// The 99th percentile.
+        case p99
+        /// How many times as much the peer costs.
+        case ratio
+    }
+
+    enum Bound: Sendable {
+        case atMost(Double)
+        case atLeast(Double)
+    }
+
+    let subject: Subject
+    let bound: Bound
+
+    init(_ subject: Subject, _ bound: Bound) {
+        self.subject = subject
+        self.bound = bound
+    }
+
+    func isMet(by line: BenchLine) -> Bool {
+        let number: Double? =
+            switch subject {
+            case .value: line.value
+            case .p99: line.p99
+            case .ratio: line.ratio
+            }
+        guard let number else { return false }
+        return switch bound {
+        case .atMost(let limit): number <= limit
+        case .atLeast(let limit): number >= limit
+        }
+    }
+
+    /// `<= 2`, `p99 <= 50`, `ratio >= 100`.
+    var text: String {
+        let prefix = subject == .value ? "" : "\(subject.rawValue) "
+        return switch bound {
+        case .atMost(let limit): "\(prefix)<= \(BenchLine.format(limit))"
+        case .atLeast(let limit): "\(prefix)>= \(BenchLine.format(limit))"
+        }
+    }
+}
+
+/// A figure could not be measured.
+struct BenchmarkFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

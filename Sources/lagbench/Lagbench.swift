@@ -1,0 +1,56 @@
+internal import Foundation
+
+/// `lagbench`: measures what the monitor costs and how fast it is, against the seeds' design, in one run.
+@main
+enum Lagbench {
+    /// Every figure, in the order of the run. The quiet ones first, so that no earlier load is left in their way.
+    static let benchmarks: [any Benchmark] = [
+        ActivityStore(), LoopTurn(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(), CapturePausePassive(),
+        UnwindFrame(), ThousandLoopsTick(), ResidentSetStart(), DetectLatency(),
+    ]
+
+    static func main() {
+        let options: Options
+        do throws(UsageError) {
+            options = try Options(arguments: CommandLine.arguments.dropFirst(), names: benchmarks.map(\.name))
+        } catch {
+            standardError("lagbench: \(error)\n\n\(Options.help)")
+            exit(EX_USAGE)
+        }
+        switch options.verb {
+        case .help: print(Options.help)
+        case .list: for benchmark in benchmarks { print(benchmark.name) }
+        case .probe(.rss): ResidentSetStart.probe()
+        case .run: exit(run(options) ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    /// - Returns: false when a figure could not be measured, or, with `--check`, missed its target.
+    private static func run(_ options: Options) -> Bool {
+        let machine = Machine.current()
+        if !options.markdown { show(machine.lines) }
+        var results: [Result] = []
+        var failed = false
+        for benchmark in benchmarks where options.only.isEmpty || options.only.contains(benchmark.name) {
+            do {
+                let result = Result(benchmark: benchmark, figures: try benchmark.run())
+                results.append(result)
+                if !options.markdown { show(result.lines) }
+            } catch {
+                failed = true
+                standardError("lagbench: \(benchmark.name) could not be measured: \(error)\n")
+            }
+        }
+        if options.markdown { print(MarkdownTable(machine: machine, results: results).text, terminator: "") }
+        let missed = results.contains { !$0.isMet }
+        return !failed && !(options.check && missed)
+    }
+
+    /// At once, also into a pipe: a run takes its time.
+    private static func show(_ lines: [String]) {
+        for line in lines { print(line) }
+        fflush(nil)
+    }
+
+    private static func standardError(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+}

@@ -1,0 +1,54 @@
+/// What was wrong with the command line.
+struct UsageError: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// The command line.
+struct Options {
+    enum Probe: String, CaseIterable { case rss }
+    enum Verb {
+        case run, help, list
+        case probe(Probe)
+    }
+
+    static let help = """
+        usage: lagbench [--only NAME]... [--markdown] [--check] [--list]
+
+          --only NAME   measure this figure only; may be given several times
+          --markdown    write a table instead of lines
+          --check       exit 1 when a target is missed (a missed target is only reported otherwise)
+          --list        name the figures
+          --help        show this text
+        """
+
+    private(set) var verb = Verb.run
+    private(set) var only: Set<String> = []
+    private(set) var markdown = false
+    private(set) var check = false
+
+    /// - Parameter names: the figures there are.
+    init(arguments: some Sequence<String>, names: [String]) throws(UsageError) {
+        var rest = Array(arguments)[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--help", "-h": verb = .help
+            case "--list": verb = .list
+            case "--markdown": markdown = true
+            case "--check": check = true
+            case "--only": only.insert(try Self.value(of: argument, from: rest.popFirst(), allowed: names))
+            case "--probe":
+                let probes = Probe.allCases.map(\.rawValue)
+                // One of its own cases, or the line above has thrown.
+                verb = .probe(Probe(rawValue: try Self.value(of: argument, from: rest.popFirst(), allowed: probes))!)
+            default: throw UsageError(description: "unknown argument '\(argument)'")
+            }
+        }
+    }
+
+    private static func value(of option: String, from given: String?, allowed: [String]) throws(UsageError) -> String {
+        let choice = "allowed is one of \(allowed.joined(separator: ", "))"
+        guard let given else { throw UsageError(description: "\(option) needs a value; \(choice)") }
+        guard allowed.contains(given) else { throw UsageError(description: "\(option) is '\(given)'; \(choice)") }
+        return given
+    }
+}

@@ -1,0 +1,13 @@
+internal import LagActivity
+
+/// A watched loop with nothing behind its beacon: the benchmark tells its activities.
+final class BenchLoop: ObservableLoop {
+    let beacon = ActivityBeacon()
+    // No thread: these loops never stall, so nobody is captured.
+    let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
+    let name: String
+
+    init(name: String) { self.name = name }
+
+    func modeName(_ number: UInt32) -> String? { nil }
+}

@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// What the kernel tells of this process and its threads, for measuring.
+enum TaskFiles {
+    /// A thread's processor time in nanoseconds (`schedstat`, proc(5)).
+    static func processorNanoseconds(tid: Int32) -> UInt64? {
+        read("task/\(tid)/schedstat")?.split(separator: " ").first.flatMap { UInt64($0) }
+    }
+
+    /// How often a thread left its processor: to wait, and because it was put aside for another.
+    static func switches(tid: Int32) -> (voluntary: UInt64, involuntary: UInt64)? {
+        guard let status = read("task/\(tid)/status"), let voluntary = number("voluntary_ctxt_switches", in: status),
+            let involuntary = number("nonvoluntary_ctxt_switches", in: status)
+        else { return nil }
+        return (voluntary, involuntary)
+    }
+
+    /// The kernel's id of this process's thread of that name, if there is exactly one.
+    static func thread(named name: String) -> Int32? {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        let found = tasks.filter { read("task/\($0)/comm")?.trimmingCharacters(in: .newlines) == name }
+        return found.count == 1 ? Int32(found[0]) : nil
+    }
+
+    /// Resident memory in kB: summed over all mappings, so exact (`VmRSS` is a counter that is brought up to date in batches).
+    static func residentKilobytes() -> UInt64? { read("smaps_rollup").flatMap { number("Rss", in: $0) } }
+
+    private static func read(_ name: String) -> String? {
+        try? String(contentsOfFile: "/proc/self/\(name)", encoding: .utf8)
+    }
+
+    private static func number(_ key: String, in text: String) -> UInt64? {
+        for line in text.split(separator: "\n") where line.hasPrefix("\(key):") {
+            return line.split(whereSeparator: { " \t:".contains($0) }).dropFirst().first.flatMap { UInt64($0) }
+        }
+        return nil
+    }
+}
