@@ -16,10 +16,13 @@ public enum LoopActivity: UInt8, Sendable, CaseIterable {
     case finished = 8
 
     /// Whether standing still here counts as a stall.
-    @inlinable public var isWorking: Bool {
-        switch self {
-        case .notRunning, .waiting, .finished: false
-        default: true
+    @inlinable public var isWorking: Bool { Self.isWorking(rawValue) }
+
+    /// The same for a raw value; one that stands for no activity is no work.
+    @inlinable public static func isWorking(_ rawValue: UInt8) -> Bool {
+        switch rawValue {
+        case 0, 5: false  // not running, waiting
+        default: rawValue < 8  // 8: finished
         }
     }
 

@@ -23,5 +23,8 @@ package struct BeaconReading: Sendable, Equatable {
         answeredNanoseconds = clu_beacon_answered_ns(beacon)
     }
 
+    /// Whether standing still at this word counts.
+    var isWorking: Bool { LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)) }
+
     package var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning }
 }

@@ -65,6 +65,17 @@ package struct StallDetector: Sendable {
         }
     }
 
+    /// Looks at a loop that works at another word than before: the short form of ``look(_:at:counts:lost:)`` for a loop
+    /// that is not stalled. False, and nothing done, when it is.
+    mutating func moveOn(to reading: BeaconReading, at now: UInt64) -> Bool {
+        switch state {
+        case .idle, .working:
+            state = .working(Stretch(reading, at: now, lost: 0), timeouts: 0)
+            return true
+        case .stalled, .muted: return false
+        }
+    }
+
     /// Looks at the loop.
     /// - Parameters:
     ///   - counts: whether a wait of the watchdog just ended on time, so that standing still is a timeout.
@@ -123,6 +134,6 @@ package struct StallDetector: Sendable {
     }
 
     private mutating func begin(_ reading: BeaconReading, at now: UInt64, lost: UInt64) {
-        state = reading.activity.isWorking ? .working(Stretch(reading, at: now, lost: lost), timeouts: 0) : .idle
+        state = reading.isWorking ? .working(Stretch(reading, at: now, lost: lost), timeouts: 0) : .idle
     }
 }

@@ -12,6 +12,22 @@ extension Watchdog {
         var busy = false
         var stalled = false
         var retired = false
+        private var tickInterval: UInt64 = 0
+        private var tick: UInt64 = 0
+
+        init(now: UInt64, lost: UInt64) {
+            self.now = now
+            self.lost = lost
+        }
+
+        /// The rule's next tick after `now`. Loops mostly have one rule: the division is made once, not for each.
+        mutating func nextTick(of rule: DetectionRule) -> UInt64 {
+            if rule.intervalNanoseconds != tickInterval {
+                tickInterval = rule.intervalNanoseconds
+                tick = rule.nextTick(after: now)
+            }
+            return tick
+        }
     }
 
     /// What is to be done after a look.
@@ -50,6 +66,15 @@ extension Watchdog {
         }
         var reading = BeaconReading(entry.pointee.beacon)
         let changed = reading.word != entry.pointee.lastWord
+        // The usual case of a busy loop, and short because there may be thousands: it moved on and is at work.
+        if changed, look.lost == 0, reading.isWorking, entry.pointee.detector.moveOn(to: reading, at: look.now) {
+            entry.pointee.lastWord = reading.word
+            entry.pointee.nextTick = look.nextTick(of: entry.pointee.detector.rule)
+            entry.pointee.deadline = entry.pointee.detector.nextLook ?? .max
+            look.busy = true
+            look.next = min(look.next, entry.pointee.nextTick, entry.pointee.deadline)
+            return
+        }
         // The end of a stall may be younger than this round of looks, which can include captures of other threads.
         inspect(index, reading, at: changed && entry.pointee.detector.isStalled ? clock() : look.now, lost: look.lost)
         if entry.pointee.detector.isStalled {
@@ -65,7 +90,7 @@ extension Watchdog {
         }
         entry.pointee.deadline = entry.pointee.detector.nextLook ?? .max
         if entry.pointee.detector.isStalled { look.stalled = true }
-        if changed || reading.activity.isWorking {
+        if changed || reading.isWorking {
             look.busy = true
             look.next = min(look.next, entry.pointee.nextTick, entry.pointee.deadline)
         }
