@@ -31,7 +31,12 @@ let package = Package(
             path: "Sources/LagMonitor/RunLoop",
             swiftSettings: strict
         ),
-        .target(name: "LagCapture", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Capture", swiftSettings: strict),
+        .target(
+            name: "LagCapture",
+            dependencies: ["LagActivity", "CLibunwind"],
+            path: "Sources/LagMonitor/Capture",
+            swiftSettings: strict
+        ),
         .target(
             name: "LagDetection",
             dependencies: ["LagActivity", "LagCapture", "CLibunwind"],

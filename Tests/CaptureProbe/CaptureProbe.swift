@@ -1,5 +1,6 @@
 import CLibunwind
 import Glibc
+import LagActivity
 import LagCapture
 import LagDiagnosis
 import StallFixtures
@@ -29,7 +30,7 @@ struct CaptureProbe {
     static func capture(_ thread: StalledThread, with capture: ThreadCapture, sleeping: Bool) {
         thread.waitUntilStalled(sleeping: sleeping)
         let frames = FrameBuffer(capacity: 256)
-        capture.warmUp(CaptureTarget(tid: gettid(), stackLow: 0, stackHigh: 0), into: frames)
+        capture.warmUp(ThreadIdentity(tid: gettid(), stackLow: 0, stackHigh: 0), into: frames)
         let earlier = ThreadState(tid: thread.target.tid)
         usleep(20_000)
         let outcome = capture.capture(thread.target, earlier: earlier, into: frames)

@@ -1,5 +1,6 @@
 import CLibunwind
 import Glibc
+import LagActivity
 import LagCapture
 import StallFixtures
 import Synchronization

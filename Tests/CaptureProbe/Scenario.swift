@@ -1,5 +1,6 @@
 import CLibunwind
 import Glibc
+import LagActivity
 import LagCapture
 import StallFixtures
 import Synchronization
@@ -36,10 +37,11 @@ enum Scenario {
 
     private static func throughPipe(_ body: @escaping @Sendable (Int32) -> Int) throws {
         let ends = pipePair()
-        try stall(sleeping: true, letGo: { _ = write(ends.write, "x", 1) }) { thread in
+        let stallInBody: @Sendable (StalledThread) -> Int = { thread in
             thread.setReady()
             return body(ends.read)
         }
+        try stall(sleeping: true, letGo: { _ = write(ends.write, "x", 1) }, stallInBody)
     }
 
     static let sleeping: [String: Body] = [
@@ -56,19 +58,21 @@ enum Scenario {
             nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
             pthread_mutex_init(mutex, nil)
             pthread_mutex_lock(mutex)
-            try stall(sleeping: true, letGo: { pthread_mutex_unlock(mutex) }) { thread in
+            let lock: @Sendable (StalledThread) -> Int = { thread in
                 thread.setReady()
                 return lockUndisturbed(mutex)
             }
+            try stall(sleeping: true, letGo: { pthread_mutex_unlock(mutex) }, lock)
         },
         "semaphore": {
             // Unchecked: a semaphore is made to be shared.
             nonisolated(unsafe) let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
             sem_init(semaphore, 0, 0)
-            try stall(sleeping: true, letGo: { sem_post(semaphore) }) { thread in
+            let wait: @Sendable (StalledThread) -> Int = { thread in
                 thread.setReady()
                 return waitUndisturbed(semaphore)
             }
+            try stall(sleeping: true, letGo: { sem_post(semaphore) }, wait)
         },
         "child": {
             let child = spawnSleep("0.4")

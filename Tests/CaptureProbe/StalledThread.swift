@@ -47,9 +47,9 @@ final class StalledThread: Sendable {
         while tid.load(ordering: .acquiring) == 0 { usleep(100) }
     }
 
-    var target: CaptureTarget {
+    var target: ThreadIdentity {
         let (low, high) = bounds.withLock { $0 }
-        return CaptureTarget(tid: tid.load(ordering: .acquiring), stackLow: low, stackHigh: high)
+        return ThreadIdentity(tid: tid.load(ordering: .acquiring), stackLow: low, stackHigh: high)
     }
 
     var stackLow: UInt64 { bounds.withLock { $0.low } }

@@ -65,17 +65,3 @@ public struct CaptureOutcome: Sendable {
     /// No stack, and why.
     public static func failed(_ failure: CaptureFailure) -> CaptureOutcome { CaptureOutcome(method: .none, failure: failure) }
 }
-
-/// The thread to capture.
-public struct CaptureTarget: Sendable {
-    public let tid: Int32
-    /// Bounds of its stack; 0 when unknown.
-    public let stackLow: UInt64
-    public let stackHigh: UInt64
-
-    public init(tid: Int32, stackLow: UInt64, stackHigh: UInt64) {
-        self.tid = tid
-        self.stackLow = stackLow
-        self.stackHigh = stackHigh
-    }
-}

@@ -1,5 +1,6 @@
 internal import CLibunwind
 internal import Glibc
+internal import LagActivity
 
 /// Takes a sleeping thread's registers and stack without its noticing.
 ///
@@ -25,7 +26,7 @@ struct PassiveCapture {
     /// Room for the second copy.
     let check: Snapshot
 
-    func take(_ target: CaptureTarget) -> Result {
+    func take(_ target: ThreadIdentity) -> Result {
         var first = clu_thread_syscall()
         switch clu_procfs_syscall(getpid(), target.tid, &first) {
         case Int32(CLU_SYSCALL_BLOCKED): break
@@ -43,7 +44,7 @@ struct PassiveCapture {
         return .taken(systemCall: first.number >= 0 ? first.number : nil)
     }
 
-    private func fill(_ snapshot: Snapshot, _ target: CaptureTarget, _ thread: clu_thread_syscall) {
+    private func fill(_ snapshot: Snapshot, _ target: ThreadIdentity, _ thread: clu_thread_syscall) {
         let raw = snapshot.raw
         clu_snapshot_of_syscall(raw, thread)
         let begin = thread.sp &- Self.redZone

@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import LagActivity
 
 /// Takes a running thread's registers and stack: a signal, whose handler copies them and returns.
 struct SignalCapture {
@@ -14,7 +15,7 @@ struct SignalCapture {
     /// Gives the signals back.
     static func remove() { clu_signal_remove() }
 
-    func take(_ target: CaptureTarget, state: ThreadState) -> CaptureFailure? {
+    func take(_ target: ThreadIdentity, state: ThreadState) -> CaptureFailure? {
         let signal = clu_signal_choose(state.blockedSignals)
         guard signal != 0 else { return clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread

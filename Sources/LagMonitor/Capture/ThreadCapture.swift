@@ -1,5 +1,6 @@
 internal import CLibunwind
 internal import Glibc
+public import LagActivity
 
 /// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs.
 ///
@@ -37,7 +38,7 @@ public final class ThreadCapture {
 
     /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
     /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
-    public func warmUp(_ target: CaptureTarget, into frames: FrameBuffer) {
+    public func warmUp(_ target: ThreadIdentity, into frames: FrameBuffer) {
         guard let state = ThreadState(tid: target.tid) else { return }
         if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, systemCall: nil, into: frames)
@@ -57,7 +58,7 @@ public final class ThreadCapture {
     /// Bounds: 40 looks 0.1 ms apart for a thread that keeps moving; 50 ms for the answer to a signal.
     /// - Parameter earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///   nothing since then may be asked by a signal at once.
-    public func capture(_ target: CaptureTarget, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
+    public func capture(_ target: ThreadIdentity, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
         var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         for _ in 0..<Self.attempts {

@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
@@ -23,7 +24,7 @@ struct WatchEntry: ~Copyable {
     let dropped = Atomic<UInt64>(0)
     let suppressed = Atomic<UInt64>(0)
     var beacon: UnsafeMutablePointer<clu_beacon>
-    var target: CaptureTarget
+    var target: ThreadIdentity
     var detector: StallDetector
     var lastWord: UInt64 = .max
     /// When standing still counts next.
@@ -43,7 +44,7 @@ struct WatchEntry: ~Copyable {
         )
     }
 
-    init(beacon: UnsafeMutablePointer<clu_beacon>, target: CaptureTarget, rule: DetectionRule) {
+    init(beacon: UnsafeMutablePointer<clu_beacon>, target: ThreadIdentity, rule: DetectionRule) {
         self.beacon = beacon
         self.target = target
         detector = StallDetector(rule: rule)

@@ -58,7 +58,6 @@ package final class WatchRegistry: @unchecked Sendable {
     /// - Returns: the entry's index; nil when the registry is full.
     package func add(_ loop: any ObservableLoop, name: String, owner: any WatchOwner, rule: DetectionRule) -> Int? {
         let thread = loop.thread
-        let target = CaptureTarget(tid: thread.tid, stackLow: thread.stackLow, stackHigh: thread.stackHigh)
         return table.withLock { table in
             if let present = table.indices[Key(loop, owner)] { return present }
             let index: Int
@@ -69,7 +68,7 @@ package final class WatchRegistry: @unchecked Sendable {
                 index = table.used
                 table.used += 1
             }
-            (entries + index).initialize(to: WatchEntry(beacon: loop.beacon.raw, target: target, rule: rule))
+            (entries + index).initialize(to: WatchEntry(beacon: loop.beacon.raw, target: thread, rule: rule))
             table.registrations[index] = Registration(loop: loop, name: name, owner: owner)
             table.indices[Key(loop, owner)] = index
             entries[index].state.store(.active, ordering: .releasing)

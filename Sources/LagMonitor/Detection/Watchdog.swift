@@ -1,5 +1,6 @@
 internal import CLibunwind
 internal import Glibc
+package import LagActivity
 package import LagCapture
 internal import Synchronization
 
@@ -80,7 +81,7 @@ package final class Watchdog: @unchecked Sendable {
     /// - Parameters:
     ///   - starter: the thread that waits for `ready`: captured once, so that the first real capture finds everything bound and cached.
     ///   - ready: called when stalls will be found from now on.
-    package func run(starter: CaptureTarget, ready: () -> Void) {
+    package func run(starter: ThreadIdentity, ready: () -> Void) {
         capture.warmUp(starter, into: queue.episodes[0].frames)
         modulesReadAt = clu_now_ns()
         var lateness = LatenessGuard(toleranceNanoseconds: Self.toleranceNanoseconds)

@@ -65,12 +65,11 @@ final class MonitorEngine: Sendable {
         let reporter = Reporter(registry: registry, queue: queue, builder: RecordBuilder(modules: capture.modules))
         let watchdog = Watchdog(registry: registry, queue: queue, capture: capture) { reporter.wake() }
         let starter = ThreadIdentity.current
-        let target = CaptureTarget(tid: starter.tid, stackLow: starter.stackLow, stackHigh: starter.stackHigh)
         let ready = WakeSemaphore()
         do throws(LagMonitorError) {
             let reporting = try WorkerThread(name: "lag-reporter") { reporter.run() }
             do throws(LagMonitorError) {
-                let watching = try WorkerThread(name: "lag-watchdog") { watchdog.run(starter: target) { ready.post() } }
+                let watching = try WorkerThread(name: "lag-watchdog") { watchdog.run(starter: starter) { ready.post() } }
                 _ = ready.wait(until: .max)
                 return Parts(registry: registry, watchdog: watchdog, reporter: reporter, threads: [reporting, watching])
             } catch {

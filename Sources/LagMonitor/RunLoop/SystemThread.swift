@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// A thread of the system: a body, a name, a stack.
-final class SystemThread: Sendable {
+package final class SystemThread: Sendable {
     static let defaultStackBytes = 512 * 1024
     /// Less does not hold a Swift program's first calls and the thread-local storage of its libraries.
     static let minimumStackBytes = 64 * 1024
@@ -32,7 +32,7 @@ final class SystemThread: Sendable {
     deinit { detach() }
 
     /// Starts `body` on a thread of its own. The kernel keeps the first 15 bytes of the name.
-    static func start(name: String, stackBytes: Int, _ body: @escaping @Sendable () -> Void) throws -> SystemThread {
+    package static func start(name: String, stackBytes: Int, _ body: @escaping @Sendable () -> Void) throws -> SystemThread {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
         let error = clu_thread_create(
@@ -60,7 +60,7 @@ final class SystemThread: Sendable {
     }
 
     /// Waits until the thread has ended. Any number of threads may; false on the thread itself, which cannot.
-    func join() -> Bool {
+    package func join() -> Bool {
         if pthread_equal(pthread_self(), handle) != 0 { return false }
         let mine: pthread_t? = state.withLock { state in
             guard case .joinable(let thread) = state else { return nil }
@@ -78,7 +78,7 @@ final class SystemThread: Sendable {
     }
 
     /// Lets the thread end by itself; nobody may join it any more.
-    func detach() {
+    package func detach() {
         state.withLock { state in
             guard case .joinable(let thread) = state else { return }
             pthread_detach(thread)

@@ -1,5 +1,6 @@
 internal import CLibunwind
 internal import Foundation
+internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
@@ -43,7 +44,7 @@ struct CapturePausePassive: Benchmark {
     }
 
     /// The switches that `act`, done a hundred times, adds to the thread.
-    private func added(to target: CaptureTarget, by act: () throws -> Void) throws -> Double {
+    private func added(to target: ThreadIdentity, by act: () throws -> Void) throws -> Double {
         guard let before = TaskFiles.switches(tid: target.tid) else { throw BenchmarkFailure("no status of a thread") }
         for _ in 0..<Self.captures {
             try act()

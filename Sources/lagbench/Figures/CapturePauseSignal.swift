@@ -1,5 +1,6 @@
 internal import CLibunwind
 internal import Foundation
+internal import LagActivity
 internal import LagCapture
 
 /// The gap that a running thread sees when it is captured by a signal.
@@ -75,7 +76,7 @@ struct CapturePauseSignal: Benchmark {
     }
 
     /// One capture. Nil when the thread was not captured by a signal: it was waiting for a processor, or did not answer.
-    private func once(_ capture: ThreadCapture, _ target: CaptureTarget, _ frames: FrameBuffer) -> Capture? {
+    private func once(_ capture: ThreadCapture, _ target: ThreadIdentity, _ frames: FrameBuffer) -> Capture? {
         guard let earlier = ThreadState(tid: target.tid) else { return nil }
         // The watchdog too looks at the thread a while before it captures.
         Pause.sleep(milliseconds: .random(in: Self.shortestPauseMilliseconds...Self.longestPauseMilliseconds))
@@ -91,7 +92,7 @@ struct CapturePauseSignal: Benchmark {
     }
 
     /// The peer: the same thread gets plain signals with an empty handler, which is the least that any signal costs here.
-    private func plainSignals(_ target: CaptureTarget) -> [GapRecorder.Window] {
+    private func plainSignals(_ target: ThreadIdentity) -> [GapRecorder.Window] {
         let previous = signal(Self.peerSignal) { _ in }
         defer { signal(Self.peerSignal, previous) }
         return (0..<Self.peerSignals).map { _ in

@@ -1,5 +1,6 @@
 internal import CLibunwind
 internal import Foundation
+internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
@@ -65,7 +66,7 @@ struct UnwindFrame: Benchmark {
         ]
     }
 
-    private func walks(_ capture: ThreadCapture, _ target: CaptureTarget, _ method: CaptureMethod, _ frames: FrameBuffer) throws
+    private func walks(_ capture: ThreadCapture, _ target: ThreadIdentity, _ method: CaptureMethod, _ frames: FrameBuffer) throws
         -> (nanosecondsPerFrame: Double, frames: Int)
     {
         var outcome = CaptureOutcome.failed(.noFreeSlot)

@@ -1,6 +1,7 @@
 internal import CoreFoundation
 internal import Dispatch
 internal import Foundation
+internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 

@@ -8,11 +8,11 @@ internal import Synchronization
 final class BenchThread: Sendable {
     private let thread: pthread_t
     /// Where its captures look.
-    let target: CaptureTarget
+    let target: ThreadIdentity
 
     private final class Start: Sendable {
         let body: @Sendable () -> Void
-        let target = Mutex<CaptureTarget?>(nil)
+        let target = Mutex<ThreadIdentity?>(nil)
         let started = DispatchSemaphore(value: 0)
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
@@ -30,7 +30,7 @@ final class BenchThread: Sendable {
             { raw in
                 let start = Unmanaged<Start>.fromOpaque(raw!).takeRetainedValue()
                 let me = ThreadIdentity.current
-                start.target.withLock { $0 = CaptureTarget(tid: me.tid, stackLow: me.stackLow, stackHigh: me.stackHigh) }
+                start.target.withLock { $0 = me }
                 start.started.signal()
                 start.body()
             },

@@ -4,9 +4,10 @@ internal import Synchronization
 
 /// What a step can be refused for.
 struct WorkloadTrouble: Error, CustomStringConvertible {
-    let call: String
-    let code: Int32
-    var description: String { "\(call): \(Diagnostics.reason(code))" }
+    let description: String
+
+    init(call: String, code: Int32) { description = "\(call): \(Diagnostics.reason(code))" }
+    init(_ error: any Error) { description = "\(error)" }
 }
 
 /// One execution, ready to run: what has to be set up for it is set up, so that `block` is the blocking call alone.
