@@ -30,8 +30,10 @@ package struct DetectionRule: Sendable, Equatable {
 
     /// The next common tick after `now`; `.max` where 64 bits end. All loops with one interval share their ticks, so that
     /// a thousand loops cost one wake an interval, not a thousand.
-    package func nextTick(after now: UInt64) -> UInt64 {
-        (now - now % intervalNanoseconds).saturatingSum(intervalNanoseconds)
+    package func nextTick(after now: UInt64) -> UInt64 { Self.nextTick(after: now, intervalNanoseconds: intervalNanoseconds) }
+
+    static func nextTick(after now: UInt64, intervalNanoseconds interval: UInt64) -> UInt64 {
+        (now - now % interval).saturatingSum(interval)
     }
 }
 

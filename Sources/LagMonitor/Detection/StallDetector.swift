@@ -65,15 +65,18 @@ package struct StallDetector: Sendable {
         }
     }
 
-    /// Looks at a loop that works at another word than before: the short form of ``look(_:at:counts:lost:)`` for a loop
-    /// that is not stalled. False, and nothing done, when it is.
-    mutating func moveOn(to reading: BeaconReading, at now: UInt64) -> Bool {
+    /// Whether a look that finds the loop at work at another word need not come to the detector at once, but with the next
+    /// look, by ``moveOn(to:at:)``: no stall is in progress, and no look is wanted before the next tick.
+    var mayBePassedBy: Bool {
         switch state {
-        case .idle, .working:
-            state = .working(Stretch(reading, at: now, lost: 0), timeouts: 0)
-            return true
-        case .stalled, .muted: return false
+        case .idle, .working: rule.timeouts > 1
+        case .stalled, .muted: false
         }
+    }
+
+    /// The loop was at work at another word, at that time.
+    mutating func moveOn(to reading: BeaconReading, at seen: UInt64) {
+        state = .working(Stretch(reading, at: seen, lost: 0), timeouts: 0)
     }
 
     /// Looks at the loop.

@@ -20,11 +20,11 @@ extension Watchdog {
             self.lost = lost
         }
 
-        /// The rule's next tick after `now`. Loops mostly have one rule: the division is made once, not for each.
-        mutating func nextTick(of rule: DetectionRule) -> UInt64 {
-            if rule.intervalNanoseconds != tickInterval {
-                tickInterval = rule.intervalNanoseconds
-                tick = rule.nextTick(after: now)
+        /// The next tick after `now`. Loops mostly have one interval: the division is made once, not for each.
+        mutating func nextTick(ofInterval interval: UInt64) -> UInt64 {
+            if interval != tickInterval {
+                tickInterval = interval
+                tick = DetectionRule.nextTick(after: now, intervalNanoseconds: interval)
             }
             return tick
         }
@@ -64,17 +64,9 @@ extension Watchdog {
             return
         case .active: break
         }
+        if moveOn(entry, &look) { return }
         var reading = BeaconReading(entry.pointee.beacon)
         let changed = reading.word != entry.pointee.lastWord
-        // The usual case of a busy loop, and short because there may be thousands: it moved on and is at work.
-        if changed, look.lost == 0, reading.isWorking, entry.pointee.detector.moveOn(to: reading, at: look.now) {
-            entry.pointee.lastWord = reading.word
-            entry.pointee.nextTick = look.nextTick(of: entry.pointee.detector.rule)
-            entry.pointee.deadline = entry.pointee.detector.nextLook ?? .max
-            look.busy = true
-            look.next = min(look.next, entry.pointee.nextTick, entry.pointee.deadline)
-            return
-        }
         // The end of a stall may be younger than this round of looks, which can include captures of other threads.
         inspect(index, reading, at: changed && entry.pointee.detector.isStalled ? clock() : look.now, lost: look.lost)
         if entry.pointee.detector.isStalled {
@@ -96,15 +88,38 @@ extension Watchdog {
         }
     }
 
+    /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
+    private func moveOn(_ entry: UnsafeMutablePointer<WatchEntry>, _ look: inout Look) -> Bool {
+        let word = clu_beacon_word(entry.pointee.beacon)
+        guard word != entry.pointee.lastWord, entry.pointee.isPlain, look.lost == 0,
+            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word))
+        else { return false }
+        entry.pointee.lastWord = word
+        entry.pointee.seen = look.now
+        entry.pointee.isFresh = true
+        entry.pointee.nextTick = look.nextTick(ofInterval: entry.pointee.intervalNanoseconds)
+        entry.pointee.deadline = .max
+        look.busy = true
+        look.next = min(look.next, entry.pointee.nextTick)
+        return true
+    }
+
     /// Lets the detector see a reading, if it changed or if a time has come.
     func inspect(_ index: Int, _ reading: BeaconReading, at now: UInt64, lost: UInt64) {
         let entry = registry.entries + index
         let changed = reading.word != entry.pointee.lastWord
+        if entry.pointee.isFresh {
+            // What was noted in passing, with the beginning that the beacon tells: the word's, if it still stands there.
+            let noted = BeaconReading(word: entry.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
+            entry.pointee.detector.moveOn(to: noted, at: entry.pointee.seen)
+            entry.pointee.isFresh = false
+        }
         entry.pointee.lastWord = reading.word
         let due = min(entry.pointee.nextTick, entry.pointee.deadline) <= now
         guard changed || due || lost > 0 else { return }
         let counts = due && !changed && lost == 0
         let verdict = entry.pointee.detector.look(reading, at: now, counts: counts, lost: lost)
+        entry.pointee.isPlain = entry.pointee.detector.mayBePassedBy
         if changed || entry.pointee.nextTick <= now { entry.pointee.nextTick = entry.pointee.detector.rule.nextTick(after: now) }
         act(on: verdict, index, reading, now)
     }
