@@ -8,8 +8,8 @@ import Testing
 struct WatchRegistryTests {
     /// Does what the watchdog does with watches that are to end.
     private func retire(_ registry: WatchRegistry) {
-        for index in 0..<registry.count where registry.entries[index].state.load(ordering: .acquiring) == .ending {
-            registry.entries[index].state.store(.retired, ordering: .releasing)
+        for index in 0..<registry.count where registry.lines[index].state.load(ordering: .acquiring) == .ending {
+            registry.lines[index].state.store(.retired, ordering: .releasing)
         }
     }
 
@@ -105,7 +105,7 @@ struct WatchRegistryTests {
         #expect(registry.count == 1)
         #expect(registry.entries[second].counters == WatchCounters())
         #expect(registry.entries[second].episode == nil)
-        #expect(registry.entries[second].lastWord == .max)
+        #expect(registry.lines[second].lastWord == .max)
     }
 
     @Test func itIsFullAtItsLimitAndTakesMoreWhenOneIsGone() throws {
@@ -143,9 +143,9 @@ struct WatchRegistryTests {
             var retired = 0
             while true {
                 let last = shared.done.load(ordering: .acquiring) == owners.count
-                for index in 0..<registry.count where registry.entries[index].state.load(ordering: .acquiring) == .ending {
+                for index in 0..<registry.count where registry.lines[index].state.load(ordering: .acquiring) == .ending {
                     registry.entries[index].stalls.add(1, ordering: .relaxed)
-                    registry.entries[index].state.store(.retired, ordering: .releasing)
+                    registry.lines[index].state.store(.retired, ordering: .releasing)
                     retired += 1
                 }
                 registry.reap(registry.retired())

@@ -86,6 +86,8 @@ static inline void clu_beacon_arm(clu_beacon *beacon, sem_t *semaphore) {
 static inline void clu_beacon_disarm(clu_beacon *beacon) {
     __atomic_store_n(&beacon->armed, 0u, __ATOMIC_SEQ_CST);
 }
+// Asks for the beacon's cache line; harmless with any address, also of a beacon that is gone.
+static inline void clu_beacon_prefetch(const clu_beacon *beacon) { __builtin_prefetch(beacon); }
 static inline uint64_t clu_beacon_word(const clu_beacon *beacon) {
     return __atomic_load_n(&beacon->word, __ATOMIC_SEQ_CST);
 }

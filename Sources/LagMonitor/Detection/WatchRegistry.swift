@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Entries lie in one stretch of memory that is taken at the start, so the watchdog needs no memory and takes no lock
 /// when a loop comes or goes; the loops themselves are kept alive on the registry's side until the watchdog is done.
-// Unchecked: `entries` is an immutable pointer; who may touch an entry's fields is said at WatchEntry; the rest is in a Mutex.
+// Unchecked: `lines` and `entries` are immutable pointers; who may touch what they point to is said at WatchLine; the rest is in a Mutex.
 package final class WatchRegistry: @unchecked Sendable {
     /// Loops that can be watched at once in one process.
     package static let capacity = 16_384
@@ -38,18 +38,25 @@ package final class WatchRegistry: @unchecked Sendable {
         var used = 0
     }
 
+    let lines: UnsafeMutablePointer<WatchLine>
     let entries: UnsafeMutablePointer<WatchEntry>
     private let table = Mutex(Table())
     /// How far the watchdog has to look.
     private let extent = Atomic<Int>(0)
-    private static var bytes: Int { capacity * MemoryLayout<WatchEntry>.stride }
+    private static var lineBytes: Int { capacity * MemoryLayout<WatchLine>.stride }
+    private static var entryBytes: Int { capacity * MemoryLayout<WatchEntry>.stride }
 
     package init?() {
-        guard let memory = clu_memory_map(Self.bytes) else { return nil }
-        entries = memory.bindMemory(to: WatchEntry.self, capacity: Self.capacity)
+        assert(MemoryLayout<WatchLine>.stride == 64, "a cache line each")
+        guard let lines = clu_memory_map(Self.lineBytes), let entries = clu_memory_map(Self.entryBytes) else { return nil }
+        self.lines = lines.bindMemory(to: WatchLine.self, capacity: Self.capacity)
+        self.entries = entries.bindMemory(to: WatchEntry.self, capacity: Self.capacity)
     }
 
-    deinit { clu_memory_unmap(entries, Self.bytes) }
+    deinit {
+        clu_memory_unmap(lines, Self.lineBytes)
+        clu_memory_unmap(entries, Self.entryBytes)
+    }
 
     /// Entries below this index may be in use. Watchdog.
     var count: Int { extent.load(ordering: .acquiring) }
@@ -68,10 +75,11 @@ package final class WatchRegistry: @unchecked Sendable {
                 index = table.used
                 table.used += 1
             }
-            (entries + index).initialize(to: WatchEntry(beacon: loop.beacon.raw, target: thread, rule: rule))
+            (lines + index).initialize(to: WatchLine(beacon: loop.beacon.raw, rule: rule))
+            (entries + index).initialize(to: WatchEntry(target: thread, rule: rule))
             table.registrations[index] = Registration(loop: loop, name: name, owner: owner)
             table.indices[Key(loop, owner)] = index
-            entries[index].state.store(.active, ordering: .releasing)
+            lines[index].state.store(.active, ordering: .releasing)
             if extent.load(ordering: .relaxed) <= index { extent.store(index + 1, ordering: .releasing) }
             return index
         }
@@ -98,7 +106,7 @@ package final class WatchRegistry: @unchecked Sendable {
     }
 
     private func end(_ index: Int) -> Bool {
-        entries[index].state.compareExchange(expected: .active, desired: .ending, ordering: .acquiringAndReleasing).exchanged
+        lines[index].state.compareExchange(expected: .active, desired: .ending, ordering: .acquiringAndReleasing).exchanged
     }
 
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
@@ -132,7 +140,7 @@ package final class WatchRegistry: @unchecked Sendable {
 
     /// The loops that the watchdog is done with. Their last episodes are in the queue: it gives them before it says so.
     package func retired() -> [Int] {
-        table.withLock { table in table.registrations.keys.filter { entries[$0].state.load(ordering: .acquiring) == .retired } }
+        table.withLock { table in table.registrations.keys.filter { lines[$0].state.load(ordering: .acquiring) == .retired } }
     }
 
     /// Lets go of loops that ``retired()`` named, once the episodes that were in the queue by then are reported. Their
@@ -146,7 +154,7 @@ package final class WatchRegistry: @unchecked Sendable {
                 if table.indices[key] == index { table.indices[key] = nil }
                 registration.owner.absorb(entries[index].counters)
                 table.freeIndices.append(index)
-                entries[index].state.store(.free, ordering: .releasing)
+                lines[index].state.store(.free, ordering: .releasing)
                 return registration
             }
         }

@@ -10,6 +10,7 @@ extension Watchdog {
     private static let modulesAgeNanoseconds: UInt64 = 1_000_000_000
 
     func act(on verdict: StallDetector.Verdict, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
+        let line = registry.lines + index
         let entry = registry.entries + index
         switch verdict {
         case .nothing: break
@@ -23,7 +24,7 @@ extension Watchdog {
             entry.pointee.stalls.add(1, ordering: .relaxed)
             entry.pointee.episode = queue.takeFree()
             // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
-            clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
             if let episode = entry.pointee.episode { take(queue.episodes[episode], index, since, reading) }
         case .hanging:
             guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
@@ -39,6 +40,7 @@ extension Watchdog {
 
     /// The stall's facts and its stack, which is kept only if the loop did not move meanwhile.
     private func take(_ episode: Episode, _ index: Int, _ since: UInt64, _ reading: BeaconReading) {
+        let line = registry.lines + index
         let entry = registry.entries + index
         describe(episode, index, since, reading.word)
         guard entry.pointee.target.tid != 0 else {
@@ -46,12 +48,13 @@ extension Watchdog {
             return
         }
         episode.outcome = capture.capture(entry.pointee.target, earlier: entry.pointee.earlier, into: episode.frames)
-        if clu_beacon_word(entry.pointee.beacon) != reading.word {
+        if clu_beacon_word(line.pointee.beacon) != reading.word {
             episode.outcome = CaptureOutcome.failed(.loopMovedOn)
         }
     }
 
     private func describe(_ episode: Episode, _ index: Int, _ since: UInt64, _ word: UInt64) {
+        let line = registry.lines + index
         let entry = registry.entries + index
         episode.watch = index
         episode.sinceNanoseconds = since
@@ -59,7 +62,7 @@ extension Watchdog {
         episode.startRealtimeNanoseconds = Self.realtime(of: since)
         episode.random = (random.next(), random.next())
         episode.activity = BeaconReading(word: word, calloutNanoseconds: 0).activity
-        episode.mode = clu_beacon_mode(entry.pointee.beacon)
+        episode.mode = clu_beacon_mode(line.pointee.beacon)
         episode.outcome = CaptureOutcome.failed(.noFreeSlot)
     }
 
@@ -87,22 +90,23 @@ extension Watchdog {
 
     /// Ends one watch. What is still in progress is abandoned; a stall that is over by now has ended properly.
     func finish(_ index: Int) {
+        let line = registry.lines + index
         let entry = registry.entries + index
-        let reading = BeaconReading(entry.pointee.beacon)
-        if reading.word != entry.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
+        let reading = BeaconReading(line.pointee.beacon)
+        if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
         switch entry.pointee.detector.finish() {
         case .nothing: break
         case .stalled(let since, let word): end(index, since, clock(), .abandoned, word)
         case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
         // Another watch of the same loop may count on the arming: the round of looks restores it.
-        clu_beacon_disarm(entry.pointee.beacon)
-        entry.pointee.state.store(.retired, ordering: .releasing)
+        clu_beacon_disarm(line.pointee.beacon)
+        line.pointee.state.store(.retired, ordering: .releasing)
     }
 
     func endAll() {
         for index in 0..<registry.count {
-            switch registry.entries[index].state.load(ordering: .acquiring) {
+            switch registry.lines[index].state.load(ordering: .acquiring) {
             case .active, .ending: finish(index)
             case .free, .retired: break
             }

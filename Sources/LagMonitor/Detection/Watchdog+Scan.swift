@@ -42,7 +42,11 @@ extension Watchdog {
     /// - Parameter lost: the length of the wait that just ended, if it ended too late; else 0.
     func scan(at now: UInt64, lost: UInt64 = 0) -> Plan {
         var look = Look(now: now, lost: lost)
-        for index in 0..<registry.count { visit(index, &look) }
+        let count = registry.count
+        for index in 0..<count {
+            if index + Self.fetchedAhead < count { clu_beacon_prefetch(registry.lines[index + Self.fetchedAhead].beacon) }
+            visit(index, &look)
+        }
         if look.retired {
             notify()
             if look.stalled, !rearm() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
@@ -51,12 +55,16 @@ extension Watchdog {
         return Plan(deadline: look.next, stalled: look.stalled)
     }
 
+    /// The beacons lie anywhere, and mostly in another processor's cache: so many loops ahead they are asked for.
+    private static let fetchedAhead = 12
+
     /// After an arming that came too late because a loop moved meanwhile: look again at once, but not in a tight loop.
     static let shortWaitNanoseconds: UInt64 = 1_000_000
 
     private func visit(_ index: Int, _ look: inout Look) {
+        let line = registry.lines + index
         let entry = registry.entries + index
-        switch entry.pointee.state.load(ordering: .acquiring) {
+        switch line.pointee.state.load(ordering: .acquiring) {
         case .free, .retired: return
         case .ending:
             finish(index)
@@ -64,63 +72,64 @@ extension Watchdog {
             return
         case .active: break
         }
-        if moveOn(entry, &look) { return }
-        var reading = BeaconReading(entry.pointee.beacon)
-        let changed = reading.word != entry.pointee.lastWord
+        if moveOn(line, &look) { return }
+        var reading = BeaconReading(line.pointee.beacon)
+        let changed = reading.word != line.pointee.lastWord
         // The end of a stall may be younger than this round of looks, which can include captures of other threads.
         inspect(index, reading, at: changed && entry.pointee.detector.isStalled ? clock() : look.now, lost: look.lost)
         if entry.pointee.detector.isStalled {
             // Arm, then look again: a stall that ended in between is not told by the beacon.
-            clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
-            reading = BeaconReading(entry.pointee.beacon)
-            if reading.word != entry.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            reading = BeaconReading(line.pointee.beacon)
+            if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
         }
         guard reading.activity != .finished else {
             finish(index)
             look.retired = true
             return
         }
-        entry.pointee.deadline = entry.pointee.detector.nextLook ?? .max
+        line.pointee.deadline = entry.pointee.detector.nextLook ?? .max
         if entry.pointee.detector.isStalled { look.stalled = true }
         if changed || reading.isWorking {
             look.busy = true
-            look.next = min(look.next, entry.pointee.nextTick, entry.pointee.deadline)
+            look.next = min(look.next, line.pointee.nextTick, line.pointee.deadline)
         }
     }
 
     /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
-    private func moveOn(_ entry: UnsafeMutablePointer<WatchEntry>, _ look: inout Look) -> Bool {
-        let word = clu_beacon_word(entry.pointee.beacon)
-        guard word != entry.pointee.lastWord, entry.pointee.isPlain, look.lost == 0,
+    private func moveOn(_ line: UnsafeMutablePointer<WatchLine>, _ look: inout Look) -> Bool {
+        let word = clu_beacon_word(line.pointee.beacon)
+        guard word != line.pointee.lastWord, line.pointee.isPlain, look.lost == 0,
             LoopActivity.isWorking(UInt8(truncatingIfNeeded: word))
         else { return false }
-        entry.pointee.lastWord = word
-        entry.pointee.seen = look.now
-        entry.pointee.isFresh = true
-        entry.pointee.nextTick = look.nextTick(ofInterval: entry.pointee.intervalNanoseconds)
-        entry.pointee.deadline = .max
+        line.pointee.lastWord = word
+        line.pointee.seen = look.now
+        line.pointee.isFresh = true
+        line.pointee.nextTick = look.nextTick(ofInterval: line.pointee.intervalNanoseconds)
+        line.pointee.deadline = .max
         look.busy = true
-        look.next = min(look.next, entry.pointee.nextTick)
+        look.next = min(look.next, line.pointee.nextTick)
         return true
     }
 
     /// Lets the detector see a reading, if it changed or if a time has come.
     func inspect(_ index: Int, _ reading: BeaconReading, at now: UInt64, lost: UInt64) {
+        let line = registry.lines + index
         let entry = registry.entries + index
-        let changed = reading.word != entry.pointee.lastWord
-        if entry.pointee.isFresh {
+        let changed = reading.word != line.pointee.lastWord
+        if line.pointee.isFresh {
             // What was noted in passing, with the beginning that the beacon tells: the word's, if it still stands there.
-            let noted = BeaconReading(word: entry.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
-            entry.pointee.detector.moveOn(to: noted, at: entry.pointee.seen)
-            entry.pointee.isFresh = false
+            let noted = BeaconReading(word: line.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
+            entry.pointee.detector.moveOn(to: noted, at: line.pointee.seen)
+            line.pointee.isFresh = false
         }
-        entry.pointee.lastWord = reading.word
-        let due = min(entry.pointee.nextTick, entry.pointee.deadline) <= now
+        line.pointee.lastWord = reading.word
+        let due = min(line.pointee.nextTick, line.pointee.deadline) <= now
         guard changed || due || lost > 0 else { return }
         let counts = due && !changed && lost == 0
         let verdict = entry.pointee.detector.look(reading, at: now, counts: counts, lost: lost)
-        entry.pointee.isPlain = entry.pointee.detector.mayBePassedBy
-        if changed || entry.pointee.nextTick <= now { entry.pointee.nextTick = entry.pointee.detector.rule.nextTick(after: now) }
+        line.pointee.isPlain = entry.pointee.detector.mayBePassedBy
+        if changed || line.pointee.nextTick <= now { line.pointee.nextTick = entry.pointee.detector.rule.nextTick(after: now) }
         act(on: verdict, index, reading, now)
     }
 
@@ -128,10 +137,11 @@ extension Watchdog {
     private func rearm() -> Bool {
         var unmoved = true
         for index in 0..<registry.count {
+            let line = registry.lines + index
             let entry = registry.entries + index
-            guard entry.pointee.state.load(ordering: .acquiring) == .active, entry.pointee.detector.isStalled else { continue }
-            clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
-            if clu_beacon_word(entry.pointee.beacon) != entry.pointee.lastWord { unmoved = false }
+            guard line.pointee.state.load(ordering: .acquiring) == .active, entry.pointee.detector.isStalled else { continue }
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { unmoved = false }
         }
         return unmoved
     }
@@ -139,10 +149,10 @@ extension Watchdog {
     /// Arms every beacon, so that the first loop to wake posts. False when one did before it was armed.
     private func park() -> Bool {
         for index in 0..<registry.count {
-            let entry = registry.entries + index
-            guard entry.pointee.state.load(ordering: .acquiring) == .active else { continue }
-            clu_beacon_arm(entry.pointee.beacon, Self.semaphore.raw)
-            if clu_beacon_word(entry.pointee.beacon) != entry.pointee.lastWord { return false }
+            let line = registry.lines + index
+            guard line.pointee.state.load(ordering: .acquiring) == .active else { continue }
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { return false }
         }
         return true
     }
