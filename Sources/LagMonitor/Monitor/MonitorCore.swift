@@ -124,7 +124,12 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     func close(announcing: Bool) {
         if announcing {
             let now = Self.now()
-            for index in outputs.indices { try? outputs[index].announce(now: now) }
+            let dropped = absorbed.dropped
+            for index in outputs.indices {
+                outputs[index].noteDropped(dropped - notedDropped, reason: .queueFull)
+                try? outputs[index].announce(now: now)
+            }
+            notedDropped = dropped
             noteLosses()
         }
         for sink in sinks { sink.close() }
