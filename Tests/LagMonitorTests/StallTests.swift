@@ -26,6 +26,17 @@ extension MonitorTests {
             #expect(!eventually(seconds: 1) { watched.sink.records.count > 1 })
         }
 
+        @Test func theProgramsOwnFramesAreToldFromTheRunLoops() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            watched.stall()
+            #expect(eventually { watched.sink.records.count == 1 })
+            let line = try #require(watched.sink.records.first)
+            #expect(line.symbols(inApp: true).contains { $0.contains("blockForTheTest") }, "\(line.symbols)")
+            #expect(line.symbols(inApp: false).contains { $0.contains("LagRunLoop.") })
+            #expect(!line.symbols(inApp: true).contains { $0.contains("LagRunLoop.") }, "\(line.symbols(inApp: true))")
+        }
+
         @Test func aComputingLoopIsCapturedBySignal() throws {
             let watched = try Watched()
             defer { watched.end() }

@@ -93,7 +93,7 @@ struct RecordBuilder {
                 offset: captured.pc &- module.bias,
                 symbol: symbol?.simplified,
                 symbolOffset: symbol?.symbolOffset,
-                inApp: rules.isInApp(modulePath: module.path, symbol: symbol?.name)
+                inApp: rules.isInApp(modulePath: module.path, symbol: symbol?.simplified)
             )
         }
     }
