@@ -3,11 +3,17 @@
 #include "libunwind_calls.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #define LIBRARY "libunwind-x86_64.so.8"
@@ -34,12 +40,28 @@ static void *take(void *handle, const char *name) {
     return address;
 }
 
-// libunwind initialises itself once, and for checking addresses of *local* unwinding, which we never do, opens a pipe
-// that it never closes. Nothing of ours may be left in the host's table of descriptors, and closing by number would be
-// a guess in a process with other threads. So the first use happens on a thread that has a table of its own
-// (unshare(2); needs no privilege), and the pipe ends with that thread. Where that is forbidden, the pipe stays.
+// libunwind initialises itself once, and opens a pipe for checking addresses of *local* unwinding, which we never do. It
+// never closes that pipe; and closing it behind libunwind's back would be worse than leaving it: should the host use
+// this library for local unwinding, libunwind would read, write and close descriptors that are somebody else's by then.
+// So the first use happens on a thread to which the kernel refuses pipes (a filter of this thread alone, seccomp(2);
+// needs no privilege and ends with the thread). libunwind then has no pipe, and makes one when it really needs it.
+// Where filters are forbidden, the pipe stays: two descriptors for the life of the process.
+static void refuse_pipes(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_pipe
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe, 1, 0),
+#endif
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EMFILE),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter);
+}
+
 static void *initialise(void *unused) {
-    unshare(CLONE_FILES);
+    refuse_pipes();
     unw_accessors_t accessors;
     memset(&accessors, 0, sizeof(accessors));
     unw_addr_space_t space = calls.create_addr_space(&accessors, 0);

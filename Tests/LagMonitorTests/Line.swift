@@ -16,7 +16,9 @@ struct Line {
     var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
     /// The symbols of the frames that are the program's own (`in_app`), or that are not.
     func symbols(inApp: Bool) -> [String] {
-        ((fields["frames"] as? [[String: Any]]) ?? []).filter { $0["in_app"] as? Bool == inApp }.compactMap { $0["symbol"] as? String }
+        ((fields["frames"] as? [[String: Any]]) ?? []).filter { $0["in_app"] as? Bool == inApp }.compactMap {
+            $0["symbol"] as? String
+        }
     }
     func names(_ function: String) -> Bool { symbols.contains { $0.contains(function) } }
 }
