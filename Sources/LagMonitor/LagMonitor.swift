@@ -16,6 +16,8 @@ internal import Synchronization
 ///
 /// A monitored loop is charged one store an activity (under 2 ns). All monitors of a process share one watchdog thread
 /// and one reporter thread. Every call is safe from any thread. A monitor that is released while it runs is stopped.
+///
+/// A child of `fork()` has none of these threads and is not watched; nothing here is for use in it before `exec`.
 public final class LagMonitor: Sendable {
     /// A monitor for those who need only one: default configuration, no sinks, so give it a handler.
     public static let shared = LagMonitor()
