@@ -24,6 +24,8 @@ public final class LagMonitor: Sendable {
 
     private struct State {
         var parts: MonitorEngine.Parts?
+        /// The last run, if its lines were still on their way when ``stop()`` gave up waiting.
+        var unfinished: MonitorEngine.Parts?
     }
 
     public let configuration: LagMonitorConfiguration
@@ -53,6 +55,10 @@ public final class LagMonitor: Sendable {
         try configuration.validate()
         try state.withLock { state throws(LagMonitorError) in
             guard state.parts == nil else { return }
+            if let last = state.unfinished, last.registry.holds(anythingOf: core) {
+                throw .resources(reason: "the last run's records are still being written; a sink or the reporter hangs")
+            }
+            state.unfinished = nil
             try core.open()
             state.parts = try MonitorEngine.shared.acquire()
         }
@@ -74,6 +80,7 @@ public final class LagMonitor: Sendable {
                 if !drained { _ = pause.wait(until: clu_now_ns() + 1_000_000) }
             }
             core.close(announcing: drained)
+            if !drained { state.unfinished = parts }
             state.parts = nil
             MonitorEngine.shared.release()
         }

@@ -44,6 +44,16 @@ import Testing
         #expect(errors == "lagmond: option --interval-ms: 0 is out of bounds; allowed: a whole number from 1 to 60000\n")
     }
 
+    /// Opening a pipe can wait for its other end without end; nothing could be ended in order then.
+    @Test(arguments: [("--truth", Int32(73)), ("--output", 73), ("--config", 78)])
+    func aPipeWithNobodyAtItsOtherEndIsRefused(option: String, expected: Int32) throws {
+        try TemporaryDirectory.with { directory in
+            #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
+            let lagmond = try LagmondProcess([option, "pipe", "--duration", "1"], in: directory)
+            #expect(lagmond.wait() == expected, "\(lagmond.errors)")
+        }
+    }
+
     @Test(arguments: [["--bogus"], ["--duration", "soon"], ["walk"], ["--config"]])
     func aCommandLineThatMakesNoSenseIsAUsageError(arguments: [String]) throws {
         let (status, output, errors) = try LagmondProcess.run(arguments)

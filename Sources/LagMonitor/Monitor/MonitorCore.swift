@@ -3,6 +3,7 @@ internal import Glibc
 internal import LagActivity
 internal import LagDetection
 internal import LagReport
+internal import LagRunLoop
 internal import Synchronization
 
 /// What one monitor has: its configuration, its sinks and handlers, its counts. Shared by the face and the reporter,
@@ -101,12 +102,13 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         record.suppressedTotal = sum.suppressed
         record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
         let now = Self.now()
+        let fresh = sum.dropped > notedDropped ? sum.dropped - notedDropped : 0
         var taken = true
         for index in outputs.indices {
-            outputs[index].noteDropped(sum.dropped - notedDropped, reason: .queueFull)
+            outputs[index].noteDropped(fresh, reason: .queueFull)
             do throws(SinkError) { try outputs[index].write(record, now: now) } catch { taken = false }
         }
-        notedDropped = sum.dropped
+        notedDropped += fresh
         if taken { reported.add(1, ordering: .relaxed) }
         noteLosses()
         record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
@@ -125,14 +127,19 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         if announcing {
             let now = Self.now()
             let dropped = absorbed.dropped
+            let fresh = dropped > notedDropped ? dropped - notedDropped : 0
             for index in outputs.indices {
-                outputs[index].noteDropped(dropped - notedDropped, reason: .queueFull)
+                outputs[index].noteDropped(fresh, reason: .queueFull)
                 try? outputs[index].announce(now: now)
             }
-            notedDropped = dropped
+            notedDropped += fresh
             noteLosses()
+            for sink in sinks { sink.close() }
+        } else {
+            // The reporter still writes, perhaps to a disk that hangs: nobody waits for that here.
+            let sinks = sinks
+            try? ObservedRunLoop.performInBackground(name: "lag-closer") { for sink in sinks { sink.close() } }
         }
-        for sink in sinks { sink.close() }
     }
 
     private static func now() -> OutputTime {

@@ -146,8 +146,8 @@ extension ObservedRunLoop {
     func watchMainQueue() {
         guard isMain, own.mainQueue == nil else { return }
         let drain = MainQueueDrain()
-        own.mainQueue = drain
-        own.poller.watchMainQueue(drain.descriptor)
+        // Without a descriptor for it now (there may be too many open ones), the next run tries again.
+        if own.poller.watchMainQueue(drain.descriptor) { own.mainQueue = drain }
     }
 
     /// The main queue is served in the common modes, and not from within one of its own blocks.

@@ -16,7 +16,10 @@ extension ObservedRunLoop {
     public func add(_ source: RunLoopSource, to mode: RunLoopMode) -> Bool {
         guard let modes = insert(source, to: mode, in: \.sources) else { return false }
         if let schedule = source.schedule { for mode in modes { schedule(self, mode) } }
-        if source.isSignalled { signals.add(.sources) }
+        if source.isSignalled {
+            signals.add(.sources)
+            signals.wakeUp()
+        }
         return true
     }
 

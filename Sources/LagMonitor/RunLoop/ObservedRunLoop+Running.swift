@@ -68,8 +68,11 @@ extension ObservedRunLoop {
         // What another mode's run has looked at and passed over may be for this one.
         signals.add(.all)
         reloadItems()
-        defer { leave(to: outerMode, doing: outerActivity) }
+        // A run that finds nothing to do is none: whoever asks for it in a loop is still in the same stretch of work.
+        var entered = false
+        defer { leave(to: outerMode, doing: outerActivity, entered: entered) }
         if isModeEmpty { return .finished }
+        entered = true
 
         let frame = runs.withLock { $0.push() }
         defer { runs.withLock { $0.pop() } }
@@ -155,20 +158,20 @@ extension ObservedRunLoop {
     }
 
     /// Back to the run this one was nested in, or to rest.
-    private func leave(to outerMode: RunLoopMode?, doing outerActivity: LoopActivity) {
-        let wasEntered = own.activity != outerActivity
+    private func leave(to outerMode: RunLoopMode?, doing outerActivity: LoopActivity, entered: Bool) {
         own.mode = outerMode
         own.activity = outerActivity
         guard let outerMode else {
             own.rest()
             beacon.setMode(0)
-            if wasEntered { beacon.mark(.notRunning) }
+            if entered { beacon.mark(.notRunning) }
             return
         }
         // What was meant for the outer run may have been looked at, and passed over, in the inner one's mode.
         signals.add(.all)
         signals.wakeUp()
         reloadItems()
+        guard entered else { return }
         own.clock = clu_now_ns()
         beacon.setMode(outerMode.number)
         beacon.begin(outerActivity, at: own.clock)

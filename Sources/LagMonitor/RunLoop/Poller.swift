@@ -22,6 +22,8 @@ final class Poller {
     private var watches: [Int32: Watch] = [:]
     private var updatedTo: [RunLoopDescriptorSource] = []
     private var alwaysReady: [Int32] = []
+    /// Whether a descriptor could not be watched: the next update tries again.
+    private var hasFailed = false
     private var mainQueueDescriptor: Int32 = -1
 
     /// Sources found ready and not yet handled.
@@ -36,7 +38,7 @@ final class Poller {
 
     /// Watches exactly the descriptors of `sources` from now on.
     func update(_ sources: [RunLoopDescriptorSource]) {
-        if sources.elementsEqual(updatedTo, by: ===) { return }
+        if !hasFailed, sources.elementsEqual(updatedTo, by: ===) { return }
         updatedTo = sources
         var wanted: [Int32: Watch] = [:]
         for source in sources where source.isValid {
@@ -59,14 +61,17 @@ final class Poller {
         }
         watches = wanted
         alwaysReady = wanted.filter(\.value.isAlwaysReady).map(\.key)
+        hasFailed = wanted.values.contains { $0.isFailed }
     }
 
     /// Watches the main dispatch queue's descriptor. Edge-triggered: libdispatch writes to it for every wake-up.
-    func watchMainQueue(_ descriptor: Int32) {
-        guard mainQueueDescriptor < 0, descriptor >= 0, start() == nil else { return }
-        guard clu_poller_watch(epoll, descriptor, UInt32(CLU_POLL_READABLE), 1) == 0 else { return }
+    /// - Returns: whether it is watched now.
+    func watchMainQueue(_ descriptor: Int32) -> Bool {
+        guard mainQueueDescriptor < 0, descriptor >= 0, start() == nil else { return false }
+        guard clu_poller_watch(epoll, descriptor, UInt32(CLU_POLL_READABLE), 1) == 0 else { return false }
         mainQueueDescriptor = descriptor
         isMainQueueReady = true
+        return true
     }
 
     /// Notes what is ready, without waiting.

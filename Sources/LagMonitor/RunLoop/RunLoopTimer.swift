@@ -103,7 +103,10 @@ public final class RunLoopTimer: Sendable {
 
     /// Until when the loop may sleep on account of this timer.
     var latestFire: UInt64 {
-        let (sum, overflow) = nextFire.addingReportingOverflow(toleranceNanoseconds.load(ordering: .acquiring))
+        // More than half the interval would cost fire points, so that much is not used (as in CFRunLoopTimerSetTolerance).
+        let most = interval == nil ? UInt64.max : intervalNanoseconds / 2
+        let tolerance = min(toleranceNanoseconds.load(ordering: .acquiring), most)
+        let (sum, overflow) = nextFire.addingReportingOverflow(tolerance)
         return overflow ? .max : sum
     }
 
@@ -120,6 +123,8 @@ public final class RunLoopTimer: Sendable {
         let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: now())
         // A handler (or another thread) that has set a new date in the meantime is obeyed.
         _ = fireNanoseconds.compareExchange(expected: served, desired: next, ordering: .acquiringAndReleasing)
+        // A handler may have moved the timer to another loop, which passed it over while it was firing.
+        if let loop = attachment.loop, !loop.isCurrent { loop.itemsChanged() }
     }
 }
 

@@ -61,6 +61,8 @@ package final class SystemThread: Sendable {
 
     /// Waits until the thread has ended. Any number of threads may; false on the thread itself, which cannot.
     package func join() -> Bool {
+        // Once it is gone its handle may be another thread's, even the caller's.
+        if state.withLock({ if case .gone = $0 { true } else { false } }) { return true }
         if pthread_equal(pthread_self(), handle) != 0 { return false }
         let mine: pthread_t? = state.withLock { state in
             guard case .joinable(let thread) = state else { return nil }

@@ -24,7 +24,7 @@ struct SettingsFile {
     private struct ErrorNumber: Error { let number: Int32 }
 
     private static func contents(of path: String) -> Result<[UInt8], ErrorNumber> {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return .failure(ErrorNumber(number: errno)) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []

@@ -64,7 +64,8 @@ final class TruthLog: Sendable {
     }
 
     private static func open(_ path: String) -> Int32 {
-        Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        // Non-blocking: a pipe without a reader is then an error instead of a wait without end.
+        Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o644)
     }
 
     private static func write(_ line: String, to descriptor: Int32) {
