@@ -143,7 +143,9 @@ static uint64_t prologue_frame_pointer(const memory_view *view, uint64_t sp, uin
 static uint64_t prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) { return 0; }
 #endif
 
-static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t function) {
+// The best record, and in `proved` whether a direct call of this very function stands before its return address.
+static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t function, int *proved) {
+    *proved = 0;
     uint64_t high = sp + SEARCH_BYTES;
     if (view->snapshot->stack_high != 0 && high > view->snapshot->stack_high) high = view->snapshot->stack_high;
     uint64_t best = 0;
@@ -156,7 +158,10 @@ static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t fun
         if (kind == CALL_NONE) continue;
         // A direct call of this very function is proof enough, even where the caller uses its frame pointer's register
         // for something else; the nearest wins.
-        if (kind == CALL_DIRECT) return record;
+        if (kind == CALL_DIRECT) {
+            *proved = 1;
+            return record;
+        }
         if (saved != 0 && saved <= record) continue;
         // Else: an indirect call may have come here; a direct call elsewhere only if that one ended in a jump to us.
         int chain = chain_length(view, record);
@@ -171,9 +176,14 @@ static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t fun
 
 uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
     uint64_t told = prologue_frame_pointer(view, sp, function), return_address;
-    if (told != 0 && (told & 15) == 0 && memory_view_word(view, told + 8, &return_address)
-        && is_plausible_return_address(view, return_address)) {
-        return told;
+    call_kind kind = CALL_NONE;
+    if (told != 0 && (told & 15) == 0 && memory_view_word(view, told + 8, &return_address) && is_executable(view, return_address)) {
+        kind = call_before(view, return_address, function);
     }
-    return search_upward(view, sp, function);
+    if (kind == CALL_DIRECT) return told;
+    // Without that proof the prologue may mislead: a frame that grew since (alloca, pushed arguments) has old records of
+    // earlier calls where it points to. A record that is proved goes before it.
+    int proved;
+    uint64_t found = search_upward(view, sp, function, &proved);
+    return proved || kind == CALL_NONE ? found : told;
 }

@@ -18,7 +18,8 @@
 #define AT_MINSIGSTKSZ 51
 #endif
 
-enum { IDLE, REQUESTED, COPYING, DONE };
+// What a request goes through, in the low two bits of `state`; its generation stands above them.
+enum { IDLE, REQUESTED, COPYING, DONE, PHASES = 3 };
 enum {
     SIGNALS = 2,
     RED_ZONE = 128,            // x86-64 psABI 3.2.2: a leaf function may use so much below SP
@@ -28,10 +29,10 @@ enum {
 };
 
 // The request. The watchdog fills it while `state` is IDLE and publishes it with REQUESTED; the handler owns it from
-// COPYING to DONE. `generation` tells an answer to this request from a late one to an earlier.
+// COPYING to DONE. The generation tells an answer to this request from a late one to an earlier; it is in the same word as
+// the phase, so that a handler that was put aside between looking and taking cannot take a younger request.
 static struct {
     uint32_t state;
-    uint32_t generation;
     pid_t tid;
     uint64_t stack_low, stack_high;
     clu_snapshot *snapshot;
@@ -46,6 +47,7 @@ static struct {
 } signals[SIGNALS];
 
 static void handle(int number, siginfo_t *info, void *context);
+static int is_ours(int number);
 
 static void copy_registers(clu_snapshot *snapshot, const ucontext_t *context) {
 #if defined(__x86_64__)
@@ -88,6 +90,8 @@ static void pass_on(int number, siginfo_t *info, void *context) {
         if (previous->sa_flags & SA_SIGINFO) {
             previous->sa_sigaction(number, info, context);
         } else if (previous->sa_handler == SIG_DFL) {
+            // Somebody who took the signal over after us may chain to us: then the default action is not in force.
+            if (!is_ours(number)) return;
             // Both our signals end the process by default. The signal is blocked here and comes again on return.
             signal(number, SIG_DFL);
             raise(number);
@@ -106,12 +110,12 @@ static void handle(int number, siginfo_t *info, void *context) {
         return;
     }
     // `si_errno` carries the generation: a late answer to a withdrawn request is ours, and nobody waits for it.
-    uint32_t expected = REQUESTED;
-    if ((uint32_t)info->si_errno == __atomic_load_n(&request.generation, __ATOMIC_ACQUIRE)
-        && __atomic_compare_exchange_n(&request.state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    const uint32_t generation = (uint32_t)info->si_errno << 2;
+    uint32_t expected = generation | REQUESTED;
+    if (__atomic_compare_exchange_n(&request.state, &expected, generation | COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         copy_registers(request.snapshot, context);
         copy_stack(request.snapshot);
-        __atomic_store_n(&request.state, DONE, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&request.state, generation | DONE, __ATOMIC_SEQ_CST);
         // Waking a sleeper would be the longest part of the thread's pause; nearly always nobody sleeps.
         if (__atomic_load_n(&request.asleep, __ATOMIC_SEQ_CST)) sem_post(&request.answered);
     }
@@ -177,11 +181,11 @@ int clu_signal_choose(uint64_t blocked) {
 }
 
 // Whether the answer came before the deadline. A post can be an earlier answer's: only the state tells.
-static int wait_until_done(uint64_t deadline_ns) {
+static int wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     uint64_t end = clu_now_ns() + LOOK_NS;
     do {
         for (int look = 0; look < 32; look++) {
-            if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == DONE) return 1;
+            if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == done_state) return 1;
 #if defined(__x86_64__)
             __builtin_ia32_pause();
 #else
@@ -191,9 +195,9 @@ static int wait_until_done(uint64_t deadline_ns) {
     } while (clu_now_ns() < end);
     __atomic_store_n(&request.asleep, 1u, __ATOMIC_SEQ_CST);
     int done;
-    while (!(done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == DONE)) {
+    while (!(done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == done_state)) {
         if (!clu_sem_wait_until(&request.answered, deadline_ns)) {
-            done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == DONE;
+            done = __atomic_load_n(&request.state, __ATOMIC_SEQ_CST) == done_state;
             break;
         }
     }
@@ -205,39 +209,43 @@ int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
                        uint64_t deadline_ns) {
     // DONE here is an answer that came after its grace: nobody took it, the request is free again.
     uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
-    if (state != IDLE && state != DONE) return CLU_SIGNAL_BUSY;
+    if ((state & PHASES) == REQUESTED || (state & PHASES) == COPYING) return CLU_SIGNAL_BUSY;
     while (sem_trywait(&request.answered) == 0) {}
     request.tid = tid;
     request.stack_low = stack_low;
     request.stack_high = stack_high;
     request.snapshot = snapshot;
-    uint32_t generation = __atomic_add_fetch(&request.generation, 1, __ATOMIC_ACQ_REL);
-    __atomic_store_n(&request.state, REQUESTED, __ATOMIC_RELEASE);
+    const uint32_t generation = (state & ~(uint32_t)PHASES) + PHASES + 1;
+    __atomic_store_n(&request.state, generation | REQUESTED, __ATOMIC_RELEASE);
 
     siginfo_t info;
     memset(&info, 0, sizeof(info));
     info.si_signo = number;
     info.si_code = SI_QUEUE;
-    info.si_errno = (int)generation;
+    info.si_errno = (int)(generation >> 2);
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = (void *)&request;
     if (syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, number, &info) != 0) {
         int error = errno;
-        __atomic_store_n(&request.state, IDLE, __ATOMIC_RELEASE);
+        __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
         return error == ESRCH ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;
     }
-    if (!wait_until_done(deadline_ns)) {
-        uint32_t expected = REQUESTED;
-        if (__atomic_compare_exchange_n(&request.state, &expected, IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    if (!wait_until_done(generation | DONE, deadline_ns)) {
+        uint32_t expected = generation | REQUESTED;
+        if (__atomic_compare_exchange_n(&request.state, &expected, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             return CLU_SIGNAL_TIMED_OUT;
         }
         // The handler is at work. Should even the grace pass, the state says so (BUSY) until it is done; the caller
         // leaves the snapshot's memory alone meanwhile.
-        if (!wait_until_done(clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
+        if (!wait_until_done(generation | DONE, clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
     }
-    __atomic_store_n(&request.state, IDLE, __ATOMIC_RELEASE);
+    __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
     return CLU_SIGNAL_TAKEN;
+}
+
+int clu_signal_is_writing(const clu_snapshot *snapshot) {
+    return (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) & PHASES) == COPYING && request.snapshot == snapshot;
 }
 
 uint64_t clu_signal_stack_need(void) {

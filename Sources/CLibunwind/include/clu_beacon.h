@@ -4,7 +4,8 @@
 // `answered_ns`. The watchdog writes `armed` (sets it) and `semaphore` (once, before it arms); the loop
 // clears `armed`. Everybody may read. A reader that finds the same `word` before and after reading the
 // times has times that belong to that word or to a younger one, never to an older one: a duration
-// computed from them can be too short for a moment, never too long.
+// computed from them can be too short for a moment, never too long. (clu_beacon_mark leaves the times alone: a loop tells
+// by clu_beacon_begin or clu_beacon_wake when a stretch of work begins, and by mark only what follows at once or is no work.)
 //
 // Ordering. `word` is published with a release store. `armed` is loaded relaxed: a loop that is working
 // may miss an arming for some nanoseconds, which costs nothing because the watchdog looks again within

@@ -31,6 +31,9 @@ enum {
 // `capacity` are the caller's; `stack_low`/`stack_high` bound the thread's own stack (0 when unknown).
 int clu_signal_capture(pid_t tid, int signal, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot, uint64_t deadline_ns);
 
+// Whether a handler that was put aside in the middle may still write into this snapshot: its memory must not go then.
+int clu_signal_is_writing(const clu_snapshot *snapshot);
+
 // Bytes of stack that the kernel and the handler need to deliver a signal.
 uint64_t clu_signal_stack_need(void);
 

@@ -26,6 +26,8 @@ public enum CaptureFailure: String, Sendable, CaseIterable {
     case threadKeptMoving = "thread_kept_moving"
     /// The kernel or a sandbox does not let us read the thread.
     case notPermitted = "not_permitted"
+    /// The process has no descriptor left for reading `/proc`.
+    case noDescriptor = "no_descriptor"
     /// The stack could be read, but nothing in it could be unwound.
     case notUnwindable = "not_unwindable"
     /// The loop had moved on when the stack was there, so it does not belong to the stall.

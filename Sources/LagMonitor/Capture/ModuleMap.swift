@@ -55,7 +55,8 @@ public final class ModuleMap: @unchecked Sendable {
     @discardableResult
     public func refresh() -> Bool {
         let length = clu_procfs_read(getpid(), 0, "maps", text, Self.textCapacity)
-        guard length > 0 else { return false }
+        // A text that was cut would lose the modules at its end: the old map is better.
+        guard length > 0, length < Self.textCapacity - 1 else { return false }
         activeCount = 0
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var at = 0

@@ -18,6 +18,7 @@ struct PassiveCapture {
         case moved
         case gone
         case refused
+        case noDescriptor
     }
 
     private static let redZone: UInt64 = 128
@@ -32,6 +33,7 @@ struct PassiveCapture {
         case Int32(CLU_SYSCALL_BLOCKED): break
         case Int32(CLU_SYSCALL_RUNNING): return .running
         case -ESRCH: return .gone
+        case -EMFILE, -ENFILE: return .noDescriptor
         default: return .refused
         }
         fill(snapshot, target, first)

@@ -27,6 +27,8 @@ final class Snapshot {
     }
 
     deinit {
+        // A leak once in a lifetime, instead of a handler that writes into memory of somebody else.
+        guard clu_signal_is_writing(raw) == 0 else { return }
         raw.deallocate()
         clu_memory_unmap(stack, Self.stackCapacity)
     }

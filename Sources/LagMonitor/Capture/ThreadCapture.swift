@@ -67,6 +67,7 @@ public final class ThreadCapture {
                 return walk(passive.snapshot, method: .passive, systemCall: systemCall, into: frames)
             case .refused: return .failed(.notPermitted)
             case .gone: return .failed(.threadGone)
+            case .noDescriptor: return .failed(.noDescriptor)
             case .moved: break
             case .running:
                 guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// From a verdict to an episode.
 extension Watchdog {
-    /// The module map is read at a suspicion, at most so often.
-    private static let modulesAgeNanoseconds: UInt64 = 1_000_000_000
+    /// The module map is read before a capture (libraries come and go, also at the same address), at most so often: 0.2 ms.
+    private static let modulesAgeNanoseconds: UInt64 = 10_000_000
 
     func act(on verdict: StallDetector.Verdict, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
         let line = registry.lines + index
@@ -16,10 +16,6 @@ extension Watchdog {
         case .nothing: break
         case .suspected:
             entry.pointee.earlier = ThreadState(tid: entry.pointee.target.tid)
-            if now &- modulesReadAt > Self.modulesAgeNanoseconds {
-                capture.refreshModules()
-                modulesReadAt = now
-            }
         case .stalled(let since):
             entry.pointee.stalls.add(1, ordering: .relaxed)
             entry.pointee.episode = queue.takeFree()
@@ -43,6 +39,11 @@ extension Watchdog {
         let line = registry.lines + index
         let entry = registry.entries + index
         describe(episode, index, since, reading.word)
+        let now = clock()
+        if now &- modulesReadAt > Self.modulesAgeNanoseconds {
+            capture.refreshModules()
+            modulesReadAt = now
+        }
         guard entry.pointee.target.tid != 0 else {
             episode.outcome = CaptureOutcome.failed(.threadUnknown)
             return

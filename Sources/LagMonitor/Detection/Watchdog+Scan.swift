@@ -6,9 +6,11 @@ internal import Synchronization
 extension Watchdog {
     /// What the loop over the entries gathers.
     private struct Look {
-        let now: UInt64
+        private(set) var now: UInt64
         let lost: UInt64
         var next: UInt64 = .max
+        /// The next tick of a loop that waits: looked at as well while others work, because it is not armed then.
+        var idleNext: UInt64 = .max
         var busy = false
         var stalled = false
         var retired = false
@@ -18,6 +20,12 @@ extension Watchdog {
         init(now: UInt64, lost: UInt64) {
             self.now = now
             self.lost = lost
+        }
+
+        /// A capture takes its time: what is seen after it is seen then.
+        mutating func goOn(at time: UInt64) {
+            now = max(now, time)
+            tickInterval = 0
         }
 
         /// The next tick after `now`. Loops mostly have one interval: the division is made once, not for each.
@@ -47,6 +55,7 @@ extension Watchdog {
             if index + Self.fetchedAhead < count { clu_beacon_prefetch(registry.lines[index + Self.fetchedAhead].beacon) }
             visit(index, &look)
         }
+        if look.busy { look.next = min(look.next, look.idleNext) }
         if look.retired {
             notify()
             if look.stalled, !rearm() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
@@ -75,8 +84,10 @@ extension Watchdog {
         if moveOn(line, &look) { return }
         var reading = BeaconReading(line.pointee.beacon)
         let changed = reading.word != line.pointee.lastWord
-        // The end of a stall may be younger than this round of looks, which can include captures of other threads.
-        inspect(index, reading, at: changed && entry.pointee.detector.isStalled ? clock() : look.now, lost: look.lost)
+        let wasStalled = entry.pointee.detector.isStalled
+        // The end of a stall may be younger than the beginning of this round of looks.
+        inspect(index, reading, at: changed && wasStalled ? clock() : look.now, lost: look.lost)
+        if !wasStalled, entry.pointee.detector.isStalled { look.goOn(at: clock()) }
         if entry.pointee.detector.isStalled {
             // Arm, then look again: a stall that ended in between is not told by the beacon.
             clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
@@ -93,6 +104,8 @@ extension Watchdog {
         if changed || reading.isWorking {
             look.busy = true
             look.next = min(look.next, line.pointee.nextTick, line.pointee.deadline)
+        } else {
+            look.idleNext = min(look.idleNext, look.nextTick(ofInterval: line.pointee.intervalNanoseconds))
         }
     }
 
@@ -120,7 +133,7 @@ extension Watchdog {
         if line.pointee.isFresh {
             // What was noted in passing, with the beginning that the beacon tells: the word's, if it still stands there.
             let noted = BeaconReading(word: line.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
-            entry.pointee.detector.moveOn(to: noted, at: line.pointee.seen)
+            entry.pointee.detector.moveOn(to: noted, at: max(line.pointee.seen, min(noted.calloutNanoseconds, now)))
             line.pointee.isFresh = false
         }
         line.pointee.lastWord = reading.word

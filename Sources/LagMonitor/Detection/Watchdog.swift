@@ -84,6 +84,7 @@ package final class Watchdog: @unchecked Sendable {
     package func run(starter: ThreadIdentity, ready: () -> Void) {
         capture.warmUp(starter, into: queue.episodes[0].frames)
         modulesReadAt = clu_now_ns()
+        Self.semaphore.drain()
         var lateness = LatenessGuard(toleranceNanoseconds: Self.toleranceNanoseconds)
         var runDelay = RunDelay(tid: clu_gettid())
         var plan = scan(at: clock())
@@ -97,6 +98,8 @@ package final class Watchdog: @unchecked Sendable {
             let news = changed.exchange(false, ordering: .acquiringAndReleasing)
             if posted, plan.deadline != .max, !plan.stalled, !news { continue }
             Self.semaphore.drain()
+            // The post that asked for the end may be among those just taken.
+            if stopping.load(ordering: .acquiring) { break }
             let now = clock()
             let lost = lateness.lost(from: begun, until: plan.deadline, endedAt: now) { runDelay.sinceMark() }
             lateWakes.store(lateness.lateCount, ordering: .relaxed)
@@ -107,7 +110,6 @@ package final class Watchdog: @unchecked Sendable {
             if plan.deadline != .max { runDelay.mark() }
         }
         endAll()
-        Self.semaphore.drain()
     }
 
     /// Half the default interval: a wait that ends later, without the scheduler's being the reason, is no timeout.

@@ -35,7 +35,8 @@ extension ObservedRunLoop {
         own.spareBatch = []
         own.poller.close()
         beacon.setMode(0)
-        beacon.mark(.finished)
+        // The strong order: a parked watchdog must not miss it, it lets go of the loop.
+        beacon.wake(.finished, at: clu_now_ns())
     }
 
     private func release(_ items: ModeItems) {
