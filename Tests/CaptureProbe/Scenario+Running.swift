@@ -74,6 +74,19 @@ extension Scenario {
         },
     ]
 
+    /// A profiler that comes later and calls what was there before it, as it should.
+    static let chaining: [String: Body] = [
+        "profiler-chains": {
+            CaptureSignals.install()
+            HostProfiler.installChaining()
+            for _ in 0..<3 { pthread_kill(pthread_self(), SIGPROF) }
+            print("alive=yes")
+            CaptureSignals.remove()
+            for _ in 0..<3 { pthread_kill(pthread_self(), SIGPROF) }
+            print("alive-after=yes")
+        }
+    ]
+
     private static let ownProfiler = HostProfiler()
 }
 
@@ -81,6 +94,18 @@ extension Scenario {
 final class HostProfiler: Sendable {
     private static let own = Atomic<Int>(0)
     private static let foreign = Atomic<Int>(0)
+
+    private nonisolated(unsafe) static var previous = sigaction()  // set before the handler is, never again
+
+    static func installChaining() {
+        sigaction(SIGPROF, nil, &previous)
+        var action = sigaction()
+        action.__sigaction_handler.sa_sigaction = { number, info, context in
+            HostProfiler.previous.__sigaction_handler.sa_sigaction?(number, info, context)
+        }
+        action.sa_flags = Int32(SA_SIGINFO) | Int32(SA_RESTART)
+        sigaction(SIGPROF, &action, nil)
+    }
 
     func install() {
         var action = sigaction()

@@ -90,6 +90,12 @@ import Testing
         #expect(run["foreign"] == "0", "ours do not")
     }
 
+    @Test func profilerThatChainsToUsDoesNotEndTheProcess() throws {
+        let run = try ProbeRun("profiler-chains")
+        #expect(run.status == 0)
+        #expect(run["alive"] == "yes" && run["alive-after"] == "yes")
+    }
+
     @Test func threadsThatEndMeanwhileDoNoHarm() throws {
         let run = try ProbeRun("exiting")
         #expect(run.status == 0)

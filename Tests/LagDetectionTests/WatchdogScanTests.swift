@@ -58,6 +58,39 @@ struct WatchdogScanTests {
         #expect(bench.told().isEmpty)
     }
 
+    /// A busy loop of a slow rule keeps the watchdog from parking; it must not keep it from a loop of a fast rule.
+    @Test func aSlowRulesBusyLoopHidesNoStallOfAFastRules() throws {
+        let bench = try WatchdogBench()
+        let (busy, other) = (FakeLoop(), FakeLoop())
+        _ = bench.watch(busy, rule: DetectionRule(intervalNanoseconds: 1000 * millisecond, timeouts: 3))
+        let index = bench.watch(other)
+        other.move(to: .waiting, at: start)
+        for step in 0..<20 as Range<UInt64> {
+            busy.move(to: .beforeTimers, at: start + step * 50 * millisecond)
+            bench.run(until: start + step * 50 * millisecond)
+            if step == 0 { bench.look(at: start) }
+        }
+        let begin = start + 960 * millisecond
+        other.move(to: .afterWaiting, at: begin)
+        bench.run(until: begin + 250 * millisecond)
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+    }
+
+    /// What is noted in passing keeps the beginning that its beacon tells, also one after the round of looks began.
+    @Test func aStretchThatBeginsDuringARoundOfLooksIsNotDatedBack() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop)
+        let begin = start + 45 * millisecond
+        loop.move(to: .beforeTimers, at: begin)
+        // The round began before the stretch did, as it can when another loop is captured in it.
+        bench.look(at: start)
+        bench.run(until: begin + 149 * millisecond)
+        #expect(bench.counters(index) == WatchCounters())
+        bench.run(until: begin + 160 * millisecond)
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+    }
+
     @Test func oneNanosecondLessIsNotFound() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
