@@ -65,14 +65,14 @@ struct WatchdogScanTests {
         _ = bench.watch(busy, rule: DetectionRule(intervalNanoseconds: 1000 * millisecond, timeouts: 3))
         let index = bench.watch(other)
         other.move(to: .waiting, at: start)
-        for step in 0..<20 as Range<UInt64> {
-            busy.move(to: .beforeTimers, at: start + step * 50 * millisecond)
-            bench.run(until: start + step * 50 * millisecond)
-            if step == 0 { bench.look(at: start) }
-        }
-        let begin = start + 960 * millisecond
-        other.move(to: .afterWaiting, at: begin)
-        bench.run(until: begin + 250 * millisecond)
+        busy.move(to: .beforeTimers, at: start)
+        bench.look(at: start)
+        bench.run(until: start + 100 * millisecond)
+        // All of the stall lies between two ticks of the slow rule.
+        other.move(to: .afterWaiting, at: start + 200 * millisecond)
+        bench.run(until: start + 690 * millisecond)
+        other.move(to: .waiting, at: start + 700 * millisecond)
+        bench.run(until: start + 1200 * millisecond)
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 

@@ -15,7 +15,7 @@ public final class ThreadCapture {
     private let signal: SignalCapture
 
     // A thread that runs and sleeps by turns is looked at so often, so far apart, to find it asleep.
-    private static let attempts = 40
+    private static let attempts = 120
     private static let pauseNanoseconds = 100_000
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
@@ -55,7 +55,7 @@ public final class ThreadCapture {
 
     /// Captures a thread of this process, not the calling one.
     ///
-    /// Bounds: 40 looks 0.1 ms apart for a thread that keeps moving; 50 ms for the answer to a signal.
+    /// Bounds: 120 looks 0.1 ms apart for a thread that keeps moving; 50 ms for the answer to a signal.
     /// - Parameter earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///   nothing since then may be asked by a signal at once.
     public func capture(_ target: ThreadIdentity, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
