@@ -17,12 +17,7 @@ enum {
 typedef enum { CALL_NONE = 0, CALL_ELSEWHERE, CALL_INDIRECT, CALL_DIRECT } call_kind;
 
 int memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
-    const clu_snapshot *snapshot = view->snapshot;
-    if (address >= snapshot->stack_begin && address + 8 <= snapshot->stack_begin + snapshot->stack_length) {
-        memcpy(word, snapshot->stack + (address - snapshot->stack_begin), 8);
-        return 1;
-    }
-    return clu_memory_read(view->pid, address, word, 8) == 8;
+    return snapshot_word(view->snapshot, address, word) || clu_memory_read(view->pid, address, word, 8) == 8;
 }
 
 static int is_executable(const memory_view *view, uint64_t address) {

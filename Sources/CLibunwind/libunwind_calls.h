@@ -8,7 +8,6 @@ typedef struct libunwind_calls {
     unw_addr_space_t (*create_addr_space)(unw_accessors_t *, int);
     void (*destroy_addr_space)(unw_addr_space_t);
     int (*set_caching_policy)(unw_addr_space_t, unw_caching_policy_t);
-    int (*set_cache_size)(unw_addr_space_t, size_t, int);
     void (*flush_cache)(unw_addr_space_t, unw_word_t, unw_word_t);
     int (*init_remote)(unw_cursor_t *, unw_addr_space_t, void *);
     int (*step)(unw_cursor_t *);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 static pthread_t main_pthread;
@@ -33,18 +32,6 @@ int clu_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns) {
         if (errno != EINTR) return 0;
     }
     return 1;
-}
-
-int clu_timerfd_create(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
-
-int clu_timerfd_arm(int fd, uint64_t deadline_ns) {
-    struct itimerspec spec = {
-        .it_value = {
-            .tv_sec = (time_t)(deadline_ns / 1000000000u),
-            .tv_nsec = (long)(deadline_ns % 1000000000u),
-        },
-    };
-    return timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
 int clu_thread_name(pthread_t thread, char *buffer, size_t size) { return pthread_getname_np(thread, buffer, size); }

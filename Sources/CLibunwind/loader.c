@@ -84,7 +84,6 @@ static void load(void) {
     calls.create_addr_space = take(handle, PREFIX "create_addr_space");
     calls.destroy_addr_space = take(handle, PREFIX "destroy_addr_space");
     calls.set_caching_policy = take(handle, PREFIX "set_caching_policy");
-    calls.set_cache_size = take(handle, PREFIX "set_cache_size");
     calls.flush_cache = take(handle, PREFIX "flush_cache");
     calls.init_remote = take(handle, PREFIX "init_remote");
     calls.step = take(handle, PREFIX "step");
@@ -106,7 +105,5 @@ const char *clu_loader_load(void) {
     pthread_once(&once, load);
     return failure;
 }
-
-const char *clu_loader_library(void) { return LIBRARY; }
 
 const libunwind_calls *clu_libunwind(void) { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE) ? &calls : NULL; }

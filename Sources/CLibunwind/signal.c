@@ -22,7 +22,6 @@
 enum { IDLE, REQUESTED, COPYING, DONE, PHASES = 3 };
 enum {
     SIGNALS = 2,
-    RED_ZONE = 128,            // x86-64 psABI 3.2.2: a leaf function may use so much below SP
     FOREIGN_STACK = 16 * 1024, // how much of a stack whose bounds nobody knows is copied
     LOOK_NS = 50000,           // an answer is looked for so long before it is slept for: a running thread needs less
     COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
@@ -33,7 +32,6 @@ enum {
 // the phase, so that a handler that was put aside between looking and taking cannot take a younger request.
 static struct {
     uint32_t state;
-    pid_t tid;
     uint64_t stack_low, stack_high;
     clu_snapshot *snapshot;
     uint32_t asleep;  // the watchdog sleeps, or is about to: post `answered`
@@ -66,7 +64,7 @@ static void copy_registers(clu_snapshot *snapshot, const ucontext_t *context) {
 }
 
 static void copy_stack(clu_snapshot *snapshot) {
-    uint64_t begin = snapshot->registers[CLU_REGISTER_SP] - RED_ZONE;
+    uint64_t begin = snapshot->registers[CLU_REGISTER_SP] - CLU_RED_ZONE;
     snapshot->stack_begin = begin;
     if (begin >= request.stack_low && begin < request.stack_high) {
         uint64_t length = request.stack_high - begin;
@@ -186,11 +184,7 @@ static int wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     do {
         for (int look = 0; look < 32; look++) {
             if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == done_state) return 1;
-#if defined(__x86_64__)
-            __builtin_ia32_pause();
-#else
-            __asm__ volatile("yield");
-#endif
+            clu_relax();
         }
     } while (clu_now_ns() < end);
     __atomic_store_n(&request.asleep, 1u, __ATOMIC_SEQ_CST);
@@ -211,7 +205,6 @@ int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
     uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
     if ((state & PHASES) == REQUESTED || (state & PHASES) == COPYING) return CLU_SIGNAL_BUSY;
     while (sem_trywait(&request.answered) == 0) {}
-    request.tid = tid;
     request.stack_low = stack_low;
     request.stack_high = stack_high;
     request.snapshot = snapshot;

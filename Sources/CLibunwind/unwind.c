@@ -67,12 +67,7 @@ static int cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, s
 static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
     if (write) return -UNW_EINVAL;
-    const clu_snapshot *snapshot = unwinder->view.snapshot;
-    uint64_t offset = address - snapshot->stack_begin;
-    if (address >= snapshot->stack_begin && offset + 8 <= snapshot->stack_length) {
-        memcpy(value, snapshot->stack + offset, 8);
-        return 0;
-    }
+    if (snapshot_word(unwinder->view.snapshot, address, value)) return 0;
     return cached_read(unwinder, address, value, 8) ? 0 : -UNW_EINVAL;
 }
 

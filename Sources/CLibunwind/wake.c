@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "clu_wake.h"
 #include "clu_beacon.h"
+#include "clu_linux.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -46,20 +47,12 @@ void clu_wake_sleeper(clu_wake *wake, uint32_t old_state) {
     errno = saved;
 }
 
-static inline void relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 int clu_wake_spin(clu_wake *wake, uint64_t now_ns, uint64_t budget_ns) {
     uint64_t end = now_ns + budget_ns;
     do {
         for (int i = 0; i < 16; i++) {
             if (clu_wake_is_pending(wake)) return 1;
-            relax();
+            clu_relax();
         }
     } while (clu_now_ns() < end);
     return 0;

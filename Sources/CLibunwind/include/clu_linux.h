@@ -15,9 +15,14 @@ int clu_tgkill(pid_t pid, pid_t tid, int signal);
 // Returns 1 when it was posted, 0 on time-out. Interruptions are waited through.
 int clu_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns);
 
-// timerfd on CLOCK_MONOTONIC, non-blocking, close-on-exec; -1 with errno. `deadline_ns` 0 disarms.
-int clu_timerfd_create(void);
-int clu_timerfd_arm(int fd, uint64_t deadline_ns);
+// For loops that look for another processor's store: lets go of the pipeline for a moment.
+static inline void clu_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 // The thread that ran the program's constructors (the main thread of any normally started program).
 pthread_t clu_main_pthread(void);

@@ -12,7 +12,4 @@
 // Loads the library once. Returns NULL, or a message that says what is missing (static or thread-local storage).
 const char *clu_loader_load(void);
 
-// The file name that is loaded: libunwind-x86_64.so.8, or its counterpart of the architecture.
-const char *clu_loader_library(void);
-
 #endif

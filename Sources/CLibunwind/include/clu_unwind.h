@@ -17,6 +17,9 @@ enum { CLU_REGISTERS = 17, CLU_REGISTER_FP = 6, CLU_REGISTER_SP = 7, CLU_REGISTE
 enum { CLU_REGISTERS = 33, CLU_REGISTER_FP = 29, CLU_REGISTER_SP = 31, CLU_REGISTER_PC = 32 };
 #endif
 
+// How much a leaf function may use below its stack pointer (x86-64 psABI, 3.2.2); copied with the stack.
+enum { CLU_RED_ZONE = 128 };
+
 enum { CLU_BUILD_ID_MAX = 32, CLU_MODULE_PATH_MAX = 240 };
 
 // A loaded program or library. Written once by the module map, then constant.

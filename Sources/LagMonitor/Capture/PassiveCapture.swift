@@ -21,8 +21,6 @@ struct PassiveCapture {
         case noDescriptor
     }
 
-    private static let redZone: UInt64 = 128
-
     let snapshot: Snapshot
     /// Room for the second copy.
     let check: Snapshot
@@ -49,7 +47,7 @@ struct PassiveCapture {
     private func fill(_ snapshot: Snapshot, _ target: ThreadIdentity, _ thread: clu_thread_syscall) {
         let raw = snapshot.raw
         clu_snapshot_of_syscall(raw, thread)
-        let begin = thread.sp &- Self.redZone
+        let begin = thread.sp &- UInt64(CLU_RED_ZONE)
         // Outside the thread's own stack it is on an alternate one, of unknown size: what can be read is taken.
         let own = begin >= target.stackLow && begin < target.stackHigh
         let length = own ? min(target.stackHigh - begin, UInt64(Snapshot.stackCapacity)) : UInt64(Snapshot.stackCapacity)
