@@ -20,7 +20,7 @@ extension Watchdog {
             entry.pointee.stalls.add(1, ordering: .relaxed)
             entry.pointee.episode = queue.takeFree()
             // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
             if let episode = entry.pointee.episode { take(queue.episodes[episode], index, since, reading) }
         case .hanging:
             guard let episode = entry.pointee.episode, let line = queue.takeFree() else {

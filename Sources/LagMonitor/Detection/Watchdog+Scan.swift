@@ -90,7 +90,7 @@ extension Watchdog {
         if !wasStalled, entry.pointee.detector.isStalled { look.goOn(at: clock()) }
         if entry.pointee.detector.isStalled {
             // Arm, then look again: a stall that ended in between is not told by the beacon.
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
             reading = BeaconReading(line.pointee.beacon)
             if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
         }
@@ -153,7 +153,7 @@ extension Watchdog {
             let line = registry.lines + index
             let entry = registry.entries + index
             guard line.pointee.state.load(ordering: .acquiring) == .active, entry.pointee.detector.isStalled else { continue }
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
             if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { unmoved = false }
         }
         return unmoved
@@ -164,7 +164,7 @@ extension Watchdog {
         for index in 0..<registry.count {
             let line = registry.lines + index
             guard line.pointee.state.load(ordering: .acquiring) == .active else { continue }
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
             if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { return false }
         }
         return true
