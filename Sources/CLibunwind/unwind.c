@@ -267,3 +267,9 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
     }
     result->frame_pointer_recovered = unwinder->frame_pointer_recovered;
 }
+
+uint64_t clu_unwinder_function(clu_unwinder *unwinder, uint64_t address) {
+    unw_proc_info_t info;
+    memset(&info, 0, sizeof(info));
+    return look_up(unwinder, address, &info, 0) == 0 ? info.start_ip : 0;
+}

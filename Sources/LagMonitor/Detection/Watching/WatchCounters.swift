@@ -6,17 +6,21 @@ package struct WatchCounters: Sendable, Equatable {
     package var dropped: UInt64
     /// Stalls within a restore interval: counted, not reported.
     package var suppressed: UInt64
+    /// Found, and no stalls: a debugger held the loop.
+    package var dismissed: UInt64
 
-    package init(stalls: UInt64 = 0, dropped: UInt64 = 0, suppressed: UInt64 = 0) {
+    package init(stalls: UInt64 = 0, dropped: UInt64 = 0, suppressed: UInt64 = 0, dismissed: UInt64 = 0) {
         self.stalls = stalls
         self.dropped = dropped
         self.suppressed = suppressed
+        self.dismissed = dismissed
     }
 
     package static func += (left: inout WatchCounters, right: WatchCounters) {
         left.stalls += right.stalls
         left.dropped += right.dropped
         left.suppressed += right.suppressed
+        left.dismissed += right.dismissed
     }
 }
 

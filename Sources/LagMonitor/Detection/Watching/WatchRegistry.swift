@@ -18,6 +18,9 @@ package final class WatchRegistry: @unchecked Sendable {
         package let loop: any ObservableLoop
         package let name: String
         package let owner: any WatchOwner
+        /// The ticks of the loop, if a rule asks for them.
+        package let ticker: (any LoopTicker)?
+        package let ticks: TickCell?
     }
 
     /// A loop that is watched and not yet to be watched no more.
@@ -62,26 +65,61 @@ package final class WatchRegistry: @unchecked Sendable {
     var count: Int { extent.load(ordering: .acquiring) }
 
     /// Watches a loop for an owner; if it is watched for this owner already, nothing changes.
+    /// - Parameters:
+    ///   - ticker: what makes the loop tick into `ticks`; cancelled with the watch.
+    ///   - now: when the grace of the rules begins.
     /// - Returns: the entry's index; nil when the registry is full.
-    package func add(_ loop: any ObservableLoop, name: String, owner: any WatchOwner, rule: DetectionRule) -> Int? {
-        let thread = loop.thread
-        return table.withLock { table in
-            if let present = table.indices[Key(loop, owner)] { return present }
+    package func add(
+        _ loop: any ObservableLoop,
+        name: String,
+        owner: any WatchOwner,
+        rules: WatchRules,
+        ticks: TickCell? = nil,
+        ticker: (any LoopTicker)? = nil,
+        now: UInt64 = 0
+    ) -> Int? {
+        let target = loop.thread
+        let floor = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
+        let (index, isNew) = table.withLock { table -> (Int?, Bool) in
+            if let present = table.indices[Key(loop, owner)] { return (present, false) }
             let index: Int
             if let reused = table.freeIndices.popLast() {
                 index = reused
             } else {
-                guard table.used < Self.capacity else { return nil }
+                guard table.used < Self.capacity else { return (nil, false) }
                 index = table.used
                 table.used += 1
             }
-            (lines + index).initialize(to: WatchLine(beacon: loop.beacon.raw, rule: rule))
-            (entries + index).initialize(to: WatchEntry(target: thread, rule: rule))
-            table.registrations[index] = Registration(loop: loop, name: name, owner: owner)
+            (lines + index).initialize(to: WatchLine(beacon: loop.beacon.raw, rules: rules))
+            (entries + index).initialize(to: WatchEntry(loop, target: target, ticks: ticks, rules: rules, floor: floor))
+            table.registrations[index] = Registration(loop: loop, name: name, owner: owner, ticker: ticker, ticks: ticks)
             table.indices[Key(loop, owner)] = index
             lines[index].state.store(.active, ordering: .releasing)
             if extent.load(ordering: .relaxed) <= index { extent.store(index + 1, ordering: .releasing) }
-            return index
+            return (index, true)
+        }
+        if !isNew { ticker?.cancel() }
+        return index
+    }
+
+    /// Whether a loop is watched for this owner.
+    package func isWatched(_ loop: any ObservableLoop, by owner: any WatchOwner) -> Bool {
+        table.withLock { $0.indices[Key(loop, owner)] != nil }
+    }
+
+    /// Pauses or resumes the watch of a loop for this owner; of all its loops when `loop` is nil.
+    /// - Parameter now: when it is resumed: nothing before that counts.
+    package func setPaused(_ paused: Bool, _ loop: (any ObservableLoop)?, of owner: any WatchOwner, now: UInt64) {
+        table.withLock { table in
+            for (key, index) in table.indices where key.owner == ObjectIdentifier(owner) {
+                guard loop.map({ key.loop == ObjectIdentifier($0) }) ?? true else { continue }
+                if paused {
+                    _ = lines[index].state.compareExchange(expected: .active, desired: .paused, ordering: .acquiringAndReleasing)
+                } else if lines[index].state.load(ordering: .acquiring) == .paused {
+                    entries[index].resumed.store(now, ordering: .releasing)
+                    _ = lines[index].state.compareExchange(expected: .paused, desired: .active, ordering: .acquiringAndReleasing)
+                }
+            }
         }
     }
 
@@ -106,7 +144,23 @@ package final class WatchRegistry: @unchecked Sendable {
     }
 
     private func end(_ index: Int) -> Bool {
-        lines[index].state.compareExchange(expected: .active, desired: .ending, ordering: .acquiringAndReleasing).exchanged
+        [WatchLine.State.active, .paused].contains { state in
+            lines[index].state.compareExchange(expected: state, desired: .ending, ordering: .acquiringAndReleasing).exchanged
+        }
+    }
+
+    /// The ticks of a loop that is watched for this owner by a rule that asks for them.
+    package func ticks(of loop: any ObservableLoop, by owner: any WatchOwner) -> TickCell? {
+        table.withLock { table in table.indices[Key(loop, owner)].flatMap { table.registrations[$0]?.ticks } }
+    }
+
+    /// Gives a ping to a loop. Not the watchdog, unless the loop says that this takes no lock.
+    func ping(_ index: Int) {
+        guard let loop = registration(at: index)?.loop as? any PingableLoop else { return }
+        // Before it is given: it may be answered at once.
+        let now = clu_now_ns()
+        loop.ping()
+        entries[index].pinged.store(now, ordering: .releasing)
     }
 
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
@@ -158,6 +212,6 @@ package final class WatchRegistry: @unchecked Sendable {
                 return registration
             }
         }
-        withExtendedLifetime(gone) {}
+        for registration in gone { registration.ticker?.cancel() }
     }
 }

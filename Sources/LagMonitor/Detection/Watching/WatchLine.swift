@@ -6,14 +6,16 @@ internal import Synchronization
 /// A look at a thousand loops is mostly the fetching of memory that has grown cold since the last one; so what a busy loop
 /// does not need is elsewhere (``WatchEntry``), and the lines can be fetched ahead.
 ///
-/// The registry writes line and entry before it sets `state` to `.active`, and nothing afterwards. From then on all but
-/// `state` is the watchdog's, until it sets `.retired`.
+/// The registry writes line and entry before it sets `state` to `.active`, and nothing but `state` afterwards. From then on all
+/// but `state` is the watchdog's, until it sets `.retired`.
 struct WatchLine: ~Copyable {
     enum State: UInt8, AtomicRepresentable {
         /// Nobody's.
         case free
         /// Watched.
         case active
+        /// Not watched for now.
+        case paused
         /// To be watched no more: the watchdog ends it when it next looks.
         case ending
         /// The watchdog is done with it; the registry lets go of the loop.
@@ -21,13 +23,15 @@ struct WatchLine: ~Copyable {
     }
 
     let state = Atomic<State>(.free)
-    /// Whether a look that finds the loop moved on may leave it at noting that: neither a stall is in progress, nor does
-    /// the rule want a look before the next tick.
+    /// Whether a glance is enough for a loop that moved on: neither a stall is in progress, nor does a rule want a look
+    /// before the next tick.
     var isPlain: Bool
-    /// Whether that was done, so that the detector has yet to see it.
+    /// Whether there was a glance that the judge has yet to hear of.
     var isFresh = false
     let beacon: UnsafeMutablePointer<clu_beacon>
-    let intervalNanoseconds: UInt64
+    let tickNanoseconds: UInt64
+    /// A loop that has not rested for so long needs more than a glance; `.max`: any may.
+    let starvationNanoseconds: UInt64
     var lastWord: UInt64 = .max
     /// When `lastWord` was first seen.
     var seen: UInt64 = 0
@@ -35,11 +39,11 @@ struct WatchLine: ~Copyable {
     var nextTick: UInt64 = .max
     /// A further time at which a look is wanted; `.max`: none.
     var deadline: UInt64 = .max
-    private let padding: UInt64 = 0
 
-    init(beacon: UnsafeMutablePointer<clu_beacon>, rule: DetectionRule) {
+    init(beacon: UnsafeMutablePointer<clu_beacon>, rules: WatchRules) {
         self.beacon = beacon
-        intervalNanoseconds = rule.intervalNanoseconds
-        isPlain = rule.timeouts > 1
+        tickNanoseconds = rules.tickNanoseconds
+        starvationNanoseconds = rules.starvationNanoseconds ?? .max
+        isPlain = rules.allowGlances
     }
 }
