@@ -108,7 +108,7 @@ let package = Package(
         .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),
         .testTarget(
             name: "LagRunLoopTests",
-            dependencies: ["LagRunLoop", "LagActivity", "RunLoopProbe"],
+            dependencies: ["LagRunLoop", "LagActivity", "CLibunwind", "RunLoopProbe"],
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),

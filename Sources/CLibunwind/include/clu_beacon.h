@@ -1,7 +1,7 @@
 // The activity beacon: what a run loop tells its watchdog, in one cache line.
 //
-// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`
-// and `pong_ns`. The watchdog writes `armed` (sets bits of it) and `waker` (once, before it arms); the loop
+// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode` and `answered_ns`;
+// `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker` (once, before it arms); the loop
 // clears bits of `armed`. Everybody may read. A reader that finds the same `word` before and after reading the
 // times has times that belong to that word or to a younger one, never to an older one: a duration
 // computed from them can be too short for a moment, never too long. (clu_beacon_mark leaves the times alone: a loop tells
@@ -93,9 +93,12 @@ static inline void clu_beacon_set_mode(clu_beacon *beacon, uint32_t mode) {
     __atomic_store_n(&beacon->mode, mode, __ATOMIC_RELAXED);
 }
 
-// The loop got to a ping. Any thread, for loops that several threads serve.
+// The loop got to a ping. Any thread, for loops that several threads serve: the latest of them counts, so that an answer
+// that is late with its store does not hide a younger one.
 static inline void clu_beacon_pong(clu_beacon *beacon, uint64_t now_ns) {
-    __atomic_store_n(&beacon->pong_ns, now_ns, __ATOMIC_RELEASE);
+    uint64_t last = __atomic_load_n(&beacon->pong_ns, __ATOMIC_RELAXED);
+    while (last < now_ns
+           && !__atomic_compare_exchange_n(&beacon->pong_ns, &last, now_ns, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
 }
 
 // The watchdog's side. `armed` is CLU_ARMED_ANY, CLU_ARMED_REST or both; armings add up.

@@ -38,8 +38,11 @@ public final class ActivityBeacon: @unchecked Sendable {
 
     /// Runs `body`, which is expected to block: the time in it is no stall, and what comes after it is a stretch of its own.
     ///
-    /// Scopes may be nested. What an observed run inside it does is watched as ever. Own thread only; some 50 ns.
-    @inlinable public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    /// Scopes may be nested; the outermost counts. What an observed run inside it does is watched as ever: an adapter to a
+    /// loop whose runs nest tells, after the exit of an inner run, the activity that the beacon had before its entry (with
+    /// ``begin(_:at:)``), and enters it by ``wake(_:at:)`` when that was `expected`. Own thread only; some 50 ns.
+    @inlinable public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
+    {
         let outer = activity
         // Outside of a run nobody watches, so there is nothing to keep out.
         guard outer.isWorking else { return try body() }

@@ -28,14 +28,15 @@ extension PingableLoop {
 
 /// A loop that can call something at a fixed rate.
 public protocol TickingLoop: ObservableLoop {
-    /// Has `tick` called on the loop every `interval`, in whatever mode it runs, until the result is cancelled. Ticks that
-    /// the loop misses are not made up. Any thread.
+    /// Has `tick` called on the loop every `interval`, in whatever mode it runs, until the result is cancelled or released. Ticks
+    /// that the loop misses are not made up; while it does not run there are none. Any thread.
+    /// - Parameter interval: less than a millisecond is taken as one.
     /// - Returns: nil when the loop has ended.
     func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)?
 }
 
 /// Ticks in progress.
 public protocol LoopTicker: AnyObject, Sendable {
-    /// Ends them. Any thread.
+    /// Ends them; twice is fine. Any thread. Called on the loop, no tick begins after it; called elsewhere, one may just be running.
     func cancel()
 }

@@ -165,7 +165,7 @@ extension ObservedRunLoop {
         guard let mode = own.mode else { return }
         _ = signals.take(.items)
         let (items, isCommonMode) = registry.withLock { registry in
-            (registry.modes[mode] ?? ModeItems(), registry.commonModes.contains(mode))
+            (registry.items(of: mode), registry.commonModes.contains(mode))
         }
         own.items = items
         own.isCommonMode = isCommonMode

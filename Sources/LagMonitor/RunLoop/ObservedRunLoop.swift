@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// Cost. A turn without changes takes no lock and allocates nothing. A wake from another thread is one atomic operation, plus a
 /// system call only when the loop really sleeps. A loop without descriptors needs no descriptor of its own.
-public final class ObservedRunLoop: ObservableLoop, Sendable {
+public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
     public let beacon = ActivityBeacon()
     public let thread: ThreadIdentity
     public let name: String

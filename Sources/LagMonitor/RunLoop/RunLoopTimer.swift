@@ -17,6 +17,8 @@ public final class RunLoopTimer: Sendable {
 
     let attachment = Attachment()
     let isFiring = Atomic<Bool>(false)
+    /// Whether it belongs to a ticker: a mode with nothing else has nothing to wait for.
+    let onlyLooksOn: Bool
     private let intervalNanoseconds: UInt64
     private let fireNanoseconds: Atomic<UInt64>
     private let toleranceNanoseconds: Atomic<UInt64>
@@ -33,10 +35,21 @@ public final class RunLoopTimer: Sendable {
         tolerance: Duration = .zero,
         handler: @escaping Handler
     ) {
+        onlyLooksOn = false
         self.interval = interval
         intervalNanoseconds = interval.map { UInt64(max(1, $0.wholeNanoseconds)) } ?? 0
         fireNanoseconds = Atomic(fireDate.nanoseconds)
         toleranceNanoseconds = Atomic(UInt64(max(0, tolerance.wholeNanoseconds)))
+        self.handler = Mutex(handler)
+    }
+
+    /// A ticker's timer: every `interval` from now on, and no reason for a run to go on.
+    init(tickingEvery interval: Duration, handler: @escaping Handler) {
+        onlyLooksOn = true
+        self.interval = interval
+        intervalNanoseconds = UInt64(max(1, interval.wholeNanoseconds))
+        fireNanoseconds = Atomic((MonotonicTime.now + interval).nanoseconds)
+        toleranceNanoseconds = Atomic(0)
         self.handler = Mutex(handler)
     }
 
