@@ -163,6 +163,15 @@ public final class LagMonitor: Sendable {
         }
     }
 
+    /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
+    /// a stretch of work of its own. Without a loop that runs here, it just runs `body`. Some 50 ns.
+    public static func expectingBlock<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let loop = ObservedRunLoop.running else { return try body() }
+        return try loop.expectingBlock(body)
+    }
+
     /// Ticks a second that a loop reached in the last full second; nil when it is not watched by ``StallRules/frame``, or not for long
     /// enough. Any thread.
     public func frameRate(of loop: any ObservableLoop) -> Double? {

@@ -41,12 +41,12 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
     /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds.
     public func validate() throws(LagMonitorError) {
         try rules.validate()
-        try check("startup_grace_ms", startupGrace, .zero...(.seconds(3600)), "0 to 1 h")
-        try check("restore_interval_ms", restoreInterval, .zero...(.seconds(3600)), "0 to 1 h")
-        try check("hang_after_ms", hangAfter, .zero...(.seconds(3600)), "0 to 1 h")
+        try SettingBounds.check("startup_grace_ms", startupGrace, .zero...(.seconds(3600)), "0 to 1 h")
+        try SettingBounds.check("restore_interval_ms", restoreInterval, .zero...(.seconds(3600)), "0 to 1 h")
+        try SettingBounds.check("hang_after_ms", hangAfter, .zero...(.seconds(3600)), "0 to 1 h")
         let bytes = LineLimits.allowedLineBytes
-        try check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
-        try check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
+        try SettingBounds.check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
+        try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
     }
 
     /// Room for frames that every prepared episode has.

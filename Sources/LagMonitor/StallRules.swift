@@ -88,28 +88,28 @@ public struct StallRules: Sendable, Equatable {
     ///   is no rule at all.
     public func validate() throws(LagMonitorError) {
         guard self != .none else { throw .invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule") }
-        try Self.check(callout, "interval_ms", "timeouts")
-        try Self.check(pingWhileWaiting, "ping_while_waiting.interval_ms", "ping_while_waiting.timeouts")
-        try Self.check(ping, "ping.interval_ms", "ping.timeouts")
+        try Self.checkTimeouts(callout, "interval_ms", "timeouts")
+        try Self.checkTimeouts(pingWhileWaiting, "ping_while_waiting.interval_ms", "ping_while_waiting.timeouts")
+        try Self.checkTimeouts(ping, "ping.interval_ms", "ping.timeouts")
         if let starvationThreshold {
-            try check("starvation_ms", starvationThreshold, .milliseconds(1)...(.seconds(3600)), "1 ms to 1 h")
+            try SettingBounds.check("starvation_ms", starvationThreshold, .milliseconds(1)...(.seconds(3600)), "1 ms to 1 h")
         }
         if let frame {
-            try check("frame.rate", frame.rate, 1...1000, "1 to 1000")
-            try check("frame.missed", frame.missed, 1...100_000, "1 to 100000")
+            try SettingBounds.check("frame.rate", frame.rate, 1...1000, "1 to 1000")
+            try SettingBounds.check("frame.missed", frame.missed, 1...100_000, "1 to 100000")
         }
         if let sampling {
-            try check("sampling.interval_ms", sampling.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
-            try check("sampling.samples", sampling.samples, 2...1000, "2 to 1000")
+            try SettingBounds.check("sampling.interval_ms", sampling.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
+            try SettingBounds.check("sampling.samples", sampling.samples, 2...1000, "2 to 1000")
             let functions = 1...SampleKey.maximumFunctions
-            try check("sampling.functions", sampling.functions, functions, "1 to \(functions.upperBound)")
+            try SettingBounds.check("sampling.functions", sampling.functions, functions, "1 to \(functions.upperBound)")
         }
     }
 
-    private static func check(_ rule: Timeouts?, _ interval: String, _ timeouts: String) throws(LagMonitorError) {
+    private static func checkTimeouts(_ rule: Timeouts?, _ interval: String, _ timeouts: String) throws(LagMonitorError) {
         guard let rule else { return }
-        try LagMonitor.check(interval, rule.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
-        try LagMonitor.check(timeouts, rule.timeouts, 1...1000, "1 to 1000")
+        try SettingBounds.check(interval, rule.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
+        try SettingBounds.check(timeouts, rule.timeouts, 1...1000, "1 to 1000")
     }
 
     /// The same in nanoseconds. Of validated rules.
@@ -135,13 +135,4 @@ public struct StallRules: Sendable, Equatable {
         }
         return rules
     }
-}
-
-func check<Value: Comparable>(
-    _ key: String,
-    _ value: Value,
-    _ range: ClosedRange<Value>,
-    _ allowed: String
-) throws(LagMonitorError) {
-    guard range.contains(value) else { throw .invalidConfiguration(key: key, value: "\(value)", allowed: allowed) }
 }

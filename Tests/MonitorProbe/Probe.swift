@@ -36,7 +36,7 @@ import LagMonitor
 
     static func quickMonitor(sinks: [any RecordSink] = []) -> LagMonitor {
         var configuration = LagMonitorConfiguration()
-        configuration.interval = .milliseconds(40)
+        configuration.rules.callout = .init(interval: .milliseconds(40))
         return LagMonitor(configuration: configuration, sinks: sinks)
     }
 

@@ -42,6 +42,9 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
     /// The main thread's loop, from any thread.
     public static let main = ObservedRunLoop(name: "main", thread: .main, isMain: true)
 
+    /// The calling thread's loop, if it runs; makes none.
+    public static var running: ObservedRunLoop? { existing.flatMap { $0.currentMode == nil ? nil : $0 } }
+
     /// The calling thread's loop, if it has one.
     static var existing: ObservedRunLoop? {
         guard let raw = clu_thread_loop() else { return nil }

@@ -67,8 +67,8 @@ extension Settings {
         let preset = reader.string(for: .preset).flatMap(DetectionPreset.init(rawValue:))
         let overPreset = presetSource.map { ConfigReader(providers: Array(providers[...$0])) } ?? reader
         if let preset { monitor = .preset(preset) }
-        if let interval = overPreset.milliseconds(for: .interval) { monitor.interval = interval }
-        if let timeouts = overPreset.int(for: .timeouts) { monitor.consecutiveTimeouts = timeouts }
+        if let interval = overPreset.milliseconds(for: .interval) { monitor.rules.callout?.interval = interval }
+        if let timeouts = overPreset.int(for: .timeouts) { monitor.rules.callout?.timeouts = timeouts }
         if let restore = overPreset.milliseconds(for: .restore) { monitor.restoreInterval = restore }
         if let hangAfter = reader.milliseconds(for: .hangAfter) { monitor.hangAfter = hangAfter }
         if let bytes = reader.int(for: .lineBytes) { monitor.maxLineBytes = bytes }

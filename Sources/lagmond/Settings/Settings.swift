@@ -13,5 +13,5 @@ struct Settings: Sendable {
     var steps: [WorkloadStep] = []
 
     /// The shortest stall that is reported.
-    var threshold: Duration { monitor.interval * monitor.consecutiveTimeouts }
+    var threshold: Duration { (monitor.rules.callout ?? StallRules.Timeouts()).threshold }
 }
