@@ -1,41 +1,63 @@
-internal import CLibunwind
 internal import Glibc
 
-/// How long a thread was ready to run and had no processor, since it exists.
+/// How long a thread was ready to run and had no processor, and for how long it had one.
+///
+/// The file stays open, so that a process which has run out of descriptors can still be judged. One thread at a time.
 struct RunDelay {
-    private let tid: Int32
-    private var nanoseconds: UInt64?
-
-    init(tid: Int32) { self.tid = tid }
-
-    /// Notes the present value. About 5 µs; no lock, no allocation.
-    mutating func mark() { nanoseconds = Self.read(tid) }
-
-    /// What has come since ``mark()``; 0 where the kernel does not say.
-    func sinceMark() -> UInt64 {
-        guard let before = nanoseconds, let now = Self.read(tid), now > before else { return 0 }
-        return now - before
+    /// The first two numbers of `schedstat`, in nanoseconds (Documentation/scheduler/sched-stats.rst of the kernel).
+    struct Times: Equatable {
+        /// On a processor. Of a thread that runs, up to its last scheduler tick (1 to 10 ms ago).
+        var cpuNanoseconds: UInt64
+        /// Ready to run, without a processor.
+        var delayNanoseconds: UInt64
     }
 
-    /// The second number of `schedstat` (Documentation/scheduler/sched-stats.rst of the kernel).
+    private let file: KeptProcFile
+    private var marked: Times?
+
+    /// - Parameter tid: a thread of this process.
+    init(tid: Int32) { file = KeptProcFile(path: "/proc/self/task/\(tid)/schedstat") }
+
+    /// Notes the present values. About 1 µs, the first time 5 µs; no lock, no allocation.
+    mutating func mark() { marked = Self.read(file) }
+
+    /// The delay that has come since ``mark()``; 0 where the kernel does not say.
+    func sinceMark() -> UInt64 { timesSinceMark.delayNanoseconds }
+
+    /// The time on a processor since ``mark()``; 0 where the kernel does not say.
+    var cpuSinceMark: UInt64 { timesSinceMark.cpuNanoseconds }
+
+    /// Both at once, for one reading.
+    var timesSinceMark: Times {
+        var growth = Times(cpuNanoseconds: 0, delayNanoseconds: 0)
+        guard let before = marked, let now = Self.read(file) else { return growth }
+        if now.cpuNanoseconds > before.cpuNanoseconds { growth.cpuNanoseconds = now.cpuNanoseconds - before.cpuNanoseconds }
+        if now.delayNanoseconds > before.delayNanoseconds {
+            growth.delayNanoseconds = now.delayNanoseconds - before.delayNanoseconds
+        }
+        return growth
+    }
+
+    /// The delay of a thread of this process up to now; opens the file for this one reading.
     static func read(_ tid: Int32) -> UInt64? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 96) { buffer in
-            let length = clu_procfs_read(getpid(), tid, "schedstat", buffer.baseAddress!, buffer.count)
-            guard length > 0 else { return nil }
-            return second(in: UnsafeBufferPointer(rebasing: buffer[..<length]))
+        read(KeptProcFile(path: "/proc/self/task/\(tid)/schedstat"))?.delayNanoseconds
+    }
+
+    /// Three numbers of 20 digits at most.
+    private static let bufferSize = 96
+
+    private static func read(_ file: KeptProcFile) -> Times? {
+        withUnsafeTemporaryAllocation(byteCount: bufferSize, alignment: 1) { buffer in
+            guard let length = file.read(into: buffer) else { return nil }
+            return times(in: UnsafeRawBufferPointer(rebasing: buffer[..<length]))
         }
     }
 
-    static func second(in text: UnsafeBufferPointer<CChar>) -> UInt64? {
-        guard let space = text.firstIndex(of: CChar(UInt8(ascii: " "))) else { return nil }
-        var value: UInt64 = 0
-        var digits = 0
-        for character in text[(space + 1)...] {
-            let digit = UInt8(bitPattern: character) &- UInt8(ascii: "0")
-            guard digit < 10 else { break }
-            value = value &* 10 &+ UInt64(digit)
-            digits += 1
-        }
-        return digits > 0 ? value : nil
+    static func times(in text: UnsafeRawBufferPointer) -> Times? {
+        guard let space = text.firstIndex(of: UInt8(ascii: " ")),
+            let cpu = KernelFile.number(in: text, at: 0),
+            let delay = KernelFile.number(in: text, at: space + 1)
+        else { return nil }
+        return Times(cpuNanoseconds: cpu, delayNanoseconds: delay)
     }
 }
