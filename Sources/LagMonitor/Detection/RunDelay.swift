@@ -54,9 +54,9 @@ struct RunDelay {
     }
 
     static func times(in text: UnsafeRawBufferPointer) -> Times? {
-        guard let space = text.firstIndex(of: UInt8(ascii: " ")),
-            let cpu = KernelFile.number(in: text, at: 0),
-            let delay = KernelFile.number(in: text, at: space + 1)
+        var space = 0
+        while space < text.count, text[space] != UInt8(ascii: " ") { space += 1 }
+        guard let cpu = KernelFile.number(in: text, at: 0), let delay = KernelFile.number(in: text, at: space + 1)
         else { return nil }
         return Times(cpuNanoseconds: cpu, delayNanoseconds: delay)
     }

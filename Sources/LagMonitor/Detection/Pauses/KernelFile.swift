@@ -1,6 +1,9 @@
 internal import Glibc
 
 /// Small text files of the kernel (`/proc`, `/sys/fs/cgroup`), and the numbers in them.
+///
+/// The loops are written out, here and where this is used: `for`, `firstIndex` and a string literal given to C allocate in a
+/// build without optimisation.
 enum KernelFile {
     /// What a reading sees of a file. Not more: above 1,024 bytes `withUnsafeTemporaryAllocation` may take the heap.
     static let bufferSize = 1_024

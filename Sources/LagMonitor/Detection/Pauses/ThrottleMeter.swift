@@ -66,13 +66,15 @@ package struct ThrottleMeter: Sendable {
     package func read() -> Throttling? {
         var throttled: UInt64 = 0
         var count: UInt64?
-        for path in quotaFiles {
-            let ended: Void? = KernelFile.withText(at: path) { text in
+        var level = 0
+        while level < quotaFiles.count {
+            let ended: Void? = KernelFile.withText(at: quotaFiles[level]) { text in
                 throttled = throttled.saturatingSum(Self.throttledTime(text) ?? 0)
                 if let more = KernelFile.number(named: "nr_throttled", in: text) { count = (count ?? 0).saturatingSum(more) }
                 return ()
             }
             guard ended != nil else { return nil }
+            level += 1
         }
         if let ownFile {
             guard let own = KernelFile.withText(at: ownFile, Self.throttledTime) else { return nil }

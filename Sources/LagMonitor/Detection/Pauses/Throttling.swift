@@ -6,7 +6,8 @@ package struct Throttling: Sendable, Equatable {
     /// The kernel adds a pause when it ends. The pauses of the reading thread are in it; one that lasts at this moment on
     /// another processor is not yet.
     package let throttledNanoseconds: UInt64
-    /// How many pauses that were; nil when the kernel does not say.
+    /// How often a quota ran out, of those whose files were read: only this group's own one where the kernel gives the
+    /// time as a sum, so that it may be 0 while there is time. nil when the kernel does not say.
     package let throttledCount: UInt64?
     /// Time frozen by the group's freezer, in nanoseconds, the present pause included; nil when the kernel does not say
     /// (before Linux 6.17, and for the freezer of cgroup v1).

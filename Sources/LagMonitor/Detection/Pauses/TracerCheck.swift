@@ -13,6 +13,8 @@ package enum TracerCheck: Sendable, Equatable {
 
     /// `State` and `TracerPid` are among the first lines; the name before them has at most 64 characters as it is escaped.
     static let bufferSize = 512
+    /// A static string ends with a NUL and is handed to C as it is.
+    private static let file: StaticString = "status"
 
     /// Asks the kernel. About 10 µs; any thread, no lock, no allocation.
     ///
@@ -20,7 +22,11 @@ package enum TracerCheck: Sendable, Equatable {
     /// still attached. So `traced` with `stopped: false` can mean that a stop has just ended.
     package static func read(tid: Int32, process: Int32 = getpid()) -> TracerCheck {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: bufferSize) { buffer in
-            let length = clu_procfs_read(process, tid, "status", buffer.baseAddress!, buffer.count)
+            let length = file.withUTF8Buffer { name in
+                name.withMemoryRebound(to: CChar.self) {
+                    clu_procfs_read(process, tid, $0.baseAddress!, buffer.baseAddress!, buffer.count)
+                }
+            }
             guard length > 0 else { return .unknown }
             return parse(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: buffer[..<length])))
         }
