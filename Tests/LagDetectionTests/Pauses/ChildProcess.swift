@@ -7,7 +7,7 @@ struct ChildProcess {
     init(_ command: String) throws {
         var pid: pid_t = 0
         let arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in strdup(text) } + [nil]
-        defer { arguments.forEach { free($0) } }
+        defer { for argument in arguments { free(argument) } }
         let error = posix_spawn(&pid, "/bin/sh", nil, nil, arguments, environ)
         guard error == 0 else { throw Failure(description: "posix_spawn: \(String(cString: strerror(error)))") }
         self.pid = pid
