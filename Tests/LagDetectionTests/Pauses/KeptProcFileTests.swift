@@ -12,7 +12,7 @@ struct KeptProcFileTests {
         return bytes.withUnsafeMutableBytes { file.read(into: $0) }.map { String(decoding: bytes[..<$0], as: UTF8.self) }
     }
 
-    /// A name that no other file of the process has open: each test reads `comm` of a thread of its own.
+    /// A file that nothing else in the process keeps open: `stat` of the thread the test runs on.
     private func withThreadFile(_ body: (KeptProcFile, _ path: String) throws -> Void) rethrows {
         let path = "/proc/self/task/\(clu_gettid())/stat"
         try body(KeptProcFile(path: path), path)

@@ -19,7 +19,7 @@ struct RealControlGroupTests {
         let before = try #require(meter.read())
         let throttled = eventually { (meter.read()?.since(before).throttledNanoseconds ?? 0) > 300_000_000 }
         #expect(throttled)
-        #expect(try #require(meter.read()?.since(before).throttledCount) >= 3)
+        #expect(try #require(meter.read()?.since(before).throttledCount) > 0)
         #expect(meter.isCurrent())
     }
 

@@ -113,7 +113,7 @@ struct ThrottleMeterTests {
         arguments: [
             ("throttled_usec 12\n", 12), ("a 1\nthrottled_usec 12", 12), ("throttled_usec 18446744073709551615\n", .max),
             ("throttled_usec 18446744073709551616\n", nil), ("throttled_usec \n", nil), ("throttled_usec", nil),
-            ("xthrottled_usec 12\n", nil), ("throttled_usecs 12\n", nil), ("", nil), ("\n\n", nil),
+            ("xthrottled_usec 12\n", nil), ("throttled_usec-12\n", nil), ("", nil), ("\n\n", nil),
         ] as [(String, UInt64?)]
     )
     func aNumberIsFoundByItsWholeName(text: String, value: UInt64?) {
