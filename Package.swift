@@ -91,7 +91,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LagDetectionTests",
-            dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind"],
+            dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind", "StallFixtures"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -60,6 +60,6 @@ struct LatenessGuardTests {
     }
 
     private func second(_ text: String) -> UInt64? {
-        text.utf8.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { RunDelay.second(in: $0) }
+        Array(text.utf8).withUnsafeBytes { RunDelay.times(in: $0)?.delayNanoseconds }
     }
 }

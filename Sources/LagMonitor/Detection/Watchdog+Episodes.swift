@@ -36,6 +36,13 @@ extension Watchdog {
         let entry = registry.entries + index
         guard let kind = entry.pointee.judge.incident?.lead, let span = entry.pointee.judge.span(of: kind) else { return }
         if entry.pointee.earlierTimes == nil { suspect(index, at: now) }
+        let tid = entry.pointee.target.tid
+        if tid != 0, case .traced(_, stopped: true) = TracerCheck.read(tid: tid) {
+            // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
+            entry.pointee.dismissed.add(1, ordering: .relaxed)
+            entry.pointee.judge.dismiss(at: clock())
+            return
+        }
         entry.pointee.stalls.add(1, ordering: .relaxed)
         entry.pointee.episode = queue.takeFree()
         // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.

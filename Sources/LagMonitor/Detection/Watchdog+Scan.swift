@@ -47,6 +47,8 @@ extension Watchdog {
         var deadline: UInt64
         /// Whether a post means news: a stall is being timed, or every loop sleeps.
         var wantsPosts: Bool
+        /// Whether a loop may be stalled.
+        var isClose = false
     }
 
     /// Looks at every loop.
@@ -65,7 +67,7 @@ extension Watchdog {
             if look.stalled, !rearm() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
         }
         if !look.busy, !park() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
-        return Plan(deadline: look.next, wantsPosts: look.stalled || !look.busy)
+        return Plan(deadline: look.next, wantsPosts: look.stalled || !look.busy, isClose: look.suspicious)
     }
 
     /// The beacons lie anywhere, and mostly in another processor's cache: so many loops ahead they are asked for.

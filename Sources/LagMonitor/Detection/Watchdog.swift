@@ -98,7 +98,7 @@ package final class Watchdog: @unchecked Sendable {
         // From when on the process is not known to have run.
         var begun = clock()
         var blackout: Blackout?
-        meter.mark()
+        meter.mark(closely: plan.isClose)
         while true {
             let isPosted = Self.semaphore.wait(until: plan.deadline)
             wakes.add(1, ordering: .relaxed)
@@ -113,13 +113,13 @@ package final class Watchdog: @unchecked Sendable {
             // A loop that posts asks for this thread at once.
             let due = min(plan.deadline, answered > 0 ? answered : .max)
             blackout = .joined(blackout, meter.wait(from: plan.deadline == .max ? due : begun, due: due, endedAt: now))
-            meter.mark()
+            meter.mark(closely: false)
             plan = scan(at: now, blackout: blackout)
             begun = clock()
             // A stop in the midst of a look shows by the look's length; the next look gets to know it.
             blackout = meter.look(from: now, endedAt: begun)
             lastScanNanoseconds.store(begun &- now, ordering: .relaxed)
-            meter.mark()
+            meter.mark(closely: plan.isClose)
         }
         endAll()
     }

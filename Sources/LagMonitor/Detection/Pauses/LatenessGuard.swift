@@ -30,6 +30,8 @@ package struct LatenessGuard: Sendable {
     package private(set) var blackouts: UInt64 = 0
     /// For how long at least.
     package private(set) var blackedOutNanoseconds: UInt64 = 0
+    /// How much of that was a quota's.
+    package private(set) var throttledNanoseconds: UInt64 = 0
 
     package init() {}
 
@@ -51,6 +53,7 @@ package struct LatenessGuard: Sendable {
         let blackout = Blackout(from: begun, to: now, atLeast: late - explained, atMost: now - begun - explained)
         blackouts += 1
         blackedOutNanoseconds = blackedOutNanoseconds.saturatingSum(blackout.atLeast)
+        throttledNanoseconds = throttledNanoseconds.saturatingSum(min(throttled, blackout.atLeast))
         return blackout
     }
 }
