@@ -67,7 +67,7 @@ package struct LoopJudge: Sendable {
         self.rules = rules
         self.floor = floor
         callout = rules.callout.map { CalloutStrategy(rule: $0) }
-        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0) }
+        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0, besideCallouts: rules.callout != nil) }
         pingWhileWaiting = rules.pingWhileWaiting.map { PingStrategy(rule: $0, whileWaiting: true) }
         ping = rules.ping.map { PingStrategy(rule: $0, whileWaiting: false) }
         frame = rules.frame.map { FrameStrategy(rule: $0) }
@@ -123,7 +123,10 @@ package struct LoopJudge: Sendable {
     package mutating func look(_ sight: Sight) -> Judgement {
         var judgement = Judgement()
         note(callout?.look(sight, floor: floor), of: .callout, at: sight.now, &judgement)
-        note(starvation?.look(sight, floor: floor), of: .starvation, at: sight.now, &judgement)
+        // A callout that stalls is no starvation; when it is over, the floor is its end.
+        if callout?.isStalled != true {
+            note(starvation?.look(sight, floor: floor), of: .starvation, at: sight.now, &judgement)
+        }
         note(pingWhileWaiting?.look(sight, floor: floor), of: .ping, at: sight.now, &judgement)
         note(ping?.look(sight, floor: floor), of: .ping, at: sight.now, &judgement)
         note(frame?.look(sight, floor: floor), of: .frame, at: sight.now, &judgement)
