@@ -84,6 +84,8 @@ package struct LoopJudge: Sendable {
     /// blackout took.
     var isSuspicious: Bool {
         if let incident, let span = span(of: incident.lead) {
+            // These two have no exact beginning or are long: there an interval does not matter.
+            guard incident.lead != .starvation, incident.lead != .sample else { return false }
             return !incident.isTold && span.length(at: span.seen) < Self.closeTicks * rules.tickNanoseconds
         }
         return (callout?.isSuspicious ?? false) || (ping?.isSuspicious ?? false) || (pingWhileWaiting?.isSuspicious ?? false)
