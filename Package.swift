@@ -85,7 +85,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "MonitorProbe",
-            dependencies: ["LagMonitor", "CLibunwind"],
+            dependencies: ["LagMonitor", "CLibunwind", "StallFixtures"],
             path: "Tests/MonitorProbe",
             swiftSettings: strict
         ),

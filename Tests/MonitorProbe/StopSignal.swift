@@ -23,7 +23,7 @@ enum StopSignal {
     }
 
     /// A child process stops this one and lets it go on.
-    private static func stopOneself(milliseconds: Int) {
+    static func stopOneself(milliseconds: Int) {
         let command = "kill -STOP \(getpid()); sleep 0.\(milliseconds); kill -CONT \(getpid())"
         var child = pid_t()
         let words: [String] = ["/bin/sh", "-c", command]
