@@ -110,6 +110,32 @@ struct RestsTests {
         }
     }
 
+    /// As a modal loop does it: a run for every event.
+    @Test func nestedRunsOfOneEventEachLeaveNoneEither() throws {
+        var pipes: [Int32] = [0, 0]
+        try #require(pipe(&pipes) == 0)
+        let (reading, writing) = (pipes[0], pipes[1])
+        defer {
+            close(reading)
+            close(writing)
+        }
+        var byte: UInt8 = 1
+        try #require(write(writing, &byte, 1) == 1)
+        try withThread { thread in
+            let loop = thread.loop
+            let seen = Log<UInt64>()
+            let mode = RunLoopMode("rests.modal")
+            let source = RunLoopDescriptorSource(descriptor: reading) { _, _ in seen.add(loop.beacon.wokeNanoseconds) }
+            loop.add(source, to: mode)
+            try thread.performAndWait {
+                for _ in 0..<20 { #expect(loop.run(mode: mode, before: .now + .seconds(20))) }
+            }
+            #expect(seen.count == 20)
+            #expect(Set(seen.all.dropFirst()).count == 1, "one rest at most, before the first")
+            source.invalidate()
+        }
+    }
+
     /// The same descriptor, quiet between the bytes: each wait is a rest, and none is lost by looking first.
     @Test func aDescriptorThatIsQuietBetweenEventsLeavesOneEach() throws {
         var pipes: [Int32] = [0, 0]

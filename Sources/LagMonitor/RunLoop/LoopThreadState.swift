@@ -22,6 +22,8 @@ final class LoopThreadState {
     /// A used-up list of submitted work, kept for its memory.
     var spareBatch: [PerformQueue.Item] = []
     var mainQueue: MainQueueDrain?
+    /// Whether the last turn had what only the kernel knows of, a ready descriptor or the main queue: then there may be more.
+    var hadEvents = false
     var spin = SpinPolicy()
     let poller: Poller
 

@@ -96,8 +96,6 @@ extension ObservedRunLoop {
     /// The turns of one run call: steps 2 to 10 of the loop, over and over.
     private func turns(of frame: RunFrame, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
         let neverSleeps = deadline <= own.clock
-        // Whether the turn before had what only the kernel knows of: then there may be more.
-        var hadEvents = false
         while true {
             // Every wake so far is answered by this turn.
             signals.takeWake()
@@ -122,11 +120,11 @@ extension ObservedRunLoop {
                 // 6. Tell the observers that the loop is about to sleep.
                 tell(.beforeWaiting)
                 // 7. Sleep until a port, a descriptor, a timer, the end of the time, or a wake.
-                let rested = sleep(until: deadline, unless: frame, looksFirst: hadEvents)
+                let rested = sleep(until: deadline, unless: frame, looksFirst: own.hadEvents)
                 // 8. Tell the observers that the loop has woken up.
                 if rested { tellAwake(.afterWaiting) } else { tell(.afterWaiting) }
             }
-            hadEvents = false
+            var hadEvents = false
 
             // 9. Handle what has come: timers, the main queue, ports and descriptors; then the work they submitted.
             fireTimers()
@@ -134,6 +132,7 @@ extension ObservedRunLoop {
             if handlePorts(known: portsReady, onlyOne: returnAfterSourceHandled) { handledSource = true }
             if handleDescriptors(onlyOne: returnAfterSourceHandled) { hadEvents = true }
             if runPerforms() || hadEvents { handledSource = true }
+            own.hadEvents = hadEvents
 
             // 10. Go on from step 2, or end.
             refreshItems()
