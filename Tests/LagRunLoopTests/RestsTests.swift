@@ -43,9 +43,25 @@ struct RestsTests {
             #expect(seen.all[0] >= begin)
             #expect(seen.all[1] >= begin + 15_000_000)
             let last = loop.beacon.wokeNanoseconds
+            usleep(2_000)
             loop.perform { seen.add(loop.beacon.wokeNanoseconds) }
             #expect(loop.runBriefly() == .finished)
             #expect(seen.all[2] > last)
+        }
+    }
+
+    /// `while … { loop.run(mode:before:) }`, as the seeds keep a thread alive. How soon the next run follows is the machine's, so only most
+    /// of them have to.
+    @Test func runningForOneSourceAtATimeIsNone() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let seen = Log<UInt64>()
+            for _ in 0..<200 {
+                loop.perform { seen.add(loop.beacon.wokeNanoseconds) }
+                #expect(loop.run(in: .default, for: .seconds(10), returnAfterSourceHandled: true) == .handledSource)
+            }
+            #expect(seen.count == 200)
+            #expect(Set(seen.all).count < 100, "\(Set(seen.all).count)")
         }
     }
 

@@ -33,6 +33,11 @@ public final class ActivityBeacon: @unchecked Sendable {
         clu_beacon_wake(raw, activity.rawValue, nanoseconds)
     }
 
+    /// The loop runs again after a moment in which it did not, too short for a rest. Un-parks a parked watchdog. Own thread only.
+    @inlinable public func resume(_ activity: LoopActivity, at nanoseconds: UInt64) {
+        clu_beacon_resume(raw, activity.rawValue, nanoseconds)
+    }
+
     /// The loop got to a ping (``PingableLoop/ping()``). On the loop, whichever thread serves it.
     @inlinable public func pong() { clu_beacon_pong(raw, clu_now_ns()) }
 

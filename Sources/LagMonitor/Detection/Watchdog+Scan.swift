@@ -168,8 +168,13 @@ extension Watchdog {
 
     /// Asks a loop to tell when the stall in progress is over.
     func arm(_ index: Int) {
-        let level = registry.entries[index].judge.endsWithRest ? CLU_ARMED_REST : CLU_ARMED_ANY
-        clu_beacon_arm(registry.lines[index].beacon, Self.semaphore.raw, UInt32(level))
+        let beacon = registry.lines[index].beacon
+        guard registry.entries[index].judge.endsWithRest else {
+            return clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
+        }
+        // A loop that is run for one source at a time answers each time, and goes on: then the ticks have to do.
+        guard clock() &- clu_beacon_answered_ns(beacon) > Self.closeLookNanoseconds else { return }
+        clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_REST))
     }
 
     /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.

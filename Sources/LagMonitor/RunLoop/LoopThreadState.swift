@@ -14,6 +14,8 @@ final class LoopThreadState {
     var version: UInt64 = 0
     /// The loop's clock: nanoseconds, read after every sleep, poll and callout.
     var clock: UInt64 = 0
+    /// When the last outermost run ended, by that clock.
+    var exited: UInt64 = 0
     /// What the beacon was told last.
     var activity: LoopActivity = .notRunning
     /// When the earliest timer of the mode is due, and until when the loop may sleep for it.

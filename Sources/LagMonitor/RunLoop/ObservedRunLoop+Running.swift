@@ -80,7 +80,9 @@ extension ObservedRunLoop {
 
         // 1. Tell the observers that the loop is entered.
         if outerMode == nil || outerActivity == .expected {
-            tellAwake(.entry)
+            // Who runs the loop for one source at a time, over and over, gives it no rest by that.
+            let goesOn = outerMode == nil && own.clock - own.exited < Self.restNanoseconds
+            tellAwake(.entry, hasRested: !goesOn)
         } else {
             // The loop was at work, and still is: a nested run is no rest.
             tell(.entry)
@@ -143,6 +145,9 @@ extension ObservedRunLoop {
         }
     }
 
+    /// A loop that does not run for less than that has not rested.
+    private static let restNanoseconds: UInt64 = 1_000_000
+
     /// Step 7. Does not block when there is a reason to go on at once.
     ///
     /// A loop with more to do has not rested: the beacon hears of a wait only when everything the loop has asked was quiet.
@@ -178,7 +183,10 @@ extension ObservedRunLoop {
         guard let outerMode else {
             own.rest()
             beacon.setMode(0)
-            if entered { beacon.mark(.notRunning) }
+            if entered {
+                own.exited = own.clock
+                beacon.mark(.notRunning)
+            }
             return
         }
         // What was meant for the outer run may have been looked at, and passed over, in the inner one's mode.
