@@ -172,9 +172,9 @@ package struct LoopJudge: Sendable {
     }
 
     private mutating func found(_ kind: StallKind, at now: UInt64, _ judgement: inout Judgement) {
-        if kind == .callout, incident?.lead == .starvation, let callout = callout?.span, let starvation = starvation?.span {
-            close(Extent(starvation, until: callout.since), at: now, exceptFor: kind, &judgement)
-        }
+        // One callout that stalls is no starvation, however long it takes.
+        if kind == .starvation, incident?.lead == .callout { return }
+        if kind == .callout, incident?.lead == .starvation { endStarvation(at: now, &judgement) }
         guard var present = incident else {
             let isMuted = isRestoring(at: now)
             incident = Incident(lead: kind, kinds: StallKinds(kind), isMuted: isMuted)
@@ -184,6 +184,19 @@ package struct LoopJudge: Sendable {
         present.kinds.insert(StallKinds(kind))
         present.lead = min(present.lead, kind)
         incident = present
+    }
+
+    /// A callout stalls: the starvation in progress was over when that began. If it had not reached its threshold by then, what
+    /// was found was the callout all along.
+    private mutating func endStarvation(at now: UInt64, _ judgement: inout Judgement) {
+        guard let callout = callout?.span, let starvation, let span = starvation.span else { return }
+        let extent = Extent(span.part(before: callout), until: callout.since)
+        guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
+            incident?.kinds.remove(StallKinds(.starvation))
+            incident?.lead = .callout
+            return
+        }
+        close(extent, at: now, exceptFor: .callout, &judgement)
     }
 
     private mutating func close(
