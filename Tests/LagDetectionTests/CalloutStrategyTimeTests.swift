@@ -118,7 +118,7 @@ struct CalloutStrategyTimeTests {
 
     @Test(arguments: [.max, .max - 1, .max - 150 * millisecond, .max - 151 * millisecond] as [UInt64])
     func theEndOfTimeTrapsNowhere(start: UInt64) {
-        let rules = WatchRules(hang: .max, restore: .max)
+        let rules = WatchRules.callouts(hang: .max, restore: .max)
         var judge = LoopJudge(rules: rules)
         let work = BeaconReading(1, .beforeSources, at: start)
         for now in [start, UInt64.max, 0, start, .max] {

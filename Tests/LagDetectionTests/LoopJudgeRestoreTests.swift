@@ -5,7 +5,7 @@ import Testing
 
 /// After a reported stall: further ones are counted, not reported, for a while.
 struct LoopJudgeRestoreTests {
-    private let rules = WatchRules(hang: 400 * millisecond, restore: 5000 * millisecond)
+    private let rules = WatchRules.callouts(hang: 400 * millisecond, restore: 5000 * millisecond)
     private let start: UInt64 = 1000 * millisecond
 
     /// A judge whose first stall has ended at the time that is returned.

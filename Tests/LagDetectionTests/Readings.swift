@@ -8,17 +8,18 @@ let millisecond: UInt64 = 1_000_000
 let standardRule = TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 3)
 
 extension WatchRules {
-    /// The callout rule alone.
-    init(_ callout: TimeoutRule = standardRule, hang: UInt64 = 5000 * millisecond, restore: UInt64 = 0) {
-        self.init(callout: callout)
-        hangNanoseconds = hang
-        restoreNanoseconds = restore
-    }
+    /// The default callout rule alone.
+    static let standard = WatchRules.callouts()
 
-    /// No rule, and all lines at the end.
-    static var none: WatchRules {
-        var rules = WatchRules()
-        rules.hangNanoseconds = .max
+    /// The callout rule alone.
+    static func callouts(
+        _ rule: TimeoutRule = standardRule,
+        hang: UInt64 = 5000 * millisecond,
+        restore: UInt64 = 0
+    ) -> WatchRules {
+        var rules = WatchRules(callout: rule)
+        rules.hangNanoseconds = hang
+        rules.restoreNanoseconds = restore
         return rules
     }
 }
@@ -92,7 +93,7 @@ extension LoopJudge {
     }
 
     /// One that has just found a stall of `reading` by ticks that began at its callout.
-    static func stalled(_ reading: BeaconReading, rules: WatchRules = WatchRules()) -> LoopJudge {
+    static func stalled(_ reading: BeaconReading, rules: WatchRules = .standard) -> LoopJudge {
         var judge = LoopJudge(rules: rules)
         let start = reading.calloutNanoseconds
         _ = judge.look(reading, at: start, isTick: false)

@@ -28,7 +28,7 @@ struct SimulatedStopsTests {
     @Test(arguments: [1, 4])
     func stopsMakeNoStallAndHideNone(maximumStops: Int) throws {
         let bench = try WatchdogBench()
-        let rules = WatchRules(hang: .max)
+        let rules = WatchRules.callouts(hang: .max)
         let (interval, threshold) = (50 * millisecond, 150 * millisecond)
         var (stops, found) = (0, 0)
         for seed in 10_000..<12_000 as Range<UInt64> {
@@ -79,7 +79,7 @@ struct SimulatedStopsTests {
     /// The same for both kinds, of which a stop ends neither.
     @Test func stopsMakeNoStarvationAndHideNone() throws {
         let bench = try WatchdogBench()
-        var rules = WatchRules(hang: .max)
+        var rules = WatchRules.callouts(hang: .max)
         let (interval, threshold) = (50 * millisecond, 400 * millisecond)
         rules.starvationNanoseconds = threshold
         var found: [StallKind: Int] = [:]

@@ -11,7 +11,7 @@ struct SimulationTests {
     }
 
     private static let rules = [(50, 3), (80, 3), (50, 5), (7, 1), (1, 40)].map { (interval: UInt64, timeouts: Int) in
-        WatchRules(TimeoutRule(intervalNanoseconds: interval * millisecond, timeouts: timeouts), hang: .max)
+        WatchRules.callouts(TimeoutRule(intervalNanoseconds: interval * millisecond, timeouts: timeouts), hang: .max)
     }
 
     private func randomLength(_ timeline: inout Timeline, _ rule: TimeoutRule) -> UInt64 {

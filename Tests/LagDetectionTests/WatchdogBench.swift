@@ -58,7 +58,7 @@ final class WatchdogBench {
         )
     }
 
-    func watch(_ loop: any ObservableLoop, rules: WatchRules = WatchRules(), ticks: TickCell? = nil, now: UInt64 = 0) -> Int {
+    func watch(_ loop: any ObservableLoop, rules: WatchRules = .standard, ticks: TickCell? = nil, now: UInt64 = 0) -> Int {
         registry.add(loop, name: loop.name, owner: owner, rules: rules, ticks: ticks, now: now)!
     }
 

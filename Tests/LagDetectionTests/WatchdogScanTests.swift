@@ -62,7 +62,7 @@ struct WatchdogScanTests {
     @Test func aSlowRulesBusyLoopHidesNoStallOfAFastRules() throws {
         let bench = try WatchdogBench()
         let (busy, other) = (FakeLoop(), FakeLoop())
-        _ = bench.watch(busy, rules: WatchRules(TimeoutRule(intervalNanoseconds: 1000 * millisecond, timeouts: 3)))
+        _ = bench.watch(busy, rules: WatchRules.callouts(TimeoutRule(intervalNanoseconds: 1000 * millisecond, timeouts: 3)))
         let index = bench.watch(other)
         other.move(to: .waiting, at: start)
         busy.move(to: .beforeTimers, at: start)
@@ -132,7 +132,7 @@ struct WatchdogScanTests {
     @Test func aHangIsToldWithTheSameIdentityAsItsEnd() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
-        _ = bench.watch(loop, rules: WatchRules(hang: 400 * millisecond))
+        _ = bench.watch(loop, rules: WatchRules.callouts(hang: 400 * millisecond))
         loop.move(to: .beforeSources, at: start)
         bench.look(at: start)
         #expect(bench.run(until: start + 400 * millisecond).last == start + 400 * millisecond)
@@ -149,7 +149,7 @@ struct WatchdogScanTests {
     @Test func aHangThatIsToldAtOnceEndsInNoTightLoop() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
-        _ = bench.watch(loop, rules: WatchRules(hang: 0))
+        _ = bench.watch(loop, rules: WatchRules.callouts(hang: 0))
         loop.move(to: .beforeSources, at: start)
         bench.look(at: start)
         let looks = bench.run(until: start + 1000 * millisecond)
@@ -161,7 +161,7 @@ struct WatchdogScanTests {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let second = FakeOwner()
-        let slow = WatchRules(TimeoutRule(intervalNanoseconds: 100 * millisecond, timeouts: 4))
+        let slow = WatchRules.callouts(TimeoutRule(intervalNanoseconds: 100 * millisecond, timeouts: 4))
         let first = bench.watch(loop)
         let other = try #require(bench.registry.add(loop, name: "slow", owner: second, rules: slow))
         #expect(first != other)
@@ -185,7 +185,7 @@ struct WatchdogScanTests {
     @Test func withoutAFreeEpisodeTheLengthIsStillRightAndTheLossCounted() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
-        let index = bench.watch(loop, rules: WatchRules(hang: 300 * millisecond))
+        let index = bench.watch(loop, rules: WatchRules.callouts(hang: 300 * millisecond))
         var taken: [Int] = []
         while let episode = bench.queue.takeFree() { taken.append(episode) }
         loop.move(to: .beforeSources, at: start)
@@ -247,7 +247,7 @@ struct WatchdogScanTests {
     @Test func lateLooksAreNoTightLoop() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
-        _ = bench.watch(loop, rules: WatchRules(TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 1), hang: .max))
+        _ = bench.watch(loop, rules: WatchRules.callouts(TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 1), hang: .max))
         loop.move(to: .beforeSources, at: start)
         bench.look(at: start)
         bench.look(at: start + 500 * millisecond, blackout: Blackout(from: start, to: start + 500 * millisecond))

@@ -44,12 +44,12 @@ extension Watchdog {
             return
         }
         entry.pointee.stalls.add(1, ordering: .relaxed)
+        entry.pointee.activity = reading.activity
         entry.pointee.episode = queue.takeFree()
         // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
         arm(index)
         guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }) else { return }
         describe(episode, index, since: span.since)
-        episode.facts.activity = reading.activity
         let time = clock()
         if time &- modulesReadAt > Self.modulesAgeNanoseconds {
             capture.refreshModules()
@@ -78,6 +78,7 @@ extension Watchdog {
     private func describe(_ episode: Episode, _ index: Int, since: UInt64) {
         episode.facts = Episode.Facts()
         episode.facts.watch = index
+        episode.facts.activity = registry.entries[index].activity
         episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
         episode.facts.random = (random.next(), random.next())
         episode.facts.mode = clu_beacon_mode(registry.lines[index].beacon)

@@ -30,6 +30,8 @@ struct WatchEntry: ~Copyable {
     /// What the thread had had from the scheduler then, and when that was.
     var earlierTimes: ThreadTimes?
     var earlierNanoseconds: UInt64 = 0
+    /// What the loop was doing when the present stall was found.
+    var activity = LoopActivity.notRunning
     /// The stall in progress, while it has an episode.
     var episode: Int?
 
