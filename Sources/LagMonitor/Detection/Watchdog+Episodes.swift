@@ -80,6 +80,7 @@ extension Watchdog {
         episode.facts.watch = index
         episode.facts.activity = registry.entries[index].activity
         episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
+        episode.facts.extent = Extent(Span(since: since, seen: since), until: since)
         episode.facts.random = (random.next(), random.next())
         episode.facts.mode = clu_beacon_mode(registry.lines[index].beacon)
     }
@@ -117,6 +118,9 @@ extension Watchdog {
         episode.facts.phase = phase
         episode.facts.kind = ended.kind
         episode.facts.kinds = ended.kinds
+        // A rule that leads since then may know another beginning.
+        let shift = Int64(truncatingIfNeeded: ended.extent.since &- episode.facts.extent.since)
+        episode.facts.startRealtimeNanoseconds &+= shift
         episode.facts.extent = ended.extent
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
         if let earlier = entry.pointee.earlierTimes, let present = ThreadTimes(tid: entry.pointee.target.tid) {
