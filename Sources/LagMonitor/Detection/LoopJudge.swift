@@ -122,6 +122,8 @@ package struct LoopJudge: Sendable {
     /// Shows the loop to every rule.
     package mutating func look(_ sight: Sight) -> Judgement {
         var judgement = Judgement()
+        // What has ended is past, unless the clock went back: only a grace lies ahead.
+        floor = min(floor, sight.now.saturatingSum(rules.graceNanoseconds))
         note(callout?.look(sight, floor: floor), of: .callout, at: sight.now, &judgement)
         note(starvation?.look(sight, floor: floor), of: .starvation, at: sight.now, &judgement)
         note(pingWhileWaiting?.look(sight, floor: floor), of: .ping, at: sight.now, &judgement)
