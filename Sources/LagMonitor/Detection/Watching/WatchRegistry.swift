@@ -157,10 +157,9 @@ package final class WatchRegistry: @unchecked Sendable {
     /// Gives a ping to a loop. Not the watchdog, unless the loop says that this takes no lock.
     func ping(_ index: Int) {
         guard let loop = registration(at: index)?.loop as? any PingableLoop else { return }
-        // Before it is given: it may be answered at once.
-        let now = clu_now_ns()
         loop.ping()
-        entries[index].pinged.store(now, ordering: .releasing)
+        // Not before: what it takes to give it is not the loop's.
+        entries[index].pinged.store(clu_now_ns(), ordering: .releasing)
     }
 
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
