@@ -12,6 +12,8 @@ package struct LoopJudge: Sendable {
     package struct Incident: Sendable, Equatable {
         package var lead: StallKind
         package var kinds: StallKinds
+        /// The lead's.
+        package var thresholdNanoseconds: UInt64
         /// Within the restore interval: not told.
         package var isMuted: Bool
         /// Told as a hang.
@@ -179,12 +181,16 @@ package struct LoopJudge: Sendable {
         if kind == .callout, incident?.lead == .starvation { endStarvation(at: now, &judgement) }
         guard var present = incident else {
             let isMuted = isRestoring(at: now)
-            incident = Incident(lead: kind, kinds: StallKinds(kind), isMuted: isMuted)
+            let threshold = threshold(of: kind)
+            incident = Incident(lead: kind, kinds: StallKinds(kind), thresholdNanoseconds: threshold, isMuted: isMuted)
             if !isMuted { judgement.opened = kind }
             return
         }
         present.kinds.insert(StallKinds(kind))
-        present.lead = min(present.lead, kind)
+        if kind < present.lead {
+            present.lead = kind
+            present.thresholdNanoseconds = threshold(of: kind)
+        }
         incident = present
     }
 
@@ -196,6 +202,7 @@ package struct LoopJudge: Sendable {
         guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
             incident?.kinds.remove(StallKinds(.starvation))
             incident?.lead = .callout
+            incident?.thresholdNanoseconds = threshold(of: .callout)
             return
         }
         close(extent, at: now, exceptFor: .callout, &judgement)
@@ -232,24 +239,31 @@ package struct LoopJudge: Sendable {
     }
 
     private func ended(_ incident: Incident, _ extent: Extent) -> Ended {
-        Ended(kind: incident.lead, kinds: incident.kinds, extent: extent, thresholdNanoseconds: threshold(of: incident.lead))
+        Ended(kind: incident.lead, kinds: incident.kinds, extent: extent, thresholdNanoseconds: incident.thresholdNanoseconds)
     }
 
     package func span(of kind: StallKind) -> Span? {
         switch kind {
         case .callout: callout?.span
         case .starvation: starvation?.span
-        case .ping: [ping, pingWhileWaiting].lazy.compactMap { $0 }.first { $0.isStalled }?.span
+        case .ping: stalledPing?.span
         case .frame: frame?.span
         case .sample: sampling?.span
         }
     }
 
-    package func threshold(of kind: StallKind) -> UInt64 {
+    /// The one of the two that found a stall.
+    private var stalledPing: PingStrategy? {
+        if let ping, ping.isStalled { return ping }
+        return pingWhileWaiting.flatMap { $0.isStalled ? $0 : nil }
+    }
+
+    /// Of a rule that is there; a ping's while it finds a stall.
+    private func threshold(of kind: StallKind) -> UInt64 {
         switch kind {
         case .callout: callout?.thresholdNanoseconds ?? 0
         case .starvation: starvation?.thresholdNanoseconds ?? 0
-        case .ping: (ping ?? pingWhileWaiting)?.thresholdNanoseconds ?? 0
+        case .ping: stalledPing?.thresholdNanoseconds ?? 0
         case .frame: frame?.thresholdNanoseconds ?? 0
         case .sample: sampling?.thresholdNanoseconds ?? 0
         }
