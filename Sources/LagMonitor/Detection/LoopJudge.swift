@@ -155,14 +155,15 @@ package struct LoopJudge: Sendable {
     }
 
     /// The watch ends or pauses: a stall in progress ends with it, so far as it got. Nothing before `floor` counts afterwards.
-    package mutating func finish(at now: UInt64, floor: UInt64 = 0) -> Remainder {
+    /// - Parameter blackout: one since the last look.
+    package mutating func finish(at now: UInt64, floor: UInt64 = 0, _ blackout: Blackout? = nil) -> Remainder {
         let last = incident
         let span = last.flatMap { self.span(of: $0.lead) }
         let restoreUntil = restoreUntil
         self = LoopJudge(rules: rules, floor: max(self.floor, floor))
         self.restoreUntil = restoreUntil
         guard let last, let span else { return .nothing }
-        return last.isMuted ? .suppressed : .stalled(ended(last, Extent(span, until: now)))
+        return last.isMuted ? .suppressed : .stalled(ended(last, Extent(span, until: now, blackout)))
     }
 
     private mutating func note(_ finding: Finding?, of kind: StallKind, at now: UInt64, _ judgement: inout Judgement) {
