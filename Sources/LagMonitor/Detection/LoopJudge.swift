@@ -12,6 +12,8 @@ package struct LoopJudge: Sendable {
     package struct Incident: Sendable, Equatable {
         package var lead: StallKind
         package var kinds: StallKinds
+        /// The lead's.
+        package var thresholdNanoseconds: UInt64
         /// Within the restore interval: not told.
         package var isMuted: Bool
         /// Told as a hang.
@@ -124,6 +126,8 @@ package struct LoopJudge: Sendable {
     /// Shows the loop to every rule.
     package mutating func look(_ sight: Sight) -> Judgement {
         var judgement = Judgement()
+        // What has ended is past, unless the clock went back: only a grace lies ahead.
+        floor = min(floor, sight.now.saturatingSum(rules.graceNanoseconds))
         note(callout?.look(sight, floor: floor), of: .callout, at: sight.now, &judgement)
         // A callout that stalls is no starvation; when it is over, the floor is its end.
         if callout?.isStalled != true {
@@ -156,14 +160,15 @@ package struct LoopJudge: Sendable {
     }
 
     /// The watch ends or pauses: a stall in progress ends with it, so far as it got. Nothing before `floor` counts afterwards.
-    package mutating func finish(at now: UInt64, floor: UInt64 = 0) -> Remainder {
+    /// - Parameter blackout: one since the last look.
+    package mutating func finish(at now: UInt64, floor: UInt64 = 0, _ blackout: Blackout? = nil) -> Remainder {
         let last = incident
         let span = last.flatMap { self.span(of: $0.lead) }
         let restoreUntil = restoreUntil
         self = LoopJudge(rules: rules, floor: max(self.floor, floor))
         self.restoreUntil = restoreUntil
         guard let last, let span else { return .nothing }
-        return last.isMuted ? .suppressed : .stalled(ended(last, Extent(span, until: now)))
+        return last.isMuted ? .suppressed : .stalled(ended(last, Extent(span, until: now, blackout)))
     }
 
     private mutating func note(_ finding: Finding?, of kind: StallKind, at now: UInt64, _ judgement: inout Judgement) {
@@ -177,18 +182,36 @@ package struct LoopJudge: Sendable {
     }
 
     private mutating func found(_ kind: StallKind, at now: UInt64, _ judgement: inout Judgement) {
-        if kind == .callout, incident?.lead == .starvation, let callout = callout?.span, let starvation = starvation?.span {
-            close(Extent(starvation, until: callout.since), at: now, exceptFor: kind, &judgement)
-        }
+        // One callout that stalls is no starvation, however long it takes.
+        if kind == .starvation, incident?.lead == .callout { return }
+        if kind == .callout, incident?.lead == .starvation { endStarvation(at: now, &judgement) }
         guard var present = incident else {
             let isMuted = isRestoring(at: now)
-            incident = Incident(lead: kind, kinds: StallKinds(kind), isMuted: isMuted)
+            let threshold = threshold(of: kind)
+            incident = Incident(lead: kind, kinds: StallKinds(kind), thresholdNanoseconds: threshold, isMuted: isMuted)
             if !isMuted { judgement.opened = kind }
             return
         }
         present.kinds.insert(StallKinds(kind))
-        present.lead = min(present.lead, kind)
+        if kind < present.lead {
+            present.lead = kind
+            present.thresholdNanoseconds = threshold(of: kind)
+        }
         incident = present
+    }
+
+    /// A callout stalls: the starvation in progress was over when that began. If it had not reached its threshold by then, what
+    /// was found was the callout all along.
+    private mutating func endStarvation(at now: UInt64, _ judgement: inout Judgement) {
+        guard let callout = callout?.span, let starvation, let span = starvation.span else { return }
+        let extent = Extent(span.part(before: callout), until: callout.since)
+        guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
+            incident?.kinds.remove(StallKinds(.starvation))
+            incident?.lead = .callout
+            incident?.thresholdNanoseconds = threshold(of: .callout)
+            return
+        }
+        close(extent, at: now, exceptFor: .callout, &judgement)
     }
 
     private mutating func close(
@@ -222,24 +245,31 @@ package struct LoopJudge: Sendable {
     }
 
     private func ended(_ incident: Incident, _ extent: Extent) -> Ended {
-        Ended(kind: incident.lead, kinds: incident.kinds, extent: extent, thresholdNanoseconds: threshold(of: incident.lead))
+        Ended(kind: incident.lead, kinds: incident.kinds, extent: extent, thresholdNanoseconds: incident.thresholdNanoseconds)
     }
 
     package func span(of kind: StallKind) -> Span? {
         switch kind {
         case .callout: callout?.span
         case .starvation: starvation?.span
-        case .ping: [ping, pingWhileWaiting].lazy.compactMap { $0 }.first { $0.isStalled }?.span
+        case .ping: stalledPing?.span
         case .frame: frame?.span
         case .sample: sampling?.span
         }
     }
 
-    package func threshold(of kind: StallKind) -> UInt64 {
+    /// The one of the two that found a stall.
+    private var stalledPing: PingStrategy? {
+        if let ping, ping.isStalled { return ping }
+        return pingWhileWaiting.flatMap { $0.isStalled ? $0 : nil }
+    }
+
+    /// Of a rule that is there; a ping's while it finds a stall.
+    private func threshold(of kind: StallKind) -> UInt64 {
         switch kind {
         case .callout: callout?.thresholdNanoseconds ?? 0
         case .starvation: starvation?.thresholdNanoseconds ?? 0
-        case .ping: (ping ?? pingWhileWaiting)?.thresholdNanoseconds ?? 0
+        case .ping: stalledPing?.thresholdNanoseconds ?? 0
         case .frame: frame?.thresholdNanoseconds ?? 0
         case .sample: sampling?.thresholdNanoseconds ?? 0
         }

@@ -43,12 +43,12 @@ extension Watchdog {
             return
         }
         entry.pointee.stalls.add(1, ordering: .relaxed)
+        entry.pointee.activity = reading.activity
         entry.pointee.episode = queue.takeFree()
         // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
         arm(index)
         guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }) else { return }
         describe(episode, index, since: span.since)
-        episode.facts.activity = reading.activity
         let time = clock()
         if time &- modulesReadAt > Self.modulesAgeNanoseconds {
             capture.refreshModules()
@@ -77,7 +77,9 @@ extension Watchdog {
     private func describe(_ episode: Episode, _ index: Int, since: UInt64) {
         episode.facts = Episode.Facts()
         episode.facts.watch = index
+        episode.facts.activity = registry.entries[index].activity
         episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
+        episode.facts.extent = Extent(Span(since: since, seen: since), until: since)
         episode.facts.random = (random.next(), random.next())
         episode.facts.mode = clu_beacon_mode(registry.lines[index].beacon)
     }
@@ -115,6 +117,9 @@ extension Watchdog {
         episode.facts.phase = phase
         episode.facts.kind = ended.kind
         episode.facts.kinds = ended.kinds
+        // A rule that leads since then may know another beginning.
+        let shift = Int64(truncatingIfNeeded: ended.extent.since &- episode.facts.extent.since)
+        episode.facts.startRealtimeNanoseconds &+= shift
         episode.facts.extent = ended.extent
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
         if let earlier = entry.pointee.earlierTimes, let present = ThreadTimes(tid: entry.pointee.target.tid) {
@@ -125,46 +130,57 @@ extension Watchdog {
     }
 
     /// Ends one watch. What is still in progress is abandoned; a stall that is over by now has ended properly.
-    func finish(_ index: Int) {
+    /// - Parameter blackout: one since the loop was last looked at.
+    func finish(_ index: Int, _ blackout: Blackout?) {
         let line = registry.lines + index
-        leave(index, floor: 0)
+        leave(index, floor: 0, blackout)
         // Another watch of the same loop may count on the arming: the round of looks restores it.
         clu_beacon_disarm(line.pointee.beacon)
         line.pointee.state.store(.retired, ordering: .releasing)
     }
 
     /// The watch of a loop was paused: a stall in progress ends with it.
-    func pause(_ index: Int) {
+    func pause(_ index: Int, _ blackout: Blackout?) {
         guard !registry.entries[index].isPaused else { return }
-        leave(index, floor: 0)
+        leave(index, floor: 0, blackout)
         registry.entries[index].isPaused = true
     }
 
-    /// It goes on: nothing before that counts.
-    func resume(_ index: Int) {
+    /// It goes on: nothing before that counts. A stall in progress ends, if the pause was over before this thread got to see it.
+    /// - Returns: false when it does not, because it has just been paused or ended.
+    func resume(_ index: Int, _ blackout: Blackout?) -> Bool {
         let entry = registry.entries + index
+        let state = registry.lines[index].state
+            .compareExchange(expected: .resuming, desired: .active, ordering: .acquiringAndReleasing)
+        guard state.exchanged else { return false }
+        leave(index, floor: entry.pointee.resumed.load(ordering: .acquiring), blackout)
         entry.pointee.isPaused = false
-        _ = entry.pointee.judge.finish(at: clock(), floor: entry.pointee.resumed.load(ordering: .acquiring))
         registry.lines[index].lastWord = .max
         registry.lines[index].isFresh = false
+        return true
     }
 
-    private func leave(_ index: Int, floor: UInt64) {
+    private func leave(_ index: Int, floor: UInt64, _ blackout: Blackout?) {
         let line = registry.lines + index
         let entry = registry.entries + index
         let reading = BeaconReading(line.pointee.beacon)
-        if !entry.pointee.isPaused, reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), nil) }
-        switch entry.pointee.judge.finish(at: clock(), floor: floor) {
+        var blackout = blackout
+        if !entry.pointee.isPaused, reading.word != line.pointee.lastWord {
+            inspect(index, reading, at: clock(), blackout)
+            blackout = nil
+        }
+        switch entry.pointee.judge.finish(at: clock(), floor: floor, blackout) {
         case .nothing: break
         case .stalled(let ended): end(index, ended, .abandoned)
         case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
     }
 
-    func endAll() {
+    /// - Parameter blackout: one since the loops were last looked at.
+    func endAll(_ blackout: Blackout? = nil) {
         for index in 0..<registry.count {
             switch registry.lines[index].state.load(ordering: .acquiring) {
-            case .active, .paused, .ending: finish(index)
+            case .active, .paused, .resuming, .ending: finish(index, blackout)
             case .free, .retired: break
             }
         }

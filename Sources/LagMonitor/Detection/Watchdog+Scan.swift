@@ -82,14 +82,15 @@ extension Watchdog {
         switch line.pointee.state.load(ordering: .acquiring) {
         case .free, .retired: return
         case .paused:
-            pause(index)
+            pause(index, look.blackout)
             return
+        case .resuming:
+            guard resume(index, look.blackout) else { return }
         case .ending:
-            finish(index)
+            finish(index, look.blackout)
             look.retired = true
             return
-        case .active:
-            if entry.pointee.isPaused { resume(index) }
+        case .active: break
         }
         if glance(line, &look) { return }
         var reading = BeaconReading(line.pointee.beacon)
@@ -105,7 +106,7 @@ extension Watchdog {
             if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), nil) }
         }
         guard reading.activity != .finished else {
-            finish(index)
+            finish(index, nil)
             look.retired = true
             return
         }

@@ -121,7 +121,8 @@ package final class Watchdog: @unchecked Sendable {
             lastScanNanoseconds.store(begun &- now, ordering: .relaxed)
             meter.mark(closely: plan.isClose)
         }
-        endAll()
+        // A process that was stopped is often continued in order to be ended.
+        endAll(.joined(blackout, meter.wait(from: begun, due: plan.deadline, endedAt: clock())))
     }
 
     /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.

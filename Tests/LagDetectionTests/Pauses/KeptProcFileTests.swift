@@ -90,13 +90,13 @@ struct KeptProcFileTests {
     }
 
     @Test func aThreadsTimesGrowAsItComputes() {
-        var delay = RunDelay(tid: clu_gettid())
-        #expect(delay.cpuSinceMark == 0)
-        delay.mark()
+        let file = KeptProcFile(path: "/proc/self/task/\(clu_gettid())/schedstat")
+        let first = ThreadTimes(file)
         var sum: UInt64 = 1
         let computed = eventually {
             for _ in 0..<1_000_000 { sum = sum &* 6_364_136_223_846_793_005 &+ 1 }
-            return delay.cpuSinceMark > 0
+            guard let first, let present = ThreadTimes(file) else { return false }
+            return present.since(first).cpuNanoseconds > 0
         }
         #expect(computed)
         #expect(sum != 0)

@@ -10,7 +10,7 @@ package struct FrameStrategy: DetectionStrategy {
     package let rule: WatchRules.Frame
     package private(set) var span: Span?
     package private(set) var isStalled = false
-    /// The last tick that was seen, or when the loop was first seen without.
+    /// The last tick that was seen, or when the loop was first seen without; 0: no ticks are expected.
     private var last: UInt64 = 0
 
     package init(rule: WatchRules.Frame) { self.rule = rule }
@@ -30,7 +30,8 @@ package struct FrameStrategy: DetectionStrategy {
             defer {
                 span = nil
                 isStalled = false
-                last = sight.now
+                // When ticks are expected again, it is seen for the first time again.
+                last = 0
             }
             guard isStalled, let span else { return .nothing }
             return .ended(Extent(span, until: span.seen, latest: sight.now, sight.blackout))

@@ -11,7 +11,7 @@ package struct PingStrategy: DetectionStrategy {
         /// The next ping is due then.
         case quiet(next: UInt64)
         /// On its way to the loop since then: whatever takes it so long is not the loop's.
-        case posting(since: UInt64)
+        case posting(since: UInt64, seen: UInt64)
         case asked(Span, at: UInt64)
         case stalled(Span, at: UInt64)
     }
@@ -53,7 +53,7 @@ package struct PingStrategy: DetectionStrategy {
     package var nextLook: UInt64? {
         switch state {
         case .quiet(let next): next
-        case .posting(let since): since.saturatingSum(rule.intervalNanoseconds)
+        case .posting(_, let seen): seen.saturatingSum(rule.intervalNanoseconds)
         case .asked(let span, _):
             min(span.time(ofLength: rule.thresholdNanoseconds), span.seen.saturatingSum(rule.intervalNanoseconds))
         case .stalled(let span, _): span.seen.saturatingSum(rule.intervalNanoseconds)
@@ -77,16 +77,17 @@ package struct PingStrategy: DetectionStrategy {
                 return .nothing
             }
             wantsPing = true
-            state = .posting(since: sight.now)
+            state = .posting(since: sight.now, seen: sight.now)
             return .nothing
-        case .posting(let since):
+        case .posting(let since, _):
             guard sight.pingedNanoseconds >= since else {
-                state = .posting(since: since)
+                state = .posting(since: since, seen: sight.now)
                 return .nothing
             }
             let earliest = whileWaiting ? nil : max(lastPong, floor)
             let span = Span(since: sight.pingedNanoseconds, earliest: lastPong > 0 ? earliest : nil, seen: sight.pingedNanoseconds)
-            return wait(span, at: sight.pingedNanoseconds, sight, floor: floor)
+            // It may have answered before the ping was noted as given.
+            return wait(span, at: since, sight, floor: floor)
         case .asked(let span, let asked): return wait(span, at: asked, sight, floor: floor)
         case .stalled(var span, let asked):
             if let pong = answer(to: asked, sight) {

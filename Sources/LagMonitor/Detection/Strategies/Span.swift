@@ -44,6 +44,14 @@ package struct Span: Sendable, Equatable {
         blackedOutAtMost = blackedOutAtMost.saturatingSum(share.atMost)
     }
 
+    /// What of it lies before another one, which began within it: the blackouts since then are not its own.
+    func part(before later: Span) -> Span {
+        var part = self
+        part.blackedOutAtLeast = blackedOutAtLeast.saturatingDifference(later.blackedOutAtMost)
+        part.blackedOutAtMost = blackedOutAtMost.saturatingDifference(later.blackedOutAtLeast)
+        return part
+    }
+
     /// How long it has lasted for certain, without the time in which the process could not run.
     func length(at now: UInt64) -> UInt64 {
         now.saturatingDifference(since).saturatingDifference(blackedOutAtMost)

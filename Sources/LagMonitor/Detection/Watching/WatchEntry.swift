@@ -29,6 +29,8 @@ struct WatchEntry: ~Copyable {
     var earlier: ThreadState?
     /// What the thread had had from the scheduler then.
     var earlierTimes: ThreadTimes?
+    /// What the loop was doing when the present stall was found.
+    var activity = LoopActivity.notRunning
     /// The stall in progress, while it has an episode.
     var episode: Int?
 

@@ -16,6 +16,8 @@ struct WatchLine: ~Copyable {
         case active
         /// Not watched for now.
         case paused
+        /// To be watched again: the watchdog begins anew when it next looks, also if it did not get to see the pause.
+        case resuming
         /// To be watched no more: the watchdog ends it when it next looks.
         case ending
         /// The watchdog is done with it; the registry lets go of the loop.

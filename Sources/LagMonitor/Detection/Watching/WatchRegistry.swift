@@ -114,10 +114,10 @@ package final class WatchRegistry: @unchecked Sendable {
             for (key, index) in table.indices where key.owner == ObjectIdentifier(owner) {
                 guard loop.map({ key.loop == ObjectIdentifier($0) }) ?? true else { continue }
                 if paused {
-                    _ = lines[index].state.compareExchange(expected: .active, desired: .paused, ordering: .acquiringAndReleasing)
+                    _ = exchange(index, [.resuming, .active], for: .paused)
                 } else if lines[index].state.load(ordering: .acquiring) == .paused {
                     entries[index].resumed.store(now, ordering: .releasing)
-                    _ = lines[index].state.compareExchange(expected: .paused, desired: .active, ordering: .acquiringAndReleasing)
+                    _ = exchange(index, [.paused], for: .resuming)
                 }
             }
         }
@@ -143,9 +143,13 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    private func end(_ index: Int) -> Bool {
-        [WatchLine.State.active, .paused].contains { state in
-            lines[index].state.compareExchange(expected: state, desired: .ending, ordering: .acquiringAndReleasing).exchanged
+    private func end(_ index: Int) -> Bool { exchange(index, [.resuming, .active, .paused], for: .ending) }
+
+    /// Sets a new state if the present one is among these. Meanwhile the watchdog may make `.resuming` `.active`, so the former has
+    /// to stand before the latter.
+    private func exchange(_ index: Int, _ states: [WatchLine.State], for desired: WatchLine.State) -> Bool {
+        states.contains { state in
+            lines[index].state.compareExchange(expected: state, desired: desired, ordering: .acquiringAndReleasing).exchanged
         }
     }
 
@@ -157,10 +161,9 @@ package final class WatchRegistry: @unchecked Sendable {
     /// Gives a ping to a loop. Not the watchdog, unless the loop says that this takes no lock.
     func ping(_ index: Int) {
         guard let loop = registration(at: index)?.loop as? any PingableLoop else { return }
-        // Before it is given: it may be answered at once.
-        let now = clu_now_ns()
         loop.ping()
-        entries[index].pinged.store(now, ordering: .releasing)
+        // Not before: what it takes to give it is not the loop's.
+        entries[index].pinged.store(clu_now_ns(), ordering: .releasing)
     }
 
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
