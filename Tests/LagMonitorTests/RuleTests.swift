@@ -67,7 +67,7 @@ extension MonitorTests {
             let watched = try Watched()
             defer { watched.end() }
             let queue = DispatchQueue(label: "work")
-            var rules = StallRules.none
+            var rules = StallRules.empty
             rules.ping = .init(interval: .milliseconds(40))
             try watched.monitor.watch(PingedQueue(queue, named: "work"), rules: rules)
             #expect(threadNames().contains("lag-pings"))
@@ -83,7 +83,7 @@ extension MonitorTests {
         @Test func aPingWhileWaitingWakesAnIdleLoopAndFindsNothing() throws {
             let watched = try Watched()
             defer { watched.end() }
-            var rules = StallRules.none
+            var rules = StallRules.empty
             rules.pingWhileWaiting = .init(interval: .milliseconds(20))
             let idle = try KeepAliveThread(name: "idle")
             defer {
@@ -98,7 +98,7 @@ extension MonitorTests {
 
         @Test func missedTicksAreFoundAndTheRateIsTold() throws {
             var configuration = MonitorTests.configuration
-            configuration.rules = .none
+            configuration.rules = .empty
             configuration.rules.frame = .init(rate: 100, missed: 20)
             let watched = try Watched(configuration)
             defer { watched.end() }
@@ -115,7 +115,7 @@ extension MonitorTests {
 
         @Test func theSameFunctionOnTopAgainAndAgainIsFound() throws {
             var configuration = MonitorTests.configuration
-            configuration.rules = .none
+            configuration.rules = .empty
             configuration.rules.sampling = .init(interval: .milliseconds(20), samples: 5, functions: 2)
             let watched = try Watched(configuration)
             defer { watched.end() }
@@ -148,7 +148,7 @@ extension MonitorTests {
                 }
             }
             #expect(throws: LagMonitorError.invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule")) {
-                try watched.monitor.watch(Silent(), rules: .none)
+                try watched.monitor.watch(Silent(), rules: .empty)
             }
         }
     }

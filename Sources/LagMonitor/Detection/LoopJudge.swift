@@ -105,7 +105,7 @@ package struct LoopJudge: Sendable {
     package var nextLook: UInt64? {
         var next = UInt64.max
         if let time = callout?.nextLook { next = min(next, time) }
-        if let time = starvation?.nextLook { next = min(next, time) }
+        if callout?.isStalled != true, let time = starvation?.nextLook { next = min(next, time) }
         if let time = pingWhileWaiting?.nextLook { next = min(next, time) }
         if let time = ping?.nextLook { next = min(next, time) }
         if let time = frame?.nextLook { next = min(next, time) }
@@ -206,9 +206,10 @@ package struct LoopJudge: Sendable {
         guard let callout = callout?.span, let starvation, let span = starvation.span else { return }
         let extent = Extent(span.part(before: callout), until: callout.since)
         guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
+            let threshold = threshold(of: .callout)
             incident?.kinds.remove(StallKinds(.starvation))
             incident?.lead = .callout
-            incident?.thresholdNanoseconds = threshold(of: .callout)
+            incident?.thresholdNanoseconds = threshold
             return
         }
         close(extent, at: now, exceptFor: .callout, &judgement)
