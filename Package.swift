@@ -101,7 +101,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "RunLoopProbe",
-            dependencies: ["LagRunLoop", "LagActivity"],
+            dependencies: ["LagRunLoop", "LagActivity", "CLibunwind"],
             path: "Tests/RunLoopProbe",
             swiftSettings: strict
         ),

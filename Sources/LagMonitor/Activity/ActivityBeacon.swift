@@ -41,7 +41,8 @@ public final class ActivityBeacon: @unchecked Sendable {
     /// Scopes may be nested; the outermost counts. What an observed run inside it does is watched as ever: an adapter to a
     /// loop whose runs nest tells, after the exit of an inner run, the activity that the beacon had before its entry (with
     /// ``begin(_:at:)``), and enters it by ``wake(_:at:)`` when that was `expected`. Own thread only; some 50 ns.
-    @inlinable public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
+    @inlinable @discardableResult
+    public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
     {
         let outer = activity
         // Outside of a run nobody watches, so there is nothing to keep out.

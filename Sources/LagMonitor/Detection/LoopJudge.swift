@@ -67,7 +67,7 @@ package struct LoopJudge: Sendable {
         self.rules = rules
         self.floor = floor
         callout = rules.callout.map { CalloutStrategy(rule: $0) }
-        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0) }
+        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0, besideCallouts: rules.callout != nil) }
         pingWhileWaiting = rules.pingWhileWaiting.map { PingStrategy(rule: $0, whileWaiting: true) }
         ping = rules.ping.map { PingStrategy(rule: $0, whileWaiting: false) }
         frame = rules.frame.map { FrameStrategy(rule: $0) }
@@ -84,6 +84,8 @@ package struct LoopJudge: Sendable {
     /// blackout took.
     var isSuspicious: Bool {
         if let incident, let span = span(of: incident.lead) {
+            // These two have no exact beginning or are long: there an interval does not matter.
+            guard incident.lead != .starvation, incident.lead != .sample else { return false }
             return !incident.isTold && span.length(at: span.seen) < Self.closeTicks * rules.tickNanoseconds
         }
         return (callout?.isSuspicious ?? false) || (ping?.isSuspicious ?? false) || (pingWhileWaiting?.isSuspicious ?? false)
@@ -123,7 +125,10 @@ package struct LoopJudge: Sendable {
     package mutating func look(_ sight: Sight) -> Judgement {
         var judgement = Judgement()
         note(callout?.look(sight, floor: floor), of: .callout, at: sight.now, &judgement)
-        note(starvation?.look(sight, floor: floor), of: .starvation, at: sight.now, &judgement)
+        // A callout that stalls is no starvation; when it is over, the floor is its end.
+        if callout?.isStalled != true {
+            note(starvation?.look(sight, floor: floor), of: .starvation, at: sight.now, &judgement)
+        }
         note(pingWhileWaiting?.look(sight, floor: floor), of: .ping, at: sight.now, &judgement)
         note(ping?.look(sight, floor: floor), of: .ping, at: sight.now, &judgement)
         note(frame?.look(sight, floor: floor), of: .frame, at: sight.now, &judgement)

@@ -124,10 +124,11 @@ extension Watchdog {
     /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
     private func glance(_ line: UnsafeMutablePointer<WatchLine>, _ look: inout Look) -> Bool {
         let word = clu_beacon_word(line.pointee.beacon)
+        let woke = clu_beacon_woke_ns(line.pointee.beacon)
         guard word != line.pointee.lastWord, line.pointee.isPlain, look.blackout == nil,
             LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)),
-            // A wake in the future is a moment's: then the difference wraps around, and the long way is taken.
-            look.now &- clu_beacon_woke_ns(line.pointee.beacon) < line.pointee.starvationNanoseconds
+            // A wake later than this look wraps around, and takes the long way; a loop that tells none cannot be starved.
+            look.now &- woke < line.pointee.starvationNanoseconds || woke == 0
         else { return false }
         line.pointee.lastWord = word
         line.pointee.seen = look.now
