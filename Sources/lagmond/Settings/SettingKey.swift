@@ -69,8 +69,8 @@ struct SettingKey: Sendable {
         option: "--starvation-ms",
         for: .starvation
     )
-    static let pingInterval = SettingKey("monitor.ping_interval_ms", intervals, for: .ping, .pingWhileWaiting)
-    static let pingTimeouts = SettingKey("monitor.ping_timeouts", counts, for: .ping, .pingWhileWaiting)
+    static let pingInterval = SettingKey("monitor.ping_interval_ms", intervals, for: .pingWhileWaiting, .ping)
+    static let pingTimeouts = SettingKey("monitor.ping_timeouts", counts, for: .pingWhileWaiting, .ping)
     static let frameRate = SettingKey("monitor.frame_rate", .wholeNumber(1...1000), for: .frame)
     static let frameMissed = SettingKey("monitor.frame_missed", .wholeNumber(1...100_000), for: .frame)
     static let sampleInterval = SettingKey("monitor.sample_interval_ms", intervals, for: .sample)
@@ -86,7 +86,8 @@ struct SettingKey: Sendable {
 
     static let all = [
         config, duration, output, truth, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate,
-        frameMissed, sampleInterval, sampleCount, sampleFunctions, startupGrace, restore, hangAfter, lineBytes, frames, serviceName,
+        frameMissed, sampleInterval, sampleCount, sampleFunctions, startupGrace, restore, hangAfter, lineBytes, frames,
+        serviceName,
         serviceVersion,
     ]
 
