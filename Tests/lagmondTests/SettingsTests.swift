@@ -25,6 +25,8 @@ import Testing
 
     @Test func withoutAnySourceTheDefaultsHold() throws {
         let settings = try load()
+        #expect(settings.monitor == LagMonitorConfiguration())
+        #expect(settings.idleParameters.isEmpty)
         #expect(settings.monitor.rules.callout?.interval == .milliseconds(50))
         #expect(settings.monitor.rules.callout?.timeouts == 3)
         #expect(settings.threshold == .milliseconds(150))
@@ -119,11 +121,11 @@ import Testing
             ),
             (
                 #"{"monitor": {"speed": 1}}"#,
-                "monitor.speed: unknown key; allowed: preset, interval_ms, timeouts, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
+                "monitor.speed: unknown key; allowed: preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
             ),
             (
                 #"{"monitor": 3}"#,
-                "monitor: 3 is not an object; allowed: an object with preset, interval_ms, timeouts, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
+                "monitor: 3 is not an object; allowed: an object with preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
             ),
             (
                 #"{"monitor.preset": "standard"}"#,
