@@ -1,4 +1,4 @@
-// The activity beacon: what a run loop tells its watchdog, in one cache line.
+// The activity beacon: what a run loop tells its watchdog, in one cache line, and a second one for stretches of work that were long.
 //
 // Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode` and `answered_ns`;
 // `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker` (once, before it arms); the loop
@@ -14,6 +14,7 @@
 #ifndef CLU_BEACON_H
 #define CLU_BEACON_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <semaphore.h>
 #include <time.h>
@@ -44,19 +45,30 @@ typedef struct clu_waker {
     uint64_t posted_ns;  // CLOCK_MONOTONIC of the first answer since it was last taken; 0 when there was none
 } clu_waker;
 
+// A stretch of work that lasted as long as a stall: CLOCK_MONOTONIC at both its ends.
+typedef struct clu_beacon_note {
+    uint64_t since_ns;
+    uint64_t until_ns;
+} clu_beacon_note;
+
+enum { CLU_BEACON_NOTES = 4 };
+
 typedef struct clu_beacon {
     uint64_t word;         // sequence << 8 | activity
     uint64_t callout_ns;   // CLOCK_MONOTONIC at the beginning of the present stretch of work
     uint64_t woke_ns;      // CLOCK_MONOTONIC when the loop last ended a rest
     uint64_t answered_ns;  // CLOCK_MONOTONIC when the loop last answered an arming
-    uint32_t armed;
+    uint16_t armed;
+    uint16_t noted;        // how many stretches were noted; wraps around
     uint32_t mode;         // number of the mode the loop runs in (0 = none)
     clu_waker *waker;      // the watchdog's; never freed
     uint64_t pong_ns;      // CLOCK_MONOTONIC when the loop last answered a ping
-    uint64_t reserved[1];  // to the end of the cache line
+    uint64_t limit_ns;     // a stretch of work of this length is noted; 0: none is
+    clu_beacon_note notes[CLU_BEACON_NOTES];  // number n is at n % CLU_BEACON_NOTES
 } clu_beacon;  // 64-byte aligned by clu_beacon_create: Swift does not import over-aligned types
 
-_Static_assert(sizeof(clu_beacon) == 64, "a beacon is one cache line");
+_Static_assert(offsetof(clu_beacon, notes) == 64, "what every activity and every look touches is one cache line");
+_Static_assert(sizeof(clu_beacon) == 128, "a beacon is two cache lines");
 
 static inline uint64_t clu_now_ns(void) {
     struct timespec ts;
@@ -74,8 +86,16 @@ static inline void clu_beacon_mark(clu_beacon *beacon, uint8_t activity) {
     if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clu_beacon_answer(beacon, activity);
 }
 
-// A new stretch of work (a callout) begins at `now_ns`, within the given activity.
+// Notes that the stretch of work since `since_ns` was as long as a stall. The slow path.
+void clu_beacon_note_stretch(clu_beacon *beacon, uint64_t since_ns, uint64_t now_ns);
+
+// A new stretch of work (a callout) begins at `now_ns`, within the given activity. If the one before was as long as a stall the
+// loop notes that itself: a watchdog that was kept from looking, by the same busy machine perhaps, still gets to know.
 static inline void clu_beacon_begin(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    uint64_t since_ns = __atomic_load_n(&beacon->callout_ns, __ATOMIC_RELAXED);
+    uint64_t limit_ns = __atomic_load_n(&beacon->limit_ns, __ATOMIC_RELAXED);
+    // A limit of 0 wraps around, and nothing is that long; so does a clock that went back, and that is looked at there.
+    if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clu_beacon_note_stretch(beacon, since_ns, now_ns);
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     clu_beacon_mark(beacon, activity);
 }
@@ -110,10 +130,17 @@ static inline void clu_beacon_pong(clu_beacon *beacon, uint64_t now_ns) {
 // The watchdog's side. `armed` is CLU_ARMED_ANY, CLU_ARMED_REST or both; armings add up.
 static inline void clu_beacon_arm(clu_beacon *beacon, clu_waker *waker, uint32_t armed) {
     __atomic_store_n(&beacon->waker, waker, __ATOMIC_RELAXED);
-    __atomic_fetch_or(&beacon->armed, armed, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
 }
+// Stretches of this length or more are noted from now on; of several wishes the lowest counts. Any thread.
+void clu_beacon_limit(clu_beacon *beacon, uint64_t limit_ns);
+static inline uint16_t clu_beacon_noted(const clu_beacon *beacon) {
+    return __atomic_load_n(&beacon->noted, __ATOMIC_ACQUIRE);
+}
+// The note of that number (the first is 1); 0 when it has been overwritten.
+int clu_beacon_read_note(const clu_beacon *beacon, uint16_t number, clu_beacon_note *note);
 static inline void clu_beacon_disarm(clu_beacon *beacon) {
-    __atomic_store_n(&beacon->armed, 0u, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&beacon->armed, (uint16_t)0, __ATOMIC_SEQ_CST);
 }
 // Asks for the beacon's cache line; harmless with any address, also of a beacon that is gone.
 static inline void clu_beacon_prefetch(const clu_beacon *beacon) { __builtin_prefetch(beacon); }
@@ -146,7 +173,7 @@ int clu_waker_wait(clu_waker *waker, uint64_t deadline_ns);
 // Takes all posts that are there, and the time of the first answer among them: 0 when there was none.
 uint64_t clu_waker_drain(clu_waker *waker);
 
-// Heap memory on a cache line of its own; NULL when there is none.
+// Heap memory on cache lines of its own; NULL when there is none.
 clu_beacon *clu_beacon_create(void);
 void clu_beacon_destroy(clu_beacon *beacon);
 

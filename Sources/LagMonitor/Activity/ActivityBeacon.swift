@@ -52,7 +52,7 @@ public final class ActivityBeacon: @unchecked Sendable {
         let outer = activity
         // Outside of a run nobody watches, so there is nothing to keep out.
         guard outer.isWorking else { return try body() }
-        mark(.expected)
+        begin(.expected, at: clu_now_ns())
         // As after a sleep: the watchdog may have parked meanwhile.
         defer { wake(outer, at: clu_now_ns()) }
         return try body()

@@ -9,6 +9,8 @@ public import LagActivity
 public final class ThreadCapture {
     /// The modules that frames refer to by index.
     public let modules: ModuleMap
+    /// For how long captures have slept in all, on purpose: between looks, and for the answer to a signal.
+    public private(set) var sleptNanoseconds: UInt64 = 0
 
     private let unwinder: Unwinder
     private let passive: PassiveCapture
@@ -75,7 +77,10 @@ public final class ThreadCapture {
             case .running:
                 guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
                 guard looks.isQuiet(state) else { break }
-                guard let reason = signal.take(target, state: state) else {
+                let asked = clu_now_ns()
+                let refusal = signal.take(target, state: state)
+                noteSleep(since: asked, atMost: SignalCapture.answerNanoseconds)
+                guard let reason = refusal else {
                     return walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
                 }
                 failure = reason
@@ -127,8 +132,17 @@ public final class ThreadCapture {
     }
 
     private func pause() {
+        let begun = clu_now_ns()
         var time = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
         nanosleep(&time, nil)
+        // Timers are late by a slack of some 50 µs.
+        noteSleep(since: begun, atMost: UInt64(Self.pauseNanoseconds) * 2)
+    }
+
+    /// What lasts longer than was asked for is not the sleep's.
+    private func noteSleep(since begun: UInt64, atMost most: UInt64) {
+        let now = clu_now_ns()
+        sleptNanoseconds += min(now > begun ? now - begun : 0, most)
     }
 }
 

@@ -35,6 +35,8 @@ package struct LoopJudge: Sendable {
         package var ended: Ended?
         /// An incident within the restore interval is over: counted only.
         package var isSuppressed = false
+        /// An incident that was over before it could be looked at.
+        package var passed: Ended?
         /// An incident began, with this rule's span.
         package var opened: StallKind?
         /// The incident in progress has lasted long enough to be told.
@@ -150,6 +152,49 @@ package struct LoopJudge: Sendable {
             }
             incident = present
         }
+        return judgement
+    }
+
+    /// A stretch of work is over of which the loop itself noted that it was long. To be called before ``look(_:)``, which sees what
+    /// came after it.
+    ///
+    /// That tells no more than the looks do, as long as they come: it is for the watchdog that had no processor meanwhile.
+    package mutating func lookBack(since: UInt64, until: UInt64, _ sight: Sight) -> Judgement {
+        var judgement = Judgement()
+        // It may have ended after the round of looks began.
+        guard let callout, until > floor else { return judgement }
+        let isSeen = callout.span.map { since <= $0.since && $0.since < until } ?? false
+        // Then its end will be told by the next look.
+        if isSeen && callout.isStalled { return judgement }
+        var span = isSeen ? callout.span! : Span(since: since, seen: since)
+        span.begin(notBefore: floor)
+        let extent = Extent(span, until: until, sight.blackout)
+        guard extent.lengthAtLeast >= callout.thresholdNanoseconds, incident?.lead != .callout else { return judgement }
+        if incident?.lead == .starvation, let starvation = starvation?.span {
+            close(Extent(starvation, until: span.since), at: sight.now, exceptFor: .callout, &judgement)
+        }
+        var present = Incident(
+            lead: .callout,
+            kinds: StallKinds(.callout),
+            thresholdNanoseconds: callout.thresholdNanoseconds,
+            isMuted: isRestoring(at: until)
+        )
+        if let other = incident {
+            // Found by another rule as well, and told with its identity.
+            present.kinds.formUnion(other.kinds)
+            present.isMuted = other.isMuted
+            incident = present
+            close(extent, at: sight.now, &judgement)
+            return judgement
+        }
+        incident = nil
+        if present.isMuted {
+            judgement.isSuppressed = true
+        } else {
+            judgement.passed = ended(present, extent)
+            if rules.restoreNanoseconds > 0 { restoreUntil = sight.now.saturatingSum(rules.restoreNanoseconds) }
+        }
+        beginAll(notBefore: until)
         return judgement
     }
 

@@ -17,6 +17,11 @@ extension Watchdog {
             entry.pointee.earlier = nil
             entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
+        if let passed = judgement.passed {
+            entry.pointee.stalls.add(1, ordering: .relaxed)
+            entry.pointee.activity = .notRunning
+            end(index, passed, .end, .loopMovedOn)
+        }
         if judgement.opened != nil { open(index, reading, at: now) }
         if let hanging = judgement.hanging { tell(index, hanging) }
         if judgement.wantsPing { ping(index) }
@@ -95,7 +100,13 @@ extension Watchdog {
         close(line, index, hanging, .begin)
     }
 
-    private func end(_ index: Int, _ ended: LoopJudge.Ended, _ phase: Episode.Phase) {
+    /// - Parameter failure: why there is no stack, where none was taken.
+    private func end(
+        _ index: Int,
+        _ ended: LoopJudge.Ended,
+        _ phase: Episode.Phase,
+        _ failure: CaptureFailure = .noFreeSlot
+    ) {
         let entry = registry.entries + index
         if let episode = entry.pointee.episode {
             entry.pointee.episode = nil
@@ -103,6 +114,7 @@ extension Watchdog {
         } else if let episode = queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.
             describe(queue.episodes[episode], index, since: ended.extent.since)
+            queue.episodes[episode].facts.outcome = .failed(failure)
             close(episode, index, ended, phase)
         } else {
             entry.pointee.dropped.add(1, ordering: .relaxed)

@@ -127,7 +127,7 @@ extension Watchdog {
         let word = clu_beacon_word(line.pointee.beacon)
         let woke = clu_beacon_woke_ns(line.pointee.beacon)
         guard word != line.pointee.lastWord, line.pointee.isPlain, look.blackout == nil,
-            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)),
+            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)), clu_beacon_noted(line.pointee.beacon) == line.pointee.noted,
             // A wake later than this look wraps around, and takes the long way; a loop that tells none cannot be starved.
             look.now &- woke < line.pointee.starvationNanoseconds || woke == 0
         else { return false }
@@ -161,10 +161,24 @@ extension Watchdog {
         sight.pingedNanoseconds = entry.pointee.pinged.load(ordering: .acquiring)
         sight.tickedNanoseconds = entry.pointee.ticks?.lastNanoseconds ?? 0
         sight.sample = sample(index, reading, at: now)
+        if hasChanged { lookBack(index, reading, sight) }
         let judgement = entry.pointee.judge.look(sight)
         line.pointee.isPlain = entry.pointee.judge.mayBeGlanced
         if hasChanged || isTick { line.pointee.nextTick = now.nextTick(ofInterval: line.pointee.tickNanoseconds) }
         act(on: judgement, index, reading, now)
+    }
+
+    /// Takes what the loop has noted of itself since the last look: stalls that were over before this thread came to look.
+    private func lookBack(_ index: Int, _ reading: BeaconReading, _ sight: Sight) {
+        let line = registry.lines + index
+        let noted = clu_beacon_noted(line.pointee.beacon)
+        while line.pointee.noted != noted {
+            line.pointee.noted &+= 1
+            var note = clu_beacon_note()
+            guard clu_beacon_read_note(line.pointee.beacon, line.pointee.noted, &note) != 0 else { continue }
+            let judgement = registry.entries[index].judge.lookBack(since: note.since_ns, until: note.until_ns, sight)
+            act(on: judgement, index, reading, sight.now)
+        }
     }
 
     /// Asks a loop to tell when the stall in progress is over.

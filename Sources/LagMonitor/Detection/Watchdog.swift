@@ -95,10 +95,7 @@ package final class Watchdog: @unchecked Sendable {
         var meter = PauseMeter(tid: clu_gettid(), log: pauses)
         var plan = scan(at: clock())
         ready()
-        // From when on the process is not known to have run.
-        var begun = clock()
-        var blackout: Blackout?
-        meter.mark(closely: plan.isClose)
+        var blackout = meter.lookEnded(slept: .max, closely: plan.isClose)
         while true {
             let isPosted = Self.semaphore.wait(until: plan.deadline)
             wakes.add(1, ordering: .relaxed)
@@ -109,20 +106,15 @@ package final class Watchdog: @unchecked Sendable {
             // The post that asked for the end may be among those just taken.
             if stopping.load(ordering: .acquiring) { break }
             if isPosted, !plan.wantsPosts, !isNews { continue }
-            let now = clock()
-            // A loop that posts asks for this thread at once.
-            let due = min(plan.deadline, answered > 0 ? answered : .max)
-            blackout = .joined(blackout, meter.wait(from: plan.deadline == .max ? due : begun, due: due, endedAt: now))
-            meter.mark(closely: false)
+            blackout = .joined(blackout, meter.waitEnded(due: plan.deadline, answered: answered))
+            let (now, slept) = (meter.now, capture.sleptNanoseconds)
             plan = scan(at: now, blackout: blackout)
-            begun = clock()
             // A stop in the midst of a look shows by the look's length; the next look gets to know it.
-            blackout = meter.look(from: now, endedAt: begun)
-            lastScanNanoseconds.store(begun &- now, ordering: .relaxed)
-            meter.mark(closely: plan.isClose)
+            blackout = meter.lookEnded(slept: capture.sleptNanoseconds - slept, closely: plan.isClose)
+            lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
         }
         // A process that was stopped is often continued in order to be ended.
-        endAll(.joined(blackout, meter.wait(from: begun, due: plan.deadline, endedAt: clock())))
+        endAll(.joined(blackout, meter.waitEnded(due: plan.deadline, answered: 0)))
     }
 
     /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.

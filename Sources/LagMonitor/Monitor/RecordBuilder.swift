@@ -59,7 +59,8 @@ struct RecordBuilder {
             record.durationBounds = facts.extent.lengthAtLeast...facts.extent.lengthAtMost
         }
         if facts.extent.excluded > 0 { record.excludedNanoseconds = facts.extent.excluded }
-        record.activity = facts.activity.name
+        // Nobody saw what a loop was doing that had moved on before it was looked at.
+        if facts.activity != .notRunning { record.activity = facts.activity.name }
         record.mode = watch.loop.modeName(facts.mode)
         record.cause = Self.cause(of: facts)
         record.evidence.cpuNanoseconds = facts.times?.cpuNanoseconds

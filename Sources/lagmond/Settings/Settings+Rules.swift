@@ -11,7 +11,7 @@ extension StallRules {
     init(_ reader: ConfigReader, overPreset: ConfigReader, preset: StallRules) {
         let names =
             reader.string(for: .rules).map(RuleName.rules) ?? Set(RuleName.allCases.filter { $0.isIncluded(in: preset) })
-        self = .none
+        self = .empty
         for name in names {
             switch name {
             case .callout: callout = overPreset.timeouts(.interval, .timeouts, else: preset.callout ?? Timeouts())

@@ -63,8 +63,11 @@ package struct CalloutStrategy: DetectionStrategy {
         switch state {
         case .working(var span, let word, let timeouts) where word == sight.reading.word:
             let isTimeout = sight.blackout == nil && (sight.isTick || nextLook.map { $0 <= sight.now } ?? false)
+            // A wait that was late because the watchdog had no processor is as many timeouts as intervals went by in it.
+            let passed = Int(clamping: sight.now.saturatingDifference(span.seen) / rule.intervalNanoseconds)
             span.goOn(at: sight.now, sight.blackout)
-            return stand(span, word, timeouts: isTimeout ? timeouts + 1 : timeouts, at: sight.now, counts: isTimeout)
+            let counted = isTimeout ? timeouts + min(max(1, passed), rule.timeouts) : timeouts
+            return stand(span, word, timeouts: counted, isFirst: timeouts == 0, at: sight.now, counts: isTimeout)
         case .stalled(var span, let word) where word == sight.reading.word:
             span.goOn(at: sight.now, sight.blackout)
             state = .stalled(span, word: word)
@@ -90,10 +93,17 @@ package struct CalloutStrategy: DetectionStrategy {
         }
     }
 
-    private mutating func stand(_ span: Span, _ word: UInt64, timeouts: Int, at now: UInt64, counts: Bool) -> Finding {
+    private mutating func stand(
+        _ span: Span,
+        _ word: UInt64,
+        timeouts: Int,
+        isFirst: Bool,
+        at now: UInt64,
+        counts: Bool
+    ) -> Finding {
         guard counts, timeouts >= rule.timeouts, span.length(at: now) >= rule.thresholdNanoseconds else {
             state = .working(span, word: word, timeouts: timeouts)
-            return counts && timeouts == 1 ? .suspected : .nothing
+            return counts && isFirst ? .suspected : .nothing
         }
         state = .stalled(span, word: word)
         return .stalled

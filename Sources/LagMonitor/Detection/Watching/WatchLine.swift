@@ -30,6 +30,8 @@ struct WatchLine: ~Copyable {
     var isPlain: Bool
     /// Whether there was a glance that the judge has yet to hear of.
     var isFresh = false
+    /// How many long stretches the loop had noted at the last look.
+    var noted: UInt16
     let beacon: UnsafeMutablePointer<clu_beacon>
     let tickNanoseconds: UInt64
     /// A loop that has not rested for so long needs more than a glance; `.max`: any may.
@@ -47,5 +49,6 @@ struct WatchLine: ~Copyable {
         tickNanoseconds = rules.tickNanoseconds
         starvationNanoseconds = rules.starvationNanoseconds ?? .max
         isPlain = rules.allowGlances
+        noted = clu_beacon_noted(beacon)
     }
 }

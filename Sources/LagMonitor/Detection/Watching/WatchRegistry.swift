@@ -79,6 +79,7 @@ package final class WatchRegistry: @unchecked Sendable {
         now: UInt64 = 0
     ) -> Int? {
         let target = loop.thread
+        if let callout = rules.callout { clu_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
         let floor = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
         let (index, isNew) = table.withLock { table -> (Int?, Bool) in
             if let present = table.indices[Key(loop, owner)] { return (present, false) }
