@@ -201,9 +201,11 @@ package struct LoopJudge: Sendable {
         guard let callout = callout?.span, let starvation, let span = starvation.span else { return }
         let extent = Extent(span.part(before: callout), until: callout.since)
         guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
-            incident?.kinds.remove(StallKinds(.starvation))
-            incident?.lead = .callout
-            incident?.thresholdNanoseconds = threshold(of: .callout)
+            guard var present = incident else { return }
+            present.kinds.remove(StallKinds(.starvation))
+            present.lead = .callout
+            present.thresholdNanoseconds = threshold(of: .callout)
+            incident = present
             return
         }
         close(extent, at: now, exceptFor: .callout, &judgement)
