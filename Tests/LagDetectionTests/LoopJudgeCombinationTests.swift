@@ -146,7 +146,9 @@ struct LoopJudgeCombinationTests {
 
     @Test func theEndOfAStarvationIsTheNextRest() {
         var judge = LoopJudge(rules: rules(starvation: 400))
-        for begin in stride(from: UInt64(0), through: 400, by: 10) { _ = stand(&judge, work(1 + begin, since: begin), from: begin, to: begin) }
+        for begin in stride(from: UInt64(0), through: 400, by: 10) {
+            _ = stand(&judge, work(1 + begin, since: begin), from: begin, to: begin)
+        }
         #expect(judge.incident?.lead == .starvation && judge.endsWithRest)
     }
 

@@ -80,6 +80,8 @@ struct WatchRegistryPauseTests {
         var rules = WatchRules.standard
         #expect(registry.entries[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].judge.floor == 0)
         rules.graceNanoseconds = 30
-        #expect(registry.entries[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].judge.floor == 100)
+        #expect(
+            registry.entries[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].judge.floor == 100
+        )
     }
 }

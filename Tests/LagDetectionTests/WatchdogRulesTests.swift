@@ -23,7 +23,10 @@ struct WatchdogRulesTests {
     func anIdleLoopThatNeverAnswersIsFound(whileWaiting: Bool) throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
-        let index = bench.watch(loop, rules: rules { if whileWaiting { $0.pingWhileWaiting = standardRule } else { $0.ping = standardRule } })
+        let index = bench.watch(
+            loop,
+            rules: rules { if whileWaiting { $0.pingWhileWaiting = standardRule } else { $0.ping = standardRule } }
+        )
         loop.move(to: .waiting, at: start)
         bench.look(at: start)
         #expect(loop.pings == 1)

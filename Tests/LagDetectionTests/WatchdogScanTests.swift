@@ -248,7 +248,10 @@ struct WatchdogScanTests {
     @Test func lateLooksAreNoTightLoop() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
-        _ = bench.watch(loop, rules: WatchRules.callouts(TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 1), hang: .max))
+        _ = bench.watch(
+            loop,
+            rules: WatchRules.callouts(TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 1), hang: .max)
+        )
         loop.move(to: .beforeSources, at: start)
         bench.look(at: start)
         bench.look(at: start + 500 * millisecond, blackout: Blackout(from: start, to: start + 500 * millisecond))
