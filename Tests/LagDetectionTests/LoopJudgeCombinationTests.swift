@@ -144,6 +144,22 @@ struct LoopJudgeCombinationTests {
         #expect(ended?.extent.since == at(350) && ended?.extent.until == at(610))
     }
 
+    @Test func aBlackoutInTheCalloutDoesNotShortenTheStarvationBefore() {
+        var judge = LoopJudge(rules: rules(starvation: 400))
+        for begin in stride(from: UInt64(0), to: 500, by: 50) {
+            _ = stand(&judge, work(1 + begin, since: begin), from: begin, to: begin + 40)
+        }
+        let callout = work(1000, since: 500)
+        _ = stand(&judge, callout, from: 500, to: 560)
+        _ = judge.look(callout, at: at(2560), isTick: false, blackout: Blackout(from: at(560), to: at(2560)))
+        let looks = stand(&judge, callout, from: 2570, to: 2700)
+        let ended = looks.compactMap(\.judgement.ended).first
+        #expect(ended?.kinds.kinds == [.starvation])
+        #expect(ended?.extent.length == 500 * millisecond && ended?.extent.lengthAtMost == 500 * millisecond)
+        let last = judge.look(work(2000, since: 2710), at: at(2720)).ended
+        #expect(last?.kinds.kinds == [.callout] && last?.extent.length == 210 * millisecond)
+    }
+
     @Test func theEndOfAStarvationIsTheNextRest() {
         var judge = LoopJudge(rules: rules(starvation: 400))
         for begin in stride(from: UInt64(0), through: 400, by: 10) {

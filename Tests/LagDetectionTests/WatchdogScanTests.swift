@@ -245,6 +245,23 @@ struct WatchdogScanTests {
         #expect(bench.counters(index) == WatchCounters())
     }
 
+    /// So much of a stop's length is not known; but a long stall costs no more wakes than any work.
+    @Test func aSuspectedLoopIsLookedAtClosely() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        _ = bench.watch(loop, rules: .callouts(hang: 1000 * millisecond))
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        #expect(!bench.plan.isClose && bench.plan.deadline == start + 50 * millisecond)
+        bench.run(until: start + 50 * millisecond)
+        #expect(bench.plan.isClose)
+        let close = bench.run(until: start + 900 * millisecond)
+        #expect(zip(close, close.dropFirst()).allSatisfy { $1 - $0 <= Watchdog.closeLookNanoseconds })
+        bench.run(until: start + 1000 * millisecond)
+        #expect(!bench.plan.isClose)
+        #expect(bench.run(until: start + 10_000 * millisecond).count <= 181)
+    }
+
     @Test func lateLooksAreNoTightLoop() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
