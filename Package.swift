@@ -85,7 +85,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "MonitorProbe",
-            dependencies: ["LagMonitor", "CLibunwind"],
+            dependencies: ["LagMonitor", "CLibunwind", "StallFixtures"],
             path: "Tests/MonitorProbe",
             swiftSettings: strict
         ),
@@ -101,7 +101,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "RunLoopProbe",
-            dependencies: ["LagRunLoop", "LagActivity"],
+            dependencies: ["LagRunLoop", "LagActivity", "CLibunwind"],
             path: "Tests/RunLoopProbe",
             swiftSettings: strict
         ),

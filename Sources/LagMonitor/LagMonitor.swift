@@ -165,6 +165,7 @@ public final class LagMonitor: Sendable {
 
     /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
     /// a stretch of work of its own. Without a loop that runs here, it just runs `body`. Some 50 ns.
+    @discardableResult
     public static func expectingBlock<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

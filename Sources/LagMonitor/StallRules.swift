@@ -77,7 +77,7 @@ public struct StallRules: Sendable, Equatable {
     public init() {}
 
     /// No rule but those that are set afterwards.
-    public static var none: StallRules {
+    public static var empty: StallRules {
         var rules = StallRules()
         rules.callout = nil
         rules.starvationThreshold = nil
@@ -87,7 +87,7 @@ public struct StallRules: Sendable, Equatable {
     /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and when there
     ///   is no rule at all.
     public func validate() throws(LagMonitorError) {
-        guard self != .none else { throw .invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule") }
+        guard self != .empty else { throw .invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule") }
         try Self.checkTimeouts(callout, "interval_ms", "timeouts")
         try Self.checkTimeouts(pingWhileWaiting, "ping_while_waiting.interval_ms", "ping_while_waiting.timeouts")
         try Self.checkTimeouts(ping, "ping.interval_ms", "ping.timeouts")

@@ -36,13 +36,14 @@ struct PingedQueueTests {
         }
         began.wait()
         let asked = MonotonicTime.now.nanoseconds
+        loop.ping()
+        // Between the one answer there is and those that would be too many.
+        let answers = Log<UInt64>()
+        queue.async { answers.add(loop.beacon.pongNanoseconds) }
         for _ in 0..<100 { loop.ping() }
         usleep(5_000)
         #expect(loop.beacon.pongNanoseconds == 0)
         let freed = MonotonicTime.now.nanoseconds
-        // What comes behind the first ping sees the only answer there is.
-        let answers = Log<UInt64>()
-        queue.async { answers.add(loop.beacon.pongNanoseconds) }
         goOn.signal()
         queue.sync { answers.add(loop.beacon.pongNanoseconds) }
         #expect(answers.all.count == 2 && Set(answers.all).count == 1)

@@ -43,9 +43,25 @@ struct RestsTests {
             #expect(seen.all[0] >= begin)
             #expect(seen.all[1] >= begin + 15_000_000)
             let last = loop.beacon.wokeNanoseconds
+            usleep(2_000)
             loop.perform { seen.add(loop.beacon.wokeNanoseconds) }
             #expect(loop.runBriefly() == .finished)
             #expect(seen.all[2] > last)
+        }
+    }
+
+    /// `while … { loop.run(mode:before:) }`, as the seeds keep a thread alive. How soon the next run follows is the machine's, so only most
+    /// of them have to.
+    @Test func runningForOneSourceAtATimeIsNone() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let seen = Log<UInt64>()
+            for _ in 0..<200 {
+                loop.perform { seen.add(loop.beacon.wokeNanoseconds) }
+                #expect(loop.run(in: .default, for: .seconds(10), returnAfterSourceHandled: true) == .handledSource)
+            }
+            #expect(seen.count == 200)
+            #expect(Set(seen.all).count < 100, "\(Set(seen.all).count)")
         }
     }
 
@@ -106,6 +122,32 @@ struct RestsTests {
             #expect(loop.runBriefly() == .stopped)
             #expect(seen.count == 30)
             #expect(Set(seen.all).count == 1 || Set(seen.all.dropFirst()).count == 1, "one rest at most, before the first")
+            source.invalidate()
+        }
+    }
+
+    /// As a modal loop does it: a run for every event.
+    @Test func nestedRunsOfOneEventEachLeaveNoneEither() throws {
+        var pipes: [Int32] = [0, 0]
+        try #require(pipe(&pipes) == 0)
+        let (reading, writing) = (pipes[0], pipes[1])
+        defer {
+            close(reading)
+            close(writing)
+        }
+        var byte: UInt8 = 1
+        try #require(write(writing, &byte, 1) == 1)
+        try withThread { thread in
+            let loop = thread.loop
+            let seen = Log<UInt64>()
+            let mode = RunLoopMode("rests.modal")
+            let source = RunLoopDescriptorSource(descriptor: reading) { _, _ in seen.add(loop.beacon.wokeNanoseconds) }
+            loop.add(source, to: mode)
+            try thread.performAndWait {
+                for _ in 0..<20 { #expect(loop.run(mode: mode, before: .now + .seconds(20))) }
+            }
+            #expect(seen.count == 20)
+            #expect(Set(seen.all.dropFirst()).count == 1, "one rest at most, before the first")
             source.invalidate()
         }
     }

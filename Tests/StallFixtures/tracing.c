@@ -2,6 +2,7 @@
 #include "stall_fixtures.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -17,3 +18,5 @@ int fixture_trace_stop(int pid) {
 }
 
 int fixture_trace_detach(int pid) { return ptrace(PTRACE_DETACH, pid, 0, 0) == 0 ? 0 : errno; }
+
+void fixture_trace_allow(void) { prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }

@@ -80,13 +80,19 @@ static inline void clu_beacon_begin(clu_beacon *beacon, uint8_t activity, uint64
     clu_beacon_mark(beacon, activity);
 }
 
-// The loop ended a rest (it left the wait, or began to run) at `now_ns`: the strongly ordered one, it un-parks the watchdog.
-static inline void clu_beacon_wake(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
-    __atomic_store_n(&beacon->woke_ns, now_ns, __ATOMIC_RELAXED);
+// The loop runs again at `now_ns` after a moment in which it did not, too short for a rest. Strongly ordered: it un-parks the
+// watchdog, which may have seen that moment.
+static inline void clu_beacon_resume(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_SEQ_CST);
     if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clu_beacon_answer(beacon, activity);
+}
+
+// The loop ended a rest (it left the wait, or began to run) at `now_ns`.
+static inline void clu_beacon_wake(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    __atomic_store_n(&beacon->woke_ns, now_ns, __ATOMIC_RELAXED);
+    clu_beacon_resume(beacon, activity, now_ns);
 }
 
 static inline void clu_beacon_set_mode(clu_beacon *beacon, uint32_t mode) {

@@ -17,6 +17,8 @@ public final class ThreadCapture {
     // A thread that runs and sleeps by turns is looked at so often, so far apart, to find it asleep.
     private static let attempts = 120
     private static let pauseNanoseconds = 100_000
+    // A thread that runs with every signal blocked is looked at so often.
+    private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
     public init() throws(CaptureUnavailable) {
@@ -61,6 +63,7 @@ public final class ThreadCapture {
     public func capture(_ target: ThreadIdentity, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
         var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
+        var blockedLooks = 0
         for _ in 0..<Self.attempts {
             switch passive.take(target) {
             case .taken(let systemCall):
@@ -75,8 +78,13 @@ public final class ThreadCapture {
                 guard let reason = signal.take(target, state: state) else {
                     return walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
                 }
-                // It may be in the kernel by now: then it can be read passively after all.
                 failure = reason
+                // It may still be on its way out of our own handler, if it has just been asked.
+                if reason == .signalsBlocked, blockedLooks < Self.blockedAttempts {
+                    blockedLooks += 1
+                    break
+                }
+                // It may be in the kernel by now: then it can be read passively after all.
                 guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure) }
                 looks = QuietLooks(earlier: nil)
             }
@@ -87,7 +95,7 @@ public final class ThreadCapture {
 
     /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
     /// Names need files, and so the reporter; this tells functions apart without any. About 1 µs.
-    public func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame) }
+    public func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
 
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {

@@ -61,8 +61,9 @@ final class Unwinder {
     func forget() { clu_unwinder_forget(raw) }
 
     /// Where the function of a frame of the last walk begins; its program counter where the unwind tables do not say.
-    func function(of frame: FrameBuffer.Frame) -> UInt64 {
-        let start = clu_unwinder_function(raw, frame.pc - (frame.isReturnAddress ? 1 : 0))
+    func function(of frame: FrameBuffer.Frame, modules: ModuleMap) -> UInt64 {
+        var table = modules.table
+        let start = clu_unwinder_function(raw, &table, frame.pc - (frame.isReturnAddress ? 1 : 0))
         return start > 0 ? start : frame.pc
     }
 

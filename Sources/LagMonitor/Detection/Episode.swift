@@ -27,10 +27,8 @@ package final class Episode: @unchecked Sendable {
         package var activity = LoopActivity.notRunning
         package var mode: UInt32 = 0
         package var outcome = CaptureOutcome.failed(.noFreeSlot)
-        /// What the thread had from the scheduler in the last `observedNanoseconds` of the stall; nil where unknown.
+        /// What the thread had from the scheduler since the first sign of the stall; nil where unknown.
         package var times: ThreadTimes?
-        /// Over how much of the stall `times` were taken.
-        package var observedNanoseconds: UInt64 = 0
     }
 
     package var facts = Facts()

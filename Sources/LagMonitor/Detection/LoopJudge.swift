@@ -69,7 +69,7 @@ package struct LoopJudge: Sendable {
         self.rules = rules
         self.floor = floor
         callout = rules.callout.map { CalloutStrategy(rule: $0) }
-        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0) }
+        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0, besideCallouts: rules.callout != nil) }
         pingWhileWaiting = rules.pingWhileWaiting.map { PingStrategy(rule: $0, whileWaiting: true) }
         ping = rules.ping.map { PingStrategy(rule: $0, whileWaiting: false) }
         frame = rules.frame.map { FrameStrategy(rule: $0) }
@@ -86,6 +86,8 @@ package struct LoopJudge: Sendable {
     /// blackout took.
     var isSuspicious: Bool {
         if let incident, let span = span(of: incident.lead) {
+            // These two have no exact beginning or are long: there an interval does not matter.
+            guard incident.lead != .starvation, incident.lead != .sample else { return false }
             return !incident.isTold && span.length(at: span.seen) < Self.closeTicks * rules.tickNanoseconds
         }
         return (callout?.isSuspicious ?? false) || (ping?.isSuspicious ?? false) || (pingWhileWaiting?.isSuspicious ?? false)
@@ -103,7 +105,7 @@ package struct LoopJudge: Sendable {
     package var nextLook: UInt64? {
         var next = UInt64.max
         if let time = callout?.nextLook { next = min(next, time) }
-        if let time = starvation?.nextLook { next = min(next, time) }
+        if callout?.isStalled != true, let time = starvation?.nextLook { next = min(next, time) }
         if let time = pingWhileWaiting?.nextLook { next = min(next, time) }
         if let time = ping?.nextLook { next = min(next, time) }
         if let time = frame?.nextLook { next = min(next, time) }
@@ -127,7 +129,10 @@ package struct LoopJudge: Sendable {
         // What has ended is past, unless the clock went back: only a grace lies ahead.
         floor = min(floor, sight.now.saturatingSum(rules.graceNanoseconds))
         note(callout?.look(sight, floor: floor), of: .callout, at: sight.now, &judgement)
-        note(starvation?.look(sight, floor: floor), of: .starvation, at: sight.now, &judgement)
+        // A callout that stalls is no starvation; when it is over, the floor is its end.
+        if callout?.isStalled != true {
+            note(starvation?.look(sight, floor: floor), of: .starvation, at: sight.now, &judgement)
+        }
         note(pingWhileWaiting?.look(sight, floor: floor), of: .ping, at: sight.now, &judgement)
         note(ping?.look(sight, floor: floor), of: .ping, at: sight.now, &judgement)
         note(frame?.look(sight, floor: floor), of: .frame, at: sight.now, &judgement)
@@ -201,11 +206,10 @@ package struct LoopJudge: Sendable {
         guard let callout = callout?.span, let starvation, let span = starvation.span else { return }
         let extent = Extent(span.part(before: callout), until: callout.since)
         guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
-            guard var present = incident else { return }
-            present.kinds.remove(StallKinds(.starvation))
-            present.lead = .callout
-            present.thresholdNanoseconds = threshold(of: .callout)
-            incident = present
+            let threshold = threshold(of: .callout)
+            incident?.kinds.remove(StallKinds(.starvation))
+            incident?.lead = .callout
+            incident?.thresholdNanoseconds = threshold
             return
         }
         close(extent, at: now, exceptFor: .callout, &judgement)

@@ -11,7 +11,7 @@ extension Watchdog {
 
     func act(on judgement: LoopJudge.Judgement, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
         let entry = registry.entries + index
-        if judgement.isSuspected { suspect(index, at: now) }
+        if judgement.isSuspected { suspect(index) }
         if let ended = judgement.ended { end(index, ended, .end) }
         if judgement.isSuppressed {
             entry.pointee.earlier = nil
@@ -22,20 +22,19 @@ extension Watchdog {
         if judgement.wantsPing { ping(index) }
     }
 
-    private func suspect(_ index: Int, at now: UInt64) {
+    private func suspect(_ index: Int) {
         let entry = registry.entries + index
         let tid = entry.pointee.target.tid
         guard tid != 0 else { return }
         entry.pointee.earlier = ThreadState(tid: tid)
         entry.pointee.earlierTimes = ThreadTimes(tid: tid)
-        entry.pointee.earlierNanoseconds = now
     }
 
     /// A stall: its facts and its stack.
     private func open(_ index: Int, _ reading: BeaconReading, at now: UInt64) {
         let entry = registry.entries + index
         guard let kind = entry.pointee.judge.incident?.lead, let span = entry.pointee.judge.span(of: kind) else { return }
-        if entry.pointee.earlierTimes == nil { suspect(index, at: now) }
+        if entry.pointee.earlierTimes == nil { suspect(index) }
         let tid = entry.pointee.target.tid
         if tid != 0, case .traced(_, stopped: true) = TracerCheck.read(tid: tid) {
             // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
@@ -125,7 +124,6 @@ extension Watchdog {
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
         if let earlier = entry.pointee.earlierTimes, let present = ThreadTimes(tid: entry.pointee.target.tid) {
             episode.facts.times = present.since(earlier)
-            episode.facts.observedNanoseconds = clock().saturatingDifference(entry.pointee.earlierNanoseconds)
         }
         queue.giveReady(number)
         notify()

@@ -125,10 +125,11 @@ extension Watchdog {
     /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
     private func glance(_ line: UnsafeMutablePointer<WatchLine>, _ look: inout Look) -> Bool {
         let word = clu_beacon_word(line.pointee.beacon)
+        let woke = clu_beacon_woke_ns(line.pointee.beacon)
         guard word != line.pointee.lastWord, line.pointee.isPlain, look.blackout == nil,
             LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)),
-            // A wake in the future is a moment's: then the difference wraps around, and the long way is taken.
-            look.now &- clu_beacon_woke_ns(line.pointee.beacon) < line.pointee.starvationNanoseconds
+            // A wake later than this look wraps around, and takes the long way; a loop that tells none cannot be starved.
+            look.now &- woke < line.pointee.starvationNanoseconds || woke == 0
         else { return false }
         line.pointee.lastWord = word
         line.pointee.seen = look.now
@@ -168,8 +169,13 @@ extension Watchdog {
 
     /// Asks a loop to tell when the stall in progress is over.
     func arm(_ index: Int) {
-        let level = registry.entries[index].judge.endsWithRest ? CLU_ARMED_REST : CLU_ARMED_ANY
-        clu_beacon_arm(registry.lines[index].beacon, Self.semaphore.raw, UInt32(level))
+        let beacon = registry.lines[index].beacon
+        guard registry.entries[index].judge.endsWithRest else {
+            return clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
+        }
+        // A loop that is run for one source at a time answers each time, and goes on: then the ticks have to do.
+        guard clock() &- clu_beacon_answered_ns(beacon) > Self.closeLookNanoseconds else { return }
+        clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_REST))
     }
 
     /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.

@@ -143,10 +143,10 @@ struct RecordBuilder {
         return record.durationNanoseconds >= max(hang, record.thresholdNanoseconds * 4) ? .error : .warning
     }
 
-    /// A thread that spent most of the time it was observed on waiting for a processor stalled for that; otherwise see
+    /// A thread that waited for a processor most of the time stalled for that; otherwise see
     /// ``cause(of:)-(CaptureOutcome)``.
     private static func cause(of facts: Episode.Facts) -> StallRecord.Cause {
-        if let times = facts.times, times.runDelayNanoseconds > facts.observedNanoseconds / 2 { return .runqueue }
+        if let times = facts.times, times.runDelayNanoseconds > facts.extent.length / 2 { return .runqueue }
         return cause(of: facts.outcome)
     }
 

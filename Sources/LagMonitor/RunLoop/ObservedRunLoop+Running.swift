@@ -80,7 +80,9 @@ extension ObservedRunLoop {
 
         // 1. Tell the observers that the loop is entered.
         if outerMode == nil || outerActivity == .expected {
-            tellAwake(.entry)
+            // Who runs the loop for one source at a time, over and over, gives it no rest by that.
+            let goesOn = outerMode == nil && own.clock - own.exited < Self.restNanoseconds
+            tellAwake(.entry, hasRested: !goesOn)
         } else {
             // The loop was at work, and still is: a nested run is no rest.
             tell(.entry)
@@ -96,8 +98,6 @@ extension ObservedRunLoop {
     /// The turns of one run call: steps 2 to 10 of the loop, over and over.
     private func turns(of frame: RunFrame, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
         let neverSleeps = deadline <= own.clock
-        // Whether the turn before had what only the kernel knows of: then there may be more.
-        var hadEvents = false
         while true {
             // Every wake so far is answered by this turn.
             signals.takeWake()
@@ -122,11 +122,11 @@ extension ObservedRunLoop {
                 // 6. Tell the observers that the loop is about to sleep.
                 tell(.beforeWaiting)
                 // 7. Sleep until a port, a descriptor, a timer, the end of the time, or a wake.
-                let rested = sleep(until: deadline, unless: frame, looksFirst: hadEvents)
+                let rested = sleep(until: deadline, unless: frame, looksFirst: own.hadEvents)
                 // 8. Tell the observers that the loop has woken up.
                 if rested { tellAwake(.afterWaiting) } else { tell(.afterWaiting) }
             }
-            hadEvents = false
+            var hadEvents = false
 
             // 9. Handle what has come: timers, the main queue, ports and descriptors; then the work they submitted.
             fireTimers()
@@ -134,6 +134,7 @@ extension ObservedRunLoop {
             if handlePorts(known: portsReady, onlyOne: returnAfterSourceHandled) { handledSource = true }
             if handleDescriptors(onlyOne: returnAfterSourceHandled) { hadEvents = true }
             if runPerforms() || hadEvents { handledSource = true }
+            own.hadEvents = hadEvents
 
             // 10. Go on from step 2, or end.
             refreshItems()
@@ -143,6 +144,9 @@ extension ObservedRunLoop {
             if isModeEmpty { return .finished }
         }
     }
+
+    /// A loop that does not run for less than that has not rested.
+    private static let restNanoseconds: UInt64 = 1_000_000
 
     /// Step 7. Does not block when there is a reason to go on at once.
     ///
@@ -179,7 +183,10 @@ extension ObservedRunLoop {
         guard let outerMode else {
             own.rest()
             beacon.setMode(0)
-            if entered { beacon.mark(.notRunning) }
+            if entered {
+                own.exited = own.clock
+                beacon.mark(.notRunning)
+            }
             return
         }
         // What was meant for the outer run may have been looked at, and passed over, in the inner one's mode.

@@ -45,6 +45,7 @@ extension ObservedRunLoop {
     /// Scopes may be nested; the outermost counts. A run inside it is a run like any other, and its callouts are watched as ever. On
     /// any other thread, and while the loop does not run, `body` just runs: there is nothing to keep out. Some 100 ns.
     /// - Throws: what `body` throws.
+    @discardableResult
     public func expectingBlock<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         guard isCurrent, own.activity.isWorking else { return try body() }
         let outer = own.activity

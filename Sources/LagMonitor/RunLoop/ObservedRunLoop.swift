@@ -43,7 +43,10 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
     public static let main = ObservedRunLoop(name: "main", thread: .main, isMain: true)
 
     /// The calling thread's loop, if it runs; makes none.
-    public static var running: ObservedRunLoop? { existing.flatMap { $0.currentMode == nil ? nil : $0 } }
+    public static var running: ObservedRunLoop? {
+        let loop = existing ?? (pthread_self() == clu_main_pthread() ? main : nil)
+        return loop?.currentMode == nil ? nil : loop
+    }
 
     /// The calling thread's loop, if it has one.
     static var existing: ObservedRunLoop? {

@@ -39,6 +39,8 @@ void fixture_unbuffer_stdout(void);
 int fixture_trace_attach(int pid);
 int fixture_trace_stop(int pid);
 int fixture_trace_detach(int pid);
+// Lets any process of this user trace this one, where the kernel asks for that.
+void fixture_trace_allow(void);
 
 #ifdef __cplusplus
 }

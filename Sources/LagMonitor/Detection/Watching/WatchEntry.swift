@@ -27,9 +27,8 @@ struct WatchEntry: ~Copyable {
     var isPaused = false
     /// The thread's state at the first timeout of the present suspicion.
     var earlier: ThreadState?
-    /// What the thread had had from the scheduler then, and when that was.
+    /// What the thread had had from the scheduler then.
     var earlierTimes: ThreadTimes?
-    var earlierNanoseconds: UInt64 = 0
     /// What the loop was doing when the present stall was found.
     var activity = LoopActivity.notRunning
     /// The stall in progress, while it has an episode.
