@@ -69,7 +69,7 @@ struct SimulationTests {
         rules.starvationNanoseconds = threshold
         let (interval, calloutThreshold) = (rules.tickNanoseconds, try #require(rules.callout?.thresholdNanoseconds))
         var found: [StallKind: Int] = [:]
-        for seed in 30_000..<31_000 as Range<UInt64> {
+        for seed in 30_000..<30_600 as Range<UInt64> {
             var timeline = Timeline(seed: seed, rules: rules, bench: bench)
             for _ in 0..<30 {
                 let isLong = timeline.random.next() % 8 == 0
@@ -98,7 +98,8 @@ struct SimulationTests {
             let isRight =
                 callouts == long.map { Lasted(since: $0.since, until: $0.until) }
                 && starvations.allSatisfy { allowed.contains($0) } && certain.allSatisfy { starvations.contains($0) }
-                && starvations.count + callouts.count == told.count && zip(told, told.dropFirst()).allSatisfy { $0.until <= $1.since }
+                && starvations.count + callouts.count == told.count
+                && zip(told, told.dropFirst()).allSatisfy { $0.until <= $1.since }
             #expect(isRight, "seed \(seed)")
             if !isRight {
                 for each in told { print(each.kinds, each.phase, each.since, each.until) }
@@ -107,6 +108,6 @@ struct SimulationTests {
             }
             for each in told { found[each.kind, default: 0] += 1 }
         }
-        #expect(found[.callout] ?? 0 > 3000 && found[.starvation] ?? 0 > 1000)
+        #expect(found[.callout] ?? 0 > 1500 && found[.starvation] ?? 0 > 500)
     }
 }

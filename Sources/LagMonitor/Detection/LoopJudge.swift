@@ -71,7 +71,7 @@ package struct LoopJudge: Sendable {
         self.rules = rules
         self.floor = floor
         callout = rules.callout.map { CalloutStrategy(rule: $0) }
-        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0, besideCallouts: rules.callout != nil) }
+        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0) }
         pingWhileWaiting = rules.pingWhileWaiting.map { PingStrategy(rule: $0, whileWaiting: true) }
         ping = rules.ping.map { PingStrategy(rule: $0, whileWaiting: false) }
         frame = rules.frame.map { FrameStrategy(rule: $0) }

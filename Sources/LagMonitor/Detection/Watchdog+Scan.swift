@@ -197,7 +197,9 @@ extension Watchdog {
         var unmoved = true
         for index in 0..<registry.count {
             let line = registry.lines + index
-            guard line.pointee.state.load(ordering: .acquiring) == .active, registry.entries[index].judge.isStalled else { continue }
+            guard line.pointee.state.load(ordering: .acquiring) == .active, registry.entries[index].judge.isStalled else {
+                continue
+            }
             arm(index)
             if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { unmoved = false }
         }

@@ -20,7 +20,9 @@ struct ThreadTimesTests {
     }
 
     @Test func theDifferenceIsNeverNegative() {
-        let (one, two) = (ThreadTimes(cpuNanoseconds: 5, runDelayNanoseconds: 9), ThreadTimes(cpuNanoseconds: 8, runDelayNanoseconds: 7))
+        let (one, two) = (
+            ThreadTimes(cpuNanoseconds: 5, runDelayNanoseconds: 9), ThreadTimes(cpuNanoseconds: 8, runDelayNanoseconds: 7)
+        )
         #expect(two.since(one) == ThreadTimes(cpuNanoseconds: 3, runDelayNanoseconds: 0))
         #expect(one.since(two) == ThreadTimes(cpuNanoseconds: 0, runDelayNanoseconds: 2))
     }

@@ -85,7 +85,11 @@ package struct PingStrategy: DetectionStrategy {
                 return .nothing
             }
             let earliest = whileWaiting ? nil : max(lastPong, floor)
-            let span = Span(since: sight.pingedNanoseconds, earliest: lastPong > 0 ? earliest : nil, seen: sight.pingedNanoseconds)
+            let span = Span(
+                since: sight.pingedNanoseconds,
+                earliest: lastPong > 0 ? earliest : nil,
+                seen: sight.pingedNanoseconds
+            )
             // It may have answered before the ping was noted as given.
             return wait(span, at: since, sight, floor: floor)
         case .asked(let span, let asked): return wait(span, at: asked, sight, floor: floor)

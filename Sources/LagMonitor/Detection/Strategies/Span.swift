@@ -85,7 +85,7 @@ package struct Extent: Sendable, Equatable {
         lengthAtLeast = elapsed.saturatingDifference(span.blackedOutAtMost)
         let most = elapsed.saturatingDifference(span.blackedOutAtLeast)
         length = lengthAtLeast + (most - lengthAtLeast) / 2
-        lengthAtMost = most + (since - span.earliest) + max(latest ?? until, until) - until
+        lengthAtMost = most.saturatingSum(since - span.earliest).saturatingSum(max(latest ?? until, until) - until)
     }
 
     /// Time that lies between beginning and end and is not in the length.

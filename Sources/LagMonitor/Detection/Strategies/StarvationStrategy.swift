@@ -4,32 +4,21 @@ internal import LagActivity
 /// threshold, so whoever waits for it to be idle waits that long.
 ///
 /// A rest is a wait for events (however short), the end of the run, or an expected block; the beacon tells when the last
-/// one ended. A callout that is a stall by itself is not part of it (see ``LoopJudge``); whether the present one will be is not
-/// known before it is over, so beside a rule for callouts it does not count yet.
+/// one ended. A callout that is a stall by itself is not part of it: see ``LoopJudge``.
 package struct StarvationStrategy: DetectionStrategy {
     package static let kind = StallKind.starvation
 
     package let thresholdNanoseconds: UInt64
-    /// Whether long callouts are found by another rule.
-    private let besideCallouts: Bool
     package private(set) var span: Span?
     package private(set) var isStalled = false
     /// When the rest ended after which `span` began.
     private var woke: UInt64 = 0
 
-    package init(thresholdNanoseconds: UInt64, besideCallouts: Bool = true) {
-        self.thresholdNanoseconds = thresholdNanoseconds
-        self.besideCallouts = besideCallouts
-    }
+    package init(thresholdNanoseconds: UInt64) { self.thresholdNanoseconds = thresholdNanoseconds }
 
     package var isSuspicious: Bool { isStalled }
 
-    /// Once it is past, the ticks do: the threshold is reached when a callout ends, and nobody knows when that will be.
-    package var nextLook: UInt64? {
-        guard !isStalled, let span else { return nil }
-        let time = span.time(ofLength: thresholdNanoseconds)
-        return time > span.seen ? time : nil
-    }
+    package var nextLook: UInt64? { isStalled ? nil : span?.time(ofLength: thresholdNanoseconds) }
 
     package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
         let reading = sight.reading
@@ -44,9 +33,7 @@ package struct StarvationStrategy: DetectionStrategy {
         present.begin(notBefore: floor)
         present.goOn(at: sight.now, sight.blackout)
         span = present
-        let callout = reading.calloutNanoseconds
-        let counted = besideCallouts && callout > 0 && callout <= sight.now ? callout : sight.now
-        guard !isStalled, present.length(at: counted) >= thresholdNanoseconds else { return .nothing }
+        guard !isStalled, present.length(at: sight.now) >= thresholdNanoseconds else { return .nothing }
         isStalled = true
         return .stalled
     }
