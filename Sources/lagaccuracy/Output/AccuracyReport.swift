@@ -12,7 +12,7 @@ struct AccuracyReport {
                 condition: condition,
                 detector: detector,
                 score: Score(truths: truths, findings: findings),
-                notes: [("wakes_per_s", perSecond(Double(wakes)))] + notes
+                notes: [("wakes_per_s", perSecond(Double(wakes), of: report.nanoseconds))] + notes
             )
         }
         return [
@@ -25,7 +25,7 @@ struct AccuracyReport {
     private var notes: [(key: String, value: String)] {
         switch condition {
         case .calm, .starved: []
-        case .busy: [("callbacks_per_s", perSecond(Double(outcome.report.callbacks)))]
+        case .busy: [("callbacks_per_s", perSecond(Double(outcome.report.callbacks), of: outcome.report.nanoseconds - stalledNanoseconds))]
         case .stopped:
             [
                 ("stops", "\(outcome.pulses.count)"),
@@ -37,7 +37,12 @@ struct AccuracyReport {
 
     private var stoppedNanoseconds: UInt64 { outcome.pulses.reduce(0) { $0 + ($1.continued - $1.stopped) } }
 
-    private func perSecond(_ count: Double) -> String {
-        AccuracyLine.format(count * 1_000_000_000 / Double(max(1, outcome.report.nanoseconds)), decimals: 1)
+    /// The time in which nothing else can run on the loop.
+    private var stalledNanoseconds: UInt64 {
+        min(outcome.report.nanoseconds, outcome.report.injected.reduce(0) { $0 + ($1.isStarvation ? 0 : $1.end - $1.begin) })
+    }
+
+    private func perSecond(_ count: Double, of nanoseconds: UInt64) -> String {
+        AccuracyLine.format(count * 1_000_000_000 / Double(max(1, nanoseconds)), decimals: 1)
     }
 }

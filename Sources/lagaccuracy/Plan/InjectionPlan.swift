@@ -48,20 +48,28 @@ struct InjectionPlan: Sendable {
     }
 
     /// The short form: few stalls, but over the five conditions every kind, each place, and stalls on both sides of the threshold.
+    ///
+    /// Where the target is stopped, stalls are longer, so that some are still long enough without that time.
     init(shortFor condition: Condition, seed: UInt64) {
         var random = SeededGenerator(seed: seed, condition: condition, purpose: 0)
         let others = Self.kinds.filter { $0 != .starve }
         let first = 4 * (Condition.allCases.firstIndex(of: condition) ?? 0)
+        let scale: Double = condition == .stopped ? 1.8 : 1
         var stalls = (0..<4).map { index in
             PlannedStall(
                 kind: others[(first + index) % others.count],
                 place: Place.allCases[(first + index) % Place.allCases.count],
                 lengthMilliseconds: index == 0
-                    ? Double.random(in: 60...110, using: &random) : Double.random(in: 230...330, using: &random),
+                    ? Double.random(in: 60...110, using: &random) : Double.random(in: 230...330, using: &random) * scale,
                 gapMilliseconds: Double.random(in: 60...200, using: &random)
             )
         }
-        stalls.append(PlannedStall(kind: .starve, place: .perform, lengthMilliseconds: 1100, gapMilliseconds: 100))
+        // The longest one: its threshold is a second.
+        if condition == .calm || condition == .stopped {
+            stalls.append(
+                PlannedStall(kind: .starve, place: .perform, lengthMilliseconds: 1100 * scale, gapMilliseconds: 100)
+            )
+        }
         self.stalls = stalls
     }
 

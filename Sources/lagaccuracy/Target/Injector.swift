@@ -75,8 +75,8 @@ final class Injector: Sendable {
         let length = Duration.microseconds(Int64(stall.lengthMilliseconds * 1000))
         if stall.kind == .starve {
             return chain.run(until: .now + length) { [self] in
-                oracle.end()
                 arm()
+                oracle.end()
             }
         }
         do {
@@ -86,8 +86,9 @@ final class Injector: Sendable {
         } catch {
             Diagnostics.say("\(stall.kind.rawValue): \(error)")
         }
-        oracle.end()
+        // Its gap is long enough for the next one not to come before the reading.
         arm()
+        oracle.end()
     }
 }
 

@@ -15,8 +15,6 @@ struct TargetRun {
 
     /// Before the first stall and after the last: time to be idle in, and for the last records to arrive.
     private static let margin: Duration = .milliseconds(250)
-    /// 10,000 callbacks a second.
-    private static let busyInterval: Duration = .microseconds(100)
 
     /// Runs the plan; on the main thread.
     func execute() throws -> TargetReport {
@@ -38,9 +36,7 @@ struct TargetRun {
         let injector = try Injector(loop: loop, plan: plan, oracle: oracle) {
             loop.add(RunLoopTimer(after: Self.margin) { _ in loop.stop() }, to: .common)
         }
-        if condition == .busy {
-            loop.add(RunLoopTimer(after: .zero, interval: Self.busyInterval) { _ in oracle.callback {} }, to: .common)
-        }
+        if condition == .busy { BusyWork(loop: loop, oracle: oracle).start() }
         if condition == .stepped { try stepper.start() }
         loop.add(RunLoopTimer(after: Self.margin) { _ in injector.arm() }, to: .common)
 
