@@ -131,7 +131,11 @@ let package = Package(
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
-        .testTarget(name: "lagaccuracyTests", dependencies: ["lagaccuracy"], swiftSettings: strict),
+        .testTarget(
+            name: "lagaccuracyTests",
+            dependencies: ["lagaccuracy", "LagMonitor", "LagWorkload"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor", "LagWorkload"], swiftSettings: strict),
     ]
 )

@@ -25,7 +25,13 @@ struct AccuracyReport {
     private var notes: [(key: String, value: String)] {
         switch condition {
         case .calm, .starved: []
-        case .busy: [("callbacks_per_s", perSecond(Double(outcome.report.callbacks), of: outcome.report.nanoseconds - stalledNanoseconds))]
+        case .busy:
+            [
+                (
+                    "callbacks_per_s",
+                    perSecond(Double(outcome.report.callbacks), of: outcome.report.nanoseconds - stalledNanoseconds)
+                )
+            ]
         case .stopped:
             [
                 ("stops", "\(outcome.pulses.count)"),

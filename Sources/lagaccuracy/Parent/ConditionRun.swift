@@ -63,7 +63,9 @@ struct ConditionRun {
         guard let end = text.firstIndex(of: UInt8(ascii: "\n")), let start,
             let report = try? JSONDecoder().decode(TargetReport.self, from: Data(text[(end + 1)...]))
         else { throw AccuracyFailure("\(condition.rawValue): the target ended without a report") }
-        guard report.lost == 0 else { throw AccuracyFailure("\(condition.rawValue): \(report.lost) records were lost on the way") }
+        guard report.lost == 0 else {
+            throw AccuracyFailure("\(condition.rawValue): \(report.lost) records were lost on the way")
+        }
         return Outcome(report: report, pulses: pulses, start: start)
     }
 

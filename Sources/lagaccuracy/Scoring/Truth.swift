@@ -56,7 +56,14 @@ extension Truth {
             make(.callout, label: "kernel", isInjected: false, (gap.begin, gap.end), seen: (gap.begin, gap.end), pulses)
         }
         let wakeful = report.wakeful.map { time in
-            let whole = make(.starvation, label: "kernel", isInjected: false, (time.begin, time.end), seen: (time.begin, time.end), pulses)
+            let whole = make(
+                .starvation,
+                label: "kernel",
+                isInjected: false,
+                (time.begin, time.end),
+                seen: (time.begin, time.end),
+                pulses
+            )
             let callouts = min(time.inLongCallouts, time.certain)
             return Truth(
                 trouble: .starvation,

@@ -34,7 +34,8 @@ final class ClockStepper: Sendable {
             sleepUntil(.now + .milliseconds(Int64.random(in: Self.pauseMilliseconds, using: &random)))
             if stopping.load(ordering: .acquiring) { return }
             // Away by some minutes, and back: both directions come first equally often.
-            let step = away != 0 ? -away : Int64.random(in: Self.minutes, using: &random) * 60 * (Bool.random(using: &random) ? 1 : -1)
+            let step =
+                away != 0 ? -away : Int64.random(in: Self.minutes, using: &random) * 60 * (Bool.random(using: &random) ? 1 : -1)
             away += step
             apply(step * 1_000_000_000)
             count.add(1, ordering: .relaxed)
