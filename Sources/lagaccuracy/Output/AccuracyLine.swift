@@ -41,7 +41,7 @@ struct AccuracyLine: Sendable {
         return missed
     }
 
-    /// What went wrong, one line each, for people.
+    /// What went wrong, one line each, for people: misses, false records, and detections later than half an interval.
     func details(since start: UInt64) -> [String] {
         func at(_ time: UInt64) -> String { time >= start ? "at \(Self.milliseconds(time - start)) ms" : "before the start" }
         let missed = score.missed.map {
@@ -50,7 +50,11 @@ struct AccuracyLine: Sendable {
         let unfounded = score.unfounded.map {
             "\(condition.rawValue) \(detector) false: \($0.trouble?.rawValue ?? "report"), \(at($0.start)), \(Self.milliseconds($0.duration)) ms"
         }
-        return missed + unfounded
+        let late = score.matches.filter { $0.latency > Truth.intervalNanoseconds / 2 }.map {
+            "\(condition.rawValue) \(detector) late: \($0.truth.label), \(at($0.truth.begin)), \(Self.milliseconds($0.truth.least)) ms, "
+                + "\(Self.milliseconds($0.latency)) ms after the threshold"
+        }
+        return missed + unfounded + late
     }
 
     /// Milliseconds with three decimals; `-` for what was not measured.

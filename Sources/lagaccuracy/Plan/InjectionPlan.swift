@@ -79,7 +79,7 @@ struct InjectionPlan: Sendable {
     private static func length(_ kind: WorkloadKind, _ random: inout SeededGenerator) -> Double {
         let isNear = Int.random(in: 0..<3, using: &random) == 0
         if kind == .starve {
-            return isNear ? Double.random(in: 900...1200, using: &random) : random.logUniform(100...3000)
+            return isNear ? Double.random(in: 900...1200, using: &random) : random.logUniform(300...3000)
         }
         return isNear ? Double.random(in: 110...260, using: &random) : random.logUniform(20...3000)
     }

@@ -7,9 +7,12 @@
 /// - Durations are compared for injected stalls only; what the kernel did has no callout that measured it from inside.
 struct Score: Sendable, Equatable {
     /// A finding and what it belongs to.
-    private struct Match {
+    struct Match: Sendable, Equatable {
         let finding: Finding
         let truth: Truth
+
+        /// From the moment the threshold was reached to the detection.
+        var latency: UInt64 { finding.detected > truth.due ? finding.detected - truth.due : 0 }
     }
 
     private(set) var injected = 0
@@ -34,9 +37,10 @@ struct Score: Sendable, Equatable {
     /// For people: what was missed, and what was false.
     private(set) var missed: [Truth] = []
     private(set) var unfounded: [Finding] = []
+    private(set) var matches: [Match] = []
 
     init(truths: [Truth], findings: [Finding]) {
-        let (matches, taken) = match(truths, findings)
+        let taken = match(truths, findings)
         for (index, truth) in truths.enumerated() {
             if truth.isInjected {
                 injected += 1
@@ -55,7 +59,7 @@ struct Score: Sendable, Equatable {
             }
         }
         durationErrors = matches.filter(\.truth.isInjected).map { Self.error($0.finding.duration, $0.truth) }.sorted()
-        latencies = matches.map { $0.finding.detected > $0.truth.due ? $0.finding.detected - $0.truth.due : 0 }.sorted()
+        latencies = matches.map(\.latency).sorted()
     }
 
     /// 1 when nothing had to be found.
@@ -65,8 +69,7 @@ struct Score: Sendable, Equatable {
         above == starvations ? 1 : Double(aboveFound - starvationsFound) / Double(above - starvations)
     }
 
-    private mutating func match(_ truths: [Truth], _ findings: [Finding]) -> (matches: [Match], taken: Set<Int>) {
-        var matches: [Match] = []
+    private mutating func match(_ truths: [Truth], _ findings: [Finding]) -> Set<Int> {
         var taken: Set<Int> = []
         for finding in findings.sorted(by: { $0.start < $1.start }) {
             falseCount += finding.repeats
@@ -82,7 +85,7 @@ struct Score: Sendable, Equatable {
                 if !candidates.isEmpty { repeats += 1 }
             }
         }
-        return (matches, taken)
+        return taken
     }
 
     private static func belongs(_ finding: Finding, _ truth: Truth) -> Bool {

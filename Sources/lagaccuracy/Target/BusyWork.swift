@@ -10,6 +10,7 @@ final class BusyWork: Sendable {
 
     private let loop: ObservedRunLoop
     private let oracle: Oracle
+    private let made = Atomic<Int>(0)
     private let lastNanoseconds = Mutex(MonotonicTime.now.nanoseconds)
 
     init(loop: ObservedRunLoop, oracle: Oracle) {
@@ -22,10 +23,15 @@ final class BusyWork: Sendable {
         loop.add(RunLoopTimer(after: .zero, interval: Self.interval) { [self] _ in fire() }, to: .common)
     }
 
+    /// How many callbacks there were.
+    var count: Int { made.load(ordering: .relaxed) }
+
     private func fire() {
-        oracle.callback {}
-        for _ in 1..<max(1, due()) { loop.perform { [oracle] in oracle.callback {} } }
+        callback()
+        for _ in 1..<max(1, due()) { loop.perform { [self] in callback() } }
     }
+
+    private func callback() { oracle.callback { made.add(1, ordering: .relaxed) } }
 
     /// How many callbacks the time since the last call was good for; a remainder is kept.
     private func due() -> UInt64 {

@@ -24,7 +24,6 @@ final class Oracle: Sendable {
         var isInside = false
         /// An injected stall whose reading after the callout is missing.
         var wantsAfter = false
-        var callbacks = 0
         var sleepBegin: UInt64 = 0
         var awakeSince = MonotonicTime.now.nanoseconds
         var surelyAwakeSince = MonotonicTime.now.nanoseconds
@@ -72,10 +71,7 @@ final class Oracle: Sendable {
     func callback(_ body: () -> Void) {
         state.withLock { Self.read(&$0, MonotonicTime.now.nanoseconds) }
         body()
-        state.withLock { state in
-            state.callbacks += 1
-            Self.read(&state, MonotonicTime.now.nanoseconds)
-        }
+        state.withLock { Self.read(&$0, MonotonicTime.now.nanoseconds) }
     }
 
     /// A stall begins: the first thing in its callout.
@@ -117,7 +113,6 @@ final class Oracle: Sendable {
             report.injected = state.report.injected
             report.gaps = state.report.gaps
             report.wakeful = state.report.wakeful
-            report.callbacks = state.callbacks
         }
     }
 

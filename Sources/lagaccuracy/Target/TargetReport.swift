@@ -59,6 +59,7 @@ struct TargetReport: Codable, Sendable {
     var classicBeforeWaiting: [ClassicReport] = []
     var monitorWakes: UInt64 = 0
     var classicWakes: UInt64 = 0
+    /// Of the busy condition.
     var callbacks = 0
     var clockSteps = 0
     var nanoseconds: UInt64 = 0

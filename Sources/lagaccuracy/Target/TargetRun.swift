@@ -36,7 +36,8 @@ struct TargetRun {
         let injector = try Injector(loop: loop, plan: plan, oracle: oracle) {
             loop.add(RunLoopTimer(after: Self.margin) { _ in loop.stop() }, to: .common)
         }
-        if condition == .busy { BusyWork(loop: loop, oracle: oracle).start() }
+        let busyWork = BusyWork(loop: loop, oracle: oracle)
+        if condition == .busy { busyWork.start() }
         if condition == .stepped { try stepper.start() }
         loop.add(RunLoopTimer(after: Self.margin) { _ in injector.arm() }, to: .common)
 
@@ -58,6 +59,7 @@ struct TargetRun {
         (report.classic, report.classicBeforeWaiting) = classic.found
         report.monitorWakes = monitorWakes
         report.classicWakes = classicWakes
+        report.callbacks = busyWork.count
         report.clockSteps = stepper.steps
         report.nanoseconds = UInt64(max(0, (end - begin).wholeNanoseconds))
         report.lost = handler.missed + monitor.statistics.dropped
