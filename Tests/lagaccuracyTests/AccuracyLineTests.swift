@@ -47,7 +47,7 @@ struct AccuracyLineTests {
 
     @Test func theTableHasARowALine() {
         let table = AccuracyTable(lines: [line(.calm, found: 300_500)], sentence: "Made here.").text
-        #expect(table.contains("| calm | `lagmonitor` | 1 of 1 | 1.000 | 0 | 0 | 0.500 / 0.500 ms | 1.000 ms |"))
+        #expect(table.contains("| calm | `lagmonitor` | 1 of 1 | 1.0000 | 1.0000 / - | 0 | 0 | 0.500 / 0.500 ms | 1.000 ms |"))
         #expect(table.hasSuffix("\n\nMade here.\n"))
     }
 }

@@ -12,6 +12,17 @@ struct InjectionPlanTests {
         #expect(plan.stalls != InjectionPlan(seed: 1, condition: .busy, count: 200).stalls)
     }
 
+    @Test func theStreamsOfConditionsAndPurposesHaveNothingInCommon() {
+        var seen: Set<UInt64> = []
+        for condition in Condition.allCases {
+            for purpose: UInt64 in 0...2 {
+                var random = SeededGenerator(seed: 1, condition: condition, purpose: purpose)
+                for _ in 0..<2000 { seen.insert(random.next()) }
+            }
+        }
+        #expect(seen.count == 5 * 3 * 2000)
+    }
+
     @Test func everyKindIsThereEquallyOften() {
         let counts = Dictionary(grouping: plan.stalls, by: \.kind).mapValues(\.count)
         #expect(counts.count == 10)

@@ -22,8 +22,8 @@ struct AccuracyLine: Sendable {
                 ("duration_err_p50_ms", Self.milliseconds(Score.percentile(50, of: score.durationErrors))),
                 ("duration_err_p99_ms", Self.milliseconds(Score.percentile(99, of: score.durationErrors))),
                 ("latency_p99_ms", Self.milliseconds(Score.percentile(99, of: score.latencies))),
-                ("repeats", "\(score.repeats)"), ("recall_callout", Self.format(score.calloutRecall, decimals: 4)),
-                ("recall_starvation", Self.format(score.starvationRecall, decimals: 4)), ("below", "\(score.below)"),
+                ("repeats", "\(score.repeats)"), ("recall_callout", Self.part(score.calloutRecall)),
+                ("recall_starvation", Self.part(score.starvationRecall)), ("below", "\(score.below)"),
                 ("between", "\(score.between)"), ("kernel", "\(score.kernel)"),
             ] + notes.map { ($0.key, $0.value) }
         return "accuracy \(condition.rawValue) " + fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
@@ -61,6 +61,9 @@ struct AccuracyLine: Sendable {
     static func milliseconds(_ nanoseconds: UInt64?) -> String {
         nanoseconds.map { format(Double($0) / 1_000_000, decimals: 3) } ?? "-"
     }
+
+    /// Four decimals; `-` where nothing had to be found.
+    static func part(_ recall: Double?) -> String { recall.map { format($0, decimals: 4) } ?? "-" }
 
     static func format(_ number: Double, decimals: Int) -> String { String(format: "%.\(decimals)f", number) }
 }

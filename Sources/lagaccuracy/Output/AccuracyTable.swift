@@ -6,8 +6,8 @@ struct AccuracyTable: Sendable {
 
     var text: String {
         var rows = [
-            "| condition | detector | stalls above | recall | false | of these repeats | duration error p50 / p99 | latency p99 | wakes/s |",
-            "|---|---|---|---|---|---|---|---|---|",
+            "| condition | detector | stalls above | recall | callout / starvation | false | of these repeats | duration error p50 / p99 | latency p99 | wakes/s |",
+            "|---|---|---|---|---|---|---|---|---|---|",
         ]
         for line in lines {
             let score = line.score
@@ -16,7 +16,8 @@ struct AccuracyTable: Sendable {
             let wakes = line.notes.first { $0.key == "wakes_per_s" }?.value ?? ""
             rows.append(
                 "| \(line.condition.rawValue) | `\(line.detector)` | \(score.above) of \(score.injected) | "
-                    + "\(AccuracyLine.format(score.recall, decimals: 3)) | \(score.falseCount) | \(score.repeats) | "
+                    + "\(AccuracyLine.part(score.recall)) | \(AccuracyLine.part(score.calloutRecall)) / "
+                    + "\(AccuracyLine.part(score.starvationRecall)) | \(score.falseCount) | \(score.repeats) | "
                     + "\(p50) / \(p99) ms | \(AccuracyLine.milliseconds(Score.percentile(99, of: score.latencies))) ms | \(wakes) |"
             )
         }

@@ -66,24 +66,13 @@ final class ChildProcess {
     }
 
     /// Stops it as a whole and continues it after `milliseconds`. Nil when it ended instead.
-    func pulse(milliseconds: Double) -> Pulse? {
+    /// - Throws: ``AccuracyFailure`` when it does not stop: a thread of it sits in the kernel and cannot be interrupted.
+    func pulse(milliseconds: Double) throws -> Pulse? {
         guard !hasEnded else { return nil }
         let asked = MonotonicTime.now
         kill(pid, SIGSTOP)
-        var word: Int32 = 0
-        // WUNTRACED: returns when the last of its threads has stopped.
-        while true {
-            let found = waitpid(pid, &word, WUNTRACED)
-            if found < 0 && errno == EINTR { continue }
-            guard found == pid else { return nil }
-            break
-        }
+        guard try waitUntilStopped() else { return nil }
         let stopped = MonotonicTime.now
-        // The low byte says "stopped" (WIFSTOPPED); otherwise it has ended.
-        guard word & 0xff == 0x7f else {
-            status = word
-            return nil
-        }
         usleep(UInt32(milliseconds * 1000))
         let continued = MonotonicTime.now
         kill(pid, SIGCONT)
@@ -95,6 +84,26 @@ final class ChildProcess {
             running: running.nanoseconds
         )
     }
+
+    /// Waits for the last of its threads to stop; false when it ended instead.
+    private func waitUntilStopped() throws -> Bool {
+        let deadline = MonotonicTime.now + Self.stopLimit
+        while MonotonicTime.now < deadline {
+            var word: Int32 = 0
+            if waitpid(pid, &word, WUNTRACED | WNOHANG) == pid {
+                // The low byte of a process that has stopped (WIFSTOPPED); any other has ended.
+                if word & 0xff == 0x7f { return true }
+                status = word
+                return false
+            }
+            usleep(Self.pollMicroseconds)
+        }
+        throw AccuracyFailure("the target could not be stopped")
+    }
+
+    private static let stopLimit: Duration = .seconds(10)
+    /// So much at most is not known about the beginning of a stop.
+    private static let pollMicroseconds: UInt32 = 20
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

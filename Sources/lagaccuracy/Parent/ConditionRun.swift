@@ -28,7 +28,14 @@ struct ConditionRun {
             extra: guardian?.input
         )
         defer { target.end() }
-        return try listen(to: target, until: MonotonicTime.now + .seconds(Self.limitSeconds(plan)))
+        let outcome = try listen(to: target, until: MonotonicTime.now + .seconds(Self.limitSeconds(plan)))
+        guard outcome.report.injected.count == plan.stalls.count else {
+            throw AccuracyFailure(
+                "\(condition.rawValue): \(outcome.report.injected.count) of \(plan.stalls.count) stalls injected"
+            )
+        }
+        if guardian?.hasFailed == true { throw AccuracyFailure("stepped: the wall clock could not be set") }
+        return outcome
     }
 
     /// Reads what the target says, and stops it now and then. The target's report is its last line.
@@ -42,7 +49,9 @@ struct ConditionRun {
             let now = MonotonicTime.now
             guard now < deadline else { throw AccuracyFailure("\(condition.rawValue): the target did not end in time") }
             if now >= nextPulse {
-                if let pulse = target.pulse(milliseconds: random.logUniform(options.pulseMilliseconds)) { pulses.append(pulse) }
+                if let pulse = try target.pulse(milliseconds: random.logUniform(options.pulseMilliseconds)) {
+                    pulses.append(pulse)
+                }
                 nextPulse = .now + .milliseconds(Int64.random(in: options.pulsePauseMilliseconds, using: &random))
                 continue
             }

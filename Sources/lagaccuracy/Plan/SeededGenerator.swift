@@ -9,7 +9,10 @@ struct SeededGenerator: RandomNumberGenerator {
     /// A stream of its own for one purpose under one condition, so that a change to one does not shift the others.
     init(seed: UInt64, condition: Condition, purpose: UInt64) {
         let place = UInt64(Condition.allCases.firstIndex(of: condition) ?? 0)
-        self.init(seed: seed &+ 0x9e37_79b9_7f4a_7c15 &* (place &* 16 &+ purpose))
+        // Mixed, not added: states that differ by a multiple of the step are one stream, read from different places.
+        var mixer = SeededGenerator(seed: seed)
+        mixer = SeededGenerator(seed: mixer.next() ^ (place << 8 | purpose))
+        self.init(seed: mixer.next())
     }
 
     mutating func next() -> UInt64 {

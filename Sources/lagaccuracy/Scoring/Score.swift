@@ -63,11 +63,12 @@ struct Score: Sendable, Equatable {
     }
 
     /// 1 when nothing had to be found.
-    var recall: Double { above == 0 ? 1 : Double(aboveFound) / Double(above) }
-    var starvationRecall: Double { starvations == 0 ? 1 : Double(starvationsFound) / Double(starvations) }
-    var calloutRecall: Double {
-        above == starvations ? 1 : Double(aboveFound - starvationsFound) / Double(above - starvations)
-    }
+    var recall: Double { Self.part(aboveFound, of: above) ?? 1 }
+    /// Its parts; nil where nothing had to be found.
+    var starvationRecall: Double? { Self.part(starvationsFound, of: starvations) }
+    var calloutRecall: Double? { Self.part(aboveFound - starvationsFound, of: above - starvations) }
+
+    private static func part(_ found: Int, of all: Int) -> Double? { all == 0 ? nil : Double(found) / Double(all) }
 
     private mutating func match(_ truths: [Truth], _ findings: [Finding]) -> Set<Int> {
         var taken: Set<Int> = []

@@ -16,6 +16,8 @@ final class ClockStepper: Sendable {
         self.seed = seed
         self.semaphore = semaphore
         self.setter = setter
+        // The clock is put right when the last writer is gone: a child of the workload must not be one.
+        if let setter { _ = fcntl(setter, F_SETFD, FD_CLOEXEC) }
     }
 
     /// How often the clock was set.
