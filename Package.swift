@@ -102,13 +102,13 @@ let package = Package(
         ),
         .executableTarget(
             name: "MonitorProbe",
-            dependencies: ["LagMonitor", "CLibunwind"],
+            dependencies: ["LagMonitor", "CLibunwind", "StallFixtures"],
             path: "Tests/MonitorProbe",
             swiftSettings: strict
         ),
         .testTarget(
             name: "LagDetectionTests",
-            dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind"],
+            dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind", "StallFixtures"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -118,14 +118,14 @@ let package = Package(
         ),
         .executableTarget(
             name: "RunLoopProbe",
-            dependencies: ["LagRunLoop", "LagActivity"],
+            dependencies: ["LagRunLoop", "LagActivity", "CLibunwind"],
             path: "Tests/RunLoopProbe",
             swiftSettings: strict
         ),
         .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),
         .testTarget(
             name: "LagRunLoopTests",
-            dependencies: ["LagRunLoop", "LagActivity", "RunLoopProbe"],
+            dependencies: ["LagRunLoop", "LagActivity", "CLibunwind", "RunLoopProbe"],
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),

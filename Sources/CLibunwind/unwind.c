@@ -267,3 +267,13 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
     }
     result->frame_pointer_recovered = unwinder->frame_pointer_recovered;
 }
+
+uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address) {
+    // The walk's own table was its caller's.
+    unwinder->view.table = table;
+    unw_proc_info_t info;
+    memset(&info, 0, sizeof(info));
+    uint64_t start = look_up(unwinder, address, &info, 0) == 0 ? info.start_ip : 0;
+    unwinder->view.table = NULL;
+    return start;
+}

@@ -79,6 +79,7 @@ public final class LagMonitor: Sendable {
                 drained = !parts.registry.holds(anythingOf: core)
                 if !drained { _ = pause.wait(until: clu_now_ns() + 1_000_000) }
             }
+            core.notePauses(parts.watchdog.processPauses)
             core.close(announcing: drained)
             if !drained { state.unfinished = parts }
             state.parts = nil
@@ -87,16 +88,95 @@ public final class LagMonitor: Sendable {
     }
 
     /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.
-    /// - Parameter name: what stands in records as `loop`; the loop's own name when nil.
-    /// - Throws: ``LagMonitorError/notRunning``; ``LagMonitorError/tooManyLoops(limit:)`` beyond 16,384.
-    public func watch(_ loop: any ObservableLoop, named name: String? = nil) throws(LagMonitorError) {
+    /// - Parameters:
+    ///   - name: what stands in records as `loop`; the loop's own name when nil.
+    ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
+    /// - Throws: ``LagMonitorError/notRunning``; ``LagMonitorError/tooManyLoops(limit:)`` beyond 16,384;
+    ///   ``LagMonitorError/invalidConfiguration(key:value:allowed:)``; ``LagMonitorError/ruleNotPossible(rule:reason:)`` when the
+    ///   loop cannot do what a rule asks of it.
+    public func watch(
+        _ loop: any ObservableLoop,
+        named name: String? = nil,
+        rules: StallRules? = nil
+    ) throws(LagMonitorError) {
+        let rules = rules ?? configuration.rules
+        try rules.validate()
         try state.withLock { state throws(LagMonitorError) in
             guard let parts = state.parts else { throw .notRunning }
-            guard parts.registry.add(loop, name: name ?? loop.name, owner: core, rule: configuration.rule) != nil else {
+            guard !parts.registry.isWatched(loop, by: core) else { return }
+            let helpers = try Self.helpers(of: loop, for: rules, parts)
+            let index = parts.registry.add(
+                loop,
+                name: name ?? loop.name,
+                owner: core,
+                rules: configuration.watchRules(of: rules),
+                ticks: helpers?.ticks,
+                ticker: helpers?.ticker,
+                now: clu_now_ns()
+            )
+            guard index != nil else {
+                helpers?.ticker.cancel()
                 throw .tooManyLoops(limit: WatchRegistry.capacity)
             }
             parts.watchdog.wake()
         }
+    }
+
+    /// What the rules need besides the beacon: the pings' thread, the ticks.
+    private static func helpers(
+        of loop: any ObservableLoop,
+        for rules: StallRules,
+        _ parts: MonitorEngine.Parts
+    ) throws(LagMonitorError) -> (ticks: TickCell, ticker: any LoopTicker)? {
+        if rules.ping != nil || rules.pingWhileWaiting != nil {
+            guard let pingable = loop as? any PingableLoop else {
+                throw .ruleNotPossible(rule: "ping", reason: "'\(loop.name)' is no PingableLoop")
+            }
+            if !pingable.pingsWithoutLocking { try parts.startPings() }
+        }
+        if rules.sampling != nil, loop.thread.tid == 0 {
+            throw .ruleNotPossible(rule: "sampling", reason: "the thread of '\(loop.name)' is not known")
+        }
+        guard let frame = rules.frame else { return nil }
+        guard let ticking = loop as? any TickingLoop else {
+            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' is no TickingLoop")
+        }
+        let ticks = TickCell()
+        guard let ticker = ticking.startTicking(every: frame.period, { ticks.tick() }) else {
+            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' has ended")
+        }
+        return (ticks, ticker)
+    }
+
+    /// Ends the watch of a loop for a while; of every loop that this monitor watches now, when `loop` is nil. A stall in progress
+    /// becomes an `abandoned` line. Nothing happens to what is not watched. Any thread.
+    public func pause(_ loop: (any ObservableLoop)? = nil) { setPaused(true, loop) }
+
+    /// Goes on after ``pause(_:)``: nothing from before counts.
+    public func resume(_ loop: (any ObservableLoop)? = nil) { setPaused(false, loop) }
+
+    private func setPaused(_ paused: Bool, _ loop: (any ObservableLoop)?) {
+        state.withLock { state in
+            guard let parts = state.parts else { return }
+            parts.registry.setPaused(paused, loop, of: core, now: clu_now_ns())
+            parts.watchdog.wake()
+        }
+    }
+
+    /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
+    /// a stretch of work of its own. Without a loop that runs here, it just runs `body`. Some 50 ns.
+    @discardableResult
+    public static func expectingBlock<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let loop = ObservedRunLoop.running else { return try body() }
+        return try loop.expectingBlock(body)
+    }
+
+    /// Ticks a second that a loop reached in the last full second; nil when it is not watched by ``StallRules/frame``, or not for long
+    /// enough. Any thread.
+    public func frameRate(of loop: any ObservableLoop) -> Double? {
+        state.withLock { $0.parts?.registry.ticks(of: loop, by: core)?.rate }
     }
 
     /// Ends the watch of a loop; nothing happens if it is not watched. A stall in progress becomes an `abandoned` line.
@@ -125,7 +205,10 @@ public final class LagMonitor: Sendable {
 
     /// What happened so far.
     public var statistics: LagMonitorStatistics {
-        state.withLock { core.statistics(of: $0.parts?.registry.counters(of: core) ?? core.absorbed) }
+        state.withLock { state in
+            if let pauses = state.parts?.watchdog.processPauses { core.notePauses(pauses) }
+            return core.statistics(of: state.parts?.registry.counters(of: core) ?? core.absorbed)
+        }
     }
 
     /// What the process's watchdog has done so far; nil while this monitor does not run. For tests and the benchmark.

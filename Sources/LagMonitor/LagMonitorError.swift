@@ -10,6 +10,8 @@ public enum LagMonitorError: Error, Sendable, Equatable, CustomStringConvertible
     case sinkUnavailable(reason: String)
     /// As many loops are watched as a process may watch.
     case tooManyLoops(limit: Int)
+    /// A loop cannot do what a rule asks of it.
+    case ruleNotPossible(rule: String, reason: String)
     /// The monitor was not started, or was stopped.
     case notRunning
 
@@ -19,6 +21,7 @@ public enum LagMonitorError: Error, Sendable, Equatable, CustomStringConvertible
         case .invalidConfiguration(let key, let value, let allowed): "\(key) is \(value), allowed is \(allowed)"
         case .resources(let reason), .sinkUnavailable(let reason): reason
         case .tooManyLoops(let limit): "\(limit) loops are watched already, more cannot be"
+        case .ruleNotPossible(let rule, let reason): "the rule \(rule) cannot be applied: \(reason)"
         case .notRunning: "the monitor is not running: call start() before watch(_:)"
         }
     }

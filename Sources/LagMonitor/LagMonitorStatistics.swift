@@ -8,6 +8,28 @@ public struct LagMonitorStatistics: Sendable, Equatable {
     public var dropped: UInt64 = 0
     /// Stalls held back on purpose, by a restore interval.
     public var suppressed: UInt64 = 0
+    /// Stalls that were none, because a debugger held the loop.
+    public var dismissed: UInt64 = 0
+    /// Time in which the process could not run: none of it makes a stall. Of the whole process, since its first monitor started.
+    public var pauses = Pauses()
+
+    /// Time in which the process as a whole could not run, as far as was noticed.
+    public struct Pauses: Sendable, Equatable {
+        /// How often it was stopped, frozen, throttled or held by a debugger while a loop worked.
+        public var blackouts: UInt64 = 0
+        /// For how long at least.
+        public var blackedOut: Duration = .zero
+        /// How much of that was the quota of its control group.
+        public var throttled: Duration = .zero
+        /// How often the machine was suspended.
+        public var suspensions: UInt64 = 0
+        /// For how long.
+        public var suspended: Duration = .zero
+        /// How often the wall clock was set; stalls do not follow it, only `time` in records does.
+        public var clockSteps: UInt64 = 0
+
+        public init() {}
+    }
 
     public init() {}
 }

@@ -83,7 +83,7 @@ struct Run {
         case .captureUnavailable: ExitStatus.unavailable
         case .invalidConfiguration: ExitStatus.configuration
         case .sinkUnavailable: ExitStatus.cannotCreate
-        case .resources, .tooManyLoops, .notRunning: ExitStatus.systemError
+        case .resources, .tooManyLoops, .notRunning, .ruleNotPossible: ExitStatus.systemError
         }
     }
 }

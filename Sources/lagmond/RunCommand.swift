@@ -30,11 +30,25 @@ struct RunCommand: ParsableCommand {
     )
     var preset: String?
 
-    @Option(name: .customLong("interval-ms"), help: ArgumentHelp("One timeout of the watchdog.", valueName: "ms"))
+    @Option(
+        help: ArgumentHelp(
+            "What is a stall, with commas: callout, starvation, ping_while_waiting, ping, frame, sample (callout,starvation).",
+            valueName: "names"
+        )
+    )
+    var rules: String?
+
+    @Option(name: .customLong("interval-ms"), help: ArgumentHelp("Rule callout: one timeout of the watchdog.", valueName: "ms"))
     var intervalMilliseconds: Int?
 
-    @Option(help: ArgumentHelp("How many timeouts in a row are a stall.", valueName: "count"))
+    @Option(help: ArgumentHelp("Rule callout: how many timeouts in a row are a stall.", valueName: "count"))
     var timeouts: Int?
+
+    @Option(
+        name: .customLong("starvation-ms"),
+        help: ArgumentHelp("Rule starvation: how long a loop may work without a rest (1000).", valueName: "ms")
+    )
+    var starvationMilliseconds: Int?
 
     @Option(
         name: .customLong("hang-after-ms"),
@@ -50,6 +64,8 @@ struct RunCommand: ParsableCommand {
         values[SettingKey.output.path] = output.map(JSONValue.string)
         values[SettingKey.truth.path] = truth.map(JSONValue.string)
         values[SettingKey.preset.path] = preset.map(JSONValue.string)
+        values[SettingKey.rules.path] = rules.map(JSONValue.string)
+        values[SettingKey.starvation.path] = starvationMilliseconds.map(JSONValue.int)
         values[SettingKey.interval.path] = intervalMilliseconds.map(JSONValue.int)
         values[SettingKey.timeouts.path] = timeouts.map(JSONValue.int)
         values[SettingKey.hangAfter.path] = hangAfterMilliseconds.map(JSONValue.int)
@@ -61,6 +77,7 @@ struct RunCommand: ParsableCommand {
         let signals = StopSignals()
         signals.block()
         let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
+        for parameter in settings.idleParameters { Diagnostics.say("\(parameter)") }
         try Run(settings: settings).execute(signals)
     }
 }

@@ -67,8 +67,8 @@ struct EpisodeQueueTests {
                     sched_yield()
                     index = queue.takeReady()
                 }
-                if queue.episodes[index!].sinceNanoseconds != UInt64(expected) { wrong += 1 }
-                queue.episodes[index!].sinceNanoseconds = .max
+                if queue.episodes[index!].facts.thresholdNanoseconds != UInt64(expected) { wrong += 1 }
+                queue.episodes[index!].facts.thresholdNanoseconds = .max
                 queue.giveFree(index!)
             }
             return wrong
@@ -81,8 +81,8 @@ struct EpisodeQueueTests {
                     sched_yield()
                     index = queue.takeFree()
                 }
-                if round >= EpisodeQueue.capacity, queue.episodes[index!].sinceNanoseconds != .max { dirty += 1 }
-                queue.episodes[index!].sinceNanoseconds = UInt64(round)
+                if round >= EpisodeQueue.capacity, queue.episodes[index!].facts.thresholdNanoseconds != .max { dirty += 1 }
+                queue.episodes[index!].facts.thresholdNanoseconds = UInt64(round)
                 queue.giveReady(index!)
             }
             return dirty

@@ -1,65 +1,130 @@
-import Glibc
 import Testing
 
 @testable import LagDetection
 
 struct LatenessGuardTests {
-    private func lost(from begun: UInt64, until expected: UInt64, endedAt now: UInt64, delay: UInt64 = 0) -> UInt64 {
-        var lateness = LatenessGuard(toleranceNanoseconds: 25)
-        let lost = lateness.lost(from: begun, until: expected, endedAt: now) { delay }
-        #expect(lateness.lateCount == (lost > 0 ? 1 : 0))
-        return lost
+    /// A wait from 1000 ms on, in milliseconds.
+    private func judge(
+        due: UInt64,
+        ended: UInt64,
+        delay: UInt64 = 0,
+        throttled: UInt64 = 0
+    ) -> Blackout? {
+        var lateness = LatenessGuard()
+        let blackout = lateness.judge(
+            from: 1000 * millisecond,
+            due: due * millisecond,
+            endedAt: ended * millisecond,
+            evidence: {
+                .init(
+                    runDelayNanoseconds: delay.saturatingProduct(millisecond),
+                    throttledNanoseconds: throttled.saturatingProduct(millisecond)
+                )
+            }
+        )
+        #expect(lateness.blackouts == (blackout == nil ? 0 : 1))
+        #expect(lateness.blackedOutNanoseconds == blackout?.atLeast ?? 0)
+        return blackout
+    }
+
+    private func blackout(to: UInt64, atLeast: UInt64, atMost: UInt64) -> Blackout {
+        Blackout(
+            from: 1000 * millisecond,
+            to: to * millisecond,
+            atLeast: atLeast * millisecond,
+            atMost: atMost * millisecond
+        )
     }
 
     @Test func upToTheToleranceItIsOnTime() {
-        #expect(lost(from: 50, until: 100, endedAt: 100) == 0)
-        #expect(lost(from: 50, until: 100, endedAt: 125) == 0)
-        #expect(lost(from: 50, until: 100, endedAt: 60) == 0)
+        #expect(judge(due: 1050, ended: 1050) == nil)
+        #expect(judge(due: 1050, ended: 1075) == nil)
+        #expect(judge(due: 1050, ended: 1010) == nil)
     }
 
-    @Test func beyondItTheWholeWaitIsLost() {
-        #expect(lost(from: 50, until: 100, endedAt: 126) == 76)
+    @Test func beyondItItMayHaveBeenStoppedForTheWholeWait() {
+        #expect(judge(due: 1050, ended: 1076) == blackout(to: 1076, atLeast: 26, atMost: 76))
+    }
+
+    @Test func aLongWaitMayBeNoLaterThanAnother() {
+        #expect(judge(due: 2000, ended: 2025) == nil)
+        #expect(judge(due: 2000, ended: 2026) == blackout(to: 2026, atLeast: 26, atMost: 1026))
+    }
+
+    @Test(arguments: [(1, 5), (9, 5), (10, 5), (20, 10), (40, 20), (50, 25), (51, 25)] as [(UInt64, UInt64)])
+    func aShortWaitIsLateSooner(length: UInt64, tolerance: UInt64) {
+        #expect(judge(due: 1000 + length, ended: 1000 + length + tolerance) == nil)
+        let late = tolerance + 1
+        let found = judge(due: 1000 + length, ended: 1000 + length + late)
+        #expect(found == blackout(to: 1000 + length + late, atLeast: late, atMost: length + late))
     }
 
     @Test func aWaitWithoutEndIsNeverLate() {
-        #expect(lost(from: 50, until: .max, endedAt: 1_000_000) == 0)
+        var lateness = LatenessGuard()
+        #expect(lateness.judge(from: 50, due: .max, endedAt: .max - 1, evidence: { .init() }) == nil)
     }
 
     @Test func aDeadlineThatWasPastIsMeasuredFromTheBeginning() {
-        #expect(lost(from: 1000, until: 100, endedAt: 1025) == 0)
-        #expect(lost(from: 1000, until: 100, endedAt: 1026) == 26)
+        #expect(judge(due: 100, ended: 1005) == nil)
+        #expect(judge(due: 100, ended: 1006) == blackout(to: 1006, atLeast: 6, atMost: 6))
     }
 
     @Test func waitingForAProcessorIsNotBeingStopped() {
-        #expect(lost(from: 50, until: 100, endedAt: 300, delay: 175) == 0)
-        #expect(lost(from: 50, until: 100, endedAt: 300, delay: 174) == 250)
-        #expect(lost(from: 50, until: 100, endedAt: 300, delay: .max) == 0)
+        // 200 ms late, of which 25 are allowed.
+        #expect(judge(due: 1050, ended: 1250, delay: 175) == nil)
+        #expect(judge(due: 1050, ended: 1250, delay: 174) == blackout(to: 1250, atLeast: 26, atMost: 76))
+        #expect(judge(due: 1050, ended: 1250, delay: .max) == nil)
+    }
+
+    @Test func waitingForTheQuotaIsBeingStopped() {
+        // A thread out of quota counts as ready to run: that part explains nothing.
+        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: 200) == blackout(to: 1250, atLeast: 200, atMost: 250))
+        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: 100) == blackout(to: 1250, atLeast: 100, atMost: 150))
+        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: 25) == nil)
+        // More than the wait was late: several processors add up.
+        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: .max) == blackout(to: 1250, atLeast: 200, atMost: 250))
+    }
+
+    @Test func theQuotasShareIsCountedByItself() {
+        var lateness = LatenessGuard()
+        for throttled: UInt64 in [0, 30 * millisecond, .max] {
+            let evidence = LatenessGuard.Evidence(throttledNanoseconds: throttled)
+            _ = lateness.judge(from: 0, due: 50 * millisecond, endedAt: 150 * millisecond, evidence: { evidence })
+        }
+        #expect(lateness.blackouts == 3)
+        #expect(lateness.blackedOutNanoseconds == 300 * millisecond)
+        #expect(lateness.throttledNanoseconds == 130 * millisecond)
     }
 
     @Test func aClockThatGoesBackIsNotLate() {
-        #expect(lost(from: 200, until: 250, endedAt: 10) == 0)
+        #expect(judge(due: 1050, ended: 10) == nil)
     }
 
-    @Test(arguments: [("12 345 6\n", 345), ("0 0 1", 0), ("1 2", 2)] as [(String, UInt64)])
-    func theRunDelayIsTheSecondNumber(text: String, value: UInt64) {
-        #expect(second(text) == value)
+    @Test func evidenceIsAskedForOnlyWhenAWaitWasLate() {
+        var lateness = LatenessGuard()
+        var asked = 0
+        func evidence() -> LatenessGuard.Evidence {
+            asked += 1
+            return .init()
+        }
+        _ = lateness.judge(from: 0, due: 50 * millisecond, endedAt: 75 * millisecond, evidence: evidence)
+        #expect(asked == 0)
+        _ = lateness.judge(from: 0, due: 50 * millisecond, endedAt: 75 * millisecond + 1, evidence: evidence)
+        #expect(asked == 1)
     }
 
-    @Test(arguments: ["", "12", "12 ", "12 x 3"])
-    func anUnknownFormIsNoNumber(text: String) {
-        #expect(second(text) == nil)
-    }
-
-    @Test func theKernelTellsTheDelayOfAThread() throws {
-        let first = try #require(RunDelay.read(getpid()))
-        var delay = RunDelay(tid: getpid())
-        #expect(delay.sinceMark() == 0)
-        delay.mark()
-        #expect(try #require(RunDelay.read(getpid())) >= first)
-        #expect(RunDelay.read(-1) == nil)
-    }
-
-    private func second(_ text: String) -> UInt64? {
-        text.utf8.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { RunDelay.second(in: $0) }
+    @Test func theEndOfTimeTrapsNowhere() {
+        for begun: UInt64 in [0, 1, .max] {
+            for due: UInt64 in [0, 1, .max - 1, .max] {
+                for ended: UInt64 in [0, 1, .max] {
+                    for (delay, throttled) in [(0, 0), (.max, 0), (0, .max), (.max, .max)] as [(UInt64, UInt64)] {
+                        var lateness = LatenessGuard()
+                        let evidence = LatenessGuard.Evidence(runDelayNanoseconds: delay, throttledNanoseconds: throttled)
+                        let blackout = lateness.judge(from: begun, due: due, endedAt: ended, evidence: { evidence })
+                        #expect(blackout.map { $0.atLeast <= $0.atMost && $0.atMost <= $0.to - $0.from } ?? true)
+                    }
+                }
+            }
+        }
     }
 }

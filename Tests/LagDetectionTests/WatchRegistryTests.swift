@@ -16,7 +16,7 @@ struct WatchRegistryTests {
     @Test func aWatchComesAndGoes() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(name: "one"), FakeOwner())
-        let index = try #require(registry.add(loop, name: "name", owner: owner, rule: standardRule))
+        let index = try #require(registry.add(loop, name: "name", owner: owner, rules: .standard))
         #expect(registry.registration(at: index)?.name == "name")
         #expect(registry.owners().count == 1)
         #expect(registry.end(loop, of: owner))
@@ -34,18 +34,18 @@ struct WatchRegistryTests {
     @Test func watchingTwiceIsWatchingOnce() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
-        let first = registry.add(loop, name: "a", owner: owner, rule: standardRule)
-        #expect(registry.add(loop, name: "b", owner: owner, rule: standardRule) == first)
-        #expect(registry.add(loop, name: "c", owner: FakeOwner(), rule: standardRule) != first)
+        let first = registry.add(loop, name: "a", owner: owner, rules: .standard)
+        #expect(registry.add(loop, name: "b", owner: owner, rules: .standard) == first)
+        #expect(registry.add(loop, name: "c", owner: FakeOwner(), rules: .standard) != first)
         #expect(registry.count == 2)
     }
 
     @Test func aLoopCanBeWatchedAgainBeforeItsLastWatchIsCleared() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
-        let first = try #require(registry.add(loop, name: "a", owner: owner, rule: standardRule))
+        let first = try #require(registry.add(loop, name: "a", owner: owner, rules: .standard))
         #expect(registry.end(loop, of: owner))
-        let second = try #require(registry.add(loop, name: "a", owner: owner, rule: standardRule))
+        let second = try #require(registry.add(loop, name: "a", owner: owner, rules: .standard))
         #expect(second != first)
         retire(registry)
         registry.reap(registry.retired())
@@ -58,7 +58,7 @@ struct WatchRegistryTests {
         let (one, two) = (FakeOwner(), FakeOwner())
         let loops = (0..<4).map { _ in FakeLoop() }
         for (number, loop) in loops.enumerated() {
-            _ = registry.add(loop, name: "", owner: number < 3 ? one : two, rule: standardRule)
+            _ = registry.add(loop, name: "", owner: number < 3 ? one : two, rules: .standard)
         }
         #expect(registry.endAll(of: one) == 3)
         #expect(registry.endAll(of: one) == 0)
@@ -75,7 +75,7 @@ struct WatchRegistryTests {
         do {
             let loop = FakeLoop()
             released = loop
-            let index = try #require(registry.add(loop, name: "", owner: owner, rule: standardRule))
+            let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
             registry.entries[index].stalls.add(3, ordering: .relaxed)
             registry.entries[index].dropped.add(2, ordering: .relaxed)
             registry.entries[index].suppressed.add(1, ordering: .relaxed)
@@ -94,13 +94,13 @@ struct WatchRegistryTests {
     @Test func aReusedPlaceBeginsAnew() throws {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
-        let first = try #require(registry.add(FakeLoop(), name: "old", owner: owner, rule: standardRule))
+        let first = try #require(registry.add(FakeLoop(), name: "old", owner: owner, rules: .standard))
         registry.entries[first].stalls.add(3, ordering: .relaxed)
         registry.entries[first].episode = 7
         _ = registry.endAll(of: owner)
         retire(registry)
         registry.reap(registry.retired())
-        let second = try #require(registry.add(FakeLoop(), name: "new", owner: owner, rule: standardRule))
+        let second = try #require(registry.add(FakeLoop(), name: "new", owner: owner, rules: .standard))
         #expect(second == first)
         #expect(registry.count == 1)
         #expect(registry.entries[second].counters == WatchCounters())
@@ -112,14 +112,14 @@ struct WatchRegistryTests {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         let loops = (0..<WatchRegistry.capacity).map { _ in FakeLoop() }
-        for loop in loops { #expect(registry.add(loop, name: "", owner: owner, rule: standardRule) != nil) }
+        for loop in loops { #expect(registry.add(loop, name: "", owner: owner, rules: .standard) != nil) }
         let more = FakeLoop()
-        #expect(registry.add(more, name: "", owner: owner, rule: standardRule) == nil)
+        #expect(registry.add(more, name: "", owner: owner, rules: .standard) == nil)
         #expect(registry.end(loops[77], of: owner))
-        #expect(registry.add(more, name: "", owner: owner, rule: standardRule) == nil)
+        #expect(registry.add(more, name: "", owner: owner, rules: .standard) == nil)
         retire(registry)
         registry.reap(registry.retired())
-        #expect(registry.add(more, name: "", owner: owner, rule: standardRule) == 77)
+        #expect(registry.add(more, name: "", owner: owner, rules: .standard) == 77)
     }
 
     @Test func threadsThatAddAndRemoveLoseNothing() async throws {
@@ -132,7 +132,7 @@ struct WatchRegistryTests {
             DispatchQueue(label: "adder").async {
                 for _ in 0..<rounds {
                     let loop = FakeLoop()
-                    _ = registry.add(loop, name: "", owner: owner, rule: standardRule)
+                    _ = registry.add(loop, name: "", owner: owner, rules: .standard)
                     _ = registry.end(loop, of: owner)
                 }
                 shared.done.add(1, ordering: .releasing)

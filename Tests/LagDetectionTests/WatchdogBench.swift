@@ -10,11 +10,30 @@ final class WatchdogBench {
     struct Told: Equatable {
         var phase: Episode.Phase
         var watch: Int
-        var since: UInt64
-        var until: UInt64
+        var kind: StallKind
+        var kinds: [StallKind]
+        var extent: Extent
+        var threshold: UInt64
         var activity: LoopActivity
         var failure: CaptureFailure?
         var random: UInt64
+        var startRealtime: Int64
+
+        var since: UInt64 { extent.since }
+        var until: UInt64 { extent.until }
+
+        init(_ facts: Episode.Facts) {
+            phase = facts.phase
+            watch = facts.watch
+            kind = facts.kind
+            kinds = facts.kinds.kinds
+            extent = facts.extent
+            threshold = facts.thresholdNanoseconds
+            activity = facts.activity
+            failure = facts.outcome.failure
+            random = facts.random.0
+            startRealtime = facts.startRealtimeNanoseconds
+        }
     }
 
     let clock: FakeClock
@@ -22,25 +41,32 @@ final class WatchdogBench {
     let queue = EpisodeQueue(maximumFrames: 16)
     let watchdog: Watchdog
     let owner = FakeOwner()
-    var plan = Watchdog.Plan(deadline: .max, stalled: false)
+    var plan = Watchdog.Plan(deadline: .max, wantsPosts: false)
 
     init(at start: UInt64 = 1000 * millisecond) throws {
         let clock = FakeClock(start)
         let registry = WatchRegistry()!
         self.clock = clock
         self.registry = registry
-        watchdog = Watchdog(registry: registry, queue: queue, capture: try ThreadCapture(), clock: { clock.now }, notify: {})
+        watchdog = Watchdog(
+            registry: registry,
+            queue: queue,
+            capture: try ThreadCapture(),
+            relay: PingRelay(registry: registry),
+            clock: { clock.now },
+            notify: {}
+        )
     }
 
-    func watch(_ loop: FakeLoop, rule: DetectionRule = standardRule) -> Int {
-        registry.add(loop, name: loop.name, owner: owner, rule: rule)!
+    func watch(_ loop: any ObservableLoop, rules: WatchRules = .standard, ticks: TickCell? = nil, now: UInt64 = 0) -> Int {
+        registry.add(loop, name: loop.name, owner: owner, rules: rules, ticks: ticks, now: now)!
     }
 
     /// One look at this time.
     @discardableResult
-    func look(at time: UInt64, lost: UInt64 = 0) -> Watchdog.Plan {
+    func look(at time: UInt64, blackout: Blackout? = nil) -> Watchdog.Plan {
         clock.now = time
-        plan = watchdog.scan(at: time, lost: lost)
+        plan = watchdog.scan(at: time, blackout: blackout)
         return plan
     }
 
@@ -61,18 +87,7 @@ final class WatchdogBench {
         var told: [Told] = []
         let retired = registry.retired()
         while let index = queue.takeReady() {
-            let episode = queue.episodes[index]
-            told.append(
-                Told(
-                    phase: episode.phase,
-                    watch: episode.watch,
-                    since: episode.sinceNanoseconds,
-                    until: episode.untilNanoseconds,
-                    activity: episode.activity,
-                    failure: episode.outcome.failure,
-                    random: episode.random.0
-                )
-            )
+            told.append(Told(queue.episodes[index].facts))
             queue.giveFree(index)
         }
         registry.reap(retired)

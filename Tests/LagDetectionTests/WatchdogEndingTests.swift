@@ -76,7 +76,7 @@ struct WatchdogEndingTests {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let owners = [bench.owner, FakeOwner()]
-        for owner in owners { _ = bench.registry.add(loop, name: "", owner: owner, rule: standardRule) }
+        for owner in owners { _ = bench.registry.add(loop, name: "", owner: owner, rules: .standard) }
         loop.move(to: .beforeSources, at: start)
         bench.look(at: start)
         bench.run(until: start + 200 * millisecond)

@@ -26,17 +26,17 @@ struct ConfigurationTests {
 
     @Test func thePresetsAreThoseOfTheField() {
         #expect(LagMonitorConfiguration.preset(.standard) == LagMonitorConfiguration())
-        #expect(LagMonitorConfiguration.preset(.standard).threshold == .milliseconds(150))
-        #expect(LagMonitorConfiguration.preset(.relaxed).threshold == .milliseconds(240))
-        #expect(LagMonitorConfiguration.preset(.restoring).threshold == .milliseconds(250))
+        #expect(LagMonitorConfiguration.preset(.standard).rules.callout?.threshold == .milliseconds(150))
+        #expect(LagMonitorConfiguration.preset(.relaxed).rules.callout?.threshold == .milliseconds(240))
+        #expect(LagMonitorConfiguration.preset(.restoring).rules.callout?.threshold == .milliseconds(250))
         #expect(LagMonitorConfiguration.preset(.restoring).restoreInterval == .seconds(5))
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(-50), .microseconds(999), .seconds(61), .seconds(Int64.max)])
-    func intervals(value: Duration) { #expect(key { $0.interval = value } == "interval_ms") }
+    func intervals(value: Duration) { #expect(key { $0.rules.callout = .init(interval: value) } == "interval_ms") }
 
     @Test(arguments: [0, -1, 1001, .max, .min])
-    func timeouts(value: Int) { #expect(key { $0.consecutiveTimeouts = value } == "timeouts") }
+    func timeouts(value: Int) { #expect(key { $0.rules.callout = .init(timeouts: value) } == "timeouts") }
 
     @Test(arguments: [Duration.nanoseconds(-1), .seconds(3601)])
     func restoreIntervals(value: Duration) { #expect(key { $0.restoreInterval = value } == "restore_interval_ms") }
@@ -51,9 +51,9 @@ struct ConfigurationTests {
     func frames(value: Int) { #expect(key { $0.maxFrames = value } == "max_frames") }
 
     @Test func theBoundsThemselvesAreAllowed() {
-        #expect(refusal { $0.interval = .milliseconds(1) } == nil)
-        #expect(refusal { $0.interval = .seconds(60) } == nil)
-        #expect(refusal { $0.consecutiveTimeouts = 1000 } == nil)
+        #expect(refusal { $0.rules.callout = .init(interval: .milliseconds(1)) } == nil)
+        #expect(refusal { $0.rules.callout = .init(interval: .seconds(60)) } == nil)
+        #expect(refusal { $0.rules.callout = .init(timeouts: 1000) } == nil)
         #expect(refusal { $0.maxLineBytes = 1024 } == nil)
         #expect(refusal { $0.maxLineBytes = 1_048_576 } == nil)
         #expect(refusal { $0.maxFrames = 256 } == nil)
@@ -66,7 +66,7 @@ struct ConfigurationTests {
 
     @Test func aBadConfigurationDoesNotStart() {
         var configuration = LagMonitorConfiguration()
-        configuration.consecutiveTimeouts = 0
+        configuration.rules.callout = .init(timeouts: 0)
         let monitor = LagMonitor(configuration: configuration)
         #expect(throws: LagMonitorError.self) { try monitor.start() }
         #expect(!monitor.isRunning)

@@ -142,7 +142,7 @@ extension MonitorTests {
 
         @Test func threeMonitorsOnOneLoopEachFollowTheirOwnRule() throws {
             var slow = LagMonitorConfiguration()
-            slow.interval = .seconds(1)
+            slow.rules.callout = .init(interval: .seconds(1))
             let patient = MemorySink()
             let second = LagMonitor(configuration: slow, sinks: [patient])
             let watched = try Watched(name: "common")

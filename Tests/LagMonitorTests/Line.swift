@@ -12,6 +12,7 @@ struct Line {
     func string(_ key: String) -> String { fields[key] as? String ?? "" }
     func number(_ key: String) -> Double { (fields[key] as? NSNumber)?.doubleValue ?? .nan }
     func integer(_ key: String) -> Int { (fields[key] as? NSNumber)?.intValue ?? -1 }
+    func strings(_ key: String) -> [String] { fields[key] as? [String] ?? [] }
     var phase: String { string("phase") }
     var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
     /// The symbols of the frames that are the program's own (`in_app`), or that are not.

@@ -6,7 +6,7 @@ import Testing
     /// 40 ms × 3: well above what a busy machine does to an idle loop.
     static var configuration: LagMonitorConfiguration {
         var configuration = LagMonitorConfiguration()
-        configuration.interval = .milliseconds(40)
+        configuration.rules.callout = .init(interval: .milliseconds(40))
         return configuration
     }
 

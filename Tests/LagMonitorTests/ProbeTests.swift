@@ -3,7 +3,7 @@ import Testing
 
 /// What can only be seen in a process in which nothing else goes on: a program of its own, `MonitorProbe`.
 struct ProbeTests {
-    @Test(arguments: ["leftovers", "unwinder", "cycles", "stop-signal"])
+    @Test(arguments: ["leftovers", "unwinder", "cycles", "stop-signal", "across-stop", "debugger"])
     func aQuietProcess(check: String) throws {
         let process = Process()
         let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()

@@ -110,8 +110,8 @@ extension MonitorTests {
 
         @Test func afterAReportedStallTheRestoringPresetOnlyCounts() throws {
             var configuration = LagMonitorConfiguration.preset(.restoring)
-            #expect(configuration.threshold == .milliseconds(250) && configuration.restoreInterval == .seconds(5))
-            configuration.interval = .milliseconds(20)
+            #expect(configuration.rules.callout?.threshold == .milliseconds(250) && configuration.restoreInterval == .seconds(5))
+            configuration.rules.callout?.interval = .milliseconds(20)
             configuration.restoreInterval = .seconds(600)
             let watched = try Watched(configuration)
             defer { watched.end() }

@@ -1,3 +1,4 @@
+import CLibunwind
 import Dispatch
 import Foundation
 import LagActivity
@@ -79,4 +80,11 @@ extension ObservedRunLoop {
     func runBriefly(_ mode: RunLoopMode = .default, once: Bool = false) -> RunLoopResult {
         run(in: mode, for: .seconds(20), returnAfterSourceHandled: once)
     }
+}
+
+/// What a loop's beacon says about times, in nanoseconds of the monotonic clock.
+extension ActivityBeacon {
+    var wokeNanoseconds: UInt64 { clu_beacon_woke_ns(raw) }
+    var calloutNanoseconds: UInt64 { clu_beacon_callout_ns(raw) }
+    var pongNanoseconds: UInt64 { clu_beacon_pong_ns(raw) }
 }

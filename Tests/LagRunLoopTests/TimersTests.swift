@@ -7,6 +7,20 @@ import Testing
 
 /// Row S7: timers. Row S9: the timer that is no item of the loop.
 struct TimersTests {
+    /// Each fire must leave the handler as it was: one that grew with every fire ended the program after some thousand.
+    @Test func aTimerMayFireVeryOften() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let fires = Counter()
+            let timer = RunLoopTimer(after: .zero, interval: .nanoseconds(1)) { timer in
+                if fires.add() == 20_000 { timer.invalidate() }
+            }
+            loop.add(timer, to: .default)
+            #expect(loop.run(in: .default, for: .seconds(60), returnAfterSourceHandled: false) == .finished)
+            #expect(fires.value == 20_000)
+        }
+    }
+
     @Test(arguments: [
         // The seed's case: the point 12.95 is served, the loop is busy until 24.10; the grid goes on at 24.95.
         (served: 12_950, interval: 1_000, now: 24_100, next: 24_950),

@@ -9,7 +9,10 @@ import LagMonitor
         case "unwinder": try HostUnwinder.check()
         case "cycles": try Cycles.check()
         case "stop-signal": try StopSignal.check()
-        default: fail("leftovers, unwinder, cycles or stop-signal is wanted")
+        case "across-stop": try AcrossStop.check()
+        case "debugger": try Debugger.check()
+        case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
+        default: fail("leftovers, unwinder, cycles, stop-signal, across-stop or debugger is wanted")
         }
         print("fine")
     }
@@ -36,7 +39,7 @@ import LagMonitor
 
     static func quickMonitor(sinks: [any RecordSink] = []) -> LagMonitor {
         var configuration = LagMonitorConfiguration()
-        configuration.interval = .milliseconds(40)
+        configuration.rules.callout = .init(interval: .milliseconds(40))
         return LagMonitor(configuration: configuration, sinks: sinks)
     }
 

@@ -1,3 +1,4 @@
+import CLibunwind
 import Dispatch
 import Glibc
 import LagActivity
@@ -17,6 +18,8 @@ enum MainLoopProbe {
         mainActor(main)
         otherModes(main)
         nesting(main)
+        neverQuiet(main)
+        pings(main)
         otherThreads(main)
     }
 
@@ -92,6 +95,33 @@ enum MainLoopProbe {
         Checks.expect(
             log.all == ["outer begins", "outer ends", "inner block"],
             "a run inside a main queue block does not drain the queue: it is serial"
+        )
+    }
+
+    private static func neverQuiet(_ main: ObservedRunLoop) {
+        let woken = Notes<UInt64>()
+        // Each block submits the next, so the queue is never empty; and each takes a moment, as work does.
+        @Sendable func next() {
+            woken.add(clu_beacon_woke_ns(main.beacon.raw))
+            usleep(100)
+            if woken.all.count < 50 { DispatchQueue.main.async { next() } } else { main.stop() }
+        }
+        DispatchQueue.main.async { next() }
+        _ = main.run(in: .default, for: .seconds(20), returnAfterSourceHandled: false)
+        Checks.expect(
+            woken.all.count == 50 && Set(woken.all.dropFirst()).count == 1,
+            "a main queue that is never empty leaves the loop no rest"
+        )
+    }
+
+    private static func pings(_ main: ObservedRunLoop) {
+        let queue = PingedQueue(.main)
+        main.ping()
+        queue.ping()
+        _ = main.run(in: .default, for: .milliseconds(50), returnAfterSourceHandled: false)
+        Checks.expect(
+            clu_beacon_pong_ns(main.beacon.raw) > 0 && clu_beacon_pong_ns(queue.beacon.raw) > 0,
+            "the main loop answers, and the main queue does for itself"
         )
     }
 

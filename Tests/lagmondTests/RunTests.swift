@@ -18,7 +18,7 @@ import Testing
     }
 
     private func isSummarised(_ errors: String) -> Bool {
-        errors.contains(/lagmond: stalls=[0-9]+ reported=[0-9]+ dropped=[0-9]+ suppressed=[0-9]+\n$/)
+        errors.contains(/lagmond: stalls=[0-9]+ reported=[0-9]+ dropped=[0-9]+ suppressed=[0-9]+( [a-z_]+=[1-9][0-9]*)*\n$/)
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
@@ -50,6 +50,31 @@ import Testing
         #expect(status == 0)
         #expect(output == "")
         #expect(isSummarised(errors))
+    }
+
+    @Test func theChosenRuleIsTheOneThatFinds() throws {
+        let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 600, "start_ms": 200}]}}"#
+        let (status, output, errors) = try LagmondProcess.run(
+            ["--config", "c.json", "--duration", "1.5", "--rules", "ping", "--timeouts", "9"],
+            files: ["c.json": steps],
+            environment: ["LAGMONITOR_MONITOR_PING_INTERVAL_MS": "20"]
+        )
+        #expect(status == 0)
+        #expect(errors.hasPrefix("lagmond: option --timeouts: no effect, because callout is not among the rules\n"))
+        #expect(isSummarised(errors))
+        #expect(output.contains(#""kind":"ping""#))
+        #expect(output.contains(#""threshold_ms":60.0"#))
+        #expect(!output.contains(#""kind":"callout""#))
+    }
+
+    @Test func duringTheGraceNothingIsReported() throws {
+        let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 300, "start_ms": 50}]}}"#
+        let arguments = ["--config", "c.json", "--duration", "0.6"]
+        let environment = ["LAGMONITOR_MONITOR_STARTUP_GRACE_MS": "60000"]
+        let graced = try LagmondProcess.run(arguments, files: ["c.json": steps], environment: environment)
+        #expect(graced.status == 0)
+        #expect(graced.output == "")
+        #expect(graced.errors.contains("stalls=0 "))
     }
 
     @Test func aReaderThatGoesAwayEndsTheRunCleanly() throws {

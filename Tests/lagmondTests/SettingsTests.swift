@@ -26,8 +26,10 @@ import Testing
 
     @Test func withoutAnySourceTheDefaultsHold() throws {
         let settings = try load()
-        #expect(settings.monitor.interval == .milliseconds(50))
-        #expect(settings.monitor.consecutiveTimeouts == 3)
+        #expect(settings.monitor == LagMonitorConfiguration())
+        #expect(settings.idleParameters.isEmpty)
+        #expect(settings.monitor.rules.callout?.interval == .milliseconds(50))
+        #expect(settings.monitor.rules.callout?.timeouts == 3)
         #expect(settings.threshold == .milliseconds(150))
         #expect(settings.outputPath == "-")
         #expect(settings.truthPath == nil)
@@ -44,7 +46,7 @@ import Testing
                  "workload": {"steps": [{"kind": "cpu", "for_ms": 1, "every_ms": 2, "count": 3, "start_ms": 4}, {"kind": "hang"}]}}
                 """
         )
-        #expect(settings.monitor.interval == .milliseconds(80))
+        #expect(settings.monitor.rules.callout?.interval == .milliseconds(80))
         #expect(settings.monitor.hangAfter == .milliseconds(700))
         #expect(settings.monitor.restoreInterval == .milliseconds(9))
         #expect(settings.monitor.maxLineBytes == 4096)
@@ -66,8 +68,8 @@ import Testing
         let file = #"{"monitor": {"interval_ms": 10, "timeouts": 4, "hang_after_ms": 1}, "duration_s": 1}"#
         let environment = ["LAGMONITOR_MONITOR_INTERVAL_MS": "20", "LAGMONITOR_MONITOR_TIMEOUTS": "5", "PATH": "x"]
         let settings = try load(file: file, environment: environment, commandLine: ["monitor.interval_ms": .int(30)])
-        #expect(settings.monitor.interval == .milliseconds(30))
-        #expect(settings.monitor.consecutiveTimeouts == 5)
+        #expect(settings.monitor.rules.callout?.interval == .milliseconds(30))
+        #expect(settings.monitor.rules.callout?.timeouts == 5)
         #expect(settings.monitor.hangAfter == .milliseconds(1))
         #expect(settings.duration == .seconds(1))
         #expect(try load(file: file, environment: ["LAGMONITOR_DURATION_S": "2.5"]).duration == .milliseconds(2500))
@@ -77,23 +79,23 @@ import Testing
         try TemporaryDirectory.with { directory in
             directory.write(#"{"monitor": {"timeouts": 7}}"#, to: "c.json")
             let settings = try load(environment: ["LAGMONITOR_CONFIG": directory.file("c.json")])
-            #expect(settings.monitor.consecutiveTimeouts == 7)
+            #expect(settings.monitor.rules.callout?.timeouts == 7)
         }
     }
 
     @Test func aPresetIsNotSpoiledByAWeakerSourcesInterval() throws {
         let file = #"{"monitor": {"preset": "standard", "interval_ms": 50, "timeouts": 9, "restore_interval_ms": 0}}"#
         let overruled = try load(file: file, commandLine: ["monitor.preset": .string("restoring")])
-        #expect(overruled.monitor.interval == .milliseconds(50))
-        #expect(overruled.monitor.consecutiveTimeouts == 5)
+        #expect(overruled.monitor.rules.callout?.interval == .milliseconds(50))
+        #expect(overruled.monitor.rules.callout?.timeouts == 5)
         #expect(overruled.monitor.restoreInterval == .seconds(5))
         let refined = try load(
             file: file,
             environment: ["LAGMONITOR_MONITOR_PRESET": "relaxed"],
             commandLine: ["monitor.timeouts": .int(2)]
         )
-        #expect(refined.monitor.interval == .milliseconds(80))
-        #expect(refined.monitor.consecutiveTimeouts == 2)
+        #expect(refined.monitor.rules.callout?.interval == .milliseconds(80))
+        #expect(refined.monitor.rules.callout?.timeouts == 2)
     }
 
     @Test(
@@ -120,11 +122,11 @@ import Testing
             ),
             (
                 #"{"monitor": {"speed": 1}}"#,
-                "monitor.speed: unknown key; allowed: preset, interval_ms, timeouts, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
+                "monitor.speed: unknown key; allowed: preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
             ),
             (
                 #"{"monitor": 3}"#,
-                "monitor: 3 is not an object; allowed: an object with preset, interval_ms, timeouts, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
+                "monitor: 3 is not an object; allowed: an object with preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, max_line_bytes, max_frames"
             ),
             (
                 #"{"monitor.preset": "standard"}"#,

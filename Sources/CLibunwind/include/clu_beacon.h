@@ -1,8 +1,8 @@
-// The activity beacon: what a run loop tells its watchdog, in one cache line.
+// The activity beacon: what a run loop tells its watchdog, in one cache line, and a second one for stretches of work that were long.
 //
-// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode` and
-// `answered_ns`. The watchdog writes `armed` (sets it) and `semaphore` (once, before it arms); the loop
-// clears `armed`. Everybody may read. A reader that finds the same `word` before and after reading the
+// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode` and `answered_ns`;
+// `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker` (once, before it arms); the loop
+// clears bits of `armed`. Everybody may read. A reader that finds the same `word` before and after reading the
 // times has times that belong to that word or to a younger one, never to an older one: a duration
 // computed from them can be too short for a moment, never too long. (clu_beacon_mark leaves the times alone: a loop tells
 // by clu_beacon_begin or clu_beacon_wake when a stretch of work begins, and by mark only what follows at once or is no work.)
@@ -14,6 +14,7 @@
 #ifndef CLU_BEACON_H
 #define CLU_BEACON_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <semaphore.h>
 #include <time.h>
@@ -29,20 +30,45 @@ enum {
     CLU_ACTIVITY_AFTER_WAITING = 6,
     CLU_ACTIVITY_EXIT = 7,
     CLU_ACTIVITY_FINISHED = 8,        // the loop ended with its thread; the thread id means nothing now
+    CLU_ACTIVITY_EXPECTED = 9,        // inside a scope that expects to block: as good as a rest
 };
+
+// What an armed loop answers to: its next activity whatever it is, or its next rest.
+enum {
+    CLU_ARMED_ANY = 1,
+    CLU_ARMED_REST = 2,
+};
+
+// Whom an armed beacon wakes. Never freed once a beacon points to it.
+typedef struct clu_waker {
+    sem_t semaphore;
+    uint64_t posted_ns;  // CLOCK_MONOTONIC of the first answer since it was last taken; 0 when there was none
+} clu_waker;
+
+// A stretch of work that lasted as long as a stall: CLOCK_MONOTONIC at both its ends.
+typedef struct clu_beacon_note {
+    uint64_t since_ns;
+    uint64_t until_ns;
+} clu_beacon_note;
+
+enum { CLU_BEACON_NOTES = 4 };
 
 typedef struct clu_beacon {
     uint64_t word;         // sequence << 8 | activity
     uint64_t callout_ns;   // CLOCK_MONOTONIC at the beginning of the present stretch of work
-    uint64_t woke_ns;      // CLOCK_MONOTONIC when the loop last left the wait
+    uint64_t woke_ns;      // CLOCK_MONOTONIC when the loop last ended a rest
     uint64_t answered_ns;  // CLOCK_MONOTONIC when the loop last answered an arming
-    uint32_t armed;
+    uint16_t armed;
+    uint16_t noted;        // how many stretches were noted; wraps around
     uint32_t mode;         // number of the mode the loop runs in (0 = none)
-    sem_t *semaphore;      // the watchdog's; never freed
-    uint64_t reserved[2];  // to the end of the cache line
+    clu_waker *waker;      // the watchdog's; never freed
+    uint64_t pong_ns;      // CLOCK_MONOTONIC when the loop last answered a ping
+    uint64_t limit_ns;     // a stretch of work of this length is noted; 0: none is
+    clu_beacon_note notes[CLU_BEACON_NOTES];  // number n is at n % CLU_BEACON_NOTES
 } clu_beacon;  // 64-byte aligned by clu_beacon_create: Swift does not import over-aligned types
 
-_Static_assert(sizeof(clu_beacon) == 64, "a beacon is one cache line");
+_Static_assert(offsetof(clu_beacon, notes) == 64, "what every activity and every look touches is one cache line");
+_Static_assert(sizeof(clu_beacon) == 128, "a beacon is two cache lines");
 
 static inline uint64_t clu_now_ns(void) {
     struct timespec ts;
@@ -50,42 +76,71 @@ static inline uint64_t clu_now_ns(void) {
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-// Answers an arming: clears it, notes the time, posts the watchdog's semaphore. The slow path.
-void clu_beacon_answer(clu_beacon *beacon);
+// Answers an arming that this activity answers to: clears it, notes the time, wakes the watchdog. The slow path.
+void clu_beacon_answer(clu_beacon *beacon, uint8_t activity);
 
 // One activity: a plain release store and one relaxed load.
 static inline void clu_beacon_mark(clu_beacon *beacon, uint8_t activity) {
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_RELEASE);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clu_beacon_answer(beacon);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clu_beacon_answer(beacon, activity);
 }
 
-// A new stretch of work (a callout) begins at `now_ns`, within the given activity.
+// Notes that the stretch of work since `since_ns` was as long as a stall. The slow path.
+void clu_beacon_note_stretch(clu_beacon *beacon, uint64_t since_ns, uint64_t now_ns);
+
+// A new stretch of work (a callout) begins at `now_ns`, within the given activity. If the one before was as long as a stall the
+// loop notes that itself: a watchdog that was kept from looking, by the same busy machine perhaps, still gets to know.
 static inline void clu_beacon_begin(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    uint64_t since_ns = __atomic_load_n(&beacon->callout_ns, __ATOMIC_RELAXED);
+    uint64_t limit_ns = __atomic_load_n(&beacon->limit_ns, __ATOMIC_RELAXED);
+    // A limit of 0 wraps around, and nothing is that long; so does a clock that went back, and that is looked at there.
+    if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clu_beacon_note_stretch(beacon, since_ns, now_ns);
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     clu_beacon_mark(beacon, activity);
 }
 
-// The loop left the wait (or began to run) at `now_ns`: the strongly ordered one, it un-parks the watchdog.
-static inline void clu_beacon_wake(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
-    __atomic_store_n(&beacon->woke_ns, now_ns, __ATOMIC_RELAXED);
+// The loop runs again at `now_ns` after a moment in which it did not, too short for a rest. Strongly ordered: it un-parks the
+// watchdog, which may have seen that moment.
+static inline void clu_beacon_resume(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_SEQ_CST);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clu_beacon_answer(beacon);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clu_beacon_answer(beacon, activity);
+}
+
+// The loop ended a rest (it left the wait, or began to run) at `now_ns`.
+static inline void clu_beacon_wake(clu_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    __atomic_store_n(&beacon->woke_ns, now_ns, __ATOMIC_RELAXED);
+    clu_beacon_resume(beacon, activity, now_ns);
 }
 
 static inline void clu_beacon_set_mode(clu_beacon *beacon, uint32_t mode) {
     __atomic_store_n(&beacon->mode, mode, __ATOMIC_RELAXED);
 }
 
-// The watchdog's side.
-static inline void clu_beacon_arm(clu_beacon *beacon, sem_t *semaphore) {
-    __atomic_store_n(&beacon->semaphore, semaphore, __ATOMIC_RELAXED);
-    __atomic_store_n(&beacon->armed, 1u, __ATOMIC_SEQ_CST);
+// The loop got to a ping. Any thread, for loops that several threads serve: the latest of them counts, so that an answer
+// that is late with its store does not hide a younger one.
+static inline void clu_beacon_pong(clu_beacon *beacon, uint64_t now_ns) {
+    uint64_t last = __atomic_load_n(&beacon->pong_ns, __ATOMIC_RELAXED);
+    while (last < now_ns
+           && !__atomic_compare_exchange_n(&beacon->pong_ns, &last, now_ns, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
 }
+
+// The watchdog's side. `armed` is CLU_ARMED_ANY, CLU_ARMED_REST or both; armings add up.
+static inline void clu_beacon_arm(clu_beacon *beacon, clu_waker *waker, uint32_t armed) {
+    __atomic_store_n(&beacon->waker, waker, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
+}
+// Stretches of this length or more are noted from now on; of several wishes the lowest counts. Any thread.
+void clu_beacon_limit(clu_beacon *beacon, uint64_t limit_ns);
+static inline uint16_t clu_beacon_noted(const clu_beacon *beacon) {
+    return __atomic_load_n(&beacon->noted, __ATOMIC_ACQUIRE);
+}
+// The note of that number (the first is 1); 0 when it has been overwritten.
+int clu_beacon_read_note(const clu_beacon *beacon, uint16_t number, clu_beacon_note *note);
 static inline void clu_beacon_disarm(clu_beacon *beacon) {
-    __atomic_store_n(&beacon->armed, 0u, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&beacon->armed, (uint16_t)0, __ATOMIC_SEQ_CST);
 }
 // Asks for the beacon's cache line; harmless with any address, also of a beacon that is gone.
 static inline void clu_beacon_prefetch(const clu_beacon *beacon) { __builtin_prefetch(beacon); }
@@ -101,11 +156,24 @@ static inline uint64_t clu_beacon_woke_ns(const clu_beacon *beacon) {
 static inline uint64_t clu_beacon_answered_ns(const clu_beacon *beacon) {
     return __atomic_load_n(&beacon->answered_ns, __ATOMIC_ACQUIRE);
 }
+static inline uint64_t clu_beacon_pong_ns(const clu_beacon *beacon) {
+    return __atomic_load_n(&beacon->pong_ns, __ATOMIC_ACQUIRE);
+}
 static inline uint32_t clu_beacon_mode(const clu_beacon *beacon) {
     return __atomic_load_n(&beacon->mode, __ATOMIC_RELAXED);
 }
 
-// Heap memory on a cache line of its own; NULL when there is none.
+// NULL when there is no memory. Only a waker that no beacon was armed with may be destroyed.
+clu_waker *clu_waker_create(void);
+void clu_waker_destroy(clu_waker *waker);
+// Any thread; async-signal-safe. Leaves posted_ns alone: that is a beacon's.
+void clu_waker_post(clu_waker *waker);
+// Waits until it is posted (1) or until `deadline_ns` on CLOCK_MONOTONIC (0); UINT64_MAX waits without end.
+int clu_waker_wait(clu_waker *waker, uint64_t deadline_ns);
+// Takes all posts that are there, and the time of the first answer among them: 0 when there was none.
+uint64_t clu_waker_drain(clu_waker *waker);
+
+// Heap memory on cache lines of its own; NULL when there is none.
 clu_beacon *clu_beacon_create(void);
 void clu_beacon_destroy(clu_beacon *beacon);
 

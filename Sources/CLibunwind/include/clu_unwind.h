@@ -93,4 +93,7 @@ void clu_unwinder_forget(clu_unwinder *unwinder);
 void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result);
 
+// Where the function begins that `address` lies in, by the unwind tables; 0 when they do not say. After a walk, of the same process.
+uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address);
+
 #endif

@@ -25,6 +25,7 @@ enum {
     CLU_WORK_PORTS = 2,    // a port has a message
     CLU_WORK_BLOCKS = 4,   // work was submitted
     CLU_WORK_ITEMS = 8,    // items or modes changed
+    CLU_WORK_PINGS = 16,   // somebody wants to know whether the loop gets here
 };
 
 typedef struct clu_wake {

@@ -28,9 +28,34 @@ public final class ActivityBeacon: @unchecked Sendable {
         clu_beacon_begin(raw, activity.rawValue, nanoseconds)
     }
 
-    /// The loop woke up, or began to run. Un-parks a parked watchdog. Own thread only.
+    /// The loop woke up, or began to run: a rest is over. Un-parks a parked watchdog. Own thread only.
     @inlinable public func wake(_ activity: LoopActivity, at nanoseconds: UInt64) {
         clu_beacon_wake(raw, activity.rawValue, nanoseconds)
+    }
+
+    /// The loop runs again after a moment in which it did not, too short for a rest. Un-parks a parked watchdog. Own thread only.
+    @inlinable public func resume(_ activity: LoopActivity, at nanoseconds: UInt64) {
+        clu_beacon_resume(raw, activity.rawValue, nanoseconds)
+    }
+
+    /// The loop got to a ping (``PingableLoop/ping()``). On the loop, whichever thread serves it.
+    @inlinable public func pong() { clu_beacon_pong(raw, clu_now_ns()) }
+
+    /// Runs `body`, which is expected to block: the time in it is no stall, and what comes after it is a stretch of its own.
+    ///
+    /// Scopes may be nested; the outermost counts. What an observed run inside it does is watched as ever: an adapter to a
+    /// loop whose runs nest tells, after the exit of an inner run, the activity that the beacon had before its entry (with
+    /// ``begin(_:at:)``), and enters it by ``wake(_:at:)`` when that was `expected`. Own thread only; some 50 ns.
+    @inlinable @discardableResult
+    public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
+    {
+        let outer = activity
+        // Outside of a run nobody watches, so there is nothing to keep out.
+        guard outer.isWorking else { return try body() }
+        begin(.expected, at: clu_now_ns())
+        // As after a sleep: the watchdog may have parked meanwhile.
+        defer { wake(outer, at: clu_now_ns()) }
+        return try body()
     }
 
     /// The mode the loop runs in, by its number; 0 is none. Own thread only.

@@ -14,6 +14,8 @@ public enum LoopActivity: UInt8, Sendable, CaseIterable {
     case exit = 7
     /// The loop ended with its thread; its thread id means nothing any more.
     case finished = 8
+    /// Inside a scope that expects to block (``ActivityBeacon/expectingBlock(_:)``): nobody waits for the loop.
+    case expected = 9
 
     /// Whether standing still here counts as a stall.
     @inlinable public var isWorking: Bool { Self.isWorking(rawValue) }
@@ -22,7 +24,7 @@ public enum LoopActivity: UInt8, Sendable, CaseIterable {
     @inlinable public static func isWorking(_ rawValue: UInt8) -> Bool {
         switch rawValue {
         case 0, 5: false  // not running, waiting
-        default: rawValue < 8  // 8: finished
+        default: rawValue < 8  // 8: finished, 9: expected
         }
     }
 
@@ -38,6 +40,7 @@ public enum LoopActivity: UInt8, Sendable, CaseIterable {
         case .afterWaiting: "after_waiting"
         case .exit: "exit"
         case .finished: "finished"
+        case .expected: "expected"
         }
     }
 }

@@ -4,10 +4,39 @@
 public protocol ObservableLoop: AnyObject, Sendable {
     /// Where the loop tells its activities.
     var beacon: ActivityBeacon { get }
-    /// The thread that runs the loop.
+    /// The thread that runs the loop. Its id is 0 where it is unknown or changes: then no stack can be taken.
     var thread: ThreadIdentity { get }
     /// The loop's name in records: `main`, or the thread's name.
     var name: String { get }
     /// The name of a mode by the number that stands in the beacon; any thread, may lock, not called by the watchdog.
     func modeName(_ number: UInt32) -> String?
+}
+
+/// A loop that can be asked for an answer: whatever runs what others give it, observed or not.
+public protocol PingableLoop: ObservableLoop {
+    /// Has the loop call ``ActivityBeacon/pong()`` when it gets to it. Returns at once. Any thread.
+    func ping()
+
+    /// Whether ``ping()`` neither locks nor allocates, so that the watchdog itself may call it; otherwise a thread of its
+    /// own does. False unless said.
+    var pingsWithoutLocking: Bool { get }
+}
+
+extension PingableLoop {
+    public var pingsWithoutLocking: Bool { false }
+}
+
+/// A loop that can call something at a fixed rate.
+public protocol TickingLoop: ObservableLoop {
+    /// Has `tick` called on the loop every `interval`, in whatever mode it runs, until the result is cancelled or released. Ticks
+    /// that the loop misses are not made up; while it does not run there are none. Any thread.
+    /// - Parameter interval: less than a millisecond is taken as one.
+    /// - Returns: nil when the loop has ended.
+    func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)?
+}
+
+/// Ticks in progress.
+public protocol LoopTicker: AnyObject, Sendable {
+    /// Ends them; twice is fine. Any thread. Called on the loop, no tick begins after it; called elsewhere, one may just be running.
+    func cancel()
 }

@@ -9,6 +9,8 @@ public import LagActivity
 public final class ThreadCapture {
     /// The modules that frames refer to by index.
     public let modules: ModuleMap
+    /// For how long captures have slept in all, on purpose: between looks, and for the answer to a signal.
+    public private(set) var sleptNanoseconds: UInt64 = 0
 
     private let unwinder: Unwinder
     private let passive: PassiveCapture
@@ -17,6 +19,8 @@ public final class ThreadCapture {
     // A thread that runs and sleeps by turns is looked at so often, so far apart, to find it asleep.
     private static let attempts = 120
     private static let pauseNanoseconds = 100_000
+    // A thread that runs with every signal blocked is looked at so often.
+    private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
     public init() throws(CaptureUnavailable) {
@@ -61,6 +65,7 @@ public final class ThreadCapture {
     public func capture(_ target: ThreadIdentity, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
         var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
+        var blockedLooks = 0
         for _ in 0..<Self.attempts {
             switch passive.take(target) {
             case .taken(let systemCall):
@@ -72,11 +77,19 @@ public final class ThreadCapture {
             case .running:
                 guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
                 guard looks.isQuiet(state) else { break }
-                guard let reason = signal.take(target, state: state) else {
+                let asked = clu_now_ns()
+                let refusal = signal.take(target, state: state)
+                noteSleep(since: asked, atMost: SignalCapture.answerNanoseconds)
+                guard let reason = refusal else {
                     return walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
                 }
-                // It may be in the kernel by now: then it can be read passively after all.
                 failure = reason
+                // It may still be on its way out of our own handler, if it has just been asked.
+                if reason == .signalsBlocked, blockedLooks < Self.blockedAttempts {
+                    blockedLooks += 1
+                    break
+                }
+                // It may be in the kernel by now: then it can be read passively after all.
                 guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure) }
                 looks = QuietLooks(earlier: nil)
             }
@@ -84,6 +97,10 @@ public final class ThreadCapture {
         }
         return .failed(failure)
     }
+
+    /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
+    /// Names need files, and so the reporter; this tells functions apart without any. About 1 µs.
+    public func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
 
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
@@ -115,8 +132,17 @@ public final class ThreadCapture {
     }
 
     private func pause() {
+        let begun = clu_now_ns()
         var time = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
         nanosleep(&time, nil)
+        // Timers are late by a slack of some 50 µs.
+        noteSleep(since: begun, atMost: UInt64(Self.pauseNanoseconds) * 2)
+    }
+
+    /// What lasts longer than was asked for is not the sleep's.
+    private func noteSleep(since begun: UInt64, atMost most: UInt64) {
+        let now = clu_now_ns()
+        sleptNanoseconds += min(now > begun ? now - begun : 0, most)
     }
 }
 

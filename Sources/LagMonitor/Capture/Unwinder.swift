@@ -60,6 +60,13 @@ final class Unwinder {
     /// To be called when modules came or went: libunwind remembers unwind tables by address.
     func forget() { clu_unwinder_forget(raw) }
 
+    /// Where the function of a frame of the last walk begins; its program counter where the unwind tables do not say.
+    func function(of frame: FrameBuffer.Frame, modules: ModuleMap) -> UInt64 {
+        var table = modules.table
+        let start = clu_unwinder_function(raw, &table, frame.pc - (frame.isReturnAddress ? 1 : 0))
+        return start > 0 ? start : frame.pc
+    }
+
     func walk(_ snapshot: Snapshot, modules: ModuleMap, into frames: FrameBuffer) -> clu_unwind_result {
         var table = modules.table
         var result = clu_unwind_result()

@@ -9,35 +9,36 @@ package import LagCapture
 package final class Episode: @unchecked Sendable {
     package enum Phase: Sendable { case begin, end, abandoned }
 
-    package var phase = Phase.end
-    /// Index of the watched loop in the registry.
-    package var watch = 0
-    package var sinceNanoseconds: UInt64 = 0
-    package var untilNanoseconds: UInt64 = 0
-    package var thresholdNanoseconds: UInt64 = 0
-    /// `CLOCK_REALTIME` at the start, nanoseconds since 1970, fixed at detection: all lines of a stall say the same.
-    package var startRealtimeNanoseconds: Int64 = 0
-    /// Random bits of the stall's identifier.
-    package var random: (UInt64, UInt64) = (0, 0)
-    package var activity = LoopActivity.notRunning
-    package var mode: UInt32 = 0
-    package var outcome = CaptureOutcome.failed(.noFreeSlot)
+    /// What stands in a line, but for the frames.
+    package struct Facts: Sendable {
+        package var phase = Phase.end
+        /// Index of the watched loop in the registry.
+        package var watch = 0
+        /// The rule whose times these are.
+        package var kind = StallKind.callout
+        /// All rules that found it.
+        package var kinds: StallKinds = []
+        package var extent = Extent(Span(since: 0, seen: 0), until: 0)
+        package var thresholdNanoseconds: UInt64 = 0
+        /// `CLOCK_REALTIME` at the start, nanoseconds since 1970, fixed at detection: all lines of a stall say the same.
+        package var startRealtimeNanoseconds: Int64 = 0
+        /// Random bits of the stall's identifier.
+        package var random: (UInt64, UInt64) = (0, 0)
+        package var activity = LoopActivity.notRunning
+        package var mode: UInt32 = 0
+        package var outcome = CaptureOutcome.failed(.noFreeSlot)
+        /// What the thread had from the scheduler since the first sign of the stall; nil where unknown.
+        package var times: ThreadTimes?
+    }
+
+    package var facts = Facts()
     package let frames: FrameBuffer
 
     package init(maximumFrames: Int) { frames = FrameBuffer(capacity: maximumFrames) }
 
     /// Becomes the same stall as another. Allocates nothing.
     package func copy(_ other: Episode) {
-        phase = other.phase
-        watch = other.watch
-        sinceNanoseconds = other.sinceNanoseconds
-        untilNanoseconds = other.untilNanoseconds
-        thresholdNanoseconds = other.thresholdNanoseconds
-        startRealtimeNanoseconds = other.startRealtimeNanoseconds
-        random = other.random
-        activity = other.activity
-        mode = other.mode
-        outcome = other.outcome
-        frames.copy(outcome.stored, from: other.frames)
+        facts = other.facts
+        frames.copy(facts.outcome.stored, from: other.frames)
     }
 }

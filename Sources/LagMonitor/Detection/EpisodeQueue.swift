@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// `head` is written by the taker, `tail` by the giver; each is read by the other with acquire, so that whatever the
 /// giver wrote before ``give(_:)`` is seen after ``take()``.
-struct IndexRing: ~Copyable {
+// Unchecked: each slot is written before `tail` is released and read after it was acquired, and again before `head` lets it go.
+struct IndexRing: ~Copyable, @unchecked Sendable {
     private let slots: UnsafeMutablePointer<UInt32>
     private let mask: Int
     private let head = Atomic<Int>(0)

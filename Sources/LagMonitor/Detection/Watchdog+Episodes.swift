@@ -4,111 +4,195 @@ internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
-/// From a verdict to an episode.
+/// From a judgement to an episode.
 extension Watchdog {
     /// The module map is read before a capture (libraries come and go, also at the same address), at most so often: 0.2 ms.
     private static let modulesAgeNanoseconds: UInt64 = 10_000_000
 
-    func act(on verdict: StallDetector.Verdict, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
-        let line = registry.lines + index
+    func act(on judgement: LoopJudge.Judgement, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
         let entry = registry.entries + index
-        switch verdict {
-        case .nothing: break
-        case .suspected:
-            entry.pointee.earlier = ThreadState(tid: entry.pointee.target.tid)
-        case .stalled(let since):
-            entry.pointee.stalls.add(1, ordering: .relaxed)
-            entry.pointee.episode = queue.takeFree()
-            // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
-            if let episode = entry.pointee.episode { take(queue.episodes[episode], index, since, reading) }
-        case .hanging:
-            guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
-                entry.pointee.dropped.add(1, ordering: .relaxed)
-                break
-            }
-            queue.episodes[line].copy(queue.episodes[episode])
-            close(line, .begin, until: now)
-        case .ended(let since, let until, let word): end(index, since, until, .end, word)
-        case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
+        if judgement.isSuspected { suspect(index) }
+        if let ended = judgement.ended { end(index, ended, .end) }
+        if judgement.isSuppressed {
+            entry.pointee.earlier = nil
+            entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
+        if let passed = judgement.passed {
+            entry.pointee.stalls.add(1, ordering: .relaxed)
+            entry.pointee.activity = .notRunning
+            end(index, passed, .end, .loopMovedOn)
+        }
+        if judgement.opened != nil { open(index, reading, at: now) }
+        if let hanging = judgement.hanging { tell(index, hanging) }
+        if judgement.wantsPing { ping(index) }
     }
 
-    /// The stall's facts and its stack, which is kept only if the loop did not move meanwhile.
-    private func take(_ episode: Episode, _ index: Int, _ since: UInt64, _ reading: BeaconReading) {
-        let line = registry.lines + index
+    private func suspect(_ index: Int) {
         let entry = registry.entries + index
-        describe(episode, index, since, reading.word)
-        let now = clock()
-        if now &- modulesReadAt > Self.modulesAgeNanoseconds {
-            capture.refreshModules()
-            modulesReadAt = now
-        }
-        guard entry.pointee.target.tid != 0 else {
-            episode.outcome = CaptureOutcome.failed(.threadUnknown)
+        let tid = entry.pointee.target.tid
+        guard tid != 0 else { return }
+        entry.pointee.earlier = ThreadState(tid: tid)
+        entry.pointee.earlierTimes = ThreadTimes(tid: tid)
+    }
+
+    /// A stall: its facts and its stack.
+    private func open(_ index: Int, _ reading: BeaconReading, at now: UInt64) {
+        let entry = registry.entries + index
+        guard let kind = entry.pointee.judge.incident?.lead, let span = entry.pointee.judge.span(of: kind) else { return }
+        if entry.pointee.earlierTimes == nil { suspect(index) }
+        let tid = entry.pointee.target.tid
+        if tid != 0, case .traced(_, stopped: true) = TracerCheck.read(tid: tid) {
+            // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
+            entry.pointee.dismissed.add(1, ordering: .relaxed)
+            entry.pointee.judge.dismiss(at: clock())
             return
         }
-        episode.outcome = capture.capture(entry.pointee.target, earlier: entry.pointee.earlier, into: episode.frames)
-        if clu_beacon_word(line.pointee.beacon) != reading.word {
-            episode.outcome = CaptureOutcome.failed(.loopMovedOn)
+        entry.pointee.stalls.add(1, ordering: .relaxed)
+        entry.pointee.activity = reading.activity
+        entry.pointee.episode = queue.takeFree()
+        // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
+        arm(index)
+        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }) else { return }
+        describe(episode, index, since: span.since)
+        let time = clock()
+        if time &- modulesReadAt > Self.modulesAgeNanoseconds {
+            capture.refreshModules()
+            modulesReadAt = time
+        }
+        guard entry.pointee.target.tid != 0 else {
+            episode.facts.outcome = .failed(.threadUnknown)
+            return
+        }
+        episode.facts.outcome = capture.capture(entry.pointee.target, earlier: entry.pointee.earlier, into: episode.frames)
+        if !stillStands(index, kind, as: reading) { episode.facts.outcome = .failed(.loopMovedOn) }
+    }
+
+    /// Whether the loop is still in the stall that it was in at `reading`, so that a stack taken meanwhile belongs to it.
+    private func stillStands(_ index: Int, _ kind: StallKind, as reading: BeaconReading) -> Bool {
+        let now = BeaconReading(registry.lines[index].beacon)
+        return switch kind {
+        case .callout: now.word == reading.word
+        // Any of the many callouts is as much a part of it as another.
+        case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
+        case .ping: now.pongNanoseconds == reading.pongNanoseconds
+        case .frame: (registry.entries[index].ticks?.lastNanoseconds ?? 0) < clu_now_ns() && now.word == reading.word
         }
     }
 
-    private func describe(_ episode: Episode, _ index: Int, _ since: UInt64, _ word: UInt64) {
-        let line = registry.lines + index
-        let entry = registry.entries + index
-        episode.watch = index
-        episode.sinceNanoseconds = since
-        episode.thresholdNanoseconds = entry.pointee.detector.rule.thresholdNanoseconds
-        episode.startRealtimeNanoseconds = Self.realtime(of: since)
-        episode.random = (random.next(), random.next())
-        episode.activity = BeaconReading(word: word, calloutNanoseconds: 0).activity
-        episode.mode = clu_beacon_mode(line.pointee.beacon)
-        episode.outcome = CaptureOutcome.failed(.noFreeSlot)
+    private func describe(_ episode: Episode, _ index: Int, since: UInt64) {
+        episode.facts = Episode.Facts()
+        episode.facts.watch = index
+        episode.facts.activity = registry.entries[index].activity
+        episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
+        episode.facts.extent = Extent(Span(since: since, seen: since), until: since)
+        episode.facts.random = (random.next(), random.next())
+        episode.facts.mode = clu_beacon_mode(registry.lines[index].beacon)
     }
 
-    private func end(_ index: Int, _ since: UInt64, _ until: UInt64, _ phase: Episode.Phase, _ word: UInt64) {
+    /// A line while it lasts.
+    private func tell(_ index: Int, _ hanging: LoopJudge.Ended) {
         let entry = registry.entries + index
-        entry.pointee.earlier = nil
+        guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
+            entry.pointee.dropped.add(1, ordering: .relaxed)
+            return
+        }
+        queue.episodes[line].copy(queue.episodes[episode])
+        close(line, index, hanging, .begin)
+    }
+
+    /// - Parameter failure: why there is no stack, where none was taken.
+    private func end(
+        _ index: Int,
+        _ ended: LoopJudge.Ended,
+        _ phase: Episode.Phase,
+        _ failure: CaptureFailure = .noFreeSlot
+    ) {
+        let entry = registry.entries + index
         if let episode = entry.pointee.episode {
             entry.pointee.episode = nil
-            close(episode, phase, until: until)
+            close(episode, index, ended, phase)
         } else if let episode = queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.
-            describe(queue.episodes[episode], index, since, word)
-            close(episode, phase, until: until)
+            describe(queue.episodes[episode], index, since: ended.extent.since)
+            queue.episodes[episode].facts.outcome = .failed(failure)
+            close(episode, index, ended, phase)
         } else {
             entry.pointee.dropped.add(1, ordering: .relaxed)
         }
+        entry.pointee.earlier = nil
+        entry.pointee.earlierTimes = nil
     }
 
-    private func close(_ episode: Int, _ phase: Episode.Phase, until: UInt64) {
-        queue.episodes[episode].phase = phase
-        queue.episodes[episode].untilNanoseconds = until
-        queue.giveReady(episode)
+    private func close(_ number: Int, _ index: Int, _ ended: LoopJudge.Ended, _ phase: Episode.Phase) {
+        let entry = registry.entries + index
+        let episode = queue.episodes[number]
+        episode.facts.phase = phase
+        episode.facts.kind = ended.kind
+        episode.facts.kinds = ended.kinds
+        // A rule that leads since then may know another beginning.
+        let shift = Int64(truncatingIfNeeded: ended.extent.since &- episode.facts.extent.since)
+        episode.facts.startRealtimeNanoseconds &+= shift
+        episode.facts.extent = ended.extent
+        episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
+        if let earlier = entry.pointee.earlierTimes, let present = ThreadTimes(tid: entry.pointee.target.tid) {
+            episode.facts.times = present.since(earlier)
+        }
+        queue.giveReady(number)
         notify()
     }
 
     /// Ends one watch. What is still in progress is abandoned; a stall that is over by now has ended properly.
-    func finish(_ index: Int) {
+    /// - Parameter blackout: one since the loop was last looked at.
+    func finish(_ index: Int, _ blackout: Blackout?) {
         let line = registry.lines + index
-        let entry = registry.entries + index
-        let reading = BeaconReading(line.pointee.beacon)
-        if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
-        switch entry.pointee.detector.finish() {
-        case .nothing: break
-        case .stalled(let since, let word): end(index, since, clock(), .abandoned, word)
-        case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
-        }
+        leave(index, floor: 0, blackout)
         // Another watch of the same loop may count on the arming: the round of looks restores it.
         clu_beacon_disarm(line.pointee.beacon)
         line.pointee.state.store(.retired, ordering: .releasing)
     }
 
-    func endAll() {
+    /// The watch of a loop was paused: a stall in progress ends with it.
+    func pause(_ index: Int, _ blackout: Blackout?) {
+        guard !registry.entries[index].isPaused else { return }
+        leave(index, floor: 0, blackout)
+        registry.entries[index].isPaused = true
+    }
+
+    /// It goes on: nothing before that counts. A stall in progress ends, if the pause was over before this thread got to see it.
+    /// - Returns: false when it does not, because it has just been paused or ended.
+    func resume(_ index: Int, _ blackout: Blackout?) -> Bool {
+        let entry = registry.entries + index
+        let state = registry.lines[index].state
+            .compareExchange(expected: .resuming, desired: .active, ordering: .acquiringAndReleasing)
+        guard state.exchanged else { return false }
+        leave(index, floor: entry.pointee.resumed.load(ordering: .acquiring), blackout)
+        entry.pointee.isPaused = false
+        registry.lines[index].lastWord = .max
+        registry.lines[index].isFresh = false
+        return true
+    }
+
+    private func leave(_ index: Int, floor: UInt64, _ blackout: Blackout?) {
+        let line = registry.lines + index
+        let entry = registry.entries + index
+        let reading = BeaconReading(line.pointee.beacon)
+        var blackout = blackout
+        if !entry.pointee.isPaused, reading.word != line.pointee.lastWord {
+            inspect(index, reading, at: clock(), blackout)
+            blackout = nil
+        }
+        switch entry.pointee.judge.finish(at: clock(), floor: floor, blackout) {
+        case .nothing: break
+        case .stalled(let ended): end(index, ended, .abandoned)
+        case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
+        }
+    }
+
+    /// - Parameter blackout: one since the loops were last looked at.
+    func endAll(_ blackout: Blackout? = nil) {
         for index in 0..<registry.count {
             switch registry.lines[index].state.load(ordering: .acquiring) {
-            case .active, .ending: finish(index)
+            case .active, .paused, .resuming, .ending: finish(index, blackout)
             case .free, .retired: break
             }
         }

@@ -7,24 +7,27 @@ extension Watchdog {
     /// What the loop over the entries gathers.
     private struct Look {
         private(set) var now: UInt64
-        let lost: UInt64
+        let blackout: Blackout?
         var next: UInt64 = .max
         /// The next tick of a loop that waits: looked at as well while others work, because it is not armed then.
         var idleNext: UInt64 = .max
         var busy = false
         var stalled = false
+        var suspicious = false
         var retired = false
         private var tickInterval: UInt64 = 0
         private var tick: UInt64 = 0
 
-        init(now: UInt64, lost: UInt64) {
+        init(now: UInt64, blackout: Blackout?) {
             self.now = now
-            self.lost = lost
+            self.blackout = blackout
         }
 
-        /// A capture takes its time: what is seen after it is seen then.
+        /// A capture takes its time: what is seen after it is seen then. Not if it took so long that the process may have been
+        /// stopped: whether it was is judged after the look.
         mutating func goOn(at time: UInt64) {
-            now = max(now, time)
+            guard time > now, time - now < Watchdog.closeLookNanoseconds else { return }
+            now = time
             tickInterval = 0
         }
 
@@ -32,7 +35,7 @@ extension Watchdog {
         mutating func nextTick(ofInterval interval: UInt64) -> UInt64 {
             if interval != tickInterval {
                 tickInterval = interval
-                tick = DetectionRule.nextTick(after: now, intervalNanoseconds: interval)
+                tick = now.nextTick(ofInterval: interval)
             }
             return tick
         }
@@ -42,26 +45,29 @@ extension Watchdog {
     struct Plan: Equatable {
         /// When to look again; `.max`: when a loop wakes.
         var deadline: UInt64
-        /// Whether a stall is being timed, so that a post means news.
-        var stalled: Bool
+        /// Whether a post means news: a stall is being timed, or every loop sleeps.
+        var wantsPosts: Bool
+        /// Whether a loop may be stalled.
+        var isClose = false
     }
 
     /// Looks at every loop.
-    /// - Parameter lost: the length of the wait that just ended, if it ended too late; else 0.
-    func scan(at now: UInt64, lost: UInt64 = 0) -> Plan {
-        var look = Look(now: now, lost: lost)
+    /// - Parameter blackout: a time since the last look in which the process may not have run.
+    func scan(at now: UInt64, blackout: Blackout? = nil) -> Plan {
+        var look = Look(now: now, blackout: blackout)
         let count = registry.count
         for index in 0..<count {
             if index + Self.fetchedAhead < count { clu_beacon_prefetch(registry.lines[index + Self.fetchedAhead].beacon) }
             visit(index, &look)
         }
         if look.busy { look.next = min(look.next, look.idleNext) }
+        if look.suspicious { look.next = min(look.next, look.now.saturatingSum(Self.closeLookNanoseconds)) }
         if look.retired {
             notify()
             if look.stalled, !rearm() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
         }
-        if !look.busy, !park() { look.next = now.saturatingSum(Self.shortWaitNanoseconds) }
-        return Plan(deadline: look.next, stalled: look.stalled)
+        if !look.busy, !park() { look.next = min(look.next, now.saturatingSum(Self.shortWaitNanoseconds)) }
+        return Plan(deadline: look.next, wantsPosts: look.stalled || !look.busy, isClose: look.suspicious)
     }
 
     /// The beacons lie anywhere, and mostly in another processor's cache: so many loops ahead they are asked for.
@@ -75,75 +81,115 @@ extension Watchdog {
         let entry = registry.entries + index
         switch line.pointee.state.load(ordering: .acquiring) {
         case .free, .retired: return
+        case .paused:
+            pause(index, look.blackout)
+            return
+        case .resuming:
+            guard resume(index, look.blackout) else { return }
         case .ending:
-            finish(index)
+            finish(index, look.blackout)
             look.retired = true
             return
         case .active: break
         }
-        if moveOn(line, &look) { return }
+        if glance(line, &look) { return }
         var reading = BeaconReading(line.pointee.beacon)
-        let changed = reading.word != line.pointee.lastWord
-        let wasStalled = entry.pointee.detector.isStalled
+        let hasChanged = reading.word != line.pointee.lastWord
+        let wasStalled = entry.pointee.judge.isStalled
         // The end of a stall may be younger than the beginning of this round of looks.
-        inspect(index, reading, at: changed && wasStalled ? clock() : look.now, lost: look.lost)
-        if !wasStalled, entry.pointee.detector.isStalled { look.goOn(at: clock()) }
-        if entry.pointee.detector.isStalled {
+        inspect(index, reading, at: hasChanged && wasStalled ? clock() : look.now, look.blackout)
+        if !wasStalled, entry.pointee.judge.isStalled { look.goOn(at: clock()) }
+        if entry.pointee.judge.isStalled {
             // Arm, then look again: a stall that ended in between is not told by the beacon.
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            arm(index)
             reading = BeaconReading(line.pointee.beacon)
-            if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), lost: 0) }
+            if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), nil) }
         }
         guard reading.activity != .finished else {
-            finish(index)
+            finish(index, nil)
             look.retired = true
             return
         }
-        line.pointee.deadline = entry.pointee.detector.nextLook ?? .max
-        if entry.pointee.detector.isStalled { look.stalled = true }
-        if changed || reading.isWorking {
+        line.pointee.deadline = entry.pointee.judge.nextLook ?? .max
+        look.next = min(look.next, line.pointee.deadline)
+        if entry.pointee.judge.isStalled { look.stalled = true }
+        if entry.pointee.judge.isSuspicious { look.suspicious = true }
+        if hasChanged || reading.isWorking {
             look.busy = true
-            look.next = min(look.next, line.pointee.nextTick, line.pointee.deadline)
+            look.next = min(look.next, line.pointee.nextTick)
         } else {
-            look.idleNext = min(look.idleNext, look.nextTick(ofInterval: line.pointee.intervalNanoseconds))
+            look.idleNext = min(look.idleNext, look.nextTick(ofInterval: line.pointee.tickNanoseconds))
         }
     }
 
     /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
-    private func moveOn(_ line: UnsafeMutablePointer<WatchLine>, _ look: inout Look) -> Bool {
+    private func glance(_ line: UnsafeMutablePointer<WatchLine>, _ look: inout Look) -> Bool {
         let word = clu_beacon_word(line.pointee.beacon)
-        guard word != line.pointee.lastWord, line.pointee.isPlain, look.lost == 0,
-            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word))
+        let woke = clu_beacon_woke_ns(line.pointee.beacon)
+        guard word != line.pointee.lastWord, line.pointee.isPlain, look.blackout == nil,
+            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)), clu_beacon_noted(line.pointee.beacon) == line.pointee.noted,
+            // A wake later than this look wraps around, and takes the long way; a loop that tells none cannot be starved.
+            look.now &- woke < line.pointee.starvationNanoseconds || woke == 0
         else { return false }
         line.pointee.lastWord = word
         line.pointee.seen = look.now
         line.pointee.isFresh = true
-        line.pointee.nextTick = look.nextTick(ofInterval: line.pointee.intervalNanoseconds)
+        line.pointee.nextTick = look.nextTick(ofInterval: line.pointee.tickNanoseconds)
         line.pointee.deadline = .max
         look.busy = true
         look.next = min(look.next, line.pointee.nextTick)
         return true
     }
 
-    /// Lets the detector see a reading, if it changed or if a time has come.
-    func inspect(_ index: Int, _ reading: BeaconReading, at now: UInt64, lost: UInt64) {
+    /// Lets the judge see a reading, if it changed or if a time has come.
+    func inspect(_ index: Int, _ reading: BeaconReading, at now: UInt64, _ blackout: Blackout?) {
         let line = registry.lines + index
         let entry = registry.entries + index
-        let changed = reading.word != line.pointee.lastWord
+        let hasChanged = reading.word != line.pointee.lastWord
         if line.pointee.isFresh {
             // What was noted in passing, with the beginning that the beacon tells: the word's, if it still stands there.
             let noted = BeaconReading(word: line.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
-            entry.pointee.detector.moveOn(to: noted, at: max(line.pointee.seen, min(noted.calloutNanoseconds, now)))
+            entry.pointee.judge.moveOn(to: noted, at: max(line.pointee.seen, min(noted.calloutNanoseconds, now)))
             line.pointee.isFresh = false
         }
         line.pointee.lastWord = reading.word
-        let due = min(line.pointee.nextTick, line.pointee.deadline) <= now
-        guard changed || due || lost > 0 else { return }
-        let counts = due && !changed && lost == 0
-        let verdict = entry.pointee.detector.look(reading, at: now, counts: counts, lost: lost)
-        line.pointee.isPlain = entry.pointee.detector.mayBePassedBy
-        if changed || line.pointee.nextTick <= now { line.pointee.nextTick = entry.pointee.detector.rule.nextTick(after: now) }
-        act(on: verdict, index, reading, now)
+        let isTick = line.pointee.nextTick <= now
+        guard hasChanged || isTick || line.pointee.deadline <= now || blackout != nil || entry.pointee.judge.isSuspicious else {
+            return
+        }
+        var sight = Sight(reading, at: now, isTick: isTick && !hasChanged, blackout: blackout)
+        sight.pingedNanoseconds = entry.pointee.pinged.load(ordering: .acquiring)
+        sight.tickedNanoseconds = entry.pointee.ticks?.lastNanoseconds ?? 0
+        sight.sample = sample(index, reading, at: now)
+        if hasChanged { lookBack(index, reading, sight) }
+        let judgement = entry.pointee.judge.look(sight)
+        line.pointee.isPlain = entry.pointee.judge.mayBeGlanced
+        if hasChanged || isTick { line.pointee.nextTick = now.nextTick(ofInterval: line.pointee.tickNanoseconds) }
+        act(on: judgement, index, reading, now)
+    }
+
+    /// Takes what the loop has noted of itself since the last look: stalls that were over before this thread came to look.
+    private func lookBack(_ index: Int, _ reading: BeaconReading, _ sight: Sight) {
+        let line = registry.lines + index
+        let noted = clu_beacon_noted(line.pointee.beacon)
+        while line.pointee.noted != noted {
+            line.pointee.noted &+= 1
+            var note = clu_beacon_note()
+            guard clu_beacon_read_note(line.pointee.beacon, line.pointee.noted, &note) != 0 else { continue }
+            let judgement = registry.entries[index].judge.lookBack(since: note.since_ns, until: note.until_ns, sight)
+            act(on: judgement, index, reading, sight.now)
+        }
+    }
+
+    /// Asks a loop to tell when the stall in progress is over.
+    func arm(_ index: Int) {
+        let beacon = registry.lines[index].beacon
+        guard registry.entries[index].judge.endsWithRest else {
+            return clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
+        }
+        // A loop that is run for one source at a time answers each time, and goes on: then the ticks have to do.
+        guard clock() &- clu_beacon_answered_ns(beacon) > Self.closeLookNanoseconds else { return }
+        clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_REST))
     }
 
     /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.
@@ -151,9 +197,10 @@ extension Watchdog {
         var unmoved = true
         for index in 0..<registry.count {
             let line = registry.lines + index
-            let entry = registry.entries + index
-            guard line.pointee.state.load(ordering: .acquiring) == .active, entry.pointee.detector.isStalled else { continue }
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            guard line.pointee.state.load(ordering: .acquiring) == .active, registry.entries[index].judge.isStalled else {
+                continue
+            }
+            arm(index)
             if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { unmoved = false }
         }
         return unmoved
@@ -164,7 +211,7 @@ extension Watchdog {
         for index in 0..<registry.count {
             let line = registry.lines + index
             guard line.pointee.state.load(ordering: .acquiring) == .active else { continue }
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw)
+            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
             if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { return false }
         }
         return true

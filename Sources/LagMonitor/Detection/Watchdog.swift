@@ -8,7 +8,8 @@ internal import Synchronization
 ///
 /// It waits on one semaphore with a deadline on `CLOCK_MONOTONIC`. While every loop sleeps it waits without one: the
 /// beacons are armed, and the first loop that wakes posts. While loops work it ticks once an interval, however often
-/// they turn. It takes no lock, opens no file but the kernel's own under `/proc`, and allocates nothing, so it does
+/// they turn; while one of them may be stalled, more often, so that a stop of the process is known more exactly. It takes no
+/// lock, opens no file but the kernel's own under `/proc` and `/sys/fs/cgroup`, and allocates nothing, so it does
 /// not matter what the stalled thread holds.
 ///
 /// Threads: ``run(starter:ready:)`` is the watchdog's thread; ``wake()``, ``stop()`` and the counters are for any.
@@ -18,8 +19,6 @@ package final class Watchdog: @unchecked Sendable {
     package struct Counters: Sendable, Equatable {
         /// Waits that ended, however.
         package let wakes: UInt64
-        /// Waits that ended too late to count.
-        package let lateWakes: UInt64
         /// How long the last look at all loops took.
         package let lastScanNanoseconds: UInt64
     }
@@ -30,12 +29,16 @@ package final class Watchdog: @unchecked Sendable {
     let registry: WatchRegistry
     let queue: EpisodeQueue
     let capture: ThreadCapture
+    /// Gives the pings that this thread must not.
+    let relay: PingRelay
     /// Wakes the reporter; must not block or allocate.
     let notify: @Sendable () -> Void
     /// `CLOCK_MONOTONIC`, nanoseconds.
     let clock: @Sendable () -> UInt64
+    /// Frames of looks at a stack that become no record.
+    let scratch = FrameBuffer(capacity: SampleKey.maximumFunctions)
+    private let pauses = PauseLog()
     private let wakes = Atomic<UInt64>(0)
-    private let lateWakes = Atomic<UInt64>(0)
     private let lastScanNanoseconds = Atomic<UInt64>(0)
     private let stopping = Atomic<Bool>(false)
     private let changed = Atomic<Bool>(false)
@@ -47,12 +50,14 @@ package final class Watchdog: @unchecked Sendable {
         registry: WatchRegistry,
         queue: EpisodeQueue,
         capture: ThreadCapture,
+        relay: PingRelay,
         clock: @escaping @Sendable () -> UInt64 = { clu_now_ns() },
         notify: @escaping @Sendable () -> Void
     ) {
         self.registry = registry
         self.queue = queue
         self.capture = capture
+        self.relay = relay
         self.clock = clock
         self.notify = notify
     }
@@ -60,10 +65,12 @@ package final class Watchdog: @unchecked Sendable {
     package var counters: Counters {
         Counters(
             wakes: wakes.load(ordering: .relaxed),
-            lateWakes: lateWakes.load(ordering: .relaxed),
             lastScanNanoseconds: lastScanNanoseconds.load(ordering: .relaxed)
         )
     }
+
+    /// In what time the process could not run, as far as this thread noticed.
+    package var processPauses: ProcessPauses { pauses.present }
 
     /// The registry changed: look again.
     package func wake() {
@@ -85,33 +92,31 @@ package final class Watchdog: @unchecked Sendable {
         capture.warmUp(starter, into: queue.episodes[0].frames)
         modulesReadAt = clu_now_ns()
         Self.semaphore.drain()
-        var lateness = LatenessGuard(toleranceNanoseconds: Self.toleranceNanoseconds)
-        var runDelay = RunDelay(tid: clu_gettid())
+        var meter = PauseMeter(tid: clu_gettid(), log: pauses)
         var plan = scan(at: clock())
         ready()
-        var begun = clock()
+        var blackout = meter.lookEnded(slept: .max, closely: plan.isClose)
         while true {
-            let posted = Self.semaphore.wait(until: plan.deadline)
+            let isPosted = Self.semaphore.wait(until: plan.deadline)
             wakes.add(1, ordering: .relaxed)
             if stopping.load(ordering: .acquiring) { break }
-            // A post while ticking with no stall to time is a beacon still armed from the last park; the tick will see it.
-            let news = changed.exchange(false, ordering: .acquiringAndReleasing)
-            if posted, plan.deadline != .max, !plan.stalled, !news { continue }
-            Self.semaphore.drain()
+            // A post while ticking, with no stall to time, is a beacon still armed from the last park; the tick will see it.
+            let isNews = changed.exchange(false, ordering: .acquiringAndReleasing)
+            let answered = Self.semaphore.drain()
             // The post that asked for the end may be among those just taken.
             if stopping.load(ordering: .acquiring) { break }
-            let now = clock()
-            let lost = lateness.lost(from: begun, until: plan.deadline, endedAt: now) { runDelay.sinceMark() }
-            lateWakes.store(lateness.lateCount, ordering: .relaxed)
-            plan = scan(at: now, lost: lost)
-            begun = clock()
-            lastScanNanoseconds.store(begun &- now, ordering: .relaxed)
-            // A wait without end cannot be late.
-            if plan.deadline != .max { runDelay.mark() }
+            if isPosted, !plan.wantsPosts, !isNews { continue }
+            blackout = .joined(blackout, meter.waitEnded(due: plan.deadline, answered: answered))
+            let (now, slept) = (meter.now, capture.sleptNanoseconds)
+            plan = scan(at: now, blackout: blackout)
+            // A stop in the midst of a look shows by the look's length; the next look gets to know it.
+            blackout = meter.lookEnded(slept: capture.sleptNanoseconds - slept, closely: plan.isClose)
+            lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
         }
-        endAll()
+        // A process that was stopped is often continued in order to be ended.
+        endAll(.joined(blackout, meter.waitEnded(due: plan.deadline, answered: 0)))
     }
 
-    /// Half the default interval: a wait that ends later, without the scheduler's being the reason, is no timeout.
-    static let toleranceNanoseconds: UInt64 = 25_000_000
+    /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.
+    static let closeLookNanoseconds: UInt64 = 10_000_000
 }

@@ -14,6 +14,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     private struct Shared {
         var handlers: [StallHandler] = []
         var absorbed = WatchCounters()
+        var pauses = LagMonitorStatistics.Pauses()
     }
 
     let configuration: LagMonitorConfiguration
@@ -79,9 +80,23 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         var statistics = LagMonitorStatistics()
         statistics.stalls = sum.stalls
         statistics.suppressed = sum.suppressed
+        statistics.dismissed = sum.dismissed
+        statistics.pauses = shared.withLock { $0.pauses }
         statistics.dropped = sum.dropped + lost.load(ordering: .relaxed)
         statistics.reported = reported.load(ordering: .relaxed)
         return statistics
+    }
+
+    /// What the watchdog has noticed of the process since it began; kept for when it is gone.
+    func notePauses(_ pauses: ProcessPauses) {
+        var noted = LagMonitorStatistics.Pauses()
+        noted.blackouts = pauses.blackouts
+        noted.blackedOut = .nanoseconds(Int64(clamping: pauses.blackedOutNanoseconds))
+        noted.throttled = .nanoseconds(Int64(clamping: pauses.throttledNanoseconds))
+        noted.suspensions = pauses.suspensions
+        noted.suspended = .nanoseconds(Int64(clamping: pauses.suspendedNanoseconds))
+        noted.clockSteps = pauses.clockSteps
+        shared.withLock { [noted] in $0.pauses = noted }
     }
 
     // MARK: Reporter thread

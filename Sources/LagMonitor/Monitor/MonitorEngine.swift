@@ -16,7 +16,22 @@ final class MonitorEngine: Sendable {
         let registry: WatchRegistry
         let watchdog: Watchdog
         let reporter: Reporter
+        fileprivate let relay: PingRelay
         fileprivate let threads: [WorkerThread]
+        fileprivate let pinging: Pinging
+
+        /// Starts the thread that gives pings, if it does not run yet. It is there only where a loop needs it.
+        func startPings() throws(LagMonitorError) {
+            try pinging.thread.withLock { thread throws(LagMonitorError) in
+                guard thread == nil else { return }
+                thread = try WorkerThread(name: "lag-pings") { [relay] in relay.run() }
+            }
+        }
+    }
+
+    /// The thread that gives pings, once there is one.
+    fileprivate final class Pinging: Sendable {
+        let thread = Mutex<WorkerThread?>(nil)
     }
 
     private struct State {
@@ -46,6 +61,10 @@ final class MonitorEngine: Sendable {
             state.parts = nil
             parts.watchdog.stop()
             _ = parts.threads[1].join(until: clu_now_ns() + Self.joinNanoseconds)
+            parts.relay.stop()
+            // It may hang in a loop's own way of taking pings: then it is left behind.
+            let pings = parts.pinging.thread.withLock { $0.take() }
+            _ = pings?.join(until: clu_now_ns() + Self.joinNanoseconds)
             parts.reporter.stop()
             _ = parts.threads[0].join(until: clu_now_ns() + Self.joinNanoseconds)
             CaptureSignals.remove()
@@ -63,7 +82,8 @@ final class MonitorEngine: Sendable {
         CaptureSignals.install()
         let queue = EpisodeQueue(maximumFrames: LagMonitorConfiguration.frameCapacity)
         let reporter = Reporter(registry: registry, queue: queue, builder: RecordBuilder(modules: capture.modules))
-        let watchdog = Watchdog(registry: registry, queue: queue, capture: capture) { reporter.wake() }
+        let relay = PingRelay(registry: registry)
+        let watchdog = Watchdog(registry: registry, queue: queue, capture: capture, relay: relay) { reporter.wake() }
         let starter = ThreadIdentity.current
         let ready = WakeSemaphore()
         do throws(LagMonitorError) {
@@ -71,7 +91,14 @@ final class MonitorEngine: Sendable {
             do throws(LagMonitorError) {
                 let watching = try WorkerThread(name: "lag-watchdog") { watchdog.run(starter: starter) { ready.post() } }
                 _ = ready.wait(until: .max)
-                return Parts(registry: registry, watchdog: watchdog, reporter: reporter, threads: [reporting, watching])
+                return Parts(
+                    registry: registry,
+                    watchdog: watchdog,
+                    reporter: reporter,
+                    relay: relay,
+                    threads: [reporting, watching],
+                    pinging: Pinging()
+                )
             } catch {
                 reporter.stop()
                 _ = reporting.join(until: clu_now_ns() + joinNanoseconds)

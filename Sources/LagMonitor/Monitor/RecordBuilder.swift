@@ -20,7 +20,8 @@ struct RecordBuilder {
     mutating func build(_ episode: Episode, _ watch: WatchRegistry.Registration, _ configuration: LagMonitorConfiguration)
         -> StallRecord
     {
-        let outcome = episode.outcome
+        let facts = episode.facts
+        let outcome = facts.outcome
         let frames = frames(of: episode, configuration)
         let print = Fingerprint(
             frames: frames.map {
@@ -33,20 +34,20 @@ struct RecordBuilder {
                 )
             }
         )
-        let duration = episode.untilNanoseconds &- min(episode.sinceNanoseconds, episode.untilNanoseconds)
         let thread = watch.loop.thread
         var record = StallRecord(
             id: StallID(
-                startRealtimeNanoseconds: episode.startRealtimeNanoseconds,
-                randomHigh: episode.random.0,
-                randomLow: episode.random.1
+                startRealtimeNanoseconds: facts.startRealtimeNanoseconds,
+                randomHigh: facts.random.0,
+                randomLow: facts.random.1
             ),
-            startRealtimeNanoseconds: episode.startRealtimeNanoseconds,
-            startMonotonicNanoseconds: episode.sinceNanoseconds,
-            durationNanoseconds: duration,
-            thresholdNanoseconds: episode.thresholdNanoseconds,
-            phase: phase(of: episode),
-            kind: .callout,
+            startRealtimeNanoseconds: facts.startRealtimeNanoseconds,
+            startMonotonicNanoseconds: facts.extent.since,
+            durationNanoseconds: facts.extent.length,
+            thresholdNanoseconds: facts.thresholdNanoseconds,
+            phase: Self.phase(facts.phase),
+            kind: Self.kind(facts.kind),
+            foundBy: facts.kinds.kinds.map(Self.kind),
             loop: watch.name,
             threadID: thread.tid,
             threadName: Self.threadName(thread.tid)
@@ -54,9 +55,16 @@ struct RecordBuilder {
         record.severity = severity(of: record, hang: UInt64(configuration.hangAfter.wholeNanoseconds))
         record.fingerprint = print.text
         record.stackHash = print.stackHash
-        record.activity = episode.activity.name
-        record.mode = watch.loop.modeName(episode.mode)
-        record.cause = Self.cause(of: outcome)
+        if facts.extent.lengthAtLeast < facts.extent.lengthAtMost {
+            record.durationBounds = facts.extent.lengthAtLeast...facts.extent.lengthAtMost
+        }
+        if facts.extent.excluded > 0 { record.excludedNanoseconds = facts.extent.excluded }
+        // Nobody saw what a loop was doing that had moved on before it was looked at.
+        if facts.activity != .notRunning { record.activity = facts.activity.name }
+        record.mode = watch.loop.modeName(facts.mode)
+        record.cause = Self.cause(of: facts)
+        record.evidence.cpuNanoseconds = facts.times?.cpuNanoseconds
+        record.evidence.runDelayNanoseconds = facts.times?.runDelayNanoseconds
         record.capture = capture(of: outcome)
         record.captureError = outcome.failure?.rawValue
         record.samples = outcome.method == .none ? 0 : 1
@@ -68,9 +76,9 @@ struct RecordBuilder {
     }
 
     private mutating func frames(of episode: Episode, _ configuration: LagMonitorConfiguration) -> [StallRecord.Frame] {
-        guard episode.outcome.method != .none else { return [] }
+        guard episode.facts.outcome.method != .none else { return [] }
         let rules = InAppRules(inAppPrefixes: configuration.inAppPrefixes)
-        let captured = (0..<min(episode.outcome.stored, configuration.maxFrames)).map { episode.frames[$0] }
+        let captured = (0..<min(episode.facts.outcome.stored, configuration.maxFrames)).map { episode.frames[$0] }
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
         let queries = zip(captured, found).compactMap { frame, module in
             module.map {
@@ -105,11 +113,21 @@ struct RecordBuilder {
         return info
     }
 
-    private func phase(of episode: Episode) -> StallRecord.Phase {
-        switch episode.phase {
+    private static func phase(_ phase: Episode.Phase) -> StallRecord.Phase {
+        switch phase {
         case .begin: .begin
         case .end: .end
         case .abandoned: .abandoned
+        }
+    }
+
+    private static func kind(_ kind: StallKind) -> StallRecord.Kind {
+        switch kind {
+        case .callout: .callout
+        case .starvation: .starvation
+        case .ping: .ping
+        case .frame: .frame
+        case .sample: .sample
         }
     }
 
@@ -124,6 +142,13 @@ struct RecordBuilder {
     private func severity(of record: StallRecord, hang: UInt64) -> StallRecord.Severity {
         if record.phase == .abandoned { return .critical }
         return record.durationNanoseconds >= max(hang, record.thresholdNanoseconds * 4) ? .error : .warning
+    }
+
+    /// A thread that waited for a processor most of the time stalled for that; otherwise see
+    /// ``cause(of:)-(CaptureOutcome)``.
+    private static func cause(of facts: Episode.Facts) -> StallRecord.Cause {
+        if let times = facts.times, times.runDelayNanoseconds > facts.extent.length / 2 { return .runqueue }
+        return cause(of: facts.outcome)
     }
 
     /// What one look at the threshold tells: a thread that had to be asked by a signal was running; one that could be

@@ -46,7 +46,7 @@ final class Reporter: @unchecked Sendable {
     }
 
     private func report(_ episode: Episode) {
-        guard let watch = registry.registration(at: episode.watch), let core = watch.owner as? MonitorCore else { return }
+        guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
         let record = builder.build(episode, watch, core.configuration)
         core.deliver(record, registry.counters(of: core))
     }

@@ -53,9 +53,22 @@ extension JSONLineWriter {
         field("severity", record.severity.rawValue, caps.word)
         field("message", record.message, caps.message)
         field("kind", record.kind.rawValue, caps.word)
+        if !record.foundBy.isEmpty {
+            key("found_by")
+            beginArray()
+            for kind in record.foundBy { value(kind.rawValue, maxBytes: caps.word) }
+            endArray()
+        }
         field("fingerprint", record.fingerprint, caps.hash)
         field("stack_hash", record.stackHash, caps.hash)
         milliseconds("duration_ms", record.durationNanoseconds)
+        if caps.keepsOptional {
+            if let bounds = record.durationBounds {
+                milliseconds("duration_min_ms", bounds.lowerBound)
+                milliseconds("duration_max_ms", bounds.upperBound)
+            }
+            if let excluded = record.excludedNanoseconds { milliseconds("excluded_ms", excluded) }
+        }
         milliseconds("threshold_ms", record.thresholdNanoseconds)
         field("mono_us", record.startMonotonicNanoseconds / 1000)
         field("boot_id", context.bootID, StringCaps.bootID)

@@ -18,12 +18,18 @@ public struct StallRecord: Sendable, Equatable {
     /// `message`: one line for people.
     public var message: String
     public var kind: Kind
+    /// `found_by`: every rule that found it, ``kind`` among them. Not in the line when empty.
+    public var foundBy: [Kind]
     /// `fingerprint`: groups stalls by what was called.
     public var fingerprint: String
     /// `stack_hash`: the exact stack.
     public var stackHash: String
     /// `duration_ms`: so far for ``Phase/begin``, in all for ``Phase/end``, at least for ``Phase/abandoned``.
     public var durationNanoseconds: UInt64
+    /// `duration_min_ms` and `duration_max_ms`: bounds of the duration, where it is not known exactly.
+    public var durationBounds: ClosedRange<UInt64>?
+    /// `excluded_ms`: time between the stall's start and its end in which the process could not run, and which is not in the duration.
+    public var excludedNanoseconds: UInt64?
     /// `threshold_ms`: from what duration on this counts as a stall.
     public var thresholdNanoseconds: UInt64
 
@@ -69,9 +75,12 @@ public struct StallRecord: Sendable, Equatable {
         startRealtimeNanoseconds: Int64,
         startMonotonicNanoseconds: UInt64,
         durationNanoseconds: UInt64,
+        durationBounds: ClosedRange<UInt64>? = nil,
+        excludedNanoseconds: UInt64? = nil,
         thresholdNanoseconds: UInt64,
         phase: Phase,
         kind: Kind,
+        foundBy: [Kind] = [],
         loop: String,
         threadID: Int32,
         threadName: String = "",
@@ -99,9 +108,12 @@ public struct StallRecord: Sendable, Equatable {
         self.startRealtimeNanoseconds = startRealtimeNanoseconds
         self.startMonotonicNanoseconds = startMonotonicNanoseconds
         self.durationNanoseconds = durationNanoseconds
+        self.durationBounds = durationBounds
+        self.excludedNanoseconds = excludedNanoseconds
         self.thresholdNanoseconds = thresholdNanoseconds
         self.phase = phase
         self.kind = kind
+        self.foundBy = foundBy
         self.loop = loop
         self.threadID = threadID
         self.threadName = threadName

@@ -1,4 +1,5 @@
 public import Dispatch
+public import LagActivity
 internal import Synchronization
 
 /// A timer that is no item of any run loop: it fires on a dispatch queue, whatever mode a loop is in and however long it stalls.
@@ -46,6 +47,9 @@ public final class IndependentTimer: Sendable {
         }
     }
 }
+
+// Its tick begins on the queue, so one cancelled on a serial queue does not begin there any more.
+extension IndependentTimer: LoopTicker {}
 
 extension Duration {
     fileprivate var dispatchInterval: DispatchTimeInterval {

@@ -11,7 +11,9 @@ final class LoopSignals: @unchecked Sendable {
         static let ports = Work(rawValue: UInt32(CLU_WORK_PORTS))
         static let blocks = Work(rawValue: UInt32(CLU_WORK_BLOCKS))
         static let items = Work(rawValue: UInt32(CLU_WORK_ITEMS))
-        static let all: Work = [.sources, .ports, .blocks, .items]
+        static let pings = Work(rawValue: UInt32(CLU_WORK_PINGS))
+        /// What concerns one mode more than another. A ping is for any.
+        static let ofModes: Work = [.sources, .ports, .blocks, .items]
     }
 
     let raw: UnsafeMutablePointer<clu_wake>
@@ -37,6 +39,9 @@ final class LoopSignals: @unchecked Sendable {
 
     /// Takes `work`; true when any of it was there. Own thread.
     func take(_ work: Work) -> Bool { clu_wake_take_work(raw, work.rawValue) != 0 }
+
+    /// Takes `work`; which of it was there. Own thread.
+    func takeEach(_ work: Work) -> Work { Work(rawValue: clu_wake_take_work(raw, work.rawValue)) }
 
     /// Takes a pending wake: what was published before it is seen by the caller. Own thread.
     func takeWake() { clu_wake_take(raw) }

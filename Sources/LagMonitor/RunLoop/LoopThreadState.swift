@@ -14,6 +14,8 @@ final class LoopThreadState {
     var version: UInt64 = 0
     /// The loop's clock: nanoseconds, read after every sleep, poll and callout.
     var clock: UInt64 = 0
+    /// When the last outermost run ended, by that clock.
+    var exited: UInt64 = 0
     /// What the beacon was told last.
     var activity: LoopActivity = .notRunning
     /// When the earliest timer of the mode is due, and until when the loop may sleep for it.
@@ -22,6 +24,8 @@ final class LoopThreadState {
     /// A used-up list of submitted work, kept for its memory.
     var spareBatch: [PerformQueue.Item] = []
     var mainQueue: MainQueueDrain?
+    /// Whether the last turn had what only the kernel knows of, a ready descriptor or the main queue: then there may be more.
+    var hadEvents = false
     var spin = SpinPolicy()
     let poller: Poller
 

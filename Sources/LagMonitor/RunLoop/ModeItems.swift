@@ -6,8 +6,11 @@ struct ModeItems: Sendable {
     var descriptors: [RunLoopDescriptorSource] = []
     var timers: [RunLoopTimer] = []
 
-    /// Whether nothing in it could ever wake a loop. Observers do not count.
-    var hasNothingToWaitFor: Bool { sources.isEmpty && ports.isEmpty && descriptors.isEmpty && timers.isEmpty }
+    /// Whether nothing in it could ever wake a loop. Neither observers nor the timers of tickers count: who looks on must not
+    /// keep a run going.
+    var hasNothingToWaitFor: Bool {
+        sources.isEmpty && ports.isEmpty && descriptors.isEmpty && timers.allSatisfy(\.onlyLooksOn)
+    }
 
     /// Which activities any of the observers wants.
     var observedActivities: RunLoopActivities { observers.reduce(into: []) { $0.formUnion($1.activities) } }
@@ -18,8 +21,17 @@ struct ModeRegistry: Sendable {
     var modes: [RunLoopMode: ModeItems] = [:]
     var commonModes: [RunLoopMode] = [.default]
     var commonItems = ModeItems()
+    /// The timers of tickers: in every mode there is.
+    var everyModeItems = ModeItems()
     /// Set when the thread ended: nothing is taken any more.
     var isFinished = false
+
+    /// What a run in `mode` works with.
+    func items(of mode: RunLoopMode) -> ModeItems {
+        var items = modes[mode] ?? ModeItems()
+        items.timers += everyModeItems.timers
+        return items
+    }
 
     /// Adds to one mode, or to the common items and every member mode. The modes it is new in; nil when refused.
     mutating func add<Item: RunLoopItem>(_ item: Item, to mode: RunLoopMode, in list: WritableKeyPath<ModeItems, [Item]>)
@@ -51,11 +63,13 @@ struct ModeRegistry: Sendable {
         in list: WritableKeyPath<ModeItems, [Item]>
     ) -> [RunLoopMode] {
         _ = commonItems[keyPath: list].remove(item: item)
+        _ = everyModeItems[keyPath: list].remove(item: item)
         return modes.keys.filter { modes[$0]?[keyPath: list].remove(item: item) == true }
     }
 
     func contains<Item: RunLoopItem>(_ item: Item, in list: WritableKeyPath<ModeItems, [Item]>) -> Bool {
         commonItems[keyPath: list].contains(item: item)
+            || everyModeItems[keyPath: list].contains(item: item)
             || modes.values.contains { $0[keyPath: list].contains(item: item) }
     }
 

@@ -13,9 +13,10 @@ extension ObservedRunLoop {
     }
 
     /// The same for an activity that ends a rest: it un-parks the watchdog.
-    func tellAwake(_ activity: LoopActivity) {
+    /// - Parameter hasRested: false when the time in which the loop did not run was too short for a rest.
+    func tellAwake(_ activity: LoopActivity, hasRested: Bool = true) {
         own.activity = activity
-        beacon.wake(activity, at: own.clock)
+        if hasRested { beacon.wake(activity, at: own.clock) } else { beacon.resume(activity, at: own.clock) }
         refreshItems()
         callObservers(activity)
     }
@@ -165,7 +166,7 @@ extension ObservedRunLoop {
         guard let mode = own.mode else { return }
         _ = signals.take(.items)
         let (items, isCommonMode) = registry.withLock { registry in
-            (registry.modes[mode] ?? ModeItems(), registry.commonModes.contains(mode))
+            (registry.items(of: mode), registry.commonModes.contains(mode))
         }
         own.items = items
         own.isCommonMode = isCommonMode

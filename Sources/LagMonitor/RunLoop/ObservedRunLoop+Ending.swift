@@ -8,13 +8,14 @@ extension ObservedRunLoop {
     /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. The beacon
     /// says `.finished` last, when nothing of the loop's work is left.
     func finish() {
-        let (modes, commonItems) = registry.withLock { registry in
+        let (modes, otherItems) = registry.withLock { registry in
             defer {
                 registry.isFinished = true
                 registry.modes = [:]
                 registry.commonItems = ModeItems()
+                registry.everyModeItems = ModeItems()
             }
-            return (registry.modes, registry.commonItems)
+            return (registry.modes, [registry.commonItems, registry.everyModeItems])
         }
         let (items, delayed) = performs.withLock { queue in
             defer {
@@ -29,7 +30,7 @@ extension ObservedRunLoop {
             for source in content.sources { source.cancel?(self, mode) }
             release(content)
         }
-        release(commonItems)
+        for content in otherItems { release(content) }
         for (_, timer) in delayed { timer.invalidate() }
         own.rest()
         own.spareBatch = []

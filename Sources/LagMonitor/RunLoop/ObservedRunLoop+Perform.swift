@@ -136,8 +136,13 @@ extension ObservedRunLoop {
     // The loop's thread only, from here on.
 
     /// Runs what was submitted for the present mode; what is submitted meanwhile waits for the next look. Whether there was any.
+    /// Answers a ping before it; that is nothing handled.
     func runPerforms() -> Bool {
-        guard signals.take(.blocks), let mode = own.mode else { return false }
+        // One look for both: a loop that nobody pings pays nothing for pings.
+        let work = signals.takeEach([.blocks, .pings])
+        if work.isEmpty { return false }
+        if work.contains(.pings) { beacon.pong() }
+        guard work.contains(.blocks), let mode = own.mode else { return false }
         refreshItems()
         let isCommonMode = own.isCommonMode
         var batch = own.spareBatch

@@ -66,7 +66,7 @@ extension ObservedRunLoop {
         own.mode = mode
         own.clock = clu_now_ns()
         // What another mode's run has looked at and passed over may be for this one.
-        signals.add(.all)
+        signals.add(.ofModes)
         reloadItems()
         // A run that finds nothing to do is none: whoever asks for it in a loop is still in the same stretch of work.
         var entered = false
@@ -79,7 +79,14 @@ extension ObservedRunLoop {
         beacon.setMode(mode.number)
 
         // 1. Tell the observers that the loop is entered.
-        tellAwake(.entry)
+        if outerMode == nil || outerActivity == .expected {
+            // Who runs the loop for one source at a time, over and over, gives it no rest by that.
+            let goesOn = outerMode == nil && own.clock - own.exited < Self.restNanoseconds
+            tellAwake(.entry, hasRested: !goesOn)
+        } else {
+            // The loop was at work, and still is: a nested run is no rest.
+            tell(.entry)
+        }
         let result =
             frame.isStopped
             ? .stopped : turns(of: frame, until: deadline, returnAfterSourceHandled: returnAfterSourceHandled)
@@ -115,17 +122,19 @@ extension ObservedRunLoop {
                 // 6. Tell the observers that the loop is about to sleep.
                 tell(.beforeWaiting)
                 // 7. Sleep until a port, a descriptor, a timer, the end of the time, or a wake.
-                sleep(until: deadline, unless: frame)
+                let rested = sleep(until: deadline, unless: frame, looksFirst: own.hadEvents)
                 // 8. Tell the observers that the loop has woken up.
-                tellAwake(.afterWaiting)
+                if rested { tellAwake(.afterWaiting) } else { tell(.afterWaiting) }
             }
+            var hadEvents = false
 
             // 9. Handle what has come: timers, the main queue, ports and descriptors; then the work they submitted.
             fireTimers()
-            if drainMainQueue() { handledSource = true }
+            if drainMainQueue() { hadEvents = true }
             if handlePorts(known: portsReady, onlyOne: returnAfterSourceHandled) { handledSource = true }
-            if handleDescriptors(onlyOne: returnAfterSourceHandled) { handledSource = true }
-            if runPerforms() { handledSource = true }
+            if handleDescriptors(onlyOne: returnAfterSourceHandled) { hadEvents = true }
+            if runPerforms() || hadEvents { handledSource = true }
+            own.hadEvents = hadEvents
 
             // 10. Go on from step 2, or end.
             refreshItems()
@@ -136,15 +145,24 @@ extension ObservedRunLoop {
         }
     }
 
+    /// A loop that does not run for less than that has not rested.
+    private static let restNanoseconds: UInt64 = 1_000_000
+
     /// Step 7. Does not block when there is a reason to go on at once.
-    private func sleep(until deadline: UInt64, unless frame: RunFrame) {
+    ///
+    /// A loop with more to do has not rested: the beacon hears of a wait only when everything the loop has asked was quiet.
+    /// Without the first look (one system call, after a turn that handled a descriptor or the main queue), a loop whose descriptors
+    /// are never quiet would seem to rest once a turn.
+    /// - Returns: whether it rested, however shortly.
+    private func sleep(until deadline: UInt64, unless frame: RunFrame, looksFirst: Bool) -> Bool {
         refreshItems()
         let end = min(deadline, own.latestFire)
-        guard !frame.isStopped, !signals.isWakePending, own.clock < end else {
+        let mayRest = !frame.isStopped && !signals.isWakePending && own.clock < end
+        if looksFirst || !mayRest { own.poller.poll() }
+        guard mayRest, !own.poller.hasReadySources, !isMainQueueDue else {
             signals.takeWake()
-            own.poller.poll()
             own.clock = clu_now_ns()
-            return
+            return false
         }
         let before = own.clock
         own.activity = .waiting
@@ -155,6 +173,7 @@ extension ObservedRunLoop {
         // How soon the wake was asked for, not how long this thread took to come back from its sleep.
         let asked = clu_wake_asked_ns(signals.raw)
         own.spin.noteSleep(nanoseconds: (asked > before ? min(asked, own.clock) : own.clock) - before)
+        return true
     }
 
     /// Back to the run this one was nested in, or to rest.
@@ -164,11 +183,14 @@ extension ObservedRunLoop {
         guard let outerMode else {
             own.rest()
             beacon.setMode(0)
-            if entered { beacon.mark(.notRunning) }
+            if entered {
+                own.exited = own.clock
+                beacon.mark(.notRunning)
+            }
             return
         }
         // What was meant for the outer run may have been looked at, and passed over, in the inner one's mode.
-        signals.add(.all)
+        signals.add(.ofModes)
         signals.wakeUp()
         reloadItems()
         guard entered else { return }

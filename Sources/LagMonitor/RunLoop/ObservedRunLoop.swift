@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// Cost. A turn without changes takes no lock and allocates nothing. A wake from another thread is one atomic operation, plus a
 /// system call only when the loop really sleeps. A loop without descriptors needs no descriptor of its own.
-public final class ObservedRunLoop: ObservableLoop, Sendable {
+public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
     public let beacon = ActivityBeacon()
     public let thread: ThreadIdentity
     public let name: String
@@ -41,6 +41,12 @@ public final class ObservedRunLoop: ObservableLoop, Sendable {
 
     /// The main thread's loop, from any thread.
     public static let main = ObservedRunLoop(name: "main", thread: .main, isMain: true)
+
+    /// The calling thread's loop, if it runs; makes none.
+    public static var running: ObservedRunLoop? {
+        let loop = existing ?? (pthread_self() == clu_main_pthread() ? main : nil)
+        return loop?.currentMode == nil ? nil : loop
+    }
 
     /// The calling thread's loop, if it has one.
     static var existing: ObservedRunLoop? {

@@ -14,7 +14,7 @@ public struct RunLoopActivities: OptionSet, Sendable, Hashable {
     public static let exit = RunLoopActivities(rawValue: 1 << 7)
     public static let all = RunLoopActivities(rawValue: 0x0FFF_FFFF)
 
-    /// The mask of one activity; empty for the states that are no activity of a run (`waiting`, `notRunning`, `finished`).
+    /// The mask of one activity; empty for the states that are no activity of a run (`waiting`, `expected`, `notRunning`, `finished`).
     public init(_ activity: LoopActivity) {
         switch activity {
         case .entry: self = .entry
@@ -23,7 +23,7 @@ public struct RunLoopActivities: OptionSet, Sendable, Hashable {
         case .beforeWaiting: self = .beforeWaiting
         case .afterWaiting: self = .afterWaiting
         case .exit: self = .exit
-        case .notRunning, .waiting, .finished: self = []
+        case .notRunning, .waiting, .finished, .expected: self = []
         }
     }
 }

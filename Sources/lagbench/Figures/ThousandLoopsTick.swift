@@ -5,7 +5,7 @@ internal import LagMonitor
 /// What a tick of the watchdog costs with a thousand working loops: how long its look at all of them takes, by the clock, as
 /// it measures it itself in the running monitor; the median of some sixty ticks.
 ///
-/// Another thread has every loop tell an activity some times between two ticks, so each look finds each word changed and
+/// Another thread has every loop wake and work some times between two ticks, so each look finds each word changed and
 /// the beacon's cache line with another processor, and nothing of the last tick in its caches. `loops_1000_cpu` is the
 /// watchdog thread's whole processor time a tick, with the wait's system calls and the switch to the thread;
 /// `loops_1_cpu` is the same for one loop, so what a tick costs anyway.
@@ -43,9 +43,12 @@ struct ThousandLoopsTick: Benchmark {
         for loop in loops { try monitor.watch(loop) }
         let stopping = Flag()
         let telling = try BenchThread {
-            for loop in loops { loop.beacon.wake(.afterWaiting, at: clu_now_ns()) }
             while !stopping.isSet {
-                for loop in loops { loop.beacon.begin(.beforeSources, at: clu_now_ns()) }
+                // Each has rested for a moment and works again: loops that never rest would be starved.
+                for loop in loops {
+                    loop.beacon.wake(.afterWaiting, at: clu_now_ns())
+                    loop.beacon.begin(.beforeSources, at: clu_now_ns())
+                }
                 Pause.sleep(milliseconds: Self.turnMilliseconds)
             }
         }

@@ -46,7 +46,7 @@ final class RunControl: Sendable {
 
     private func leave() -> Never {
         WorkloadChild.kill()
-        Diagnostics.say(Self.summary(monitor.statistics))
+        Diagnostics.say("\(RunSummary(monitor.statistics))")
         _exit(ExitStatus.success)
     }
 
@@ -57,10 +57,6 @@ final class RunControl: Sendable {
             Diagnostics.say("the output did not take the last lines in time")
             leave()
         }
-    }
-
-    static func summary(_ statistics: LagMonitorStatistics) -> String {
-        "stalls=\(statistics.stalls) reported=\(statistics.reported) dropped=\(statistics.dropped) suppressed=\(statistics.suppressed)"
     }
 
     /// For an execution in progress to come to its own end; a hang gets none.

@@ -8,6 +8,8 @@ struct SettingKey: Sendable {
         case wholeNumber(ClosedRange<Int>)
         case positiveNumber(upTo: Double)
         case choice([String])
+        /// At least one of these, each once: a text with commas, in a file also a list.
+        case names([String])
         case text
         /// A path, and not `-`: stdout is for records.
         case file
@@ -20,12 +22,24 @@ struct SettingKey: Sendable {
     let option: String?
     /// Whether the configuration file may hold it (it cannot name itself).
     let inFile: Bool
+    /// The rules whose parameter this is; empty: it is none.
+    let users: [RuleName]
 
-    init(_ path: String, _ form: Form, option: String? = nil, inFile: Bool = true) {
+    init(_ path: String, _ form: Form, option: String? = nil, inFile: Bool = true, for users: RuleName...) {
         self.path = path
         self.form = form
         self.option = option
         self.inFile = inFile
+        self.users = users
+    }
+
+    /// The key as a source spells it.
+    func name(in source: SettingProblem.Source) -> String {
+        switch source {
+        case .file: path
+        case .environment: environmentName
+        case .commandLine: option ?? path
+        }
     }
 
     /// `LAGMONITOR_` and the path in capitals, as swift-configuration spells it.
@@ -37,13 +51,32 @@ struct SettingKey: Sendable {
     /// A day is more than anybody stalls on purpose.
     static let dayMilliseconds = 86_400_000
 
+    /// What ``StallRules`` takes as an interval and as a number of timeouts.
+    private static let intervals = Form.wholeNumber(1...60_000)
+    private static let counts = Form.wholeNumber(1...1000)
+
     static let config = SettingKey("config", .file, option: "--config", inFile: false)
     static let duration = SettingKey("duration_s", .positiveNumber(upTo: 31_536_000), option: "--duration")
     static let output = SettingKey("output.path", .text, option: "--output")
     static let truth = SettingKey("truth.path", .file, option: "--truth")
     static let preset = SettingKey("monitor.preset", .choice(DetectionPreset.allCases.map(\.rawValue)), option: "--preset")
-    static let interval = SettingKey("monitor.interval_ms", .wholeNumber(1...60_000), option: "--interval-ms")
-    static let timeouts = SettingKey("monitor.timeouts", .wholeNumber(1...1000), option: "--timeouts")
+    static let rules = SettingKey("monitor.rules", .names(RuleName.allCases.map(\.rawValue)), option: "--rules")
+    static let interval = SettingKey("monitor.interval_ms", intervals, option: "--interval-ms", for: .callout)
+    static let timeouts = SettingKey("monitor.timeouts", counts, option: "--timeouts", for: .callout)
+    static let starvation = SettingKey(
+        "monitor.starvation_ms",
+        .wholeNumber(1...hourMilliseconds),
+        option: "--starvation-ms",
+        for: .starvation
+    )
+    static let pingInterval = SettingKey("monitor.ping_interval_ms", intervals, for: .pingWhileWaiting, .ping)
+    static let pingTimeouts = SettingKey("monitor.ping_timeouts", counts, for: .pingWhileWaiting, .ping)
+    static let frameRate = SettingKey("monitor.frame_rate", .wholeNumber(1...1000), for: .frame)
+    static let frameMissed = SettingKey("monitor.frame_missed", .wholeNumber(1...100_000), for: .frame)
+    static let sampleInterval = SettingKey("monitor.sample_interval_ms", intervals, for: .sample)
+    static let sampleCount = SettingKey("monitor.sample_count", .wholeNumber(2...1000), for: .sample)
+    static let sampleFunctions = SettingKey("monitor.sample_functions", .wholeNumber(1...4), for: .sample)
+    static let startupGrace = SettingKey("monitor.startup_grace_ms", .wholeNumber(0...hourMilliseconds))
     static let restore = SettingKey("monitor.restore_interval_ms", .wholeNumber(0...hourMilliseconds))
     static let hangAfter = SettingKey("monitor.hang_after_ms", .wholeNumber(0...hourMilliseconds), option: "--hang-after-ms")
     static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(1024...1_048_576))
@@ -52,7 +85,9 @@ struct SettingKey: Sendable {
     static let serviceVersion = SettingKey("service.version", .text)
 
     static let all = [
-        config, duration, output, truth, preset, interval, timeouts, restore, hangAfter, lineBytes, frames, serviceName,
+        config, duration, output, truth, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate,
+        frameMissed, sampleInterval, sampleCount, sampleFunctions, startupGrace, restore, hangAfter, lineBytes, frames,
+        serviceName,
         serviceVersion,
     ]
 
@@ -62,6 +97,7 @@ struct SettingKey: Sendable {
         case .wholeNumber(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .positiveNumber(let limit): "a number above 0, up to \(Int(limit))"
         case .choice(let names): names.joined(separator: ", ")
+        case .names(let names): "one or more of \(names.joined(separator: ", ")), with commas between them"
         case .text: "a text that is not empty"
         case .file: "the path of a file"
         }
@@ -78,6 +114,10 @@ struct SettingKey: Sendable {
         case (.positiveNumber, _): "\(value.shown) is not a number"
         case (.choice(let names), .string(let name)): names.contains(name) ? nil : "unknown name \"\(name)\""
         case (.choice, _): "\(value.shown) is not a name"
+        case (.names(let names), .string(let text)):
+            text.isEmpty ? "the text is empty" : Self.objection(toWords: RuleName.words(in: text).map(JSONValue.string), names)
+        case (.names(let names), .array(let words)): words.isEmpty ? "the list is empty" : Self.objection(toWords: words, names)
+        case (.names, _): "\(value.shown) is not a list of names"
         case (.file, .string("-")): "- is no file"
         case (.text, .string(let text)), (.file, .string(let text)):
             text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
@@ -85,12 +125,28 @@ struct SettingKey: Sendable {
         }
     }
 
+    /// What is wrong with the words of a list: all of it in one line.
+    private static func objection(toWords words: [JSONValue], _ names: [String]) -> String? {
+        var seen: [JSONValue] = []
+        var wrong: [String] = []
+        for word in words {
+            switch word {
+            case .string(""): wrong.append("an empty name")
+            case .string(let name) where !names.contains(name): wrong.append("unknown name \"\(name)\"")
+            case .string(let name): if seen.contains(word) { wrong.append("\"\(name)\" stands there twice") }
+            default: wrong.append("\(word.shown) is not a name")
+            }
+            seen.append(word)
+        }
+        return wrong.isEmpty ? nil : wrong.joined(separator: ", ")
+    }
+
     /// A word from the environment as the value it stands for.
     func value(of word: String) -> JSONValue {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .text, .file: .string(word)
+        case .choice, .names, .text, .file: .string(word)
         }
     }
 
@@ -101,6 +157,8 @@ struct SettingKey: Sendable {
         case (_, .int(let int)): .int(int)
         case (_, .double(let double)): .double(double)
         case (_, .string(let string)): .string(string)
+        case (.names, .array(let words)):
+            .string(words.compactMap { if case .string(let word) = $0 { word } else { nil } }.joined(separator: ","))
         default: nil
         }
     }

@@ -4,6 +4,15 @@ struct SettingProblem: Equatable, CustomStringConvertible {
         case file(String)
         case environment
         case commandLine
+
+        /// How a message names a key of this source; an empty key: the whole source.
+        func place(of key: String) -> String {
+            switch self {
+            case .file(let path): key.isEmpty ? path : "\(path): \(key)"
+            case .environment: "environment variable \(key)"
+            case .commandLine: "option \(key)"
+            }
+        }
     }
 
     let source: Source
@@ -12,15 +21,7 @@ struct SettingProblem: Equatable, CustomStringConvertible {
     let wrong: String
     let allowed: String
 
-    var description: String {
-        let place =
-            switch source {
-            case .file(let path): key.isEmpty ? path : "\(path): \(key)"
-            case .environment: "environment variable \(key)"
-            case .commandLine: "option \(key)"
-            }
-        return "\(place): \(wrong); allowed: \(allowed)"
-    }
+    var description: String { "\(source.place(of: key)): \(wrong); allowed: \(allowed)" }
 }
 
 /// Every problem found in the settings; there is at least one.

@@ -26,6 +26,12 @@ extension Settings {
 
         var settings = Settings(providers: overFile + [memory("file", file.values)])
         settings.steps = file.steps
+        settings.idleParameters = IdleParameter.all(
+            for: settings.monitor.rules,
+            commandLine: commandLine,
+            environment: environment,
+            file: file
+        )
         return settings
     }
 
@@ -67,9 +73,9 @@ extension Settings {
         let preset = reader.string(for: .preset).flatMap(DetectionPreset.init(rawValue:))
         let overPreset = presetSource.map { ConfigReader(providers: Array(providers[...$0])) } ?? reader
         if let preset { monitor = .preset(preset) }
-        if let interval = overPreset.milliseconds(for: .interval) { monitor.interval = interval }
-        if let timeouts = overPreset.int(for: .timeouts) { monitor.consecutiveTimeouts = timeouts }
+        monitor.rules = StallRules(reader, overPreset: overPreset, preset: monitor.rules)
         if let restore = overPreset.milliseconds(for: .restore) { monitor.restoreInterval = restore }
+        if let grace = reader.milliseconds(for: .startupGrace) { monitor.startupGrace = grace }
         if let hangAfter = reader.milliseconds(for: .hangAfter) { monitor.hangAfter = hangAfter }
         if let bytes = reader.int(for: .lineBytes) { monitor.maxLineBytes = bytes }
         if let frames = reader.int(for: .frames) { monitor.maxFrames = frames }
@@ -79,10 +85,4 @@ extension Settings {
         truthPath = reader.string(for: .truth)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
     }
-}
-
-extension ConfigReader {
-    fileprivate func string(for key: SettingKey) -> String? { string(forKey: ConfigKey(key.path)) }
-    fileprivate func int(for key: SettingKey) -> Int? { int(forKey: ConfigKey(key.path)) }
-    fileprivate func milliseconds(for key: SettingKey) -> Duration? { int(for: key).map { .milliseconds($0) } }
 }

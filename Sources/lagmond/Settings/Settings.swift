@@ -13,6 +13,9 @@ struct Settings: Sendable {
     /// What stalls the main thread; empty: nothing does.
     var steps: [WorkloadStep] = []
 
-    /// The shortest stall that is reported.
-    var threshold: Duration { monitor.interval * monitor.consecutiveTimeouts }
+    /// Parameters without effect that whoever gave them should know of.
+    var idleParameters: [IdleParameter] = []
+
+    /// The shortest stall that the callout rule reports; the default's where that rule is not among the rules.
+    var threshold: Duration { (monitor.rules.callout ?? StallRules.Timeouts()).threshold }
 }

@@ -7,7 +7,8 @@ struct SettingsFile {
     private(set) var values: [String: JSONValue] = [:]
     private(set) var steps: [WorkloadStep] = []
     private(set) var problems: [SettingProblem] = []
-    private let path: String
+    /// As it was named; empty: there is no file.
+    let path: String
 
     /// A file that says nothing.
     init() { path = "" }

@@ -34,6 +34,14 @@ const char *fixture_file_of(const char *symbol);
 
 void fixture_unbuffer_stdout(void);
 
+// A debugger in three calls, all from one thread: attach to a process without stopping it, stop it (and wait until it
+// is stopped), let it go. 0 or an errno.
+int fixture_trace_attach(int pid);
+int fixture_trace_stop(int pid);
+int fixture_trace_detach(int pid);
+// Lets any process of this user trace this one, where the kernel asks for that.
+void fixture_trace_allow(void);
+
 #ifdef __cplusplus
 }
 #endif

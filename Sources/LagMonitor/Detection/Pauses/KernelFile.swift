@@ -1,0 +1,91 @@
+internal import Glibc
+
+/// Small text files of the kernel (`/proc`, `/sys/fs/cgroup`), and the numbers in them.
+///
+/// The loops are written out, here and where this is used: `for`, `firstIndex` and a string literal given to C allocate in a
+/// build without optimisation.
+enum KernelFile {
+    /// What a reading sees of a file. Not more: above 1,024 bytes `withUnsafeTemporaryAllocation` may take the heap.
+    static let bufferSize = 1_024
+    /// Where reading a whole file ends; `mountinfo` of a host with thousands of containers fits.
+    private static let wholeSizeLimit = 16 << 20
+
+    /// Hands over the first ``bufferSize`` bytes of a file.
+    ///
+    /// Any thread; no lock, no allocation. About 5 µs.
+    /// - Parameter path: a C string.
+    /// - Returns: nil when the file cannot be read, or what `body` returns.
+    static func withText<Result>(at path: [CChar], _ body: (UnsafeRawBufferPointer) -> Result?) -> Result? {
+        withUnsafeTemporaryAllocation(byteCount: bufferSize, alignment: 1) { buffer in
+            let descriptor = path.withUnsafeBufferPointer { open($0.baseAddress!, O_RDONLY | O_CLOEXEC) }
+            guard descriptor >= 0 else { return nil }
+            let length = fill(buffer, from: descriptor)
+            close(descriptor)
+            guard let length else { return nil }
+            return body(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
+        }
+    }
+
+    /// The number on the line that begins with `name` and a space: the format of `cpu.stat` and its like
+    /// ("flat keyed", Documentation/admin-guide/cgroup-v2.rst).
+    static func number(named name: StaticString, in text: UnsafeRawBufferPointer) -> UInt64? {
+        lineStart(after: name, separator: UInt8(ascii: " "), in: text).flatMap { number(in: text, at: $0) }
+    }
+
+    /// Where the text goes on behind `name` and the separator, at the beginning of a line.
+    static func lineStart(after name: StaticString, separator: UInt8, in text: UnsafeRawBufferPointer) -> Int? {
+        let key = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        var start = 0
+        while start + key.count < text.count {
+            let end = start + key.count
+            if text[end] == separator, memcmp(text.baseAddress! + start, key.baseAddress!, key.count) == 0 { return end + 1 }
+            while start < text.count, text[start] != UInt8(ascii: "\n") { start += 1 }
+            start += 1
+        }
+        return nil
+    }
+
+    /// The decimal number that begins at `start`; nil when there is no digit, or when it does not fit.
+    static func number(in text: UnsafeRawBufferPointer, at start: Int) -> UInt64? {
+        var value: UInt64 = 0
+        var index = start
+        while index < text.count {
+            let digit = text[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { break }
+            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
+            guard !overflow, !carry else { return nil }
+            value = sum
+            index += 1
+        }
+        return index > start ? value : nil
+    }
+
+    /// A whole file as text. Allocates: not for the watchdog.
+    static func contents(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 16_384)
+        while bytes.count < wholeSizeLimit {
+            guard let length = part.withUnsafeMutableBytes({ fill($0, from: descriptor) }) else { return nil }
+            bytes += part[..<length]
+            if length < part.count { break }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads until the buffer is full or the file ends; nil on an error.
+    private static func fill(_ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32) -> Int? {
+        var length = 0
+        while length < buffer.count {
+            let got = read(descriptor, buffer.baseAddress! + length, buffer.count - length)
+            if got < 0, errno == EINTR { continue }
+            if got < 0 { return nil }
+            if got == 0 { break }
+            length += got
+        }
+        return length
+    }
+}

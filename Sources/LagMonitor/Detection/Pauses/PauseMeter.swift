@@ -1,0 +1,108 @@
+internal import CLibunwind
+internal import Glibc
+
+/// Judges the watchdog's waits and looks: which of them tell that the process could not run.
+///
+/// Each begins with the reading that the one before ended with, so no time lies in between. The watchdog's thread only. What it
+/// reads of the kernel it reads by a file that stays open (1 µs), or only when it matters.
+struct PauseMeter {
+    /// The time, and what the thread had had from the scheduler by then.
+    private struct Reading {
+        var now: UInt64 = 0
+        var times = ThreadTimes.zero
+        /// More exact than the one in `times`, which lags behind by a scheduler tick.
+        var cpuNanoseconds: UInt64 = 0
+
+        /// A thread that loses its processor between two of the clocks would not know which of them that belongs to.
+        private static let attempts = 4
+        private static let closeNanoseconds: UInt64 = 200_000
+
+        init(_ schedstat: KeptProcFile) {
+            for _ in 0..<Self.attempts {
+                let before = clu_now_ns()
+                // Where the kernel does not say, lateness is a blackout, which hides stalls and makes none.
+                times = ThreadTimes(schedstat) ?? .zero
+                var cpu = timespec()
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu)
+                cpuNanoseconds = UInt64(cpu.tv_sec) * 1_000_000_000 + UInt64(cpu.tv_nsec)
+                now = clu_now_ns()
+                if now - before < Self.closeNanoseconds { break }
+            }
+        }
+
+        /// For how much of the time since an earlier reading the thread worked, or waited for a processor.
+        func accounted(since earlier: Reading) -> UInt64 {
+            times.since(earlier.times).runDelayNanoseconds
+                .saturatingSum(cpuNanoseconds.saturatingDifference(earlier.cpuNanoseconds))
+        }
+    }
+
+    private let log: PauseLog
+    private let schedstat: KeptProcFile
+    private let throttling: ThrottleMeter?
+    private var lateness = LatenessGuard()
+    private var clocks = ClockWatch(since: .now)
+    private var last: Reading
+    private var throttled: Throttling?
+
+    /// Allocates, and reads each file once.
+    init(tid: Int32, log: PauseLog) {
+        self.log = log
+        schedstat = KeptProcFile(path: "/proc/self/task/\(tid)/schedstat")
+        throttling = ThrottleMeter()
+        throttled = throttling?.read()
+        last = Reading(schedstat)
+    }
+
+    /// When what is judged next began.
+    var now: UInt64 { last.now }
+
+    /// A wait ended.
+    /// - Parameters:
+    ///   - due: when it was to end; `.max`: never, unless a loop asked for it.
+    ///   - answered: when a loop asked for its end; 0: none did.
+    mutating func waitEnded(due: UInt64, answered: UInt64) -> Blackout? {
+        let change = clocks.advance(to: .now)
+        // A wait without end begins to matter when a loop asks for this thread.
+        let begun = due == .max ? max(last.now, answered) : last.now
+        let blackout = judge(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0)
+        if blackout != nil || change != .none { note() }
+        return blackout
+    }
+
+    /// A look at all loops ended. It takes some microseconds, or as long as its work and the scheduler make it.
+    /// - Parameters:
+    ///   - slept: for how long it slept on purpose.
+    ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
+    mutating func lookEnded(slept: UInt64, closely: Bool) -> Blackout? {
+        if closely { throttled = throttling?.read() }
+        let blackout = judge(from: last.now, due: last.now, slept: slept)
+        if blackout != nil { note() }
+        return blackout
+    }
+
+    private mutating func judge(from begun: UInt64, due: UInt64, slept: UInt64) -> Blackout? {
+        let reading = Reading(schedstat)
+        let accounted = reading.accounted(since: last).saturatingSum(slept)
+        let (throttling, throttled) = (throttling, throttled)
+        last = reading
+        return lateness.judge(from: begun, due: due, endedAt: reading.now) {
+            var evidence = LatenessGuard.Evidence(runDelayNanoseconds: accounted)
+            if let throttled, let present = throttling?.read() {
+                evidence.throttledNanoseconds = present.since(throttled).throttledNanoseconds
+            }
+            return evidence
+        }
+    }
+
+    private func note() {
+        var pauses = ProcessPauses()
+        pauses.blackouts = lateness.blackouts
+        pauses.blackedOutNanoseconds = lateness.blackedOutNanoseconds
+        pauses.throttledNanoseconds = lateness.throttledNanoseconds
+        pauses.suspensions = clocks.suspensionCount
+        pauses.suspendedNanoseconds = clocks.suspendedNanoseconds
+        pauses.clockSteps = clocks.stepCount
+        log.note(pauses)
+    }
+}

@@ -1,0 +1,48 @@
+internal import Synchronization
+
+/// Time in which the process as a whole could not run, as far as its watchdog noticed: none of it makes a stall.
+package struct ProcessPauses: Sendable, Equatable {
+    /// How often the process was stopped, frozen, throttled or held by a debugger while a loop worked.
+    package var blackouts: UInt64 = 0
+    /// For how long at least.
+    package var blackedOutNanoseconds: UInt64 = 0
+    /// How much of that was the quota of its control group.
+    package var throttledNanoseconds: UInt64 = 0
+    /// How often, and for how long, the machine was suspended.
+    package var suspensions: UInt64 = 0
+    package var suspendedNanoseconds: UInt64 = 0
+    /// How often the wall clock was set.
+    package var clockSteps: UInt64 = 0
+
+    package init() {}
+}
+
+/// The same, written by the watchdog and read by anybody.
+final class PauseLog: Sendable {
+    private let blackouts = Atomic<UInt64>(0)
+    private let blackedOutNanoseconds = Atomic<UInt64>(0)
+    private let throttledNanoseconds = Atomic<UInt64>(0)
+    private let suspensions = Atomic<UInt64>(0)
+    private let suspendedNanoseconds = Atomic<UInt64>(0)
+    private let clockSteps = Atomic<UInt64>(0)
+
+    var present: ProcessPauses {
+        var pauses = ProcessPauses()
+        pauses.blackouts = blackouts.load(ordering: .relaxed)
+        pauses.blackedOutNanoseconds = blackedOutNanoseconds.load(ordering: .relaxed)
+        pauses.throttledNanoseconds = throttledNanoseconds.load(ordering: .relaxed)
+        pauses.suspensions = suspensions.load(ordering: .relaxed)
+        pauses.suspendedNanoseconds = suspendedNanoseconds.load(ordering: .relaxed)
+        pauses.clockSteps = clockSteps.load(ordering: .relaxed)
+        return pauses
+    }
+
+    func note(_ pauses: ProcessPauses) {
+        blackouts.store(pauses.blackouts, ordering: .relaxed)
+        blackedOutNanoseconds.store(pauses.blackedOutNanoseconds, ordering: .relaxed)
+        throttledNanoseconds.store(pauses.throttledNanoseconds, ordering: .relaxed)
+        suspensions.store(pauses.suspensions, ordering: .relaxed)
+        suspendedNanoseconds.store(pauses.suspendedNanoseconds, ordering: .relaxed)
+        clockSteps.store(pauses.clockSteps, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,69 @@
+/// What counts as a stall of one loop: which rules, with which thresholds, and what is told.
+package struct WatchRules: Sendable, Equatable {
+    /// Ticks at a fixed rate, of which so many in a row may not be missed.
+    package struct Frame: Sendable, Equatable {
+        /// Above zero.
+        package let periodNanoseconds: UInt64
+        /// Above zero.
+        package let missed: Int
+
+        package init(periodNanoseconds: UInt64, missed: Int) {
+            precondition(periodNanoseconds > 0 && missed > 0, "\(missed) missed ticks of \(periodNanoseconds) ns")
+            self.periodNanoseconds = periodNanoseconds
+            self.missed = missed
+        }
+    }
+
+    /// Looks at the stack, so many of which in a row may not show the same functions on top.
+    package struct Sampling: Sendable, Equatable {
+        /// Above zero.
+        package let intervalNanoseconds: UInt64
+        /// Above one.
+        package let samples: Int
+        /// How many functions, from the leaf on, have to be the same; 1 to ``SampleKey/maximumFunctions``.
+        package let functions: Int
+
+        package init(intervalNanoseconds: UInt64, samples: Int, functions: Int) {
+            precondition(intervalNanoseconds > 0 && samples > 1 && functions > 0, "\(samples) samples, \(functions) functions")
+            self.intervalNanoseconds = intervalNanoseconds
+            self.samples = samples
+            self.functions = functions
+        }
+    }
+
+    /// One long callout.
+    package var callout: TimeoutRule?
+    /// Without a rest for so long.
+    package var starvationNanoseconds: UInt64?
+    /// A ping while the loop says that it waits.
+    package var pingWhileWaiting: TimeoutRule?
+    /// A ping an interval, whatever the loop says.
+    package var ping: TimeoutRule?
+    package var frame: Frame?
+    package var sampling: Sampling?
+
+    /// After a reported stall, further ones are counted but not reported for so long; 0: every stall is reported.
+    package var restoreNanoseconds: UInt64 = 0
+    /// A stall that lasts so long is told while it lasts; 0: at detection.
+    package var hangNanoseconds: UInt64 = 5_000_000_000
+    /// For so long after the watch began nothing counts.
+    package var graceNanoseconds: UInt64 = 0
+
+    package init(callout: TimeoutRule? = nil) { self.callout = callout }
+
+    /// How often a working loop is looked at: the callout rule's interval, or a third of the shortest threshold.
+    var tickNanoseconds: UInt64 {
+        if let callout { return callout.intervalNanoseconds }
+        let thresholds = [
+            starvationNanoseconds, pingWhileWaiting?.thresholdNanoseconds, ping?.thresholdNanoseconds,
+            frame.map { $0.periodNanoseconds.saturatingProduct(UInt64($0.missed)) },
+            sampling.map { $0.intervalNanoseconds.saturatingProduct(UInt64($0.samples)) },
+        ]
+        return max(1_000_000, (thresholds.compactMap { $0 }.min() ?? 3_000_000_000) / 3)
+    }
+
+    /// Whether a loop that is at work and moves on needs no more than a glance: what else is wanted comes at times of its own.
+    var allowGlances: Bool {
+        pingWhileWaiting == nil && ping == nil && frame == nil && sampling == nil && (callout.map { $0.timeouts > 1 } ?? true)
+    }
+}

@@ -1,0 +1,63 @@
+internal import CLibunwind
+package import LagActivity
+
+/// What a beacon said at one moment.
+package struct BeaconReading: Sendable, Equatable {
+    /// Sequence and activity, as they stand in the beacon.
+    package let word: UInt64
+    /// When the present stretch of work began; 0 when the loop does not tell.
+    package let calloutNanoseconds: UInt64
+    /// When the loop last answered an arming; 0 when it never did.
+    package let answeredNanoseconds: UInt64
+    /// When the loop's last rest ended; 0 when the loop does not tell.
+    package let wokeNanoseconds: UInt64
+    /// When the loop last answered a ping; 0 when it never did.
+    package let pongNanoseconds: UInt64
+
+    package init(
+        word: UInt64,
+        calloutNanoseconds: UInt64,
+        answeredNanoseconds: UInt64 = 0,
+        wokeNanoseconds: UInt64 = 0,
+        pongNanoseconds: UInt64 = 0
+    ) {
+        self.word = word
+        self.calloutNanoseconds = calloutNanoseconds
+        self.answeredNanoseconds = answeredNanoseconds
+        self.wokeNanoseconds = wokeNanoseconds
+        self.pongNanoseconds = pongNanoseconds
+    }
+
+    /// Reads a live beacon: its times belong to `word` or to a younger one, so a duration is never too long.
+    init(_ beacon: UnsafePointer<clu_beacon>) {
+        word = clu_beacon_word(beacon)
+        calloutNanoseconds = clu_beacon_callout_ns(beacon)
+        answeredNanoseconds = clu_beacon_answered_ns(beacon)
+        wokeNanoseconds = clu_beacon_woke_ns(beacon)
+        pongNanoseconds = clu_beacon_pong_ns(beacon)
+    }
+
+    package var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning }
+
+    /// Whether standing still at this word counts.
+    var isWorking: Bool { LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)) }
+
+    /// Whether the loop has ever told an activity. A queue that can only be pinged has not.
+    var isObserved: Bool { word != 0 }
+
+    /// Whether somebody who asks the loop for something may expect an answer.
+    var mayAnswer: Bool {
+        switch activity {
+        case .notRunning: !isObserved
+        case .finished, .expected: false
+        default: true
+        }
+    }
+
+    /// When something that was last seen at `seen` ended, if the loop answered an arming with that.
+    ///
+    /// An answer from before is one to an older arming.
+    func answer(after seen: UInt64, since: UInt64) -> UInt64? {
+        answeredNanoseconds >= seen && answeredNanoseconds > since ? answeredNanoseconds : nil
+    }
+}

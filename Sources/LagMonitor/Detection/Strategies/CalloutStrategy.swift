@@ -1,0 +1,137 @@
+internal import LagActivity
+
+/// The observer and the semaphore: a loop is stalled when N waits in a row ended by timeout and its activity word never
+/// changed, and it has been at it for N intervals.
+///
+/// - *idle*: the loop waits for events, or does not run.
+/// - *working*: the loop was seen at work at a certain word, so many timeouts ago.
+/// - *stalled*: it was, and that was said; the end is awaited.
+///
+/// Time going wrong: a `now` before the start of the work, or a start in the future, gives an elapsed time of zero,
+/// never a wrapped-around one. A wait that ended late is not a timeout, and its time is not held against the loop.
+///
+/// The rule is that of the seeds ("three times 50 ms in a row"); see ``TimeoutRule``.
+package struct CalloutStrategy: DetectionStrategy {
+    package enum State: Sendable, Equatable {
+        case idle
+        case working(Span, word: UInt64, timeouts: Int)
+        case stalled(Span, word: UInt64)
+    }
+
+    package static let kind = StallKind.callout
+
+    package let rule: TimeoutRule
+    package private(set) var state = State.idle
+
+    package init(rule: TimeoutRule) { self.rule = rule }
+
+    package var thresholdNanoseconds: UInt64 { rule.thresholdNanoseconds }
+
+    package var span: Span? {
+        switch state {
+        case .idle: nil
+        case .working(let span, _, _), .stalled(let span, _): span
+        }
+    }
+
+    package var isStalled: Bool { if case .stalled = state { true } else { false } }
+
+    package var isSuspicious: Bool {
+        switch state {
+        case .idle: false
+        case .working(_, _, let timeouts): timeouts > 0
+        case .stalled: true
+        }
+    }
+
+    /// The moment the threshold is reached, once only one timeout is missing. If that is past, at once: a wait of no length is
+    /// a timeout like any other, and without it a stretch that began right after a look would be found an interval late.
+    package var nextLook: UInt64? {
+        switch state {
+        case .working(let span, _, let timeouts) where timeouts >= rule.timeouts - 1:
+            span.time(ofLength: rule.thresholdNanoseconds)
+        default: nil
+        }
+    }
+
+    /// The loop was at work at another word, at that time.
+    mutating func moveOn(to reading: BeaconReading, at seen: UInt64, floor: UInt64) {
+        state = .working(Self.span(of: reading, at: seen, floor: floor, nil), word: reading.word, timeouts: 0)
+    }
+
+    package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
+        switch state {
+        case .working(var span, let word, let timeouts) where word == sight.reading.word:
+            let isTimeout = sight.blackout == nil && (sight.isTick || nextLook.map { $0 <= sight.now } ?? false)
+            // A wait that was late because the watchdog had no processor is as many timeouts as intervals went by in it.
+            let passed = Int(clamping: sight.now.saturatingDifference(span.seen) / rule.intervalNanoseconds)
+            span.goOn(at: sight.now, sight.blackout)
+            let counted = isTimeout ? timeouts + min(max(1, passed), rule.timeouts) : timeouts
+            return stand(span, word, timeouts: counted, isFirst: timeouts == 0, at: sight.now, counts: isTimeout)
+        case .stalled(var span, let word) where word == sight.reading.word:
+            span.goOn(at: sight.now, sight.blackout)
+            state = .stalled(span, word: word)
+            return .nothing
+        case .stalled(let span, _):
+            begin(sight, floor: floor)
+            return .ended(Extent(span, until: Self.end(of: span, by: sight.reading, at: sight.now), sight.blackout))
+        case .idle, .working:
+            begin(sight, floor: floor)
+            return .nothing
+        }
+    }
+
+    package mutating func begin(notBefore floor: UInt64) {
+        switch state {
+        case .idle: break
+        case .working(var span, let word, let timeouts):
+            span.begin(notBefore: floor)
+            state = .working(span, word: word, timeouts: timeouts)
+        case .stalled(var span, let word):
+            span.begin(notBefore: floor)
+            state = .working(span, word: word, timeouts: 0)
+        }
+    }
+
+    private mutating func stand(
+        _ span: Span,
+        _ word: UInt64,
+        timeouts: Int,
+        isFirst: Bool,
+        at now: UInt64,
+        counts: Bool
+    ) -> Finding {
+        guard counts, timeouts >= rule.timeouts, span.length(at: now) >= rule.thresholdNanoseconds else {
+            state = .working(span, word: word, timeouts: timeouts)
+            return counts && isFirst ? .suspected : .nothing
+        }
+        state = .stalled(span, word: word)
+        return .stalled
+    }
+
+    private mutating func begin(_ sight: Sight, floor: UInt64) {
+        guard sight.reading.isWorking else {
+            state = .idle
+            return
+        }
+        let span = Self.span(of: sight.reading, at: sight.now, floor: floor, sight.blackout)
+        state = .working(span, word: sight.reading.word, timeouts: 0)
+    }
+
+    /// A stretch of work that is seen for the first time.
+    private static func span(of reading: BeaconReading, at now: UInt64, floor: UInt64, _ blackout: Blackout?) -> Span {
+        // A loop that tells no time began, as far as is known, when it was first seen. A time in the future is none.
+        let told = reading.calloutNanoseconds
+        return Span(since: max(told > 0 && told <= now ? told : now, floor), at: now, blackout)
+    }
+
+    /// When a stretch ended, by what the loop says afterwards.
+    ///
+    /// The loop answers an arming at its next activity, and it tells when its next stretch began: the earlier of the two is the end.
+    private static func end(of span: Span, by reading: BeaconReading, at now: UInt64) -> UInt64 {
+        var end = max(now, span.since)
+        if let answer = reading.answer(after: span.seen, since: span.since) { end = min(end, answer) }
+        if reading.calloutNanoseconds > span.since { end = min(end, reading.calloutNanoseconds) }
+        return end
+    }
+}

@@ -1,0 +1,139 @@
+internal import LagActivity
+
+/// A task is given to the loop; if it is not answered in time, the loop is stalled. Two rules of the seeds differ in when:
+/// - *while waiting* (``whileWaiting``): when the loop says that it waits. That catches what never passes the observed
+///   activities: a loop that is stuck in its wait, or in something that it does not tell.
+/// - *periodic*: an interval after the last answer, whatever the loop says. It needs no observer, so it works on queues.
+///
+/// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer.
+package struct PingStrategy: DetectionStrategy {
+    private enum State: Sendable, Equatable {
+        /// The next ping is due then.
+        case quiet(next: UInt64)
+        /// On its way to the loop since then: whatever takes it so long is not the loop's.
+        case posting(since: UInt64, seen: UInt64)
+        case asked(Span, at: UInt64)
+        case stalled(Span, at: UInt64)
+    }
+
+    package static let kind = StallKind.ping
+
+    package let rule: TimeoutRule
+    package let whileWaiting: Bool
+    private var state = State.quiet(next: 0)
+    /// When the loop last answered.
+    private var lastPong: UInt64 = 0
+    /// Whether the last look asked for a ping.
+    package private(set) var wantsPing = false
+
+    package init(rule: TimeoutRule, whileWaiting: Bool) {
+        self.rule = rule
+        self.whileWaiting = whileWaiting
+    }
+
+    package var thresholdNanoseconds: UInt64 { rule.thresholdNanoseconds }
+
+    package var span: Span? {
+        switch state {
+        case .quiet, .posting: nil
+        case .asked(let span, _), .stalled(let span, _): span
+        }
+    }
+
+    package var isStalled: Bool { if case .stalled = state { true } else { false } }
+
+    package var isSuspicious: Bool {
+        switch state {
+        case .quiet, .posting: false
+        case .asked(let span, _): span.length(at: span.seen) >= rule.intervalNanoseconds
+        case .stalled: true
+        }
+    }
+
+    package var nextLook: UInt64? {
+        switch state {
+        case .quiet(let next): next
+        case .posting(_, let seen): seen.saturatingSum(rule.intervalNanoseconds)
+        case .asked(let span, _):
+            min(span.time(ofLength: rule.thresholdNanoseconds), span.seen.saturatingSum(rule.intervalNanoseconds))
+        case .stalled(let span, _): span.seen.saturatingSum(rule.intervalNanoseconds)
+        }
+    }
+
+    package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
+        wantsPing = false
+        guard sight.reading.mayAnswer else {
+            // It does not run, or nobody expects an answer now: what was asked is taken back.
+            defer { state = .quiet(next: sight.now.saturatingSum(rule.intervalNanoseconds)) }
+            guard case .stalled(let span, _) = state else { return .nothing }
+            return .ended(Extent(span, until: span.seen, latest: sight.now, sight.blackout))
+        }
+        switch state {
+        case .quiet(let next):
+            // In the quiet, every moment is as good as an answer.
+            lastPong = max(lastPong, sight.reading.pongNanoseconds)
+            guard sight.now >= next, sight.now >= floor, !whileWaiting || sight.reading.activity == .waiting else {
+                if sight.now >= next { state = .quiet(next: sight.now.saturatingSum(rule.intervalNanoseconds)) }
+                return .nothing
+            }
+            wantsPing = true
+            state = .posting(since: sight.now, seen: sight.now)
+            return .nothing
+        case .posting(let since, _):
+            guard sight.pingedNanoseconds >= since else {
+                state = .posting(since: since, seen: sight.now)
+                return .nothing
+            }
+            let earliest = whileWaiting ? nil : max(lastPong, floor)
+            let span = Span(
+                since: sight.pingedNanoseconds,
+                earliest: lastPong > 0 ? earliest : nil,
+                seen: sight.pingedNanoseconds
+            )
+            // It may have answered before the ping was noted as given.
+            return wait(span, at: since, sight, floor: floor)
+        case .asked(let span, let asked): return wait(span, at: asked, sight, floor: floor)
+        case .stalled(var span, let asked):
+            if let pong = answer(to: asked, sight) {
+                lastPong = pong
+                state = .quiet(next: sight.now.saturatingSum(rule.intervalNanoseconds))
+                return .ended(Extent(span, until: pong, sight.blackout))
+            }
+            span.goOn(at: sight.now, sight.blackout)
+            state = .stalled(span, at: asked)
+            return .nothing
+        }
+    }
+
+    package mutating func begin(notBefore floor: UInt64) {
+        switch state {
+        case .quiet, .posting: break
+        case .asked(var span, let asked), .stalled(var span, let asked):
+            span.begin(notBefore: floor)
+            state = .asked(span, at: asked)
+        }
+    }
+
+    private mutating func wait(_ present: Span, at asked: UInt64, _ sight: Sight, floor: UInt64) -> Finding {
+        var span = present
+        if let pong = answer(to: asked, sight) {
+            lastPong = pong
+            state = .quiet(next: max(asked.saturatingSum(rule.intervalNanoseconds), sight.now))
+            return .nothing
+        }
+        span.begin(notBefore: floor)
+        let wasSuspicious = isSuspicious
+        span.goOn(at: sight.now, sight.blackout)
+        guard span.length(at: sight.now) >= rule.thresholdNanoseconds else {
+            state = .asked(span, at: asked)
+            return isSuspicious && !wasSuspicious ? .suspected : .nothing
+        }
+        state = .stalled(span, at: asked)
+        return .stalled
+    }
+
+    private func answer(to asked: UInt64, _ sight: Sight) -> UInt64? {
+        let pong = sight.reading.pongNanoseconds
+        return pong >= asked && pong > 0 ? pong : nil
+    }
+}

@@ -1,0 +1,31 @@
+internal import CLibunwind
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// What some rules need besides the beacon: answers of the loop, and looks at its stack.
+extension Watchdog {
+    /// Gives a ping to a loop, or has it given.
+    func ping(_ index: Int) {
+        let entry = registry.entries + index
+        guard let loop = entry.pointee.pingable else { return }
+        guard loop.pingsWithoutLocking else { return relay.ask(index) }
+        entry.pointee.pinged.store(clock(), ordering: .releasing)
+        loop.ping()
+    }
+
+    /// What is on top of a loop's stack, if a rule wants to know now. Nil when it does not, or when the loop moved on meanwhile.
+    func sample(_ index: Int, _ reading: BeaconReading, at now: UInt64) -> SampleKey? {
+        let entry = registry.entries + index
+        guard let sampling = entry.pointee.judge.sampling, sampling.wantsSample(reading, at: now) else { return nil }
+        let target = entry.pointee.target
+        guard target.tid != 0 else { return nil }
+        let earlier = entry.pointee.earlier
+        entry.pointee.earlier = earlier ?? ThreadState(tid: target.tid)
+        let outcome = capture.capture(target, earlier: earlier, into: scratch)
+        guard outcome.method != .none, clu_beacon_word(registry.lines[index].beacon) == reading.word else { return nil }
+        let functions = min(sampling.rule.functions, outcome.stored)
+        func function(_ position: Int) -> UInt64 { position < functions ? capture.function(of: scratch[position]) : 0 }
+        return SampleKey(function(0), function(1), function(2), function(3))
+    }
+}

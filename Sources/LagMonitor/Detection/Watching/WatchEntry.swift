@@ -1,0 +1,53 @@
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// One watched loop, in memory that the registry made.
+///
+/// The larger part of it, which a look at a loop that simply goes on does not touch; the smaller is its ``WatchLine``.
+struct WatchEntry: ~Copyable {
+    let stalls = Atomic<UInt64>(0)
+    let dropped = Atomic<UInt64>(0)
+    let suppressed = Atomic<UInt64>(0)
+    /// Stalls that were none, because a debugger held the loop.
+    let dismissed = Atomic<UInt64>(0)
+    /// When the watch was last resumed, `CLOCK_MONOTONIC`. Written by the registry.
+    let resumed = Atomic<UInt64>(0)
+    /// When a ping was last given to the loop, `CLOCK_MONOTONIC`. Written by whoever gives it.
+    let pinged = Atomic<UInt64>(0)
+    let target: ThreadIdentity
+    // Kept alive by the registration, which is let go after the watchdog is done with the entry.
+    unowned(unsafe) let pingable: (any PingableLoop)?
+    unowned(unsafe) let ticks: TickCell?
+
+    // The watchdog's, from here on.
+
+    var judge: LoopJudge
+    /// Whether the watchdog knows that the watch is paused.
+    var isPaused = false
+    /// The thread's state at the first timeout of the present suspicion.
+    var earlier: ThreadState?
+    /// What the thread had had from the scheduler then.
+    var earlierTimes: ThreadTimes?
+    /// What the loop was doing when the present stall was found.
+    var activity = LoopActivity.notRunning
+    /// The stall in progress, while it has an episode.
+    var episode: Int?
+
+    var counters: WatchCounters {
+        WatchCounters(
+            stalls: stalls.load(ordering: .relaxed),
+            dropped: dropped.load(ordering: .relaxed),
+            suppressed: suppressed.load(ordering: .relaxed),
+            dismissed: dismissed.load(ordering: .relaxed)
+        )
+    }
+
+    /// - Parameter floor: nothing before that counts.
+    init(_ loop: any ObservableLoop, target: ThreadIdentity, ticks: TickCell?, rules: WatchRules, floor: UInt64) {
+        self.target = target
+        pingable = loop as? any PingableLoop
+        self.ticks = ticks
+        judge = LoopJudge(rules: rules, floor: floor)
+    }
+}

@@ -1,0 +1,221 @@
+internal import CLibunwind
+internal import Glibc
+package import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// The loops that are watched. Added and removed from any thread, read by the watchdog without a lock.
+///
+/// Entries lie in one stretch of memory that is taken at the start, so the watchdog needs no memory and takes no lock
+/// when a loop comes or goes; the loops themselves are kept alive on the registry's side until the watchdog is done.
+// Unchecked: `lines` and `entries` are immutable pointers; who may touch what they point to is said at WatchLine; the rest is in a Mutex.
+package final class WatchRegistry: @unchecked Sendable {
+    /// Loops that can be watched at once in one process.
+    package static let capacity = 16_384
+
+    /// A watched loop as the reporter sees it.
+    package struct Registration: Sendable {
+        package let loop: any ObservableLoop
+        package let name: String
+        package let owner: any WatchOwner
+        /// The ticks of the loop, if a rule asks for them.
+        package let ticker: (any LoopTicker)?
+        package let ticks: TickCell?
+    }
+
+    /// A loop that is watched and not yet to be watched no more.
+    private struct Key: Hashable {
+        let loop: ObjectIdentifier
+        let owner: ObjectIdentifier
+
+        init(_ loop: any ObservableLoop, _ owner: any WatchOwner) {
+            self.loop = ObjectIdentifier(loop)
+            self.owner = ObjectIdentifier(owner)
+        }
+    }
+
+    private struct Table {
+        var registrations: [Int: Registration] = [:]
+        var indices: [Key: Int] = [:]
+        var freeIndices: [Int] = []
+        var used = 0
+    }
+
+    let lines: UnsafeMutablePointer<WatchLine>
+    let entries: UnsafeMutablePointer<WatchEntry>
+    private let table = Mutex(Table())
+    /// How far the watchdog has to look.
+    private let extent = Atomic<Int>(0)
+    private static var lineBytes: Int { capacity * MemoryLayout<WatchLine>.stride }
+    private static var entryBytes: Int { capacity * MemoryLayout<WatchEntry>.stride }
+
+    package init?() {
+        assert(MemoryLayout<WatchLine>.stride == 64, "a cache line each")
+        guard let lines = clu_memory_map(Self.lineBytes), let entries = clu_memory_map(Self.entryBytes) else { return nil }
+        self.lines = lines.bindMemory(to: WatchLine.self, capacity: Self.capacity)
+        self.entries = entries.bindMemory(to: WatchEntry.self, capacity: Self.capacity)
+    }
+
+    deinit {
+        clu_memory_unmap(lines, Self.lineBytes)
+        clu_memory_unmap(entries, Self.entryBytes)
+    }
+
+    /// Entries below this index may be in use. Watchdog.
+    var count: Int { extent.load(ordering: .acquiring) }
+
+    /// Watches a loop for an owner; if it is watched for this owner already, nothing changes.
+    /// - Parameters:
+    ///   - ticker: what makes the loop tick into `ticks`; cancelled with the watch.
+    ///   - now: when the grace of the rules begins.
+    /// - Returns: the entry's index; nil when the registry is full.
+    package func add(
+        _ loop: any ObservableLoop,
+        name: String,
+        owner: any WatchOwner,
+        rules: WatchRules,
+        ticks: TickCell? = nil,
+        ticker: (any LoopTicker)? = nil,
+        now: UInt64 = 0
+    ) -> Int? {
+        let target = loop.thread
+        if let callout = rules.callout { clu_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
+        let floor = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
+        let (index, isNew) = table.withLock { table -> (Int?, Bool) in
+            if let present = table.indices[Key(loop, owner)] { return (present, false) }
+            let index: Int
+            if let reused = table.freeIndices.popLast() {
+                index = reused
+            } else {
+                guard table.used < Self.capacity else { return (nil, false) }
+                index = table.used
+                table.used += 1
+            }
+            (lines + index).initialize(to: WatchLine(beacon: loop.beacon.raw, rules: rules))
+            (entries + index).initialize(to: WatchEntry(loop, target: target, ticks: ticks, rules: rules, floor: floor))
+            table.registrations[index] = Registration(loop: loop, name: name, owner: owner, ticker: ticker, ticks: ticks)
+            table.indices[Key(loop, owner)] = index
+            lines[index].state.store(.active, ordering: .releasing)
+            if extent.load(ordering: .relaxed) <= index { extent.store(index + 1, ordering: .releasing) }
+            return (index, true)
+        }
+        if !isNew { ticker?.cancel() }
+        return index
+    }
+
+    /// Whether a loop is watched for this owner.
+    package func isWatched(_ loop: any ObservableLoop, by owner: any WatchOwner) -> Bool {
+        table.withLock { $0.indices[Key(loop, owner)] != nil }
+    }
+
+    /// Pauses or resumes the watch of a loop for this owner; of all its loops when `loop` is nil.
+    /// - Parameter now: when it is resumed: nothing before that counts.
+    package func setPaused(_ paused: Bool, _ loop: (any ObservableLoop)?, of owner: any WatchOwner, now: UInt64) {
+        table.withLock { table in
+            for (key, index) in table.indices where key.owner == ObjectIdentifier(owner) {
+                guard loop.map({ key.loop == ObjectIdentifier($0) }) ?? true else { continue }
+                if paused {
+                    _ = exchange(index, [.resuming, .active], for: .paused)
+                } else if lines[index].state.load(ordering: .acquiring) == .paused {
+                    entries[index].resumed.store(now, ordering: .releasing)
+                    _ = exchange(index, [.paused], for: .resuming)
+                }
+            }
+        }
+    }
+
+    /// Asks the watchdog to end the watch of a loop for this owner; false when there is none. It may be added again at once.
+    package func end(_ loop: any ObservableLoop, of owner: any WatchOwner) -> Bool {
+        table.withLock { table in
+            guard let index = table.indices.removeValue(forKey: Key(loop, owner)) else { return false }
+            return end(index)
+        }
+    }
+
+    /// Asks the watchdog to end every watch of this owner; returns how many.
+    package func endAll(of owner: any WatchOwner) -> Int {
+        table.withLock { table in
+            var count = 0
+            for (index, registration) in table.registrations where registration.owner === owner {
+                table.indices[Key(registration.loop, owner)] = nil
+                if end(index) { count += 1 }
+            }
+            return count
+        }
+    }
+
+    private func end(_ index: Int) -> Bool { exchange(index, [.resuming, .active, .paused], for: .ending) }
+
+    /// Sets a new state if the present one is among these. Meanwhile the watchdog may make `.resuming` `.active`, so the former has
+    /// to stand before the latter.
+    private func exchange(_ index: Int, _ states: [WatchLine.State], for desired: WatchLine.State) -> Bool {
+        states.contains { state in
+            lines[index].state.compareExchange(expected: state, desired: desired, ordering: .acquiringAndReleasing).exchanged
+        }
+    }
+
+    /// The ticks of a loop that is watched for this owner by a rule that asks for them.
+    package func ticks(of loop: any ObservableLoop, by owner: any WatchOwner) -> TickCell? {
+        table.withLock { table in table.indices[Key(loop, owner)].flatMap { table.registrations[$0]?.ticks } }
+    }
+
+    /// Gives a ping to a loop. Not the watchdog, unless the loop says that this takes no lock.
+    func ping(_ index: Int) {
+        guard let loop = registration(at: index)?.loop as? any PingableLoop else { return }
+        loop.ping()
+        // Not before: what it takes to give it is not the loop's.
+        entries[index].pinged.store(clu_now_ns(), ordering: .releasing)
+    }
+
+    package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
+
+    /// The counts of all loops that `owner` watches and has watched.
+    package func counters(of owner: any WatchOwner) -> WatchCounters {
+        table.withLock { table in
+            var sum = owner.absorbed
+            for (index, registration) in table.registrations where registration.owner === owner {
+                sum += entries[index].counters
+            }
+            return sum
+        }
+    }
+
+    /// Everybody who watches something now, each once.
+    package func owners() -> [any WatchOwner] {
+        table.withLock { table in
+            var owners: [any WatchOwner] = []
+            for registration in table.registrations.values where !owners.contains(where: { $0 === registration.owner }) {
+                owners.append(registration.owner)
+            }
+            return owners
+        }
+    }
+
+    /// Whether anything of this owner's is left, be it on its way out.
+    package func holds(anythingOf owner: any WatchOwner) -> Bool {
+        table.withLock { $0.registrations.values.contains { $0.owner === owner } }
+    }
+
+    /// The loops that the watchdog is done with. Their last episodes are in the queue: it gives them before it says so.
+    package func retired() -> [Int] {
+        table.withLock { table in table.registrations.keys.filter { lines[$0].state.load(ordering: .acquiring) == .retired } }
+    }
+
+    /// Lets go of loops that ``retired()`` named, once the episodes that were in the queue by then are reported. Their
+    /// release runs outside the lock. Reporter only.
+    package func reap(_ retired: [Int]) {
+        guard !retired.isEmpty else { return }
+        let gone = table.withLock { table -> [Registration] in
+            retired.compactMap { index in
+                guard let registration = table.registrations.removeValue(forKey: index) else { return nil }
+                let key = Key(registration.loop, registration.owner)
+                if table.indices[key] == index { table.indices[key] = nil }
+                registration.owner.absorb(entries[index].counters)
+                table.freeIndices.append(index)
+                lines[index].state.store(.free, ordering: .releasing)
+                return registration
+            }
+        }
+        for registration in gone { registration.ticker?.cancel() }
+    }
+}

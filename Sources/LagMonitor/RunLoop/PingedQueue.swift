@@ -1,0 +1,72 @@
+public import Dispatch
+public import LagActivity
+internal import Synchronization
+
+/// A dispatch queue as something that can be pinged and ticked: it needs no observer, so it works on queues, and on loops
+/// that drain one, which cannot be observed.
+///
+/// ```swift
+/// let watched = PingedQueue(.main)
+/// ```
+/// Its beacon tells no activity (it stays at `notRunning`) and it has no thread: a queue's blocks run now on one, now on another,
+/// the main queue's too in a program that lives in `dispatchMain()` or `@main` async. Everything here is safe from any thread.
+///
+/// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
+/// thread is free for it.
+public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
+    /// What the queue's blocks hold.
+    private final class Mailbox: Sendable {
+        let beacon = ActivityBeacon()
+        let isOutstanding = Atomic<Bool>(false)
+
+        func answer() {
+            // First, so that a ping that finds one outstanding comes before the time of its answer.
+            isOutstanding.store(false, ordering: .sequentiallyConsistent)
+            beacon.pong()
+        }
+    }
+
+    public let name: String
+    private let queue: DispatchQueue
+    private let mailbox = Mailbox()
+
+    /// - Parameters:
+    ///   - queue: the queue to look after.
+    ///   - named: its name in records; the queue's label unless given, and `main` for the main queue.
+    public init(_ queue: DispatchQueue, named: String? = nil) {
+        self.queue = queue
+        name = named ?? PingedQueue.name(of: queue)
+    }
+
+    private static func name(of queue: DispatchQueue) -> String {
+        // By its label: the object that stands for the main queue is not always the same.
+        if queue.label == DispatchQueue.main.label { return "main" }
+        return queue.label.isEmpty ? "queue" : queue.label
+    }
+
+    public var beacon: ActivityBeacon { mailbox.beacon }
+
+    /// Thread 0: unknown.
+    public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
+
+    /// Nil: a queue has no modes.
+    public func modeName(_ number: UInt32) -> String? { nil }
+
+    /// Submits a block that answers; nothing while an earlier one is still in the queue. Allocates and may lock, as
+    /// every submission to a queue does.
+    public func ping() {
+        guard !mailbox.isOutstanding.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        queue.async { [mailbox] in mailbox.answer() }
+    }
+
+    /// Has `tick` called on the queue every `interval`, first one interval from now. Ticks missed while the queue was busy are
+    /// merged into one.
+    /// - Parameters:
+    ///   - interval: less than a millisecond is taken as one.
+    ///   - tick: released with the ticks, after a call in progress.
+    /// - Returns: what ends the ticks, by ``LoopTicker/cancel()`` or by its release. Never nil: a queue does not end.
+    public func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)? {
+        let interval = max(interval, .milliseconds(1))
+        return IndependentTimer(after: interval, interval: interval, queue: queue, handler: tick)
+    }
+}

@@ -1,0 +1,138 @@
+internal import LagDetection
+
+/// By which rules a loop is found to be stalled, and from what on. Each rule can be left out; several that find the same
+/// stall make one record, which names them all (`found_by`).
+///
+/// ```swift
+/// var rules = StallRules()                              // callout 50 ms × 3, starvation 1 s
+/// rules.callout = .init(interval: .milliseconds(20), timeouts: 3)
+/// rules.ping = .init(interval: .milliseconds(100), timeouts: 5)
+/// try monitor.watch(loop, rules: rules)                 // for this loop alone
+/// ```
+///
+/// The first two cost an idle loop nothing. The others wake the loop or look at its stack, as often as they say.
+public struct StallRules: Sendable, Equatable {
+    /// N timeouts of one interval in a row; the threshold is interval × timeouts.
+    public struct Timeouts: Sendable, Equatable {
+        /// Length of one wait; 1 ms to 60 s.
+        public var interval: Duration
+        /// Timeouts in a row that make a stall; 1 to 1000.
+        public var timeouts: Int
+
+        public init(interval: Duration = .milliseconds(50), timeouts: Int = 3) {
+            self.interval = interval
+            self.timeouts = timeouts
+        }
+
+        /// From what duration on it is a stall.
+        public var threshold: Duration { interval * timeouts }
+    }
+
+    /// Ticks at a fixed rate.
+    public struct FrameTicks: Sendable, Equatable {
+        /// Ticks a second; 1 to 1000.
+        public var rate: Int
+        /// Missed ticks in a row that make a stall; 1 to 100,000.
+        public var missed: Int
+
+        public init(rate: Int = 60, missed: Int = 9) {
+            self.rate = rate
+            self.missed = missed
+        }
+
+        /// Between two ticks.
+        public var period: Duration { .nanoseconds(1_000_000_000 / max(1, rate)) }
+    }
+
+    /// Looks at the stack.
+    public struct StackSampling: Sendable, Equatable {
+        /// Between two looks; 1 ms to 60 s.
+        public var interval: Duration
+        /// Looks in a row that are alike and make a stall; 2 to 1000.
+        public var samples: Int
+        /// How many functions, from the innermost on, have to be the same; 1 to 4.
+        public var functions: Int
+
+        public init(interval: Duration = .milliseconds(50), samples: Int = 4, functions: Int = 1) {
+            self.interval = interval
+            self.samples = samples
+            self.functions = functions
+        }
+    }
+
+    /// One callback that does not end: the loop's activity stands still. `kind` in records: `callout`.
+    public var callout: Timeouts? = Timeouts()
+    /// Many short callbacks, and the loop comes to no rest for so long; 1 ms to one hour. `kind`: `starvation`.
+    public var starvationThreshold: Duration? = .seconds(1)
+    /// A ping when the loop says that it waits: finds what passes no activity. Wakes an idle loop once an interval. `kind`: `ping`.
+    public var pingWhileWaiting: Timeouts?
+    /// A ping an interval, whatever the loop says; for loops and queues that tell nothing (``PingedQueue``). `kind`: `ping`.
+    public var ping: Timeouts?
+    /// Ticks at a fixed rate, of which so many in a row are missed. The rate that is reached: ``LagMonitor/frameRate(of:)``.
+    /// `kind`: `frame`.
+    public var frame: FrameTicks?
+    /// The same functions on top of the stack again and again. A running thread is asked by a signal. `kind`: `sample`.
+    public var sampling: StackSampling?
+
+    public init() {}
+
+    /// No rule but those that are set afterwards.
+    public static var empty: StallRules {
+        var rules = StallRules()
+        rules.callout = nil
+        rules.starvationThreshold = nil
+        return rules
+    }
+
+    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and when there
+    ///   is no rule at all.
+    public func validate() throws(LagMonitorError) {
+        guard self != .empty else { throw .invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule") }
+        try Self.checkTimeouts(callout, "interval_ms", "timeouts")
+        try Self.checkTimeouts(pingWhileWaiting, "ping_while_waiting.interval_ms", "ping_while_waiting.timeouts")
+        try Self.checkTimeouts(ping, "ping.interval_ms", "ping.timeouts")
+        if let starvationThreshold {
+            try SettingBounds.check("starvation_ms", starvationThreshold, .milliseconds(1)...(.seconds(3600)), "1 ms to 1 h")
+        }
+        if let frame {
+            try SettingBounds.check("frame.rate", frame.rate, 1...1000, "1 to 1000")
+            try SettingBounds.check("frame.missed", frame.missed, 1...100_000, "1 to 100000")
+        }
+        if let sampling {
+            try SettingBounds.check("sampling.interval_ms", sampling.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
+            try SettingBounds.check("sampling.samples", sampling.samples, 2...1000, "2 to 1000")
+            let functions = 1...SampleKey.maximumFunctions
+            try SettingBounds.check("sampling.functions", sampling.functions, functions, "1 to \(functions.upperBound)")
+        }
+    }
+
+    private static func checkTimeouts(_ rule: Timeouts?, _ interval: String, _ timeouts: String) throws(LagMonitorError) {
+        guard let rule else { return }
+        try SettingBounds.check(interval, rule.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
+        try SettingBounds.check(timeouts, rule.timeouts, 1...1000, "1 to 1000")
+    }
+
+    /// The same in nanoseconds. Of validated rules.
+    var watchRules: WatchRules {
+        func rule(_ timeouts: Timeouts?) -> TimeoutRule? {
+            timeouts.map {
+                TimeoutRule(intervalNanoseconds: UInt64($0.interval.wholeNanoseconds), timeouts: $0.timeouts)
+            }
+        }
+        var rules = WatchRules(callout: rule(callout))
+        rules.starvationNanoseconds = starvationThreshold.map { UInt64($0.wholeNanoseconds) }
+        rules.pingWhileWaiting = rule(pingWhileWaiting)
+        rules.ping = rule(ping)
+        rules.frame = frame.map {
+            WatchRules.Frame(periodNanoseconds: UInt64($0.period.wholeNanoseconds), missed: $0.missed)
+        }
+        rules.sampling = sampling.map {
+            WatchRules.Sampling(
+                intervalNanoseconds: UInt64($0.interval.wholeNanoseconds),
+                samples: $0.samples,
+                functions: $0.functions
+            )
+        }
+        return rules
+    }
+}

@@ -1,0 +1,30 @@
+internal import LagMonitor
+
+/// The last line of a run: what the monitor counted.
+///
+/// The first four numbers are always there; of the others only those that are not zero. Times are whole milliseconds, and what
+/// is told is never more than what was.
+struct RunSummary: CustomStringConvertible {
+    let description: String
+
+    init(_ statistics: LagMonitorStatistics) {
+        let pauses = statistics.pauses
+        let always = [
+            ("stalls", statistics.stalls), ("reported", statistics.reported), ("dropped", statistics.dropped),
+            ("suppressed", statistics.suppressed),
+        ]
+        let sometimes = [
+            ("dismissed", statistics.dismissed),
+            ("blackouts", pauses.blackouts), ("stopped_ms", Self.milliseconds(pauses.blackedOut)),
+            ("throttled_ms", Self.milliseconds(pauses.throttled)),
+            ("suspensions", pauses.suspensions), ("suspended_ms", Self.milliseconds(pauses.suspended)),
+            ("clock_steps", pauses.clockSteps),
+        ]
+        description = (always + sometimes.filter { $0.1 != 0 }).map { "\($0.0)=\($0.1)" }.joined(separator: " ")
+    }
+
+    private static func milliseconds(_ duration: Duration) -> UInt64 {
+        let (seconds, attoseconds) = duration.components
+        return UInt64(clamping: seconds) * 1000 + UInt64(clamping: attoseconds / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+@testable import LagDetection
+
+struct ThrottleMeterTests {
+    private let unifiedMount = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 master:1 - cgroup2 cgroup2 rw,nsdelegate\n"
+
+    private func quota(_ nanoseconds: UInt64, count: UInt64) -> String {
+        "nr_periods 90\nnr_throttled \(count)\nthrottled_time \(nanoseconds)\nnr_bursts 0\nburst_time 0\n"
+    }
+
+    private func unifiedQuota(_ microseconds: UInt64, count: UInt64) -> String {
+        "usage_usec 5\nuser_usec 3\nsystem_usec 2\nnr_periods 90\nnr_throttled \(count)\nthrottled_usec \(microseconds)\nnr_bursts 0\n"
+    }
+
+    @Test func quotasOfAllAncestorsAreAddedUp() throws {
+        let tree = try FakeTree(
+            cgroup: "0::/a/b\n",
+            mountinfo: unifiedMount,
+            files: [
+                "/sys/fs/cgroup/cpu.stat": "usage_usec 5\n",  // the topmost group has no quota
+                "/sys/fs/cgroup/a/cpu.stat": unifiedQuota(700, count: 3),
+                "/sys/fs/cgroup/a/b/cpu.stat": unifiedQuota(50, count: 2),
+            ]
+        )
+        let meter = try #require(ThrottleMeter(root: tree.root))
+        #expect(meter.read() == Throttling(throttledNanoseconds: 750_000, throttledCount: 5, frozenNanoseconds: nil))
+    }
+
+    @Test func theKernelsOwnSumIsPreferredToOurs() throws {
+        let tree = try FakeTree(
+            cgroup: "0::/a/b\n",
+            mountinfo: unifiedMount,
+            files: [
+                "/sys/fs/cgroup/a/cpu.stat": unifiedQuota(700, count: 3),
+                "/sys/fs/cgroup/a/b/cpu.stat": unifiedQuota(50, count: 2),
+                "/sys/fs/cgroup/a/b/cpu.stat.local": "throttled_usec 420\n",
+                "/sys/fs/cgroup/a/b/cgroup.stat.local": "frozen_usec 8\n",
+            ]
+        )
+        let meter = try #require(ThrottleMeter(root: tree.root))
+        #expect(meter.read() == Throttling(throttledNanoseconds: 420_000, throttledCount: 2, frozenNanoseconds: 8_000))
+    }
+
+    @Test func aGroupWithoutTheControllerIsScheduledAsItsParent() throws {
+        let tree = try FakeTree(
+            cgroup: "0::/a/b\n",
+            mountinfo: unifiedMount,
+            files: [
+                "/sys/fs/cgroup/a/cpu.stat": unifiedQuota(700, count: 3),
+                "/sys/fs/cgroup/a/cpu.stat.local": "throttled_usec 690\n",
+                "/sys/fs/cgroup/a/b/cpu.stat": "usage_usec 5\n",
+                "/sys/fs/cgroup/a/b/cpu.stat.local": "",
+            ]
+        )
+        let meter = try #require(ThrottleMeter(root: tree.root))
+        #expect(meter.read() == Throttling(throttledNanoseconds: 690_000, throttledCount: 3, frozenNanoseconds: nil))
+    }
+
+    @Test func theOldHierarchyCountsInNanoseconds() throws {
+        let tree = try FakeTree(
+            cgroup: "12:cpuset:/other\n4:cpu,cpuacct:/a\n0::/elsewhere\n",
+            mountinfo: "29 23 0:25 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+                + "31 23 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n" + unifiedMount,
+            files: [
+                "/sys/fs/cgroup/cpu,cpuacct/cpu.stat": quota(0, count: 0),
+                "/sys/fs/cgroup/cpu,cpuacct/a/cpu.stat": quota(123_456, count: 7),
+                "/sys/fs/cgroup/elsewhere/cgroup.stat.local": "frozen_usec 9\n",
+            ]
+        )
+        let meter = try #require(ThrottleMeter(root: tree.root))
+        #expect(meter.read() == Throttling(throttledNanoseconds: 123_456, throttledCount: 7, frozenNanoseconds: 9_000))
+    }
+
+    @Test func aReadingShowsWhatCameSinceAndAGroupThatWentIsUnknown() throws {
+        let tree = try FakeTree(
+            cgroup: "0::/a\n",
+            mountinfo: unifiedMount,
+            files: ["/sys/fs/cgroup/a/cpu.stat": unifiedQuota(100, count: 1)]
+        )
+        let meter = try #require(ThrottleMeter(root: tree.root))
+        let before = try #require(meter.read())
+        try tree.write(unifiedQuota(180, count: 4), to: "/sys/fs/cgroup/a/cpu.stat")
+        let after = try #require(meter.read())
+        #expect(after.since(before) == Throttling(throttledNanoseconds: 80_000, throttledCount: 3, frozenNanoseconds: nil))
+        #expect(before.since(after) == Throttling(throttledNanoseconds: 0, throttledCount: 0, frozenNanoseconds: nil))
+        try tree.remove("/sys/fs/cgroup/a/cpu.stat")
+        #expect(meter.read() == nil)
+    }
+
+    @Test func aProcessThatWasMovedNeedsANewMeter() throws {
+        let tree = try FakeTree(
+            cgroup: "0::/a\n",
+            mountinfo: unifiedMount,
+            files: ["/sys/fs/cgroup/a/cpu.stat": unifiedQuota(100, count: 1)]
+        )
+        let meter = try #require(ThrottleMeter(root: tree.root))
+        #expect(meter.isCurrent())
+        try tree.write("0::/b\n", to: "/proc/self/cgroup")
+        #expect(!meter.isCurrent())
+    }
+
+    @Test func withoutAGroupThereIsNoMeter() throws {
+        #expect(ThrottleMeter(root: "/nonexistent") == nil)
+        let unmounted = try FakeTree(cgroup: "0::/a\n", mountinfo: "")
+        #expect(ThrottleMeter(root: unmounted.root) == nil)
+        let empty = try FakeTree(cgroup: "0::/a\n", mountinfo: unifiedMount)
+        #expect(ThrottleMeter(root: empty.root) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("throttled_usec 12\n", 12), ("a 1\nthrottled_usec 12", 12), ("throttled_usec 18446744073709551615\n", .max),
+            ("throttled_usec 18446744073709551616\n", nil), ("throttled_usec \n", nil), ("throttled_usec", nil),
+            ("xthrottled_usec 12\n", nil), ("throttled_usec-12\n", nil), ("", nil), ("\n\n", nil),
+        ] as [(String, UInt64?)]
+    )
+    func aNumberIsFoundByItsWholeName(text: String, value: UInt64?) {
+        #expect(Array(text.utf8).withUnsafeBytes { KernelFile.number(named: "throttled_usec", in: $0) } == value)
+    }
+
+    @Test func thisProcessHasReadingsThatNeverShrinkOrNone() {
+        guard let meter = ThrottleMeter(), let before = meter.read(), let after = meter.read() else { return }
+        #expect(after.throttledNanoseconds >= before.throttledNanoseconds)
+        #expect(meter.isCurrent())
+    }
+}

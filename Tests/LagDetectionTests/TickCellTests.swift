@@ -1,0 +1,51 @@
+import Testing
+
+@testable import LagDetection
+
+struct TickCellTests {
+    private let start: UInt64 = 1000 * millisecond
+
+    @Test func itKnowsTheLastTick() {
+        let cell = TickCell()
+        #expect(cell.lastNanoseconds == 0 && cell.rate == nil)
+        cell.tick(at: start)
+        cell.tick(at: start + 20)
+        #expect(cell.lastNanoseconds == start + 20)
+    }
+
+    @Test func theRateIsThatOfTheLastFullSecond() {
+        let cell = TickCell()
+        for tick in 0...59 as ClosedRange<UInt64> { cell.tick(at: start + tick * 16 * millisecond) }
+        #expect(cell.rate == nil)
+        for tick in 60...63 as ClosedRange<UInt64> { cell.tick(at: start + tick * 16 * millisecond) }
+        // 63 ticks after the first, in 1008 ms.
+        #expect(cell.rate == 62.5)
+        var now = start + 63 * 16 * millisecond
+        for _ in 0..<20 {
+            now += 50 * millisecond
+            cell.tick(at: now)
+        }
+        #expect(cell.rate == 20)
+    }
+
+    @Test func aStallLowersTheRate() throws {
+        let cell = TickCell()
+        for tick in 0...25 as ClosedRange<UInt64> { cell.tick(at: start + tick * 20 * millisecond) }
+        cell.tick(at: start + 2000 * millisecond)
+        #expect(cell.rate == 13)
+    }
+
+    @Test func aClockThatGoesBackTrapsNowhere() {
+        let cell = TickCell()
+        for time: UInt64 in [start, 5, .max, 7, .max] { cell.tick(at: time) }
+        #expect(cell.lastNanoseconds == .max)
+    }
+
+    @Test func withoutATimeGivenItIsThePresent() {
+        let cell = TickCell()
+        cell.tick()
+        let first = cell.lastNanoseconds
+        cell.tick()
+        #expect(first > 0 && cell.lastNanoseconds >= first)
+    }
+}

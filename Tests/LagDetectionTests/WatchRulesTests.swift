@@ -1,0 +1,51 @@
+import Testing
+
+@testable import LagDetection
+
+struct WatchRulesTests {
+    @Test func aWorkingLoopIsLookedAtOnceAnIntervalOfTheCalloutRule() {
+        var rules = WatchRules(callout: TimeoutRule(intervalNanoseconds: 80 * millisecond, timeouts: 3))
+        rules.starvationNanoseconds = 30 * millisecond
+        #expect(rules.tickNanoseconds == 80 * millisecond)
+    }
+
+    @Test func withoutACalloutRuleAThirdOfTheShortestThreshold() {
+        var rules = WatchRules()
+        rules.starvationNanoseconds = 900 * millisecond
+        #expect(rules.tickNanoseconds == 300 * millisecond)
+        rules.ping = TimeoutRule(intervalNanoseconds: 100 * millisecond, timeouts: 6)
+        #expect(rules.tickNanoseconds == 200 * millisecond)
+        rules.pingWhileWaiting = TimeoutRule(intervalNanoseconds: 90 * millisecond, timeouts: 5)
+        #expect(rules.tickNanoseconds == 150 * millisecond)
+        rules.frame = WatchRules.Frame(periodNanoseconds: 20 * millisecond, missed: 18)
+        #expect(rules.tickNanoseconds == 120 * millisecond)
+        rules.sampling = WatchRules.Sampling(intervalNanoseconds: 100 * millisecond, samples: 3, functions: 1)
+        #expect(rules.tickNanoseconds == 100 * millisecond)
+    }
+
+    @Test func neverMoreOftenThanOnceAMillisecond() {
+        var rules = WatchRules()
+        rules.starvationNanoseconds = 1
+        #expect(rules.tickNanoseconds == millisecond)
+        #expect(WatchRules().tickNanoseconds == 1000 * millisecond)
+    }
+
+    @Test func onlyRulesWithoutTimesOfTheirOwnAllowGlances() {
+        var rules = WatchRules(callout: standardRule)
+        rules.starvationNanoseconds = 1000 * millisecond
+        #expect(rules.allowGlances)
+        #expect(!WatchRules(callout: TimeoutRule(intervalNanoseconds: 150 * millisecond, timeouts: 1)).allowGlances)
+        var other = rules
+        other.ping = standardRule
+        #expect(!other.allowGlances)
+        other = rules
+        other.pingWhileWaiting = standardRule
+        #expect(!other.allowGlances)
+        other = rules
+        other.frame = WatchRules.Frame(periodNanoseconds: millisecond, missed: 3)
+        #expect(!other.allowGlances)
+        other = rules
+        other.sampling = WatchRules.Sampling(intervalNanoseconds: millisecond, samples: 3, functions: 1)
+        #expect(!other.allowGlances)
+    }
+}

@@ -1,0 +1,42 @@
+import Dispatch
+import Glibc
+import LagMonitor
+import Synchronization
+
+/// A real stall across a SIGSTOP is reported, and the stop is not in its duration; what it leaves open is told.
+enum AcrossStop {
+    static func check() throws {
+        let told = Told()
+        let monitor = Probe.quickMonitor()
+        monitor.onStall(queue: .global()) { told.add($0) }
+        let thread = try KeepAliveThread(name: "worker")
+        try monitor.start()
+        try monitor.watch(thread.loop)
+        thread.perform {
+            // Counted in work, not in time: the stop makes it last longer, and no shorter.
+            for _ in 0..<500 { usleep(1000) }
+        }
+        usleep(200_000)
+        StopSignal.stopOneself(milliseconds: 900)
+        if !Probe.eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
+        let record = told.records[0]
+        guard let excluded = record.excludedNanoseconds, let bounds = record.durationBounds else { Probe.fail("\(record)") }
+        // The stop lasts 900 ms or more; without it the work takes some 550.
+        if excluded < 850_000_000 || record.durationNanoseconds > excluded { Probe.fail("\(record)") }
+        if !bounds.contains(record.durationNanoseconds) { Probe.fail("\(record)") }
+        // What is open is a closer look's length, and what the watchdog waits for a processor on a busy machine.
+        if bounds.upperBound - bounds.lowerBound > excluded / 4 { Probe.fail("\(bounds) are open") }
+        let pauses = monitor.statistics.pauses
+        if pauses.blackouts == 0 || pauses.blackedOut < .milliseconds(800) { Probe.fail("\(pauses)") }
+        monitor.stop()
+    }
+}
+
+/// Records that a handler was given.
+final class Told: Sendable {
+    private let content = Mutex<[StallRecord]>([])
+
+    func add(_ record: StallRecord) { content.withLock { $0.append(record) } }
+    func clear() { content.withLock { $0 = [] } }
+    var records: [StallRecord] { content.withLock { $0 } }
+}

@@ -1,0 +1,53 @@
+import Dispatch
+import Glibc
+import LagMonitor
+import StallFixtures
+
+/// A thread that a debugger holds has no stall, although the rest of the process runs.
+enum Debugger {
+    static func check() throws {
+        let told = Told()
+        let monitor = Probe.quickMonitor()
+        monitor.onStall(queue: .global()) { told.add($0) }
+        let thread = try KeepAliveThread(name: "worker")
+        try monitor.start()
+        try monitor.watch(thread.loop)
+        // The debugger is another process of this program: it may trace its parent.
+        fixture_trace_allow()
+        thread.perform {
+            for _ in 0..<60 { usleep(1000) }
+        }
+        usleep(20_000)
+        try hold(thread.loop.thread.tid, milliseconds: 700)
+        if !Probe.eventually({ thread.loop.isWaiting }) { Probe.fail("the loop does not come to rest") }
+        let statistics = monitor.statistics
+        if !told.records.isEmpty || statistics.stalls > 0 { Probe.fail("\(told.records) \(statistics)") }
+        if statistics.dismissed == 0 { Probe.fail("nothing was dismissed: \(statistics)") }
+        // Without the debugger it is one.
+        thread.perform { usleep(400_000) }
+        if !Probe.eventually({ told.records.count == 1 }) { Probe.fail("no record afterwards") }
+        monitor.stop()
+    }
+
+    /// Has a child of this program hold a thread of this process.
+    private static func hold(_ tid: Int32, milliseconds: Int) throws {
+        var child = pid_t()
+        let words = ["MonitorProbe", "hold", "\(tid)", "\(milliseconds)"]
+        let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        defer { for argument in arguments { free(argument) } }
+        guard posix_spawn(&child, "/proc/self/exe", nil, nil, arguments + [nil], environ) == 0 else { Probe.fail("posix_spawn") }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        if status != 0 { Probe.fail("the debugger failed: \(status)") }
+    }
+
+    /// The debugger's side.
+    static func hold(arguments: [String]) {
+        guard arguments.count == 2, let tid = Int32(arguments[0]), let milliseconds = UInt32(arguments[1]) else {
+            Probe.fail("hold needs a thread and a time")
+        }
+        if fixture_trace_attach(tid) != 0 || fixture_trace_stop(tid) != 0 { Probe.fail("cannot trace \(tid): \(errno)") }
+        usleep(milliseconds * 1000)
+        if fixture_trace_detach(tid) != 0 { Probe.fail("cannot let go of \(tid): \(errno)") }
+    }
+}
