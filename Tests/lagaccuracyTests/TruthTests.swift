@@ -101,6 +101,13 @@ struct FindingTests {
         #expect(findings.allSatisfy { $0.trouble == nil })
     }
 
+    @Test func timeThatIsLeftOutOfTheDurationStillLiesBetweenStartAndEnd() {
+        let sighting = TargetReport.Sighting(isStarvation: false, start: 100, duration: 200, excluded: 50, detected: 250)
+        let finding = Finding.all(from: [sighting])[0]
+        #expect(finding.duration == 200)
+        #expect(finding.end == 350)
+    }
+
     @Test func linesBeyondBeginAndEndAreRepeats() {
         let sighting = TargetReport.Sighting(isStarvation: true, start: 1, duration: 2, detected: 3, surplus: 1)
         #expect(Finding.all(from: [sighting]) == [Finding(trouble: .starvation, start: 1, duration: 2, detected: 3, repeats: 1)])

@@ -4,11 +4,13 @@ struct Finding: Sendable, Equatable {
     let trouble: Trouble?
     let start: UInt64
     let duration: UInt64
+    /// Time within it that the detector says was not the loop's, and left out of the duration.
+    var excluded: UInt64 = 0
     let detected: UInt64
     /// How often the same detector told the same stall again.
     var repeats = 0
 
-    var end: UInt64 { start + duration }
+    var end: UInt64 { start + duration + excluded }
 
     /// What the monitor said.
     static func all(from sightings: [TargetReport.Sighting]) -> [Finding] {
@@ -17,6 +19,7 @@ struct Finding: Sendable, Equatable {
                 trouble: $0.isStarvation ? .starvation : .callout,
                 start: $0.start,
                 duration: $0.duration,
+                excluded: $0.excluded,
                 detected: $0.detected,
                 repeats: $0.surplus
             )

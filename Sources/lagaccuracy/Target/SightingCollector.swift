@@ -12,10 +12,12 @@ final class SightingCollector: Sendable {
     private let state = Mutex(State())
 
     func take(_ record: StallRecord) {
+        let excluded = record.excludedNanoseconds ?? 0
         state.withLock { state in
             if var known = state.sightings[record.id] {
                 if record.phase == .begin || state.ended.contains(record.id) { known.surplus += 1 }
                 known.duration = record.durationNanoseconds
+                known.excluded = excluded
                 state.sightings[record.id] = known
             } else {
                 state.order.append(record.id)
@@ -23,8 +25,9 @@ final class SightingCollector: Sendable {
                     isStarvation: record.kind == .starvation,
                     start: record.startMonotonicNanoseconds,
                     duration: record.durationNanoseconds,
+                    excluded: excluded,
                     // `hangAfter` is zero: the first line comes at detection, and says how long it has been by then.
-                    detected: record.startMonotonicNanoseconds + record.durationNanoseconds
+                    detected: record.startMonotonicNanoseconds + record.durationNanoseconds + excluded
                 )
             }
             if record.phase != .begin { state.ended.insert(record.id) }

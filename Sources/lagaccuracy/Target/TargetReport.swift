@@ -37,6 +37,8 @@ struct TargetReport: Codable, Sendable {
         var isStarvation: Bool
         var start: UInt64
         var duration: UInt64
+        /// Time between start and end that is not in the duration, because the process could not run.
+        var excluded: UInt64 = 0
         var detected: UInt64
         /// Lines beyond `begin` and `end` under the same id.
         var surplus = 0
