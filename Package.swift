@@ -57,13 +57,22 @@ let package = Package(
             exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Report"],
             swiftSettings: strict
         ),
+        // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
+        .target(
+            name: "LagWorkload",
+            dependencies: ["LagMonitor", "CLibunwind"],
+            path: "Sources/lagmond/Workload",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "lagmond",
             dependencies: [
                 "LagMonitor",
+                "LagWorkload",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
+            exclude: ["Workload"],
             swiftSettings: strict
         ),
         // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
@@ -75,6 +84,14 @@ let package = Package(
         .executableTarget(
             name: "lagbench",
             dependencies: ["LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagReport", "CLibunwind"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "lagaccuracy",
+            dependencies: [
+                "LagMonitor", "LagDetection", "LagWorkload", "CLibunwind",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -114,6 +131,11 @@ let package = Package(
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
-        .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor"], swiftSettings: strict),
+        .testTarget(
+            name: "lagaccuracyTests",
+            dependencies: ["lagaccuracy", "LagMonitor", "LagWorkload"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor", "LagWorkload"], swiftSettings: strict),
     ]
 )

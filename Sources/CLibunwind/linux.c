@@ -2,6 +2,7 @@
 #include "clu_linux.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +34,13 @@ int clu_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns) {
     }
     return 1;
 }
+
+int clu_mutex_lock_until(pthread_mutex_t *mutex, uint64_t deadline_ns) {
+    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &deadline);
+}
+
+int clu_die_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) == 0 ? 0 : errno; }
 
 int clu_thread_name(pthread_t thread, char *buffer, size_t size) { return pthread_getname_np(thread, buffer, size); }
 

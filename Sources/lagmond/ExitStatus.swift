@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagWorkload
 
 /// What lagmond says when it ends: the codes of `sysexits.h`.
 enum ExitStatus {
@@ -16,17 +17,7 @@ enum ExitStatus {
     static let configuration: Int32 = 78
 }
 
-/// Everything lagmond has to tell people goes here; stdout carries records and nothing else.
-enum Diagnostics {
-    /// Writes one line to stderr, with one `write` where the kernel lets us. Any thread.
-    static func say(_ message: String) {
-        var line = Array("lagmond: \(message)\n".utf8)[...]
-        while !line.isEmpty {
-            let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-            if count > 0 { line = line.dropFirst(count) } else if errno != EINTR { return }
-        }
-    }
-
+extension Diagnostics {
     /// Fills the standard descriptors that came closed, so that no file that is opened later takes the number of one and
     /// gets its lines. stdout is filled for reading: a record for it is refused, not lost.
     static func reserveStandardDescriptors() {
@@ -35,9 +26,6 @@ enum Diagnostics {
             _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
-
-    /// The text of an error number.
-    static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
 
 /// A reason to end before the run has begun.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagWorkload
 
 /// One run: everything is opened and checked first, then the monitor starts, then the workload.
 struct Run {
@@ -9,8 +10,8 @@ struct Run {
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) -> Never {
         let sink = try openOutput()
-        let truth = try settings.truthPath.map { path throws(StartFailure) in try TruthLog(path: path) }
-        let steps = try WorkloadSteps(for: settings.steps)
+        let truth = try openTruth()
+        let steps = try makeSteps()
         let monitor = LagMonitor(configuration: settings.monitor, sinks: [sink])
         try start(monitor)
 
@@ -21,6 +22,8 @@ struct Run {
             truth: truth
         ) { time, work in
             loop.add(RunLoopTimer(fireDate: time) { _ in work() }, to: .common)
+        } submit: { work in
+            loop.perform(work)
         }
         let reader = ReaderWatch()
         let deadline = settings.duration.map { MonotonicTime.now + $0 } ?? .distantFuture
@@ -45,6 +48,23 @@ struct Run {
             return try FileSink(path: settings.outputPath)
         } catch {
             throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
+        }
+    }
+
+    private func openTruth() throws(StartFailure) -> TruthLog? {
+        guard let path = settings.truthPath else { return nil }
+        do {
+            return try TruthLog(path: path)
+        } catch {
+            throw StartFailure(status: ExitStatus.cannotCreate, message: "\(error)")
+        }
+    }
+
+    private func makeSteps() throws(StartFailure) -> WorkloadSteps {
+        do {
+            return try WorkloadSteps(for: settings.steps)
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "\(error)")
         }
     }
 

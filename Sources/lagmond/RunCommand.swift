@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LagMonitor
+internal import LagWorkload
 
 /// `lagmond run`: watches its own main thread while the workload stalls it.
 struct RunCommand: ParsableCommand {

@@ -10,7 +10,7 @@ import Testing
             directory.write(#"{"workload": {"steps": [{"kind": "cpu"}, {"kind": "spin"}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", "o", "--truth", "t"], in: directory)
             #expect(lagmond.wait() == 78)
-            let kinds = "cpu, sleep, read, lock, io, network, child, format, hang, short, idle"
+            let kinds = "cpu, sleep, read, lock, io, network, child, format, hang, starve, short, idle"
             #expect(lagmond.errors == "lagmond: c.json: workload.steps[1].kind: unknown kind \"spin\"; allowed: \(kinds)\n")
             #expect(lagmond.output == "")
             #expect(directory.read("o") == "")

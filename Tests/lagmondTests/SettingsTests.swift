@@ -1,6 +1,7 @@
 import LagMonitor
 import Testing
 
+@testable import LagWorkload
 @testable import lagmond
 
 /// Where a setting comes from, and what happens to a wrong one.
@@ -141,11 +142,11 @@ import Testing
             ),
             (
                 #"{"workload": {"steps": [{}]}}"#,
-                "workload.steps[0].kind: missing; allowed: cpu, sleep, read, lock, io, network, child, format, hang, short, idle"
+                "workload.steps[0].kind: missing; allowed: cpu, sleep, read, lock, io, network, child, format, hang, starve, short, idle"
             ),
             (
                 #"{"workload": {"steps": [{"kind": "spin"}]}}"#,
-                "workload.steps[0].kind: unknown kind \"spin\"; allowed: cpu, sleep, read, lock, io, network, child, format, hang, short, idle"
+                "workload.steps[0].kind: unknown kind \"spin\"; allowed: cpu, sleep, read, lock, io, network, child, format, hang, starve, short, idle"
             ),
             (
                 #"{"workload": {"steps": [{"kind": "cpu", "for": 1}]}}"#,

@@ -2,6 +2,7 @@ import Foundation
 import LagMonitor
 import Testing
 
+@testable import LagWorkload
 @testable import lagmond
 
 @Suite struct TruthLogTests {
@@ -66,8 +67,7 @@ import Testing
     }
 
     @Test func aFileThatCannotBeOpenedIsToldWithPathAndReason() {
-        let failure = #expect(throws: StartFailure.self) { try TruthLog(path: "/nowhere/t") }
-        #expect(failure?.status == 73)
-        #expect(failure?.message == "truth: cannot open /nowhere/t: No such file or directory (errno 2)")
+        let trouble = #expect(throws: WorkloadTrouble.self) { try TruthLog(path: "/nowhere/t") }
+        #expect(trouble?.description == "truth: cannot open /nowhere/t: No such file or directory (errno 2)")
     }
 }

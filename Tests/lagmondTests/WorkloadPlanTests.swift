@@ -1,5 +1,6 @@
 import Testing
 
+@testable import LagWorkload
 @testable import lagmond
 
 /// When which step is due; no clock is involved.

@@ -1,6 +1,7 @@
 import LagMonitor
 import Testing
 
+@testable import LagWorkload
 @testable import lagmond
 
 /// Each kind does the real thing for about as long as it was asked to.
@@ -48,6 +49,18 @@ import Testing
                 injection.block()
                 injection.cleanUp()
             }
+        }
+    }
+
+    @Test func aHangThatIsReleasedEndsAfterItsLength() throws {
+        let steps = try WorkloadSteps(for: [])
+        for _ in 0..<2 {
+            let injection = try steps.prepare(.hang, length: Self.length, releasing: true)
+            let begin = MonotonicTime.now
+            injection.block()
+            let wall = MonotonicTime.now - begin
+            #expect(wall >= Self.length * 0.8)
+            #expect(wall < Self.length * 10)
         }
     }
 

@@ -3,6 +3,7 @@ import LagMonitor
 import Synchronization
 import Testing
 
+@testable import LagWorkload
 @testable import lagmond
 
 /// The workload on a loop that the test turns by hand.
@@ -26,7 +27,11 @@ import Testing
 
     private func workload(_ steps: [WorkloadStep], _ loop: HandLoop, truth: TruthLog? = nil) throws -> Workload {
         let plan = WorkloadPlan(steps: steps, threshold: .milliseconds(150))
-        return Workload(plan: plan, steps: try WorkloadSteps(for: steps), truth: truth) { loop.schedule($0, $1) }
+        return Workload(plan: plan, steps: try WorkloadSteps(for: steps), truth: truth) {
+            loop.schedule($0, $1)
+        } submit: {
+            loop.schedule(.now, $0)
+        }
     }
 
     @Test func onlyOneExecutionWaitsAtATimeAndEachLeavesItsTruth() throws {
@@ -38,6 +43,21 @@ import Testing
             repeat { #expect(loop.times.count <= 1) } while loop.turn()
             let kinds = directory.read("t").split(separator: "\n").map { $0.split(separator: "\"")[3] }
             #expect(kinds == ["sleep", "sleep", "cpu"])
+        }
+    }
+
+    @Test func aStarvationIsManyCallbacksAndOneLineOfTruth() throws {
+        try TemporaryDirectory.with { directory in
+            let loop = HandLoop()
+            let steps = [WorkloadStep(kind: .starve, forMilliseconds: 30), WorkloadStep(kind: .idle)]
+            let workload = try workload(steps, loop, truth: try TruthLog(path: directory.file("t")))
+            workload.start()
+            var callbacks = 0
+            while directory.read("t").isEmpty, loop.turn() { callbacks += 1 }
+            // A busy machine makes some of them longer, and then there are fewer.
+            #expect(callbacks > 1)
+            #expect(callbacks <= 31)
+            #expect(directory.read("t").contains("\"function\":\"computeInTurn\""))
         }
     }
 

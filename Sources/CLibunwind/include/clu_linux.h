@@ -14,6 +14,12 @@ int clu_tgkill(pid_t pid, pid_t tid, int signal);
 // Waits until `deadline_ns` of CLOCK_MONOTONIC; UINT64_MAX waits without end.
 // Returns 1 when it was posted, 0 on time-out. Interruptions are waited through.
 int clu_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns);
+// Locks a mutex, unless that takes until `deadline_ns` of CLOCK_MONOTONIC: 0, ETIMEDOUT or another errno.
+int clu_mutex_lock_until(pthread_mutex_t *mutex, uint64_t deadline_ns);
+
+// Has the kernel send this process `signal` when the thread that started it ends, so that a helper process never outlives
+// its parent, not even one that is stopped. 0 or an errno.
+int clu_die_with_parent(int signal);
 
 // For loops that look for another processor's store: lets go of the pipeline for a moment.
 static inline void clu_relax(void) {

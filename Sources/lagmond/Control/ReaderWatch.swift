@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagWorkload
 internal import Synchronization
 
 /// Notices that nobody reads stdout any more, also while there is nothing to write.

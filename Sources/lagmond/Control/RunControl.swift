@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagWorkload
 
 /// Ends the run, whatever the main thread is doing: a thread of its own waits for the signals and for the time to be
 /// over, and then drains and leaves the process. The main thread may hang for good.

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagWorkload
 
 /// What a run does: the settings of all sources, put together and checked.
 struct Settings: Sendable {

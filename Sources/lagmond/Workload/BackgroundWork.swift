@@ -1,13 +1,13 @@
-internal import LagMonitor
+package import LagMonitor
 
 /// A little work beside the stalls, so that they happen in a process that lives: two keep-alive threads that compute
 /// for a millisecond twenty times a second (about four per cent of one processor), and a tick on the main loop.
-final class BackgroundWork: Sendable {
+package final class BackgroundWork: Sendable {
     private let workers: [KeepAliveThread]
 
     /// Starts it; it goes on for as long as the object lives.
     /// - Throws: `RunLoopError` when the system has no thread left.
-    init(on main: ObservedRunLoop) throws {
+    package init(on main: ObservedRunLoop) throws {
         workers = try (1...Self.threads).map { try KeepAliveThread(name: "background-\($0)") }
         for worker in workers { Self.tick(on: worker.loop, every: Self.period, for: Self.work) }
         Self.tick(on: main, every: Self.mainPeriod, for: Self.mainWork)

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Writes what was really injected: a JSON line an execution, `kind`, `begin_mono_us`, `end_mono_us`, `function`.
 ///
 /// Begin and end are read right around the blocking call. Any thread; a line is one `write` to a file opened with `O_APPEND`.
-final class TruthLog: Sendable {
+package final class TruthLog: Sendable {
     private struct State {
         var descriptor: Int32
         var open: (kind: WorkloadKind, begin: MonotonicTime)?
@@ -14,15 +14,12 @@ final class TruthLog: Sendable {
     private let path: String
     private let state: Mutex<State>
 
-    /// - Throws: ``StartFailure`` (73) with path and reason when the file cannot be opened.
-    init(path: String) throws(StartFailure) {
+    /// - Throws: ``WorkloadTrouble`` with path and reason when the file cannot be opened.
+    package init(path: String) throws(WorkloadTrouble) {
         self.path = path
         let descriptor = Self.open(path)
         guard descriptor >= 0 else {
-            throw StartFailure(
-                status: ExitStatus.cannotCreate,
-                message: "truth: cannot open \(path): \(Diagnostics.reason(errno)) (errno \(errno))"
-            )
+            throw WorkloadTrouble("truth: cannot open \(path): \(Diagnostics.reason(errno)) (errno \(errno))")
         }
         state = Mutex(State(descriptor: descriptor))
     }
@@ -30,12 +27,12 @@ final class TruthLog: Sendable {
     deinit { state.withLock { _ = close($0.descriptor) } }
 
     /// An execution begins now.
-    func begin(_ kind: WorkloadKind) {
+    package func begin(_ kind: WorkloadKind) {
         state.withLock { $0.open = (kind, .now) }
     }
 
     /// The execution in progress, if any, ends now: its line is written.
-    func finish() {
+    package func finish() {
         let now = MonotonicTime.now
         state.withLock { state in
             guard let (kind, begin) = state.open else { return }
@@ -45,7 +42,7 @@ final class TruthLog: Sendable {
     }
 
     /// Opens the file anew, for a rotation; the old one is kept when that fails.
-    func reopen() {
+    package func reopen() {
         let fresh = Self.open(path)
         guard fresh >= 0 else {
             Diagnostics.say("truth: cannot reopen \(path): \(Diagnostics.reason(errno))")

@@ -1,11 +1,11 @@
 internal import Glibc
-internal import LagMonitor
+package import LagMonitor
 internal import Synchronization
 
 /// Executes the plan on the main thread's run loop, one timer an execution, and writes down what it did.
-final class Workload: Sendable {
+package final class Workload: Sendable {
     /// Calls a function on the main thread at a time. The seam to the run loop.
-    typealias Schedule = @Sendable (_ time: MonotonicTime, _ work: @escaping @Sendable () -> Void) -> Void
+    package typealias Schedule = @Sendable (_ time: MonotonicTime, _ work: @escaping @Sendable () -> Void) -> Void
 
     private struct State {
         var plan: WorkloadPlan
@@ -18,16 +18,25 @@ final class Workload: Sendable {
     private let steps: WorkloadSteps
     private let truth: TruthLog?
     private let schedule: Schedule
+    private let chain: CallbackChain
 
-    init(plan: WorkloadPlan, steps: WorkloadSteps, truth: TruthLog?, schedule: @escaping Schedule) {
+    /// - Parameter submit: has a function called by the main thread's loop as soon as it gets there.
+    package init(
+        plan: WorkloadPlan,
+        steps: WorkloadSteps,
+        truth: TruthLog?,
+        schedule: @escaping Schedule,
+        submit: @escaping CallbackChain.Submit
+    ) {
         state = Mutex(State(plan: plan))
         self.steps = steps
         self.truth = truth
         self.schedule = schedule
+        chain = CallbackChain(submit: submit)
     }
 
     /// The run begins now.
-    func start() {
+    package func start() {
         let first = state.withLock { state in
             state.start = .now
             return state.plan.next(after: nil).map { (state.start, $0) }
@@ -38,7 +47,7 @@ final class Workload: Sendable {
     /// No further execution; the one in progress may come to its own end for as long as `grace`. Not on the main thread.
     ///
     /// What is still in progress then (a hang always is) ends now as far as the truth is concerned.
-    func end(grace: Duration) {
+    package func end(grace: Duration) {
         let deadline = MonotonicTime.now + grace
         while true {
             let running = state.withLock { state in
@@ -58,6 +67,12 @@ final class Workload: Sendable {
     }
 
     private func perform(_ execution: WorkloadPlan.Execution) {
+        if execution.kind == .starve, begin(.starve) {
+            return chain.run(until: .now + execution.length) { [self] in
+                truth?.finish()
+                goOn(after: .starve)
+            }
+        }
         do {
             let injection = try steps.prepare(execution.kind, length: execution.length)
             if begin(execution.kind) {
@@ -68,11 +83,16 @@ final class Workload: Sendable {
         } catch {
             Diagnostics.say("workload step \(execution.kind.rawValue): \(error)")
         }
+        goOn(after: execution.kind)
+    }
+
+    /// An execution is over: the next one, if there is one.
+    private func goOn(after kind: WorkloadKind) {
         let next = state.withLock { state in
             state.running = nil
             if state.ended { return nil as (MonotonicTime, WorkloadPlan.Execution)? }
             let end = MonotonicTime.now - state.start
-            return state.plan.next(after: (end, execution.kind)).map { (state.start, $0) }
+            return state.plan.next(after: (end, kind)).map { (state.start, $0) }
         }
         if let (start, execution) = next { arm(execution, from: start) }
     }

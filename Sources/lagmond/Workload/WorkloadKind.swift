@@ -1,5 +1,5 @@
 /// The ways in which the workload stalls the main thread, or does not.
-enum WorkloadKind: String, CaseIterable, Sendable {
+package enum WorkloadKind: String, CaseIterable, Sendable {
     /// Computes.
     case cpu
     /// Sleeps.
@@ -18,13 +18,15 @@ enum WorkloadKind: String, CaseIterable, Sendable {
     case format
     /// Two threads, two mutexes, opposite order: a deadlock that lasts until the end.
     case hang
+    /// Many callbacks of about a millisecond, one right after the other: the loop does not get to sleep meanwhile.
+    case starve
     /// Many callbacks, each far below the threshold, with the loop asleep between them: nothing to report.
     case short
     /// A callback that does nothing: nothing to report.
     case idle
 
     /// The base name of the function that blocks, as it stands in a frame's `symbol` and in the truth.
-    var functionName: String {
+    package var functionName: String {
         switch self {
         case .cpu: "computeUntil"
         case .sleep: "sleepUntil"
@@ -35,6 +37,7 @@ enum WorkloadKind: String, CaseIterable, Sendable {
         case .child: "waitForChildProcess"
         case .format: "renderReportUntil"
         case .hang: "lockInOppositeOrder"
+        case .starve: "computeInTurn"
         case .short: "computeBriefly"
         case .idle: "stayIdle"
         }

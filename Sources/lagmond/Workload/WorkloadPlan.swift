@@ -5,13 +5,13 @@
 /// earliest. What is injected is therefore always one stall at a time, with an idle main thread before and after it.
 ///
 /// All times count from the start of the run.
-struct WorkloadPlan: Sendable {
+package struct WorkloadPlan: Sendable {
     /// One callback to be run on the main thread.
-    struct Execution: Sendable, Equatable {
-        let kind: WorkloadKind
+    package struct Execution: Sendable, Equatable {
+        package let kind: WorkloadKind
         /// Not before this.
-        let due: Duration
-        let length: Duration
+        package let due: Duration
+        package let length: Duration
     }
 
     /// One step, with what is left of it. A `short` step's run consists of many pieces, any other of one.
@@ -49,7 +49,7 @@ struct WorkloadPlan: Sendable {
     private var lanes: [Lane]
 
     /// - Parameter threshold: the shortest stall that is reported; a short callback stays at a tenth of it or below.
-    init(steps: [WorkloadStep], threshold: Duration) {
+    package init(steps: [WorkloadStep], threshold: Duration) {
         lanes = steps.map { step in
             guard step.kind == .short else {
                 return Lane(step: step, piecesPerRun: 1, pieceLength: .milliseconds(step.forMilliseconds))

@@ -2,7 +2,7 @@ internal import Foundation
 internal import LagMonitor
 internal import Synchronization
 
-// Kinds that keep the processor busy: cpu, short, format; and idle, which does not.
+// Kinds that keep the processor busy: cpu, short, starve, format; and idle, which does not.
 
 /// Looks for long Collatz sequences.
 @inline(never)
@@ -20,7 +20,21 @@ func computeUntil(_ deadline: MonotonicTime) {
 
 /// The same, for a few milliseconds: far below the threshold.
 @inline(never)
-func computeBriefly(_ deadline: MonotonicTime) {
+func computeBriefly(_ deadline: MonotonicTime) { searchFinely(until: deadline) }
+
+/// The same, for one of many callbacks in a row.
+@inline(never)
+func computeInTurn(_ deadline: MonotonicTime) { searchFinely(until: deadline) }
+
+/// Nothing at all.
+@inline(never)
+func stayIdle() {
+    longestSequence.store(0, ordering: .relaxed)
+}
+
+/// Looks at the clock more often than ``computeUntil(_:)``. Inlined, so that the caller's name is the one in a stack.
+@inline(__always)
+private func searchFinely(until deadline: MonotonicTime) {
     var candidate: UInt64 = 1
     var longest = 0
     while MonotonicTime.now < deadline {
@@ -30,12 +44,6 @@ func computeBriefly(_ deadline: MonotonicTime) {
         }
     }
     longestSequence.store(longest, ordering: .relaxed)
-}
-
-/// Nothing at all.
-@inline(never)
-func stayIdle() {
-    longestSequence.store(0, ordering: .relaxed)
 }
 
 private func collatzLength(_ start: UInt64) -> Int {

@@ -1,12 +1,13 @@
+internal import CLibunwind
 internal import Glibc
-internal import LagMonitor
+package import LagMonitor
 internal import Synchronization
 
 // Kinds that wait in the kernel: sleep, read, lock, child, hang.
 
 /// Sleeps until a time on the monotonic clock.
 @inline(never)
-func sleepUntil(_ deadline: MonotonicTime) {
+package func sleepUntil(_ deadline: MonotonicTime) {
     var time = timespec(
         tv_sec: Int(deadline.nanoseconds / 1_000_000_000),
         tv_nsec: Int(deadline.nanoseconds % 1_000_000_000)
@@ -103,14 +104,20 @@ struct DeadlockedPair {
     let first: UnsafeMutablePointer<pthread_mutex_t>
     let second: UnsafeMutablePointer<pthread_mutex_t>
 
-    init() throws(WorkloadTrouble) {
+    /// - Parameter deadline: when the other thread gives up waiting and lets go of the second mutex; nil: never.
+    init(releasedAt deadline: MonotonicTime?) throws(WorkloadTrouble) {
         let (first, second) = (WorkloadMutex(), WorkloadMutex())
         let held = Gate()
         pthread_mutex_lock(first.raw)
         try WorkerThread.start {
             pthread_mutex_lock(second.raw)
             held.raise()
-            pthread_mutex_lock(first.raw)
+            guard let deadline else {
+                pthread_mutex_lock(first.raw)
+                return
+            }
+            _ = clu_mutex_lock_until(first.raw, deadline.nanoseconds)
+            pthread_mutex_unlock(second.raw)
         }
         held.wait()
         (self.first, self.second) = (first.raw, second.raw)
@@ -156,11 +163,11 @@ func waitForChildProcess(_ length: Duration) {
 }
 
 /// The child that is being waited for, so that it does not outlive the run.
-enum WorkloadChild {
+package enum WorkloadChild {
     fileprivate static let current = Atomic<pid_t>(0)
 
     /// Ends the child in progress, if there is one. Any thread.
-    static func kill() {
+    package static func kill() {
         let child = current.load(ordering: .acquiring)
         if child > 0 { _ = Glibc.kill(child, SIGKILL) }
     }

@@ -3,27 +3,33 @@ internal import LagMonitor
 internal import Synchronization
 
 /// What a step can be refused for.
-struct WorkloadTrouble: Error, CustomStringConvertible {
-    let description: String
+package struct WorkloadTrouble: Error, CustomStringConvertible {
+    package let description: String
 
-    init(call: String, code: Int32) { description = "\(call): \(Diagnostics.reason(code))" }
-    init(_ error: any Error) { description = "\(error)" }
+    package init(call: String, code: Int32) { description = "\(call): \(Diagnostics.reason(code))" }
+    init(_ description: String) { self.description = description }
+    package init(_ error: any Error) { description = "\(error)" }
 }
 
 /// One execution, ready to run: what has to be set up for it is set up, so that `block` is the blocking call alone.
-struct Injection {
-    let block: () -> Void
-    var cleanUp: () -> Void = {}
+package struct Injection {
+    package let block: () -> Void
+    package var cleanUp: () -> Void = {}
+
+    init(_ block: @escaping () -> Void, cleanUp: @escaping () -> Void = {}) {
+        self.block = block
+        self.cleanUp = cleanUp
+    }
 }
 
 /// Turns a kind into the call that blocks. Each blocking function stands in the file of its group, is never inlined,
 /// is not generic, and carries the name that ``WorkloadKind/functionName`` tells.
-final class WorkloadSteps: Sendable {
+package final class WorkloadSteps: Sendable {
     private let server: SlowServer?
 
     /// Starts what the steps need; only `network` needs something.
-    /// - Throws: ``StartFailure`` (71) when loopback refuses a server.
-    init(for steps: [WorkloadStep]) throws(StartFailure) {
+    /// - Throws: ``WorkloadTrouble`` when loopback refuses a server.
+    package init(for steps: [WorkloadStep]) throws(WorkloadTrouble) {
         guard steps.contains(where: { $0.kind == .network }) else {
             server = nil
             return
@@ -31,15 +37,19 @@ final class WorkloadSteps: Sendable {
         do {
             server = try SlowServer()
         } catch {
-            throw StartFailure(status: ExitStatus.systemError, message: "the workload's loopback server cannot start: \(error)")
+            throw WorkloadTrouble("the workload's loopback server cannot start: \(error)")
         }
     }
 
     /// Sets up one execution of `kind` that takes `length`, counted from this call.
-    func prepare(_ kind: WorkloadKind, length: Duration) throws(WorkloadTrouble) -> Injection {
+    ///
+    /// A `starve` is no single call (``CallbackChain`` makes it): here it is one callback of that length.
+    /// - Parameter releasing: a `hang` ends after `length` as well, because its other thread gives up.
+    package func prepare(_ kind: WorkloadKind, length: Duration, releasing: Bool = false) throws(WorkloadTrouble) -> Injection {
         let deadline = MonotonicTime.now + length
         switch kind {
         case .cpu: return Injection { computeUntil(deadline) }
+        case .starve: return Injection { computeInTurn(deadline) }
         case .short: return Injection { computeBriefly(deadline) }
         case .idle: return Injection { stayIdle() }
         case .format: return Injection { renderReportUntil(deadline) }
@@ -55,7 +65,7 @@ final class WorkloadSteps: Sendable {
             let mutex = try HeldMutex(until: deadline)
             return Injection { acquireHeldMutex(mutex.raw) }
         case .hang:
-            let pair = try DeadlockedPair()
+            let pair = try DeadlockedPair(releasedAt: releasing ? deadline : nil)
             return Injection { lockInOppositeOrder(pair.first, pair.second) }
         case .child: return Injection { waitForChildProcess(length) }
         case .io:

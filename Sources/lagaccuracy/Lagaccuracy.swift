@@ -1,0 +1,12 @@
+internal import ArgumentParser
+
+/// Measures how exactly stalls are found, beside the detector of the seeds. `make accuracy` runs it.
+@main
+struct Lagaccuracy: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lagaccuracy",
+        abstract: "Measures recall, false records and exactness, against the classic detector.",
+        subcommands: [MeasureCommand.self, TargetCommand.self, SpinCommand.self, StepClockCommand.self],
+        defaultSubcommand: MeasureCommand.self
+    )
+}

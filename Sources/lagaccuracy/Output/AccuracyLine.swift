@@ -1,0 +1,69 @@
+internal import Foundation
+
+/// One detector under one condition, as it is printed:
+/// `accuracy CONDITION detector=NAME injected=N above=N recall=R false=N duration_err_p50_ms= duration_err_p99_ms= latency_p99_ms=`,
+/// then further facts.
+struct AccuracyLine: Sendable {
+    static let monitor = "lagmonitor"
+    static let classic = "classic"
+    static let classicBeforeWaiting = "classic_before_waiting"
+
+    let condition: Condition
+    let detector: String
+    let score: Score
+    /// What only this condition or this detector has to tell.
+    var notes: [(key: String, value: String)] = []
+
+    var text: String {
+        let fields: [(String, String)] =
+            [
+                ("detector", detector), ("injected", "\(score.injected)"), ("above", "\(score.above)"),
+                ("recall", Self.format(score.recall, decimals: 4)), ("false", "\(score.falseCount)"),
+                ("duration_err_p50_ms", Self.milliseconds(Score.percentile(50, of: score.durationErrors))),
+                ("duration_err_p99_ms", Self.milliseconds(Score.percentile(99, of: score.durationErrors))),
+                ("latency_p99_ms", Self.milliseconds(Score.percentile(99, of: score.latencies))),
+                ("repeats", "\(score.repeats)"), ("recall_callout", Self.part(score.calloutRecall)),
+                ("recall_starvation", Self.part(score.starvationRecall)), ("below", "\(score.below)"),
+                ("between", "\(score.between)"), ("kernel", "\(score.kernel)"),
+            ] + notes.map { ($0.key, $0.value) }
+        return "accuracy \(condition.rawValue) " + fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
+    }
+
+    /// What was promised of it and does not hold; empty for a detector of which nothing is.
+    var missedTargets: [String] {
+        guard detector == Self.monitor else { return [] }
+        var missed: [String] = []
+        if score.recall < 1 { missed.append("recall >= 1") }
+        if score.falseCount > 0 { missed.append("false <= 0") }
+        if condition.promisesDurations, let error = Score.percentile(99, of: score.durationErrors), error > 1_000_000 {
+            missed.append("duration_err_p99_ms <= 1")
+        }
+        return missed
+    }
+
+    /// What went wrong, one line each, for people: misses, false records, and detections later than half an interval.
+    func details(since start: UInt64) -> [String] {
+        func at(_ time: UInt64) -> String { time >= start ? "at \(Self.milliseconds(time - start)) ms" : "before the start" }
+        let missed = score.missed.map {
+            "\(condition.rawValue) \(detector) missed: \($0.label), \(at($0.begin)), \(Self.milliseconds($0.least)) ms"
+        }
+        let unfounded = score.unfounded.map {
+            "\(condition.rawValue) \(detector) false: \($0.trouble?.rawValue ?? "report"), \(at($0.start)), \(Self.milliseconds($0.duration)) ms"
+        }
+        let late = score.matches.filter { $0.latency > Truth.intervalNanoseconds / 2 }.map {
+            "\(condition.rawValue) \(detector) late: \($0.truth.label), \(at($0.truth.begin)), \(Self.milliseconds($0.truth.least)) ms, "
+                + "\(Self.milliseconds($0.latency)) ms after the threshold"
+        }
+        return missed + unfounded + late
+    }
+
+    /// Milliseconds with three decimals; `-` for what was not measured.
+    static func milliseconds(_ nanoseconds: UInt64?) -> String {
+        nanoseconds.map { format(Double($0) / 1_000_000, decimals: 3) } ?? "-"
+    }
+
+    /// Four decimals; `-` where nothing had to be found.
+    static func part(_ recall: Double?) -> String { recall.map { format($0, decimals: 4) } ?? "-" }
+
+    static func format(_ number: Double, decimals: Int) -> String { String(format: "%.\(decimals)f", number) }
+}

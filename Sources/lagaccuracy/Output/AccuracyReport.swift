@@ -1,0 +1,54 @@
+/// The lines of one condition: each detector's findings held against the same truth.
+struct AccuracyReport {
+    let condition: Condition
+    let options: RunOptions
+    let outcome: ConditionRun.Outcome
+
+    var lines: [AccuracyLine] {
+        let report = outcome.report
+        let truths = Truth.all(in: report, pulses: outcome.pulses)
+        func line(_ detector: String, _ findings: [Finding], wakes: UInt64) -> AccuracyLine {
+            AccuracyLine(
+                condition: condition,
+                detector: detector,
+                score: Score(truths: truths, findings: findings),
+                notes: [("wakes_per_s", perSecond(Double(wakes), of: report.nanoseconds))] + notes
+            )
+        }
+        return [
+            line(AccuracyLine.monitor, Finding.all(from: report.sightings), wakes: report.monitorWakes),
+            line(AccuracyLine.classic, Finding.all(from: report.classic), wakes: report.classicWakes),
+            line(AccuracyLine.classicBeforeWaiting, Finding.all(from: report.classicBeforeWaiting), wakes: report.classicWakes),
+        ]
+    }
+
+    private var notes: [(key: String, value: String)] {
+        switch condition {
+        case .calm, .starved: []
+        case .busy:
+            [
+                (
+                    "callbacks_per_s",
+                    perSecond(Double(outcome.report.callbacks), of: outcome.report.nanoseconds - stalledNanoseconds)
+                )
+            ]
+        case .stopped:
+            [
+                ("stops", "\(outcome.pulses.count)"),
+                ("stopped_s", AccuracyLine.format(Double(stoppedNanoseconds) / 1_000_000_000, decimals: 1)),
+            ]
+        case .stepped: [("steps", "\(outcome.report.clockSteps)"), ("clock", options.setsClock ? "set" : "faked")]
+        }
+    }
+
+    private var stoppedNanoseconds: UInt64 { outcome.pulses.reduce(0) { $0 + ($1.continued - $1.stopped) } }
+
+    /// The time in which the loop has no room for anything else.
+    private var stalledNanoseconds: UInt64 {
+        min(outcome.report.nanoseconds, outcome.report.injected.reduce(0) { $0 + ($1.end - $1.begin) })
+    }
+
+    private func perSecond(_ count: Double, of nanoseconds: UInt64) -> String {
+        AccuracyLine.format(count * 1_000_000_000 / Double(max(1, nanoseconds)), decimals: 1)
+    }
+}

@@ -1,0 +1,91 @@
+internal import Foundation
+internal import Glibc
+internal import LagMonitor
+
+/// One condition: starts the target, does to it what the condition says, and takes its report.
+struct ConditionRun {
+    let condition: Condition
+    let options: RunOptions
+
+    /// What came of it.
+    struct Outcome {
+        let report: TargetReport
+        let pulses: [Pulse]
+        /// When the target was ready.
+        let start: UInt64
+    }
+
+    /// - Throws: ``AccuracyFailure`` when the target does not come to its end in time, or says nothing that can be read.
+    func execute() throws -> Outcome {
+        let plan = options.plan(for: condition)
+        let guardian = condition == .stepped && options.setsClock ? try ClockGuardian() : nil
+        defer { guardian?.end() }
+        let spinners = condition == .starved ? try Self.spinners(seconds: Self.limitSeconds(plan)) : []
+        defer { for spinner in spinners { spinner.end() } }
+        let target = try ChildProcess(
+            ["target", "--condition", condition.rawValue] + options.arguments,
+            capturesOutput: true,
+            extra: guardian?.input
+        )
+        defer { target.end() }
+        let outcome = try listen(to: target, until: MonotonicTime.now + .seconds(Self.limitSeconds(plan)))
+        guard outcome.report.injected.count == plan.stalls.count else {
+            throw AccuracyFailure(
+                "\(condition.rawValue): \(outcome.report.injected.count) of \(plan.stalls.count) stalls injected"
+            )
+        }
+        if guardian?.hasFailed == true { throw AccuracyFailure("stepped: the wall clock could not be set") }
+        return outcome
+    }
+
+    /// Reads what the target says, and stops it now and then. The target's report is its last line.
+    private func listen(to target: ChildProcess, until deadline: MonotonicTime) throws -> Outcome {
+        var random = SeededGenerator(seed: options.seed, condition: condition, purpose: 2)
+        var pulses: [Pulse] = []
+        var nextPulse = MonotonicTime.distantFuture
+        var text: [UInt8] = []
+        var start: UInt64?
+        while true {
+            let now = MonotonicTime.now
+            guard now < deadline else { throw AccuracyFailure("\(condition.rawValue): the target did not end in time") }
+            if now >= nextPulse {
+                if let pulse = try target.pulse(milliseconds: random.logUniform(options.pulseMilliseconds)) {
+                    pulses.append(pulse)
+                }
+                nextPulse = .now + .milliseconds(Int64.random(in: options.pulsePauseMilliseconds, using: &random))
+                continue
+            }
+            var entry = pollfd(fd: target.output, events: Int16(POLLIN), revents: 0)
+            let wait = min(nextPulse, deadline) - now
+            let ready = poll(&entry, 1, Int32(clamping: wait.wholeNanoseconds / 1_000_000 + 1))
+            guard ready > 0 else { continue }
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = read(target.output, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 { break }
+            text.append(contentsOf: buffer[..<count])
+            if start == nil, text.contains(UInt8(ascii: "\n")) {
+                start = MonotonicTime.now.nanoseconds
+                if condition == .stopped { nextPulse = .now + .milliseconds(options.pulsePauseMilliseconds.lowerBound) }
+            }
+        }
+        guard let end = text.firstIndex(of: UInt8(ascii: "\n")), let start,
+            let report = try? JSONDecoder().decode(TargetReport.self, from: Data(text[(end + 1)...]))
+        else { throw AccuracyFailure("\(condition.rawValue): the target ended without a report") }
+        guard report.lost == 0 else {
+            throw AccuracyFailure("\(condition.rawValue): \(report.lost) records were lost on the way")
+        }
+        return Outcome(report: report, pulses: pulses, start: start)
+    }
+
+    /// Four processes a processor that do nothing but spin. They end with us, or after their time.
+    private static func spinners(seconds: Int) throws -> [ChildProcess] {
+        let count = spinnersPerProcessor * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        return try (0..<count).map { _ in try ChildProcess(["spin", "--seconds", "\(seconds)"]) }
+    }
+
+    private static let spinnersPerProcessor = 4
+
+    /// Stops and a starved machine make a run longer than planned; a hang of the target must not make it endless.
+    private static func limitSeconds(_ plan: InjectionPlan) -> Int { Int(plan.plannedMilliseconds / 1000) * 3 + 30 }
+}

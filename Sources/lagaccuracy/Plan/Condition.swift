@@ -1,0 +1,18 @@
+internal import ArgumentParser
+
+/// Under what circumstances the stalls are injected; each is a run of a process of its own.
+enum Condition: String, CaseIterable, Sendable, Codable, ExpressibleByArgument {
+    /// Nothing but the stalls.
+    case calm
+    /// 10,000 short callbacks a second on the same loop.
+    case busy
+    /// Four spinning processes a processor, at the target's own priority.
+    case starved
+    /// The whole target is stopped (SIGSTOP) and continued at random times.
+    case stopped
+    /// The wall clock is set forward and back by minutes.
+    case stepped
+
+    /// Whether the promise of 1 ms for durations is made for it.
+    var promisesDurations: Bool { self == .calm || self == .busy }
+}

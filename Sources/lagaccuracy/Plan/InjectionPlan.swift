@@ -1,0 +1,97 @@
+internal import LagWorkload
+
+/// In which step of a turn of the loop a stall is injected.
+enum Place: String, CaseIterable, Sendable, Codable {
+    /// A timer of the loop: the classic observers were told `afterWaiting` last.
+    case timer
+    /// Work submitted from another thread: `afterWaiting`.
+    case perform
+    /// A manual source: `beforeSources`.
+    case source
+    /// A block of the main dispatch queue: `afterWaiting`.
+    case mainQueue = "main_queue"
+    /// An observer of `beforeWaiting`, where user interfaces lay out and draw: still work, but the classic rule of the
+    /// seeds counts that activity as sleep.
+    case beforeWaiting = "before_waiting"
+}
+
+/// One stall to inject.
+struct PlannedStall: Sendable, Equatable {
+    let kind: WorkloadKind
+    let place: Place
+    let lengthMilliseconds: Double
+    /// How long the loop is left alone before it.
+    let gapMilliseconds: Double
+}
+
+/// All stalls of one run: a pure function of seed, condition and size.
+struct InjectionPlan: Sendable {
+    let stalls: [PlannedStall]
+
+    /// Every kind that stalls. `short` and `idle` do not.
+    static let kinds: [WorkloadKind] = [.cpu, .sleep, .read, .lock, .io, .network, .child, .format, .hang, .starve]
+
+    /// The full form: kinds in shuffled rounds, so that each is there equally often.
+    init(seed: UInt64, condition: Condition, count: Int) {
+        var random = SeededGenerator(seed: seed, condition: condition, purpose: 0)
+        var round: [WorkloadKind] = []
+        stalls = (0..<count).map { _ in
+            if round.isEmpty { round = Self.kinds.shuffled(using: &random) }
+            let kind = round.removeLast()
+            return PlannedStall(
+                kind: kind,
+                place: kind == .starve ? .perform : Self.place(&random),
+                lengthMilliseconds: Self.length(kind, &random),
+                gapMilliseconds: Double.random(in: 60...300, using: &random)
+            )
+        }
+    }
+
+    /// The short form: few stalls, but over the five conditions every kind, each place, and stalls on both sides of the threshold.
+    ///
+    /// Where the target is stopped, stalls are longer, so that some are still long enough without that time.
+    init(shortFor condition: Condition, seed: UInt64) {
+        var random = SeededGenerator(seed: seed, condition: condition, purpose: 0)
+        let others = Self.kinds.filter { $0 != .starve }
+        let first = 4 * (Condition.allCases.firstIndex(of: condition) ?? 0)
+        let scale: Double = condition == .stopped ? 1.8 : 1
+        var stalls = (0..<4).map { index in
+            PlannedStall(
+                kind: others[(first + index) % others.count],
+                place: Place.allCases[(first + index) % Place.allCases.count],
+                lengthMilliseconds: index == 0
+                    ? Double.random(in: 60...110, using: &random) : Double.random(in: 230...330, using: &random) * scale,
+                gapMilliseconds: Double.random(in: 60...200, using: &random)
+            )
+        }
+        // The longest one: its threshold is a second.
+        if condition == .calm || condition == .stopped {
+            stalls.append(
+                PlannedStall(kind: .starve, place: .perform, lengthMilliseconds: 1100 * scale, gapMilliseconds: 100)
+            )
+        }
+        self.stalls = stalls
+    }
+
+    var plannedMilliseconds: Double { stalls.reduce(0) { $0 + $1.lengthMilliseconds + $1.gapMilliseconds } }
+
+    /// Two in three are log-uniform over 20 ms to 3 s, one in three lies around the threshold.
+    private static func length(_ kind: WorkloadKind, _ random: inout SeededGenerator) -> Double {
+        let isNear = Int.random(in: 0..<3, using: &random) == 0
+        if kind == .starve {
+            return isNear ? Double.random(in: 900...1200, using: &random) : random.logUniform(300...3000)
+        }
+        return isNear ? Double.random(in: 110...260, using: &random) : random.logUniform(20...3000)
+    }
+
+    /// Out of twenty: eight timers, four pieces of work, three sources, two blocks, three observers.
+    private static func place(_ random: inout SeededGenerator) -> Place {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<8: .timer
+        case 8..<12: .perform
+        case 12..<15: .source
+        case 15..<17: .mainQueue
+        default: .beforeWaiting
+        }
+    }
+}

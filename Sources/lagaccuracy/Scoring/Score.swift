@@ -1,0 +1,109 @@
+/// How good a detector was in one run: its findings held against the truth. Pure.
+///
+/// - A finding belongs to the truth of its kind that it overlaps most and that no earlier finding has taken; of a truth that is
+///   no stall (``Truth/isReportable``) there can be no finding.
+/// - A finding that belongs to none is false. So is every repetition: each stall is to be told once.
+/// - Recall is over the stalls that must be found (``Truth/isAbove``), injected or not.
+/// - Durations are compared for injected stalls only; what the kernel did has no callout that measured it from inside.
+struct Score: Sendable, Equatable {
+    /// A finding and what it belongs to.
+    struct Match: Sendable, Equatable {
+        let finding: Finding
+        let truth: Truth
+
+        /// From the moment the threshold was reached to the detection.
+        var latency: UInt64 { finding.detected > truth.due ? finding.detected - truth.due : 0 }
+    }
+
+    private(set) var injected = 0
+    private(set) var above = 0
+    private(set) var aboveFound = 0
+    /// Of ``above``, those that are starvations.
+    private(set) var starvations = 0
+    private(set) var starvationsFound = 0
+    /// Findings without a stall, and repetitions.
+    private(set) var falseCount = 0
+    /// Of ``falseCount``, those that tell a stall again.
+    private(set) var repeats = 0
+    /// Injected, but too short to be told.
+    private(set) var below = 0
+    /// Injected, and may be told or not.
+    private(set) var between = 0
+    /// Long enough to be told and not injected: what the kernel did.
+    private(set) var kernel = 0
+    /// Nanoseconds, ascending.
+    private(set) var durationErrors: [UInt64] = []
+    private(set) var latencies: [UInt64] = []
+    /// For people: what was missed, and what was false.
+    private(set) var missed: [Truth] = []
+    private(set) var unfounded: [Finding] = []
+    private(set) var matches: [Match] = []
+
+    init(truths: [Truth], findings: [Finding]) {
+        let taken = match(truths, findings)
+        for (index, truth) in truths.enumerated() {
+            if truth.isInjected {
+                injected += 1
+                if !truth.isReportable { below += 1 } else if !truth.isAbove { between += 1 }
+            } else if truth.isReportable {
+                kernel += 1
+            }
+            guard truth.isAbove else { continue }
+            above += 1
+            if truth.trouble == .starvation { starvations += 1 }
+            if taken.contains(index) {
+                aboveFound += 1
+                if truth.trouble == .starvation { starvationsFound += 1 }
+            } else {
+                missed.append(truth)
+            }
+        }
+        durationErrors = matches.filter(\.truth.isInjected).map { Self.error($0.finding.duration, $0.truth) }.sorted()
+        latencies = matches.map(\.latency).sorted()
+    }
+
+    /// 1 when nothing had to be found.
+    var recall: Double { Self.part(aboveFound, of: above) ?? 1 }
+    /// Its parts; nil where nothing had to be found.
+    var starvationRecall: Double? { Self.part(starvationsFound, of: starvations) }
+    var calloutRecall: Double? { Self.part(aboveFound - starvationsFound, of: above - starvations) }
+
+    private static func part(_ found: Int, of all: Int) -> Double? { all == 0 ? nil : Double(found) / Double(all) }
+
+    private mutating func match(_ truths: [Truth], _ findings: [Finding]) -> Set<Int> {
+        var taken: Set<Int> = []
+        for finding in findings.sorted(by: { $0.start < $1.start }) {
+            falseCount += finding.repeats
+            repeats += finding.repeats
+            let candidates = truths.indices.filter { Self.belongs(finding, truths[$0]) }
+            let common = { (index: Int) in overlap(finding.start, finding.end, truths[index].begin, truths[index].end) }
+            if let best = candidates.filter({ !taken.contains($0) }).max(by: { common($0) < common($1) }) {
+                taken.insert(best)
+                matches.append(Match(finding: finding, truth: truths[best]))
+            } else {
+                falseCount += 1
+                unfounded.append(finding)
+                if !candidates.isEmpty { repeats += 1 }
+            }
+        }
+        return taken
+    }
+
+    private static func belongs(_ finding: Finding, _ truth: Truth) -> Bool {
+        truth.isReportable && (finding.trouble ?? truth.trouble) == truth.trouble
+            && overlap(finding.start, finding.end, truth.begin, truth.end) > 0
+    }
+
+    /// How far a duration lies outside of what is known.
+    private static func error(_ duration: UInt64, _ truth: Truth) -> UInt64 {
+        if duration < truth.least { return truth.least - duration }
+        return duration > truth.most ? duration - truth.most : 0
+    }
+
+    /// The nearest rank; nil of nothing.
+    static func percentile(_ percent: Double, of sorted: [UInt64]) -> UInt64? {
+        guard !sorted.isEmpty else { return nil }
+        let rank = Int((percent / 100 * Double(sorted.count)).rounded(.up))
+        return sorted[min(max(rank, 1), sorted.count) - 1]
+    }
+}

@@ -1,0 +1,157 @@
+internal import LagMonitor
+internal import LagWorkload
+internal import Synchronization
+
+/// The target's own clock: reads `CLOCK_MONOTONIC` at every activity of the loop and around every callback that we submit, and
+/// so knows what really happened to the loop, whoever was at fault. It never looks at the monitor's beacon.
+///
+/// - What is injected is measured by the callout itself, first thing and last thing.
+/// - Between two readings the loop is at work, unless it sleeps: that is, from the last observer of `beforeWaiting` to the
+///   first of `afterWaiting`. Any other time of ``longGap`` or more between two readings was taken from the loop by somebody
+///   else (the kernel), and is truth as well.
+/// - A time of ``longWakeful`` or more without sleep is truth for a rule that finds starvation.
+///
+/// What it cannot see: a delay between the last observer of `beforeWaiting` and the sleep itself, and one between the wake and
+/// the first observer. Both are a few hundred nanoseconds of the loop's code.
+///
+/// The loop's thread only, but for ``harvest(into:)``; a lock nobody competes for costs about 20 ns.
+final class Oracle: Sendable {
+    private struct State {
+        var last = MonotonicTime.now.nanoseconds
+        var isResting = false
+        /// The stall in progress, and whether it is one of many callouts.
+        var open: TargetReport.Injected?
+        var isInside = false
+        /// An injected stall whose reading after the callout is missing.
+        var wantsAfter = false
+        var sleepBegin: UInt64 = 0
+        var awakeSince = MonotonicTime.now.nanoseconds
+        var surelyAwakeSince = MonotonicTime.now.nanoseconds
+        var longestSurelyAwake: UInt64 = 0
+        var inLongCallouts: UInt64 = 0
+        var injectedStarvation = false
+        var report = TargetReport()
+    }
+
+    /// 10 ms below the threshold of 150 ms.
+    static let longGap: UInt64 = 140_000_000
+    /// 10 ms below the threshold of a second.
+    static let longWakeful: UInt64 = 990_000_000
+    /// A shorter pass by the sleep may have been none.
+    private static let surelySlept: UInt64 = 20_000
+
+    private let state = Mutex(State())
+
+    /// Puts the observers on the loop: one before all others, one after them.
+    func attach(to loop: ObservedRunLoop) {
+        loop.add(RunLoopObserver(order: .min) { [self] _, activity in first(activity) }, to: .common)
+        loop.add(RunLoopObserver(order: .max) { [self] _, activity in last(activity) }, to: .common)
+    }
+
+    private func first(_ activity: LoopActivity) {
+        state.withLock { state in
+            let now = MonotonicTime.now.nanoseconds
+            if activity == .afterWaiting { Self.endSleep(&state, now) }
+            Self.read(&state, now)
+        }
+    }
+
+    private func last(_ activity: LoopActivity) {
+        state.withLock { state in
+            let now = MonotonicTime.now.nanoseconds
+            Self.read(&state, now)
+            guard activity == .beforeWaiting else { return }
+            state.isResting = true
+            state.sleepBegin = now
+            state.longestSurelyAwake = max(state.longestSurelyAwake, now - state.surelyAwakeSince)
+        }
+    }
+
+    /// A callback of the busy condition, or a piece of a starvation: read before and after.
+    func callback(_ body: () -> Void) {
+        state.withLock { Self.read(&$0, MonotonicTime.now.nanoseconds) }
+        body()
+        state.withLock { Self.read(&$0, MonotonicTime.now.nanoseconds) }
+    }
+
+    /// A stall begins: the first thing in its callout.
+    func begin(_ stall: PlannedStall) {
+        state.withLock { state in
+            let before = state.last
+            let now = MonotonicTime.now.nanoseconds
+            Self.read(&state, now)
+            state.open = .init(kind: stall.kind.rawValue, place: stall.place, before: before, begin: now, end: now, after: now)
+            state.isInside = stall.kind != .starve
+            if stall.kind == .starve { state.injectedStarvation = true }
+        }
+    }
+
+    /// It is over: the last thing in its (last) callout.
+    func end() {
+        state.withLock { state in
+            guard var open = state.open else { return }
+            let now = MonotonicTime.now.nanoseconds
+            open.end = now
+            open.after = now
+            if state.isInside, now - open.begin >= Self.longGap { state.inLongCallouts += now - open.begin }
+            state.open = nil
+            if !state.isInside { Self.read(&state, now) }
+            state.isInside = false
+            state.last = now
+            state.report.injected.append(open)
+            state.wantsAfter = true
+        }
+    }
+
+    /// How many injected stalls are over.
+    var injectedCount: Int { state.withLock { $0.report.injected.count } }
+
+    /// Adds what was seen. When the loop has ended.
+    func harvest(into report: inout TargetReport) {
+        state.withLock { state in
+            Self.endWakeful(&state, MonotonicTime.now.nanoseconds)
+            report.injected = state.report.injected
+            report.gaps = state.report.gaps
+            report.wakeful = state.report.wakeful
+        }
+    }
+
+    private static func read(_ state: inout State, _ now: UInt64) {
+        if state.wantsAfter {
+            state.wantsAfter = false
+            state.report.injected[state.report.injected.count - 1].after = now
+        }
+        if !state.isResting, !state.isInside, now - state.last >= longGap {
+            state.report.gaps.append(.init(begin: state.last, end: now))
+            state.inLongCallouts += now - state.last
+        }
+        state.last = now
+    }
+
+    private static func endSleep(_ state: inout State, _ now: UInt64) {
+        state.isResting = false
+        // The time asleep is nobody's: no gap.
+        let slept = now - state.sleepBegin
+        state.last = now
+        if slept >= surelySlept {
+            endWakeful(&state, state.sleepBegin)
+            state.awakeSince = now
+            state.longestSurelyAwake = 0
+            state.inLongCallouts = 0
+            state.injectedStarvation = false
+        }
+        state.surelyAwakeSince = now
+    }
+
+    private static func endWakeful(_ state: inout State, _ end: UInt64) {
+        guard end > state.awakeSince, end - state.awakeSince >= longWakeful, !state.injectedStarvation else { return }
+        state.report.wakeful.append(
+            .init(
+                begin: state.awakeSince,
+                end: end,
+                certain: max(state.longestSurelyAwake, end > state.surelyAwakeSince ? end - state.surelyAwakeSince : 0),
+                inLongCallouts: state.inLongCallouts
+            )
+        )
+    }
+}

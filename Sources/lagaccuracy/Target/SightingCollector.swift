@@ -1,0 +1,39 @@
+internal import LagMonitor
+internal import Synchronization
+
+/// Gathers what the monitor tells: the lines of one stall become one sighting.
+final class SightingCollector: Sendable {
+    private struct State {
+        var order: [StallID] = []
+        var sightings: [StallID: TargetReport.Sighting] = [:]
+        var ended: Set<StallID> = []
+    }
+
+    private let state = Mutex(State())
+
+    func take(_ record: StallRecord) {
+        let excluded = record.excludedNanoseconds ?? 0
+        state.withLock { state in
+            if var known = state.sightings[record.id] {
+                if record.phase == .begin || state.ended.contains(record.id) { known.surplus += 1 }
+                known.duration = record.durationNanoseconds
+                known.excluded = excluded
+                state.sightings[record.id] = known
+            } else {
+                state.order.append(record.id)
+                state.sightings[record.id] = .init(
+                    isStarvation: record.kind == .starvation,
+                    start: record.startMonotonicNanoseconds,
+                    duration: record.durationNanoseconds,
+                    excluded: excluded,
+                    // `hangAfter` is zero: the first line comes at detection, and says how long it has been by then.
+                    detected: record.startMonotonicNanoseconds + record.durationNanoseconds + excluded
+                )
+            }
+            if record.phase != .begin { state.ended.insert(record.id) }
+        }
+    }
+
+    /// In the order in which they were first told.
+    var sightings: [TargetReport.Sighting] { state.withLock { state in state.order.compactMap { state.sightings[$0] } } }
+}

@@ -1,0 +1,70 @@
+internal import Dispatch
+internal import Foundation
+internal import Glibc
+internal import LagDetection
+internal import LagMonitor
+internal import LagWorkload
+
+/// The process that is stalled: the main thread's run loop, with both detectors and the oracle on it.
+struct TargetRun {
+    let condition: Condition
+    let plan: InjectionPlan
+    let seed: UInt64
+    /// Where steps of the real clock are asked for; nil: the classic detector's clock is faked.
+    let clockSetter: Int32?
+
+    /// Before the first stall and after the last: time to be idle in, and for the last records to arrive.
+    private static let margin: Duration = .milliseconds(250)
+
+    /// Runs the plan; on the main thread.
+    func execute() throws -> TargetReport {
+        let loop = ObservedRunLoop.main
+        let oracle = Oracle()
+        let semaphore = RealtimeSemaphore(isFaked: condition == .stepped && clockSetter == nil)
+        let classic = ClassicDetector(semaphore: semaphore)
+        let collector = SightingCollector()
+        var configuration = LagMonitorConfiguration()
+        configuration.hangAfter = .zero
+        let monitor = LagMonitor(configuration: configuration)
+        let handler = monitor.onStall(queue: DispatchQueue(label: "records")) { collector.take($0) }
+        try monitor.start()
+        try monitor.watch(loop)
+        oracle.attach(to: loop)
+        try classic.attach(to: loop)
+
+        let stepper = ClockStepper(seed: seed, semaphore: semaphore, setter: clockSetter)
+        let injector = try Injector(loop: loop, plan: plan, oracle: oracle) {
+            loop.add(RunLoopTimer(after: Self.margin) { _ in loop.stop() }, to: .common)
+        }
+        let busyWork = BusyWork(loop: loop, oracle: oracle)
+        if condition == .busy { busyWork.start() }
+        if condition == .stepped { try stepper.start() }
+        loop.add(RunLoopTimer(after: Self.margin) { _ in injector.arm() }, to: .common)
+
+        print("ready")
+        fflush(nil)
+        let begin = MonotonicTime.now
+        loop.run()
+        let end = MonotonicTime.now
+        let monitorWakes = monitor.watchdogCounters?.wakes ?? 0
+        let classicWakes = classic.wakes
+        stepper.stop()
+        monitor.stop()
+        // The handler's queue has had a moment; what is still on its way is counted below.
+        usleep(Self.deliveryMicroseconds)
+
+        var report = TargetReport()
+        oracle.harvest(into: &report)
+        report.sightings = collector.sightings
+        (report.classic, report.classicBeforeWaiting) = classic.found
+        report.monitorWakes = monitorWakes
+        report.classicWakes = classicWakes
+        report.callbacks = busyWork.count
+        report.clockSteps = stepper.steps
+        report.nanoseconds = UInt64(max(0, (end - begin).wholeNanoseconds))
+        report.lost = handler.missed + monitor.statistics.dropped
+        return report
+    }
+
+    private static let deliveryMicroseconds: UInt32 = 100_000
+}

@@ -1,0 +1,22 @@
+package import LagMonitor
+
+/// Fills a stretch of time with short callbacks, each of which submits the next: the loop turns, but does not get to sleep.
+package struct CallbackChain: Sendable {
+    /// Has a function called by the loop, after whatever else waits there.
+    package typealias Submit = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
+
+    private let submit: Submit
+
+    package init(submit: @escaping Submit) { self.submit = submit }
+
+    /// Runs the first piece now, on the calling thread, which is the loop's; `end` is called in the last one.
+    package func run(until deadline: MonotonicTime, end: @escaping @Sendable () -> Void) {
+        let now = MonotonicTime.now
+        computeInTurn(min(now + Self.pieceLength, deadline))
+        if MonotonicTime.now >= deadline { return end() }
+        submit { run(until: deadline, end: end) }
+    }
+
+    /// Far below any threshold.
+    package static let pieceLength: Duration = .milliseconds(1)
+}

@@ -1,0 +1,89 @@
+import LagMonitor
+import LagWorkload
+import Testing
+
+@testable import lagaccuracy
+
+/// The target's own readings, on a real loop.
+@Suite(.serialized) struct OracleTests {
+    /// Runs `body` on a loop with an oracle, and tells what that saw.
+    private func observe(_ body: (KeepAliveThread, Oracle) throws -> Void) throws -> TargetReport {
+        let thread = try KeepAliveThread(name: "oracle")
+        let oracle = Oracle()
+        oracle.attach(to: thread.loop)
+        try thread.loop.performAndWait {}
+        try body(thread, oracle)
+        try thread.loop.performAndWait {}
+        var report = TargetReport()
+        try thread.loop.performAndWait {}
+        oracle.harvest(into: &report)
+        thread.stop()
+        return report
+    }
+
+    private let stall = PlannedStall(kind: .sleep, place: .perform, lengthMilliseconds: 200, gapMilliseconds: 0)
+
+    @Test func whatNobodyInjectedIsAGap() throws {
+        let report = try observe { thread, _ in try thread.loop.performAndWait { sleepUntil(.now + .milliseconds(200)) } }
+        #expect(report.injected.isEmpty)
+        #expect(report.gaps.contains { $0.end - $0.begin >= 200_000_000 })
+    }
+
+    @Test func sleepIsNoGap() throws {
+        let report = try observe { _, _ in sleepUntil(.now + .milliseconds(400)) }
+        #expect(!report.gaps.contains { $0.end - $0.begin >= 350_000_000 })
+        #expect(!report.wakeful.contains { $0.end - $0.begin >= 350_000_000 })
+    }
+
+    @Test func anInjectedStallIsReadFromInsideAndFromOutside() throws {
+        let report = try observe { thread, oracle in
+            try thread.loop.performAndWait {
+                oracle.begin(stall)
+                sleepUntil(.now + .milliseconds(200))
+                oracle.end()
+            }
+        }
+        let seen = try #require(report.injected.first)
+        #expect(report.injected.count == 1)
+        #expect(seen.end - seen.begin >= 200_000_000)
+        #expect(seen.before <= seen.begin)
+        #expect(seen.after >= seen.end)
+        // It is not told a second time.
+        #expect(!report.gaps.contains { $0.begin < seen.end && seen.begin < $0.end })
+    }
+
+    @Test func aStallInTheObserverOfBeforeWaitingIsWorkAndTheSleepAfterItIsNot() throws {
+        let report = try observe { thread, oracle in
+            let observer = RunLoopObserver(activities: .beforeWaiting, repeats: false, order: 1000) { _, _ in
+                oracle.begin(stall)
+                sleepUntil(.now + .milliseconds(150))
+                oracle.end()
+            }
+            thread.loop.add(observer, to: .common)
+            sleepUntil(.now + .milliseconds(600))
+        }
+        let seen = try #require(report.injected.first)
+        // The reading after it comes before the sleep, not after.
+        #expect(seen.after - seen.end < 300_000_000)
+        #expect(!report.gaps.contains { $0.end - $0.begin >= 300_000_000 })
+    }
+
+    @Test func aLoopThatDoesNotGetToSleepIsWakeful() throws {
+        let report = try observe { thread, _ in
+            let loop = thread.loop
+            let chain = CallbackChain { work in loop.perform(work) }
+            let gate = RunLoopGate()
+            loop.perform { chain.run(until: .now + .milliseconds(1100)) { gate.open() } }
+            gate.wait()
+        }
+        #expect(report.wakeful.contains { $0.certain >= 1_000_000_000 || $0.end - $0.begin >= 1_100_000_000 })
+    }
+}
+
+/// Opens once.
+private final class RunLoopGate: Sendable {
+    private let semaphore = RealtimeSemaphore(isFaked: true)
+
+    func open() { semaphore.post() }
+    func wait() { _ = semaphore.wait(nanoseconds: 30_000_000_000) }
+}

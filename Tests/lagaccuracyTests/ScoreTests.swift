@@ -1,0 +1,141 @@
+import Testing
+
+@testable import lagaccuracy
+
+struct ScoreTests {
+    private static let ms: UInt64 = 1_000_000
+
+    /// A truth in milliseconds, without stops.
+    private func truth(
+        _ begin: UInt64,
+        _ length: UInt64,
+        _ trouble: Trouble = .callout,
+        seenLonger: UInt64 = 0,
+        injected: Bool = true
+    ) -> Truth {
+        Truth(
+            trouble: trouble,
+            label: "t",
+            isInjected: injected,
+            begin: begin * Self.ms,
+            end: (begin + length) * Self.ms,
+            least: length * Self.ms,
+            most: length * Self.ms,
+            longest: (length + seenLonger) * Self.ms,
+            due: begin * Self.ms + trouble.thresholdNanoseconds
+        )
+    }
+
+    private func finding(_ start: UInt64, _ length: UInt64, _ trouble: Trouble? = .callout, repeats: Int = 0) -> Finding {
+        Finding(
+            trouble: trouble,
+            start: start * Self.ms,
+            duration: length * Self.ms,
+            detected: (start + 160) * Self.ms,
+            repeats: repeats
+        )
+    }
+
+    @Test func aStallThatWasFoundIsRecalledWithItsErrorAndLatency() {
+        let score = Score(truths: [truth(1000, 300)], findings: [finding(1000, 302)])
+        #expect(score.recall == 1)
+        #expect(score.falseCount == 0)
+        #expect(score.durationErrors == [2 * Self.ms])
+        #expect(score.latencies == [10 * Self.ms])
+    }
+
+    @Test func aFindingThatOverlapsNothingIsFalseAndTheStallIsMissed() {
+        let score = Score(truths: [truth(1000, 300)], findings: [finding(1300, 200)])
+        #expect(score.recall == 0)
+        #expect(score.falseCount == 1)
+        #expect(score.repeats == 0)
+        #expect(score.missed.count == 1)
+        #expect(score.unfounded.count == 1)
+    }
+
+    @Test func twoFindingsOfOneStallAreOneTooMany() {
+        let score = Score(truths: [truth(1000, 600)], findings: [finding(1000, 200), finding(1210, 390)])
+        #expect(score.recall == 1)
+        #expect(score.falseCount == 1)
+        #expect(score.repeats == 1)
+    }
+
+    @Test func theSecondLineOfAFindingIsOneTooManyAsWell() {
+        let score = Score(truths: [truth(1000, 600)], findings: [finding(1000, 600, repeats: 2)])
+        #expect(score.recall == 1)
+        #expect(score.falseCount == 2)
+        #expect(score.repeats == 2)
+    }
+
+    @Test func oneFindingOverTwoStallsMissesOneOfThem() {
+        let score = Score(truths: [truth(1000, 200), truth(1220, 300)], findings: [finding(1000, 520)])
+        #expect(score.aboveFound == 1)
+        #expect(score.missed.map(\.begin) == [1000 * Self.ms])
+    }
+
+    @Test func aFindingOfAStallBelowTheThresholdIsFalse() {
+        let score = Score(truths: [truth(1000, 120)], findings: [finding(1000, 150)])
+        #expect(score.falseCount == 1)
+        #expect(score.below == 1)
+        #expect(score.above == 0)
+        #expect(score.recall == 1)
+    }
+
+    @Test(arguments: [(148, 1, 1, 0), (149, 0, 0, 1), (150, 0, 0, 1), (199, 0, 0, 1)])
+    func nearTheThresholdAFindingIsRightFromAMillisecondBelow(length: UInt64, falseCount: Int, below: Int, between: Int) {
+        let score = Score(truths: [truth(1000, length)], findings: [finding(1000, 150)])
+        #expect(score.falseCount == falseCount)
+        #expect(score.below == below)
+        #expect(score.between == between)
+        #expect(score.above == 0)
+    }
+
+    @Test func fromOneIntervalAboveTheThresholdItMustBeFound() {
+        #expect(Score(truths: [truth(1000, 199)], findings: []).recall == 1)
+        #expect(Score(truths: [truth(1000, 200)], findings: []).recall == 0)
+        #expect(Score(truths: [truth(1000, 1049, .starvation)], findings: []).recall == 1)
+        #expect(Score(truths: [truth(1000, 1050, .starvation)], findings: []).recall == 0)
+    }
+
+    @Test func whatTheKernelAddedAfterTheCalloutMakesAFindingTrueButNotDue() {
+        let score = Score(truths: [truth(1000, 140, seenLonger: 20)], findings: [finding(1000, 160)])
+        #expect(score.falseCount == 0)
+        #expect(score.above == 0)
+        #expect(score.durationErrors == [20 * Self.ms])
+    }
+
+    @Test func theTwoTroublesAreNotTakenForEachOther() {
+        let starving = truth(1000, 1500, .starvation)
+        let wrong = Score(truths: [starving], findings: [finding(1000, 1500, .callout)])
+        #expect(wrong.recall == 0)
+        #expect(wrong.falseCount == 1)
+        let right = Score(truths: [starving], findings: [finding(1000, 1500, .starvation)])
+        #expect(right.recall == 1)
+        #expect(right.starvationRecall == 1)
+        // A detector that does not tell them apart may mean either.
+        #expect(Score(truths: [starving], findings: [finding(1100, 300, nil)]).recall == 1)
+    }
+
+    @Test func whatTheKernelDidMustBeFoundButIsNoMeasureOfDurations() {
+        let kernel = truth(1000, 300, injected: false)
+        let score = Score(truths: [kernel], findings: [finding(1010, 250)])
+        #expect(score.injected == 0)
+        #expect(score.kernel == 1)
+        #expect(score.recall == 1)
+        #expect(score.durationErrors.isEmpty)
+        #expect(Score(truths: [kernel], findings: []).recall == 0)
+    }
+
+    @Test func aFindingGoesToTheStallItOverlapsMost() {
+        let score = Score(truths: [truth(1000, 200), truth(1210, 400)], findings: [finding(1190, 420)])
+        #expect(score.missed.map(\.begin) == [1000 * Self.ms])
+    }
+
+    @Test func aPercentileIsTheNearestRank() {
+        let hundred = (1...200).map(UInt64.init)
+        #expect(Score.percentile(50, of: hundred) == 100)
+        #expect(Score.percentile(99, of: hundred) == 198)
+        #expect(Score.percentile(99, of: [7, 9]) == 9)
+        #expect(Score.percentile(99, of: []) == nil)
+    }
+}
