@@ -124,4 +124,27 @@ struct LookingBackTests {
         #expect(told.first?.until == begin + 505 * millisecond)
         #expect(told.last?.since == begin + 505 * millisecond && told.last?.until == begin + 705 * millisecond)
     }
+
+    /// The starvation's threshold was crossed within the callout that nobody looked at: it was that callout all along.
+    @Test func aStarvationThatItCompletedIsNone() throws {
+        var rules = WatchRules.standard
+        rules.starvationNanoseconds = 400 * millisecond
+        let (bench, loop, index) = try parked(rules)
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        bench.look(at: begin)
+        for turn: UInt64 in 1...35 {
+            loop.move(to: .beforeSources, at: begin + turn * 10 * millisecond)
+            bench.run(until: begin + turn * 10 * millisecond)
+        }
+        // The callout begins at 350 ms; the watchdog comes at 410 ms, then not before it is over.
+        bench.look(at: begin + 410 * millisecond)
+        bench.look(at: begin + 410 * millisecond)
+        loop.move(to: .waiting, at: begin + 600 * millisecond)
+        bench.look(at: begin + 700 * millisecond)
+        let told = bench.told()
+        #expect(told.map(\.kind) == [.callout], "\(told)")
+        #expect(told.first?.kinds == [.callout] && told.first?.since == begin + 350 * millisecond)
+        #expect(bench.counters(index).stalls == 1)
+    }
 }
