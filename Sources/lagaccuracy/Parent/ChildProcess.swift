@@ -107,23 +107,3 @@ final class ChildProcess {
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
-
-/// A pipe of which no other child gets an end by accident.
-struct PipeEnds {
-    let read: Int32
-    let write: Int32
-
-    init() throws {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw AccuracyFailure("pipe: \(String(cString: strerror(errno)))") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        (read, write) = (ends[0], ends[1])
-    }
-}
-
-/// Why there are no figures.
-struct AccuracyFailure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}

@@ -1,17 +1,3 @@
-/// Which of the two troubles: a callback that stands still, or many that do not let the loop sleep.
-enum Trouble: String, Sendable, CaseIterable {
-    case callout
-    case starvation
-
-    /// From what duration on it is a stall.
-    var thresholdNanoseconds: UInt64 {
-        switch self {
-        case .callout: 150_000_000
-        case .starvation: 1_000_000_000
-        }
-    }
-}
-
 /// What really happened to the loop, once. Nanoseconds.
 struct Truth: Sendable, Equatable {
     let trouble: Trouble
@@ -37,68 +23,4 @@ struct Truth: Sendable, Equatable {
 
     static let intervalNanoseconds: UInt64 = 50_000_000
     static let toleranceNanoseconds: UInt64 = 1_000_000
-}
-
-extension Truth {
-    /// All that happened in a run, from the target's own readings and the times in which its parent stopped it.
-    static func all(in report: TargetReport, pulses: [Pulse]) -> [Truth] {
-        let injected = report.injected.map { stall in
-            make(
-                stall.isStarvation ? .starvation : .callout,
-                label: "\(stall.kind) in \(stall.place.rawValue)",
-                isInjected: true,
-                (stall.begin, stall.end),
-                seen: (stall.before, stall.after),
-                pulses
-            )
-        }
-        let gaps = report.gaps.map { gap in
-            make(.callout, label: "kernel", isInjected: false, (gap.begin, gap.end), seen: (gap.begin, gap.end), pulses)
-        }
-        let wakeful = report.wakeful.map { time in
-            let whole = make(
-                .starvation,
-                label: "kernel",
-                isInjected: false,
-                (time.begin, time.end),
-                seen: (time.begin, time.end),
-                pulses
-            )
-            let callouts = min(time.inLongCallouts, time.certain)
-            return Truth(
-                trouble: .starvation,
-                label: whole.label,
-                isInjected: false,
-                begin: whole.begin,
-                end: whole.end,
-                least: min(whole.least, time.certain - callouts),
-                most: whole.most,
-                longest: whole.longest - min(whole.longest, time.inLongCallouts),
-                due: whole.due
-            )
-        }
-        return (injected + gaps + wakeful).sorted { $0.begin < $1.begin }
-    }
-
-    private static func make(
-        _ trouble: Trouble,
-        label: String,
-        isInjected: Bool,
-        _ own: (begin: UInt64, end: UInt64),
-        seen: (begin: UInt64, end: UInt64),
-        _ pulses: [Pulse]
-    ) -> Truth {
-        func without(_ length: UInt64, _ stopped: UInt64) -> UInt64 { length > stopped ? length - stopped : 0 }
-        return Truth(
-            trouble: trouble,
-            label: label,
-            isInjected: isInjected,
-            begin: own.begin,
-            end: own.end,
-            least: without(own.end - own.begin, pulses.perhapsStopped(from: own.begin, to: own.end)),
-            most: without(own.end - own.begin, pulses.surelyStopped(from: own.begin, to: own.end)),
-            longest: without(seen.end - seen.begin, pulses.surelyStopped(from: seen.begin, to: seen.end)),
-            due: pulses.time(after: own.begin, running: trouble.thresholdNanoseconds)
-        )
-    }
 }

@@ -1,0 +1,10 @@
+internal import LagWorkload
+
+/// One stall to inject.
+struct PlannedStall: Sendable, Equatable {
+    let kind: WorkloadKind
+    let place: Place
+    let lengthMilliseconds: Double
+    /// How long the loop is left alone before it.
+    let gapMilliseconds: Double
+}
