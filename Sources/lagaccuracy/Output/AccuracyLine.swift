@@ -35,13 +35,18 @@ struct AccuracyLine: Sendable {
         var missed: [String] = []
         if score.recall < 1 { missed.append("recall >= 1") }
         if score.falseCount > 0 { missed.append("false <= 0") }
-        if condition.promisesDurations, let error = Score.percentile(99, of: score.durationErrors), error > 1_000_000 {
+        if condition.promisesDurations, let error = Score.percentile(99, of: score.durationErrors), error > Self.exactNanoseconds
+        {
             missed.append("duration_err_p99_ms <= 1")
         }
         return missed
     }
 
-    /// What went wrong, one line each, for people: misses, false records, and detections later than half an interval.
+    /// What is promised of durations.
+    private static let exactNanoseconds: UInt64 = 1_000_000
+
+    /// What went wrong, one line each, for people: misses, false records, and detections later than half an
+    /// interval, and durations off by more than what is promised.
     func details(since start: UInt64) -> [String] {
         func at(_ time: UInt64) -> String { time >= start ? "at \(Self.milliseconds(time - start)) ms" : "before the start" }
         let missed = score.missed.map {
@@ -54,7 +59,12 @@ struct AccuracyLine: Sendable {
             "\(condition.rawValue) \(detector) late: \($0.truth.label), \(at($0.truth.begin)), \(Self.milliseconds($0.truth.least)) ms, "
                 + "\(Self.milliseconds($0.latency)) ms after the threshold"
         }
-        return missed + unfounded + late
+        let inexact = score.matches.filter { $0.truth.isInjected && $0.durationError > Self.exactNanoseconds }.map {
+            "\(condition.rawValue) \(detector) inexact: \($0.truth.label), \(at($0.truth.begin)), "
+                + "\(Self.milliseconds($0.truth.least)) to \(Self.milliseconds($0.truth.most)) ms told as "
+                + "\(Self.milliseconds($0.finding.duration)) ms"
+        }
+        return missed + unfounded + late + inexact
     }
 
     /// Milliseconds with three decimals; `-` for what was not measured.

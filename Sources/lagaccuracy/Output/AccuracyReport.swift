@@ -43,9 +43,9 @@ struct AccuracyReport {
 
     private var stoppedNanoseconds: UInt64 { outcome.pulses.reduce(0) { $0 + ($1.continued - $1.stopped) } }
 
-    /// The time in which the loop has no room for anything else.
+    /// The time in which the loop can call nothing else; a starvation leaves room for others.
     private var stalledNanoseconds: UInt64 {
-        min(outcome.report.nanoseconds, outcome.report.injected.reduce(0) { $0 + ($1.end - $1.begin) })
+        min(outcome.report.nanoseconds, outcome.report.injected.reduce(0) { $0 + ($1.isStarvation ? 0 : $1.end - $1.begin) })
     }
 
     private func perSecond(_ count: Double, of nanoseconds: UInt64) -> String {

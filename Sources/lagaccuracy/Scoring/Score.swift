@@ -11,6 +11,12 @@ struct Score: Sendable, Equatable {
         let finding: Finding
         let truth: Truth
 
+        /// How far the duration lies outside of what is known.
+        var durationError: UInt64 {
+            if finding.duration < truth.least { return truth.least - finding.duration }
+            return finding.duration > truth.most ? finding.duration - truth.most : 0
+        }
+
         /// From the moment the threshold was reached to the detection.
         var latency: UInt64 { finding.detected > truth.due ? finding.detected - truth.due : 0 }
     }
@@ -58,7 +64,7 @@ struct Score: Sendable, Equatable {
                 missed.append(truth)
             }
         }
-        durationErrors = matches.filter(\.truth.isInjected).map { Self.error($0.finding.duration, $0.truth) }.sorted()
+        durationErrors = matches.filter(\.truth.isInjected).map(\.durationError).sorted()
         latencies = matches.map(\.latency).sorted()
     }
 
@@ -92,12 +98,6 @@ struct Score: Sendable, Equatable {
     private static func belongs(_ finding: Finding, _ truth: Truth) -> Bool {
         truth.isReportable && (finding.trouble ?? truth.trouble) == truth.trouble
             && overlap(finding.start, finding.end, truth.begin, truth.end) > 0
-    }
-
-    /// How far a duration lies outside of what is known.
-    private static func error(_ duration: UInt64, _ truth: Truth) -> UInt64 {
-        if duration < truth.least { return truth.least - duration }
-        return duration > truth.most ? duration - truth.most : 0
     }
 
     /// The nearest rank; nil of nothing.
