@@ -40,8 +40,8 @@ public struct StallRules: Sendable, Equatable {
             self.missed = missed
         }
 
-        /// Between two ticks.
-        public var period: Duration { .nanoseconds(1_000_000_000 / max(1, rate)) }
+        /// Between two ticks, to the nearest nanosecond.
+        public var period: Duration { .nanoseconds((1_000_000_000 + max(1, rate) / 2) / max(1, rate)) }
     }
 
     /// Looks at the stack.

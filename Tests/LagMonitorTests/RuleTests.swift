@@ -71,6 +71,8 @@ extension MonitorTests {
             rules.ping = .init(interval: .milliseconds(40))
             try watched.monitor.watch(PingedQueue(queue, named: "work"), rules: rules)
             #expect(eventually { threadNames().contains("lag-pings") })
+            // Some pings are answered first, so that there is a last answer.
+            blockForTheTest(milliseconds: 400)
             queue.async { blockForTheTest(milliseconds: 500) }
             let line = try line(watched)
             #expect(line.string("kind") == "ping" && line.string("loop") == "work")

@@ -47,8 +47,7 @@ public final class ActivityBeacon: @unchecked Sendable {
     /// loop whose runs nest tells, after the exit of an inner run, the activity that the beacon had before its entry (with
     /// ``begin(_:at:)``), and enters it by ``wake(_:at:)`` when that was `expected`. Own thread only; some 50 ns.
     @inlinable @discardableResult
-    public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
-    {
+    public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         let outer = activity
         // Outside of a run nobody watches, so there is nothing to keep out.
         guard outer.isWorking else { return try body() }

@@ -135,9 +135,11 @@ extension Watchdog {
         line.pointee.seen = look.now
         line.pointee.isFresh = true
         line.pointee.nextTick = look.nextTick(ofInterval: line.pointee.tickNanoseconds)
-        line.pointee.deadline = .max
+        // A starvation may reach its threshold before the next tick.
+        let starved = woke > 0 ? woke.saturatingSum(line.pointee.starvationNanoseconds) : .max
+        line.pointee.deadline = starved < line.pointee.nextTick ? starved : .max
         look.busy = true
-        look.next = min(look.next, line.pointee.nextTick)
+        look.next = min(look.next, line.pointee.nextTick, line.pointee.deadline)
         return true
     }
 

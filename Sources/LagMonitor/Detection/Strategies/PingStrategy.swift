@@ -84,10 +84,11 @@ package struct PingStrategy: DetectionStrategy {
                 state = .posting(since: since, seen: sight.now)
                 return .nothing
             }
-            let earliest = whileWaiting ? nil : max(lastPong, floor)
+            // The last sign of life: an answer, or the activity after which it said that it waits.
+            let alive = max(lastPong, whileWaiting ? sight.reading.calloutNanoseconds : 0)
             let span = Span(
                 since: sight.pingedNanoseconds,
-                earliest: lastPong > 0 ? earliest : nil,
+                earliest: alive > 0 ? max(alive, floor) : nil,
                 seen: sight.pingedNanoseconds
             )
             // It may have answered before the ping was noted as given.
