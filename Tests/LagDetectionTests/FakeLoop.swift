@@ -33,7 +33,7 @@ final class FakeLoop: PingableLoop {
     /// It gets to a ping.
     func pong(at time: UInt64) { clu_beacon_pong(beacon.raw, time) }
 
-    var armed: UInt32 { beacon.raw.pointee.armed }
+    var armed: UInt32 { UInt32(beacon.raw.pointee.armed) }
     var isArmed: Bool { armed != 0 }
 
     /// A new activity at `time`, told as a real loop does: leaving a rest is a wake. Answers an arming with that time instead of
@@ -43,6 +43,7 @@ final class FakeLoop: PingableLoop {
     func move(to activity: LoopActivity, at time: UInt64) -> Bool {
         let before = armed
         if !activity.isWorking {
+            if beacon.activity.isWorking { beacon.begin(activity == .waiting ? .beforeWaiting : .exit, at: time) }
             beacon.mark(activity)
         } else if beacon.activity.isWorking {
             beacon.begin(activity, at: time)

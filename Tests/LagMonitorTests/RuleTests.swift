@@ -70,7 +70,7 @@ extension MonitorTests {
             var rules = StallRules.empty
             rules.ping = .init(interval: .milliseconds(40))
             try watched.monitor.watch(PingedQueue(queue, named: "work"), rules: rules)
-            #expect(threadNames().contains("lag-pings"))
+            #expect(eventually { threadNames().contains("lag-pings") })
             queue.async { blockForTheTest(milliseconds: 500) }
             let line = try line(watched)
             #expect(line.string("kind") == "ping" && line.string("loop") == "work")

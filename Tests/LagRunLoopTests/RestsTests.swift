@@ -1,3 +1,4 @@
+import CLibunwind
 import Foundation
 import LagActivity
 import LagRunLoop
@@ -179,6 +180,50 @@ struct RestsTests {
             }
             #expect(Set(seen.all).count == 10)
             source.invalidate()
+        }
+    }
+
+    /// What a loop does after a one-shot timer, in the same turn, has begun after it.
+    @Test func aOneShotTimerEndsItsStretchOfWork() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let begins = Log<UInt64>()
+            let timer = RunLoopTimer(after: .zero) { _ in
+                usleep(5_000)
+                begins.add(MonotonicTime.now.nanoseconds)
+                loop.perform { begins.add(loop.beacon.calloutNanoseconds) }
+            }
+            loop.add(timer, to: .default)
+            #expect(loop.runBriefly() == .finished)
+            #expect(begins.count == 2 && begins.all[1] >= begins.all[0])
+        }
+    }
+
+    @Test func aLongStretchOfWorkIsNotedByTheLoopItself() throws {
+        try withThread { thread in
+            let beacon = thread.loop.beacon.raw
+            clu_beacon_limit(beacon, 3_000_000)
+            let before = clu_beacon_noted(beacon)
+            let work = Log<UInt64>()
+            for milliseconds: UInt32 in [1, 5, 0, 8] {
+                try thread.performAndWait {
+                    let begin = MonotonicTime.now.nanoseconds
+                    usleep(milliseconds * 1000)
+                    let end = MonotonicTime.now.nanoseconds
+                    if end - begin >= 3_000_000 { work.add(begin) }
+                }
+            }
+            // The last one is noted with what follows it.
+            try thread.performAndWait {}
+            let count = clu_beacon_noted(beacon) &- before
+            #expect(Int(count) >= work.count && work.count >= 2)
+            var note = clu_beacon_note()
+            #expect(clu_beacon_read_note(beacon, before &+ count, &note) != 0)
+            #expect(note.until_ns - note.since_ns >= 3_000_000 && note.since_ns <= work.all.last!)
+            // Of several wishes the lowest counts, and those that were overwritten are not given out.
+            clu_beacon_limit(beacon, 5_000_000)
+            #expect(beacon.pointee.limit_ns == 3_000_000)
+            #expect(clu_beacon_read_note(beacon, before &+ count &- 3, &note) == 0)
         }
     }
 }

@@ -54,7 +54,7 @@ public final class ModuleMap: @unchecked Sendable {
     /// - Returns: whether anything came or went since the last time.
     @discardableResult
     public func refresh() -> Bool {
-        let length = clu_procfs_read(getpid(), 0, "maps", text, Self.textCapacity)
+        let length = clu_procfs_maps(text, Self.textCapacity)
         // A text that was cut would lose the modules at its end: the old map is better.
         guard length > 0, length < Self.textCapacity - 1 else { return false }
         activeCount = 0

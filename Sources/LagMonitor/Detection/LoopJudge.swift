@@ -170,9 +170,7 @@ package struct LoopJudge: Sendable {
         span.begin(notBefore: floor)
         let extent = Extent(span, until: until, sight.blackout)
         guard extent.lengthAtLeast >= callout.thresholdNanoseconds, incident?.lead != .callout else { return judgement }
-        if incident?.lead == .starvation, let starvation = starvation?.span {
-            close(Extent(starvation, until: span.since), at: sight.now, exceptFor: .callout, &judgement)
-        }
+        if incident?.lead == .starvation { endStarvation(before: span, at: sight.now, &judgement) }
         var present = Incident(
             lead: .callout,
             kinds: StallKinds(.callout),
@@ -229,7 +227,9 @@ package struct LoopJudge: Sendable {
     private mutating func found(_ kind: StallKind, at now: UInt64, _ judgement: inout Judgement) {
         // One callout that stalls is no starvation, however long it takes.
         if kind == .starvation, incident?.lead == .callout { return }
-        if kind == .callout, incident?.lead == .starvation { endStarvation(at: now, &judgement) }
+        if kind == .callout, incident?.lead == .starvation, let span = callout?.span {
+            endStarvation(before: span, at: now, &judgement)
+        }
         guard var present = incident else {
             let isMuted = isRestoring(at: now)
             let threshold = threshold(of: kind)
@@ -247,8 +247,8 @@ package struct LoopJudge: Sendable {
 
     /// A callout stalls: the starvation in progress was over when that began. If it had not reached its threshold by then, what
     /// was found was the callout all along.
-    private mutating func endStarvation(at now: UInt64, _ judgement: inout Judgement) {
-        guard let callout = callout?.span, let starvation, let span = starvation.span else { return }
+    private mutating func endStarvation(before callout: Span, at now: UInt64, _ judgement: inout Judgement) {
+        guard let starvation, let span = starvation.span else { return }
         let extent = Extent(span.part(before: callout), until: callout.since)
         guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
             let threshold = threshold(of: .callout)

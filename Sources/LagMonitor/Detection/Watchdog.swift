@@ -90,6 +90,9 @@ package final class Watchdog: @unchecked Sendable {
     ///   - ready: called when stalls will be found from now on.
     package func run(starter: ThreadIdentity, ready: () -> Void) {
         capture.warmUp(starter, into: queue.episodes[0].frames)
+        // The first use of a type takes memory; the thread that stalls may hold malloc's lock.
+        _ = TracerCheck.read(tid: clu_gettid())
+        _ = ThreadTimes(tid: clu_gettid())
         modulesReadAt = clu_now_ns()
         Self.semaphore.drain()
         var meter = PauseMeter(tid: clu_gettid(), log: pauses)

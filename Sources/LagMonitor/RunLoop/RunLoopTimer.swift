@@ -138,8 +138,10 @@ public final class RunLoopTimer: Sendable {
         isFiring.store(true, ordering: .relaxed)
         handler(self)
         isFiring.store(false, ordering: .relaxed)
+        // Also after a one-shot timer: what the loop does next begins now.
+        let fired = now()
         guard interval != nil else { return invalidate() }
-        let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: now())
+        let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: fired)
         // A handler (or another thread) that has set a new date in the meantime is obeyed.
         _ = fireNanoseconds.compareExchange(expected: served, desired: next, ordering: .acquiringAndReleasing)
         // A handler may have moved the timer to another loop, which passed it over while it was firing.

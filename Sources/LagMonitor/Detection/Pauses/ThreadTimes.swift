@@ -23,13 +23,9 @@ package struct ThreadTimes: Sendable, Equatable {
     /// Reads a thread of this process. About 5 µs; no lock, no allocation.
     /// - Returns: nil where the kernel does not say, or the process has no descriptor left.
     init?(tid: Int32) {
-        let times = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Self.bufferSize) { buffer -> ThreadTimes? in
-            let length = clu_procfs_read(getpid(), tid, "schedstat", buffer.baseAddress!, buffer.count)
-            guard length > 0 else { return nil }
-            return ThreadTimes(text: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<length]))
-        }
-        guard let times else { return nil }
-        self = times
+        var (cpu, delay): (UInt64, UInt64) = (0, 0)
+        guard clu_procfs_schedstat(getpid(), tid, &cpu, &delay) == 0 else { return nil }
+        self.init(cpuNanoseconds: cpu, runDelayNanoseconds: delay)
     }
 
     /// The same by a file that stays open. About 1 µs.
