@@ -131,6 +131,18 @@ struct ScoreTests {
         #expect(score.missed.map(\.begin) == [1000 * Self.ms])
     }
 
+    @Test func boundsThatDoNotHoldTheTruthAreWrongByTheDistance() {
+        func error(_ bounds: ClosedRange<UInt64>?) -> UInt64? {
+            var finding = finding(1000, 300)
+            finding.bounds = bounds.map { $0.lowerBound * Self.ms...$0.upperBound * Self.ms }
+            return Score(truths: [truth(1000, 300)], findings: [finding]).matches[0].boundsError
+        }
+        #expect(error(nil) == nil)
+        #expect(error(290...300) == 0)
+        #expect(error(250...299) == Self.ms)
+        #expect(error(305...310) == 5 * Self.ms)
+    }
+
     @Test func aPercentileIsTheNearestRank() {
         let hundred = (1...200).map(UInt64.init)
         #expect(Score.percentile(50, of: hundred) == 100)

@@ -25,8 +25,15 @@ struct AccuracyLine: Sendable {
                 ("repeats", "\(score.repeats)"), ("recall_callout", Self.part(score.calloutRecall)),
                 ("recall_starvation", Self.part(score.starvationRecall)), ("below", "\(score.below)"),
                 ("between", "\(score.between)"), ("kernel", "\(score.kernel)"),
-            ] + notes.map { ($0.key, $0.value) }
+            ] + bounds + notes.map { ($0.key, $0.value) }
         return "accuracy \(condition.rawValue) " + fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
+    }
+
+    /// How many records said between what bounds the duration is, and of how many the truth lies more than 1 ms outside.
+    private var bounds: [(String, String)] {
+        let errors = score.matches.filter(\.truth.isInjected).compactMap(\.boundsError)
+        if errors.isEmpty { return [] }
+        return [("bounded", "\(errors.count)"), ("bounds_wrong", "\(errors.count { $0 > Self.exactNanoseconds })")]
     }
 
     /// What was promised of it and does not hold; empty for a detector of which nothing is.
@@ -63,6 +70,8 @@ struct AccuracyLine: Sendable {
             "\(condition.rawValue) \(detector) inexact: \($0.truth.label), \(at($0.truth.begin)), "
                 + "\(Self.milliseconds($0.truth.least)) to \(Self.milliseconds($0.truth.most)) ms told as "
                 + "\(Self.milliseconds($0.finding.duration)) ms"
+                + ($0.finding.bounds.map { ", \(Self.milliseconds($0.lowerBound)) to \(Self.milliseconds($0.upperBound)) ms" }
+                    ?? "")
         }
         return missed + unfounded + late + inexact
     }

@@ -7,6 +7,8 @@ struct Finding: Sendable, Equatable {
     /// Time within it that the detector says was not the loop's, and left out of the duration.
     var excluded: UInt64 = 0
     let detected: UInt64
+    /// What the detector says that the duration is between; nil: it says that it knows.
+    var bounds: ClosedRange<UInt64>?
     /// How often the same detector told the same stall again.
     var repeats = 0
 
@@ -21,6 +23,7 @@ struct Finding: Sendable, Equatable {
                 duration: $0.duration,
                 excluded: $0.excluded,
                 detected: $0.detected,
+                bounds: $0.bounds,
                 repeats: $0.surplus
             )
         }

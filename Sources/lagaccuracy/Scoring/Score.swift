@@ -17,6 +17,13 @@ struct Score: Sendable, Equatable {
             return finding.duration > truth.most ? finding.duration - truth.most : 0
         }
 
+        /// Whether the detector told bounds, and by how much the truth lies outside of them.
+        var boundsError: UInt64? {
+            guard let bounds = finding.bounds else { return nil }
+            if truth.most < bounds.lowerBound { return bounds.lowerBound - truth.most }
+            return truth.least > bounds.upperBound ? truth.least - bounds.upperBound : 0
+        }
+
         /// From the moment the threshold was reached to the detection.
         var latency: UInt64 { finding.detected > truth.due ? finding.detected - truth.due : 0 }
     }

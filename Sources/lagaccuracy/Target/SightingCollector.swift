@@ -18,6 +18,7 @@ final class SightingCollector: Sendable {
                 if record.phase == .begin || state.ended.contains(record.id) { known.surplus += 1 }
                 known.duration = record.durationNanoseconds
                 known.excluded = excluded
+                known.bounds = record.durationBounds
                 state.sightings[record.id] = known
             } else {
                 state.order.append(record.id)

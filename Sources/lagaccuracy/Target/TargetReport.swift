@@ -40,6 +40,8 @@ struct TargetReport: Codable, Sendable {
         /// Time between start and end that is not in the duration, because the process could not run.
         var excluded: UInt64 = 0
         var detected: UInt64
+        /// Where the monitor does not know the duration exactly: what it is between.
+        var bounds: ClosedRange<UInt64>?
         /// Lines beyond `begin` and `end` under the same id.
         var surplus = 0
     }
