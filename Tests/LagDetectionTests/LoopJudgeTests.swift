@@ -16,7 +16,7 @@ struct LoopJudgeTests {
         var judgements: [LoopJudge.Judgement] = []
         for tick in 0...4 as ClosedRange<UInt64> { judgements.append(judge.look(work, at: at(tick * 50), isTick: tick > 0)) }
         #expect(judgements == [nothing, .init(isSuspected: true), nothing, .init(opened: .callout), nothing])
-        #expect(judge.isStalled && !judge.endsWithRest)
+        #expect(judge.isStalled && judge.incident?.lead != .starvation)
         let after = judge.look(BeaconReading(2, .waiting, answered: at(230)), at: at(240))
         let ended = LoopJudge.Ended(
             kind: .callout,

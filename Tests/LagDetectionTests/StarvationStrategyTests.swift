@@ -53,8 +53,20 @@ struct StarvationStrategyTests {
         let end = start + 420 * millisecond
         let reading = BeaconReading(20, rest, answered: end, woke: start)
         let extent = Extent(Span(since: start, seen: start + threshold), until: end)
+        // Between two runs it may be for a moment only.
+        if rest == .notRunning { #expect(strategy.look(reading, at: end + 4 * millisecond) == .nothing) }
         #expect(strategy.look(reading, at: end + 5 * millisecond) == .ended(extent))
         #expect(strategy.span == nil && !strategy.isStalled)
+    }
+
+    /// A loop that is run for one source at a time, met between two runs.
+    @Test func aMomentBetweenTwoRunsEndsNothing() {
+        var strategy = starved()
+        let between = BeaconReading(20, .notRunning, answered: start + 420 * millisecond, woke: start)
+        #expect(strategy.look(between, at: start + 420 * millisecond) == .nothing)
+        let running = BeaconReading(21, .entry, at: start + 421 * millisecond, woke: start)
+        #expect(strategy.look(running, at: start + 450 * millisecond) == .nothing)
+        #expect(strategy.isStalled && strategy.span?.since == start)
     }
 
     @Test func aRestThatIsOverAlreadyEndsIt() {

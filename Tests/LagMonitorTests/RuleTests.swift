@@ -149,6 +149,8 @@ extension MonitorTests {
                     #expect("\(error)".contains(rule), "\(error)")
                 }
             }
+            // With the default rules a queue would be watched and never found.
+            #expect(throws: LagMonitorError.self) { try watched.monitor.watch(PingedQueue(DispatchQueue(label: "silent"))) }
             #expect(throws: LagMonitorError.invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule")) {
                 try watched.monitor.watch(Silent(), rules: .empty)
             }

@@ -8,8 +8,14 @@ public protocol ObservableLoop: AnyObject, Sendable {
     var thread: ThreadIdentity { get }
     /// The loop's name in records: `main`, or the thread's name.
     var name: String { get }
+    /// Whether the loop tells its activities. One that does not can only be pinged or asked to tick. True unless said.
+    var tellsActivities: Bool { get }
     /// The name of a mode by the number that stands in the beacon; any thread, may lock, not called by the watchdog.
     func modeName(_ number: UInt32) -> String?
+}
+
+extension ObservableLoop {
+    public var tellsActivities: Bool { true }
 }
 
 /// A loop that can be asked for an answer: whatever runs what others give it, observed or not.

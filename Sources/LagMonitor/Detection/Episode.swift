@@ -22,6 +22,8 @@ package final class Episode: @unchecked Sendable {
         package var thresholdNanoseconds: UInt64 = 0
         /// `CLOCK_REALTIME` at the start, nanoseconds since 1970, fixed at detection: all lines of a stall say the same.
         package var startRealtimeNanoseconds: Int64 = 0
+        /// The same for the stall's identifier, which stays when a rule with another beginning takes over.
+        package var identityRealtimeNanoseconds: Int64 = 0
         /// Random bits of the stall's identifier.
         package var random: (UInt64, UInt64) = (0, 0)
         package var activity = LoopActivity.notRunning

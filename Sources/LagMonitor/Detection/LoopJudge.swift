@@ -81,6 +81,9 @@ package struct LoopJudge: Sendable {
     /// Whether an incident is in progress that is, or will be, told.
     package var isStalled: Bool { incident.map { !$0.isMuted } ?? false }
 
+    /// No round of looks takes longer.
+    private static let lookNanoseconds: UInt64 = 500_000_000
+
     /// A stall of more intervals than that needs no closer looks: what a blackout leaves open is little in comparison.
     private static let closeTicks: UInt64 = 64
 
@@ -95,9 +98,6 @@ package struct LoopJudge: Sendable {
         return (callout?.isSuspicious ?? false) || (ping?.isSuspicious ?? false) || (pingWhileWaiting?.isSuspicious ?? false)
             || (frame?.isSuspicious ?? false)
     }
-
-    /// Whether the end of the present incident is the loop's next rest, rather than its next activity.
-    var endsWithRest: Bool { incident?.lead == .starvation }
 
     /// Whether a look that finds the loop at work at another word need not come here at once, but with the next look, by
     /// ``moveOn(to:at:)``: no stall is in progress, and no look is wanted before the next tick.
@@ -128,8 +128,10 @@ package struct LoopJudge: Sendable {
     /// Shows the loop to every rule.
     package mutating func look(_ sight: Sight) -> Judgement {
         var judgement = Judgement()
-        // What has ended is past, unless the clock went back: only a grace lies ahead.
-        floor = min(floor, sight.now.saturatingSum(rules.graceNanoseconds))
+        // What has ended is past, unless the clock went back: only a grace lies ahead. (A look's time may be older than the end of
+        // the last incident, by what the looks at other loops took.)
+        let ahead = sight.now.saturatingSum(rules.graceNanoseconds)
+        if floor > ahead.saturatingSum(Self.lookNanoseconds) { floor = ahead }
         note(callout?.look(sight, floor: floor), of: .callout, at: sight.now, &judgement)
         // A callout that stalls is no starvation; when it is over, the floor is its end.
         if callout?.isStalled != true {
@@ -170,12 +172,12 @@ package struct LoopJudge: Sendable {
         span.begin(notBefore: floor)
         let extent = Extent(span, until: until, sight.blackout)
         guard extent.lengthAtLeast >= callout.thresholdNanoseconds, incident?.lead != .callout else { return judgement }
-        if incident?.lead == .starvation { endStarvation(before: span, at: sight.now, &judgement) }
+        endEarlier(than: .callout, span, at: sight.now, &judgement)
         var present = Incident(
             lead: .callout,
             kinds: StallKinds(.callout),
             thresholdNanoseconds: callout.thresholdNanoseconds,
-            isMuted: isRestoring(at: until)
+            isMuted: isRestoring(at: sight.now)
         )
         if let other = incident {
             // Found by another rule as well, and told with its identity.
@@ -227,9 +229,7 @@ package struct LoopJudge: Sendable {
     private mutating func found(_ kind: StallKind, at now: UInt64, _ judgement: inout Judgement) {
         // One callout that stalls is no starvation, however long it takes.
         if kind == .starvation, incident?.lead == .callout { return }
-        if kind == .callout, incident?.lead == .starvation, let span = callout?.span {
-            endStarvation(before: span, at: now, &judgement)
-        }
+        if let span = span(of: kind) { endEarlier(than: kind, span, at: now, &judgement) }
         guard var present = incident else {
             let isMuted = isRestoring(at: now)
             let threshold = threshold(of: kind)
@@ -245,19 +245,21 @@ package struct LoopJudge: Sendable {
         incident = present
     }
 
-    /// A callout stalls: the starvation in progress was over when that began. If it had not reached its threshold by then, what
-    /// was found was the callout all along.
-    private mutating func endStarvation(before callout: Span, at now: UInt64, _ judgement: inout Judgement) {
-        guard let starvation, let span = starvation.span else { return }
-        let extent = Extent(span.part(before: callout), until: callout.since)
-        guard extent.lengthAtLeast >= starvation.thresholdNanoseconds else {
-            let threshold = threshold(of: .callout)
+    /// A rule that knows better takes over the incident, or begins another: what the incident had lasted for before was long enough
+    /// for a stall, then it ends with the beginning of the new one and is told.
+    ///
+    /// A starvation that was not is none: what was found was the callout all along.
+    private mutating func endEarlier(than kind: StallKind, _ span: Span, at now: UInt64, _ judgement: inout Judgement) {
+        guard let present = incident, kind < present.lead, let earlier = self.span(of: present.lead) else { return }
+        let extent = Extent(earlier.part(before: span), until: span.since)
+        if extent.lengthAtLeast >= present.thresholdNanoseconds {
+            close(extent, at: now, exceptFor: kind, &judgement)
+        } else if present.lead == .starvation {
+            let threshold = threshold(of: kind)
             incident?.kinds.remove(StallKinds(.starvation))
-            incident?.lead = .callout
+            incident?.lead = kind
             incident?.thresholdNanoseconds = threshold
-            return
         }
-        close(extent, at: now, exceptFor: .callout, &judgement)
     }
 
     private mutating func close(
@@ -283,11 +285,13 @@ package struct LoopJudge: Sendable {
     private mutating func beginAll(notBefore time: UInt64, exceptFor kind: StallKind? = nil) {
         floor = max(floor, time)
         if kind != .callout { callout?.begin(notBefore: floor) }
-        starvation?.begin(notBefore: floor)
-        pingWhileWaiting?.begin(notBefore: floor)
-        ping?.begin(notBefore: floor)
-        frame?.begin(notBefore: floor)
-        sampling?.begin(notBefore: floor)
+        if kind != .starvation { starvation?.begin(notBefore: floor) }
+        if kind != .ping {
+            pingWhileWaiting?.begin(notBefore: floor)
+            ping?.begin(notBefore: floor)
+        }
+        if kind != .frame { frame?.begin(notBefore: floor) }
+        if kind != .sample { sampling?.begin(notBefore: floor) }
     }
 
     private func ended(_ incident: Incident, _ extent: Extent) -> Ended {

@@ -12,7 +12,6 @@ package final class PingRelay: Sendable {
     private let asked = IndexRing(capacity: WatchRegistry.capacity)
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
-    private let runs = Atomic<Bool>(false)
 
     package init(registry: WatchRegistry) { self.registry = registry }
 

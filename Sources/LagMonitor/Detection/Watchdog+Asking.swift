@@ -23,7 +23,9 @@ extension Watchdog {
         let earlier = entry.pointee.earlier
         entry.pointee.earlier = earlier ?? ThreadState(tid: target.tid)
         let outcome = capture.capture(target, earlier: earlier, into: scratch)
-        guard outcome.method != .none, clu_beacon_word(registry.lines[index].beacon) == reading.word else { return nil }
+        let present = BeaconReading(registry.lines[index].beacon)
+        // It may have come to another callout, which is the point of this rule, but not to a rest.
+        guard outcome.method != .none, present.isWorking, present.wokeNanoseconds == reading.wokeNanoseconds else { return nil }
         let functions = min(sampling.rule.functions, outcome.stored)
         func function(_ position: Int) -> UInt64 { position < functions ? capture.function(of: scratch[position]) : 0 }
         return SampleKey(function(0), function(1), function(2), function(3))

@@ -14,7 +14,7 @@ extension Watchdog {
         if judgement.isSuspected { suspect(index) }
         if let ended = judgement.ended { end(index, ended, .end) }
         if judgement.isSuppressed {
-            entry.pointee.earlier = nil
+            forgetSuspicion(index)
             entry.pointee.suppressed.add(1, ordering: .relaxed)
         }
         if let passed = judgement.passed {
@@ -33,18 +33,21 @@ extension Watchdog {
         guard tid != 0 else { return }
         entry.pointee.earlier = ThreadState(tid: tid)
         entry.pointee.earlierTimes = ThreadTimes(tid: tid)
+        entry.pointee.earlierNanoseconds = clock()
     }
 
     /// A stall: its facts and its stack.
     private func open(_ index: Int, _ reading: BeaconReading, at now: UInt64) {
         let entry = registry.entries + index
         guard let kind = entry.pointee.judge.incident?.lead, let span = entry.pointee.judge.span(of: kind) else { return }
-        if entry.pointee.earlierTimes == nil { suspect(index) }
+        // A suspicion from before the stall is an older one's.
+        if entry.pointee.earlierTimes == nil || entry.pointee.earlierNanoseconds < span.since { suspect(index) }
         let tid = entry.pointee.target.tid
         if tid != 0, case .traced(_, stopped: true) = TracerCheck.read(tid: tid) {
             // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
             entry.pointee.dismissed.add(1, ordering: .relaxed)
             entry.pointee.judge.dismiss(at: clock())
+            forgetSuspicion(index)
             return
         }
         entry.pointee.stalls.add(1, ordering: .relaxed)
@@ -75,7 +78,7 @@ extension Watchdog {
         // Any of the many callouts is as much a part of it as another.
         case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
         case .ping: now.pongNanoseconds == reading.pongNanoseconds
-        case .frame: (registry.entries[index].ticks?.lastNanoseconds ?? 0) < clu_now_ns() && now.word == reading.word
+        case .frame: now.word == reading.word
         }
     }
 
@@ -84,6 +87,7 @@ extension Watchdog {
         episode.facts.watch = index
         episode.facts.activity = registry.entries[index].activity
         episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
+        episode.facts.identityRealtimeNanoseconds = episode.facts.startRealtimeNanoseconds
         episode.facts.extent = Extent(Span(since: since, seen: since), until: since)
         episode.facts.random = (random.next(), random.next())
         episode.facts.mode = clu_beacon_mode(registry.lines[index].beacon)
@@ -119,8 +123,12 @@ extension Watchdog {
         } else {
             entry.pointee.dropped.add(1, ordering: .relaxed)
         }
-        entry.pointee.earlier = nil
-        entry.pointee.earlierTimes = nil
+        forgetSuspicion(index)
+    }
+
+    private func forgetSuspicion(_ index: Int) {
+        registry.entries[index].earlier = nil
+        registry.entries[index].earlierTimes = nil
     }
 
     private func close(_ number: Int, _ index: Int, _ ended: LoopJudge.Ended, _ phase: Episode.Phase) {
@@ -134,7 +142,8 @@ extension Watchdog {
         episode.facts.startRealtimeNanoseconds &+= shift
         episode.facts.extent = ended.extent
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
-        if let earlier = entry.pointee.earlierTimes, let present = ThreadTimes(tid: entry.pointee.target.tid) {
+        if let earlier = entry.pointee.earlierTimes, entry.pointee.earlierNanoseconds >= ended.extent.since,
+            let present = ThreadTimes(tid: entry.pointee.target.tid) {
             episode.facts.times = present.since(earlier)
         }
         queue.giveReady(number)

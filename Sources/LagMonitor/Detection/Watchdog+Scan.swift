@@ -83,6 +83,10 @@ extension Watchdog {
         case .free, .retired: return
         case .paused:
             pause(index, look.blackout)
+            if BeaconReading(line.pointee.beacon).activity == .finished {
+                finish(index, look.blackout)
+                look.retired = true
+            }
             return
         case .resuming:
             guard resume(index, look.blackout) else { return }
@@ -96,6 +100,12 @@ extension Watchdog {
         var reading = BeaconReading(line.pointee.beacon)
         let hasChanged = reading.word != line.pointee.lastWord
         let wasStalled = entry.pointee.judge.isStalled
+        if hasChanged, mustDefer(index, wasStalled, look.now) {
+            // Once the length of this round is judged, it will be known whether the process was stopped in it.
+            look.next = look.now
+            look.busy = true
+            return
+        }
         // The end of a stall may be younger than the beginning of this round of looks.
         inspect(index, reading, at: hasChanged && wasStalled ? clock() : look.now, look.blackout)
         if !wasStalled, entry.pointee.judge.isStalled { look.goOn(at: clock()) }
@@ -103,7 +113,13 @@ extension Watchdog {
             // Arm, then look again: a stall that ended in between is not told by the beacon.
             arm(index)
             reading = BeaconReading(line.pointee.beacon)
-            if reading.word != line.pointee.lastWord { inspect(index, reading, at: clock(), nil) }
+            if reading.word != line.pointee.lastWord {
+                if mustDefer(index, true, look.now) {
+                    look.next = look.now
+                } else {
+                    inspect(index, reading, at: clock(), nil)
+                }
+            }
         }
         guard reading.activity != .finished else {
             finish(index, nil)
@@ -120,6 +136,16 @@ extension Watchdog {
         } else {
             look.idleNext = min(look.idleNext, look.nextTick(ofInterval: line.pointee.tickNanoseconds))
         }
+    }
+
+    /// Whether the end of a stall is to be looked at in another round, because this one has taken so long that the process may have
+    /// been stopped in it. Not twice in a row: looks at other loops may take long again and again.
+    private func mustDefer(_ index: Int, _ wasStalled: Bool, _ now: UInt64) -> Bool {
+        let entry = registry.entries + index
+        let isEnd = wasStalled || clu_beacon_noted(registry.lines[index].beacon) != registry.lines[index].noted
+        let isLate = isEnd && clock().saturatingDifference(now) >= Self.closeLookNanoseconds
+        entry.pointee.isDeferred = isLate && !entry.pointee.isDeferred
+        return entry.pointee.isDeferred
     }
 
     /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
@@ -186,8 +212,11 @@ extension Watchdog {
     /// Asks a loop to tell when the stall in progress is over.
     func arm(_ index: Int) {
         let beacon = registry.lines[index].beacon
-        guard registry.entries[index].judge.endsWithRest else {
-            return clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
+        switch registry.entries[index].judge.incident?.lead {
+        case .callout: return clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
+        case .starvation: break
+        // The others know their end without the loop's telling; one that goes on working would answer with every activity.
+        case .ping, .frame, .sample, nil: return
         }
         // A loop that is run for one source at a time answers each time, and goes on: then the ticks have to do.
         guard clock() &- clu_beacon_answered_ns(beacon) > Self.closeLookNanoseconds else { return }

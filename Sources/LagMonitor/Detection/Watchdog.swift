@@ -99,13 +99,14 @@ package final class Watchdog: @unchecked Sendable {
         var plan = scan(at: clock())
         ready()
         var blackout = meter.lookEnded(slept: .max, closely: plan.isClose)
-        while true {
+        while !stopping.load(ordering: .acquiring) {
             let isPosted = Self.semaphore.wait(until: plan.deadline)
             wakes.add(1, ordering: .relaxed)
             if stopping.load(ordering: .acquiring) { break }
             // A post while ticking, with no stall to time, is a beacon still armed from the last park; the tick will see it.
-            let isNews = changed.exchange(false, ordering: .acquiringAndReleasing)
             let answered = Self.semaphore.drain()
+            // After the drain: a change that posts from now on ends the next wait.
+            let isNews = changed.exchange(false, ordering: .acquiringAndReleasing)
             // The post that asked for the end may be among those just taken.
             if stopping.load(ordering: .acquiring) { break }
             if isPosted, !plan.wantsPosts, !isNews { continue }

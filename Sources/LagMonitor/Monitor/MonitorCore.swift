@@ -56,6 +56,9 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         outputs = sinks.map { RecordOutput(encoder: RecordEncoder(context: context, limits: limits), sink: $0) }
     }
 
+    /// Releases the sinks' descriptors; nothing was written.
+    func closeSinks() { for sink in sinks { sink.close() } }
+
     func addHandler(_ handler: StallHandler) {
         shared.withLock { shared in
             shared.handlers.removeAll { $0.isCancelled }

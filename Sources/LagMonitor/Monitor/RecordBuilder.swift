@@ -37,7 +37,7 @@ struct RecordBuilder {
         let thread = watch.loop.thread
         var record = StallRecord(
             id: StallID(
-                startRealtimeNanoseconds: facts.startRealtimeNanoseconds,
+                startRealtimeNanoseconds: facts.identityRealtimeNanoseconds,
                 randomHigh: facts.random.0,
                 randomLow: facts.random.1
             ),

@@ -166,7 +166,7 @@ extension ObservedRunLoop {
         }
         let before = own.clock
         own.activity = .waiting
-        beacon.mark(.waiting)
+        beacon.begin(.waiting, at: before)
         if own.spin.shouldSpin { _ = clu_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
         own.poller.sleep(until: end)
         own.clock = clu_now_ns()
@@ -185,7 +185,7 @@ extension ObservedRunLoop {
             beacon.setMode(0)
             if entered {
                 own.exited = own.clock
-                beacon.mark(.notRunning)
+                beacon.begin(.notRunning, at: own.clock)
             }
             return
         }

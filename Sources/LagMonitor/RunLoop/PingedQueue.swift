@@ -11,6 +11,8 @@ internal import Synchronization
 /// Its beacon tells no activity (it stays at `notRunning`) and it has no thread: a queue's blocks run now on one, now on another,
 /// the main queue's too in a program that lives in `dispatchMain()` or `@main` async. Everything here is safe from any thread.
 ///
+/// A watch belongs to this object: keep it in order to end or pause the watch; another one for the same queue is another loop.
+///
 /// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
 /// thread is free for it.
 public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
@@ -47,6 +49,8 @@ public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
     public var beacon: ActivityBeacon { mailbox.beacon }
 
     /// Thread 0: unknown.
+    public var tellsActivities: Bool { false }
+
     public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
 
     /// Nil: a queue has no modes.

@@ -17,11 +17,12 @@ struct PauseMeter {
         private static let attempts = 4
         private static let closeNanoseconds: UInt64 = 200_000
 
-        init(_ schedstat: KeptProcFile) {
+        /// - Parameter last: where the kernel does not say, nothing has come since: then lateness is a blackout, which hides stalls and
+        ///   makes none.
+        init(_ schedstat: KeptProcFile, last: ThreadTimes = .zero) {
             for _ in 0..<Self.attempts {
                 let before = clu_now_ns()
-                // Where the kernel does not say, lateness is a blackout, which hides stalls and makes none.
-                times = ThreadTimes(schedstat) ?? .zero
+                times = ThreadTimes(schedstat) ?? last
                 var cpu = timespec()
                 clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu)
                 cpuNanoseconds = UInt64(cpu.tv_sec) * 1_000_000_000 + UInt64(cpu.tv_nsec)
@@ -44,6 +45,10 @@ struct PauseMeter {
     private var clocks = ClockWatch(since: .now)
     private var last: Reading
     private var throttled: Throttling?
+    private var throttledNanoseconds: UInt64 = 0
+
+    /// What the quota took longer ago than that is not this wait's.
+    private static let throttledAgeNanoseconds: UInt64 = 1_000_000_000
 
     /// Allocates, and reads each file once.
     init(tid: Int32, log: PauseLog) {
@@ -75,24 +80,32 @@ struct PauseMeter {
     ///   - slept: for how long it slept on purpose.
     ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
     mutating func lookEnded(slept: UInt64, closely: Bool) -> Blackout? {
-        if closely { throttled = throttling?.read() }
         let blackout = judge(from: last.now, due: last.now, slept: slept)
-        if blackout != nil { note() }
-        return blackout
+        if closely || last.now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
+            throttled = throttling?.read()
+            throttledNanoseconds = last.now
+        }
+        guard let blackout else { return nil }
+        note()
+        // It may also have waited for the kernel, as for a map of memory that another thread holds.
+        return Blackout(from: blackout.from, to: blackout.to, atLeast: 0, atMost: blackout.atMost)
     }
 
     private mutating func judge(from begun: UInt64, due: UInt64, slept: UInt64) -> Blackout? {
-        let reading = Reading(schedstat)
+        let reading = Reading(schedstat, last: last.times)
         let accounted = reading.accounted(since: last).saturatingSum(slept)
-        let (throttling, throttled) = (throttling, throttled)
+        let (throttling, before) = (throttling, throttled)
         last = reading
-        return lateness.judge(from: begun, due: due, endedAt: reading.now) {
+        var seen: Throttling?
+        let blackout = lateness.judge(from: begun, due: due, endedAt: reading.now) {
             var evidence = LatenessGuard.Evidence(runDelayNanoseconds: accounted)
-            if let throttled, let present = throttling?.read() {
-                evidence.throttledNanoseconds = present.since(throttled).throttledNanoseconds
-            }
+            seen = throttling?.read()
+            if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }
             return evidence
         }
+        // What was held against one wait is not held against another.
+        if let seen { throttled = seen }
+        return blackout
     }
 
     private func note() {

@@ -39,7 +39,7 @@ package struct CalloutStrategy: DetectionStrategy {
     package var isSuspicious: Bool {
         switch state {
         case .idle: false
-        case .working(_, _, let timeouts): timeouts > 0
+        case .working(let span, _, let timeouts): timeouts > 0 || isHalfway(span)
         case .stalled: true
         }
     }
@@ -49,10 +49,13 @@ package struct CalloutStrategy: DetectionStrategy {
     package var nextLook: UInt64? {
         switch state {
         case .working(let span, _, let timeouts) where timeouts >= rule.timeouts - 1:
-            span.time(ofLength: rule.thresholdNanoseconds)
+            // The only timeout there is would come too late for closer looks.
+            span.time(ofLength: rule.timeouts > 1 || isHalfway(span) ? rule.thresholdNanoseconds : rule.thresholdNanoseconds / 2)
         default: nil
         }
     }
+
+    private func isHalfway(_ span: Span) -> Bool { span.length(at: span.seen) >= rule.thresholdNanoseconds / 2 }
 
     /// The loop was at work at another word, at that time.
     mutating func moveOn(to reading: BeaconReading, at seen: UInt64, floor: UInt64) {
@@ -118,11 +121,16 @@ package struct CalloutStrategy: DetectionStrategy {
         state = .working(span, word: sight.reading.word, timeouts: 0)
     }
 
+    /// No round of looks takes longer.
+    private static let roundNanoseconds: UInt64 = 500_000_000
+
     /// A stretch of work that is seen for the first time.
     private static func span(of reading: BeaconReading, at now: UInt64, floor: UInt64, _ blackout: Blackout?) -> Span {
-        // A loop that tells no time began, as far as is known, when it was first seen. A time in the future is none.
+        // A loop that tells no time began, as far as is known, when it was first seen. It may have begun after the round of looks
+        // did; a time further ahead is none.
         let told = reading.calloutNanoseconds
-        return Span(since: max(told > 0 && told <= now ? told : now, floor), at: now, blackout)
+        let isTold = told > 0 && told <= now.saturatingSum(roundNanoseconds)
+        return Span(since: max(isTold ? told : now, floor), at: now, blackout)
     }
 
     /// When a stretch ended, by what the loop says afterwards.

@@ -13,6 +13,8 @@ package struct StarvationStrategy: DetectionStrategy {
     package private(set) var isStalled = false
     /// When the rest ended after which `span` began.
     private var woke: UInt64 = 0
+    /// Whether the last look found the loop between two runs. A loop that is run for one source at a time is there for moments.
+    private var isBetweenRuns = false
 
     package init(thresholdNanoseconds: UInt64) { self.thresholdNanoseconds = thresholdNanoseconds }
 
@@ -22,6 +24,12 @@ package struct StarvationStrategy: DetectionStrategy {
 
     package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
         let reading = sight.reading
+        if reading.activity == .notRunning, span != nil, reading.wokeNanoseconds == woke, !isBetweenRuns {
+            isBetweenRuns = true
+            span?.add(sight.blackout, until: sight.now)
+            return .nothing
+        }
+        isBetweenRuns = false
         // A loop that tells no wakes cannot be judged; one in the future is none.
         let isBusy = reading.isWorking && reading.wokeNanoseconds > 0 && reading.wokeNanoseconds <= sight.now
         guard isBusy, var present = span, reading.wokeNanoseconds == woke else {

@@ -29,6 +29,10 @@ struct WatchEntry: ~Copyable {
     var earlier: ThreadState?
     /// What the thread had had from the scheduler then.
     var earlierTimes: ThreadTimes?
+    /// When that was.
+    var earlierNanoseconds: UInt64 = 0
+    /// Whether the last look was put off, because it may have come after a stop of the process in the same round.
+    var isDeferred = false
     /// What the loop was doing when the present stall was found.
     var activity = LoopActivity.notRunning
     /// The stall in progress, while it has an episode.

@@ -163,8 +163,11 @@ package final class WatchRegistry: @unchecked Sendable {
     func ping(_ index: Int) {
         guard let loop = registration(at: index)?.loop as? any PingableLoop else { return }
         loop.ping()
-        // Not before: what it takes to give it is not the loop's.
-        entries[index].pinged.store(clu_now_ns(), ordering: .releasing)
+        // Not before: what it takes to give it is not the loop's. And the place may be another loop's by now.
+        table.withLock { table in
+            guard table.registrations[index]?.loop === loop else { return }
+            entries[index].pinged.store(clu_now_ns(), ordering: .releasing)
+        }
     }
 
     package func registration(at index: Int) -> Registration? { table.withLock { $0.registrations[index] } }
