@@ -143,7 +143,8 @@ extension Watchdog {
         episode.facts.extent = ended.extent
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
         if let earlier = entry.pointee.earlierTimes, entry.pointee.earlierNanoseconds >= ended.extent.since,
-            let present = ThreadTimes(tid: entry.pointee.target.tid) {
+            let present = ThreadTimes(tid: entry.pointee.target.tid)
+        {
             episode.facts.times = present.since(earlier)
         }
         queue.giveReady(number)
