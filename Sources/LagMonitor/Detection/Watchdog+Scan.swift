@@ -152,20 +152,24 @@ extension Watchdog {
     private func glance(_ line: UnsafeMutablePointer<WatchLine>, _ look: inout Look) -> Bool {
         let word = clu_beacon_word(line.pointee.beacon)
         let woke = clu_beacon_woke_ns(line.pointee.beacon)
+        let (busyFor, isAwake) = (look.now &- woke, woke > 0)
         guard word != line.pointee.lastWord, line.pointee.isPlain, look.blackout == nil,
             LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)), clu_beacon_noted(line.pointee.beacon) == line.pointee.noted,
             // A wake later than this look wraps around, and takes the long way; a loop that tells none cannot be starved.
-            look.now &- woke < line.pointee.starvationNanoseconds || woke == 0
+            busyFor < line.pointee.starvationNanoseconds || !isAwake
         else { return false }
         line.pointee.lastWord = word
         line.pointee.seen = look.now
         line.pointee.isFresh = true
         line.pointee.nextTick = look.nextTick(ofInterval: line.pointee.tickNanoseconds)
-        // A starvation may reach its threshold before the next tick.
-        let starved = woke > 0 ? woke.saturatingSum(line.pointee.starvationNanoseconds) : .max
-        line.pointee.deadline = starved < line.pointee.nextTick ? starved : .max
+        line.pointee.deadline = .max
         look.busy = true
-        look.next = min(look.next, line.pointee.nextTick, line.pointee.deadline)
+        look.next = min(look.next, line.pointee.nextTick)
+        if isAwake, line.pointee.starvationNanoseconds &- busyFor < line.pointee.tickNanoseconds {
+            // A starvation may reach its threshold before the next tick.
+            line.pointee.deadline = woke.saturatingSum(line.pointee.starvationNanoseconds)
+            look.next = min(look.next, line.pointee.deadline)
+        }
         return true
     }
 
