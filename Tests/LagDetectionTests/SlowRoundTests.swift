@@ -48,6 +48,27 @@ struct SlowRoundTests {
         #expect(bench.told().isEmpty && bench.counters(index).stalls == 0)
     }
 
+    /// The process was stopped before the round, which then took long: the round that comes after it has to know of the stop.
+    @Test func aStopBeforeASlowRoundIsNotForgotten() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        loop.move(to: .waiting, at: start + 10_020 * millisecond)
+        let blackout = Blackout(
+            from: start + 10 * millisecond,
+            to: start + 10_010 * millisecond,
+            atLeast: 9950 * millisecond,
+            atMost: 10_000 * millisecond
+        )
+        bench.clock.now = start + 10_040 * millisecond
+        bench.plan = bench.watchdog.scan(at: start + 10_025 * millisecond, blackout: blackout)
+        #expect(bench.told().isEmpty)
+        bench.look(at: start + 10_041 * millisecond)
+        #expect(bench.told().isEmpty && bench.counters(index).stalls == 0)
+    }
+
     /// Looks at other loops that take long again and again keep no end from being told.
     @Test func anEndIsPutOffOnlyOnce() throws {
         let bench = try WatchdogBench()
@@ -107,5 +128,25 @@ struct SlowRoundTests {
         #expect(bench.counters(index).stalls == 1)
         // It goes on working: armed, it would wake the watchdog with every callout.
         #expect(!loop.isArmed)
+    }
+
+    /// What is cut off at the beginning of another stall was told, and the other one is no further one within the restore interval.
+    @Test func aCalloutThatCutsAStarvationIsNotMutedByIt() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        var rules = WatchRules.callouts(restore: 60_000 * millisecond)
+        rules.starvationNanoseconds = 400 * millisecond
+        let index = bench.watch(loop, rules: rules)
+        loop.move(to: .afterWaiting, at: start)
+        bench.look(at: start)
+        for turn: UInt64 in 1...50 {
+            loop.move(to: .beforeSources, at: start + turn * 10 * millisecond)
+            bench.run(until: start + turn * 10 * millisecond)
+        }
+        bench.run(until: start + 900 * millisecond)
+        loop.move(to: .waiting, at: start + 910 * millisecond)
+        bench.look(at: start + 910 * millisecond)
+        #expect(bench.told().map(\.kind) == [.starvation, .callout])
+        #expect(bench.counters(index) == WatchCounters(stalls: 2))
     }
 }

@@ -128,12 +128,12 @@ package struct LoopJudge: Sendable {
         span.begin(notBefore: floor)
         let extent = Extent(span, until: until, sight.blackout)
         guard extent.lengthAtLeast >= callout.thresholdNanoseconds, incident?.lead != .callout else { return judgement }
-        endEarlier(than: .callout, span, at: sight.now, &judgement)
+        let wasMuted = endEarlier(than: .callout, span, at: sight.now, &judgement)
         var present = Incident(
             lead: .callout,
             kinds: StallKinds(.callout),
             thresholdNanoseconds: callout.thresholdNanoseconds,
-            isMuted: isRestoring(at: sight.now)
+            isMuted: wasMuted ?? isRestoring(at: sight.now)
         )
         if let other = incident {
             // Found by another rule as well, and told with its identity.
@@ -185,9 +185,9 @@ package struct LoopJudge: Sendable {
     private mutating func found(_ kind: StallKind, at now: UInt64, _ judgement: inout Judgement) {
         // One callout that stalls is no starvation, however long it takes.
         if kind == .starvation, incident?.lead == .callout { return }
-        if let span = span(of: kind) { endEarlier(than: kind, span, at: now, &judgement) }
+        let wasMuted = span(of: kind).flatMap { endEarlier(than: kind, $0, at: now, &judgement) }
         guard var present = incident else {
-            let isMuted = isRestoring(at: now)
+            let isMuted = wasMuted ?? isRestoring(at: now)
             let threshold = threshold(of: kind)
             incident = Incident(lead: kind, kinds: StallKinds(kind), thresholdNanoseconds: threshold, isMuted: isMuted)
             if !isMuted { judgement.opened = kind }
@@ -204,18 +204,30 @@ package struct LoopJudge: Sendable {
     /// A rule that knows better takes over the incident, or begins another: what the incident had lasted for before was long enough
     /// for a stall, then it ends with the beginning of the new one and is told.
     ///
-    /// A starvation that was not is none: what was found was the callout all along.
-    private mutating func endEarlier(than kind: StallKind, _ span: Span, at now: UInt64, _ judgement: inout Judgement) {
-        guard let present = incident, kind < present.lead, let earlier = self.span(of: present.lead) else { return }
+    /// Only callouts and starvations know their beginning well enough for that; a ping may be given in the midst of what others have
+    /// found already. A starvation that was not long enough is none: what was found was the callout all along.
+    /// - Returns: whether the incident that was ended was muted, and so is what follows it at once; nil when none was.
+    private mutating func endEarlier(
+        than kind: StallKind,
+        _ span: Span,
+        at now: UInt64,
+        _ judgement: inout Judgement
+    ) -> Bool? {
+        guard kind <= .starvation, let present = incident, kind < present.lead, let earlier = self.span(of: present.lead) else {
+            return nil
+        }
         let extent = Extent(earlier.part(before: span), until: span.since)
         if extent.lengthAtLeast >= present.thresholdNanoseconds {
             close(extent, at: now, exceptFor: kind, &judgement)
-        } else if present.lead == .starvation {
+            return present.isMuted
+        }
+        if present.lead == .starvation {
             let threshold = threshold(of: kind)
             incident?.kinds.remove(StallKinds(.starvation))
             incident?.lead = kind
             incident?.thresholdNanoseconds = threshold
         }
+        return nil
     }
 
     private mutating func close(

@@ -186,7 +186,8 @@ extension Watchdog {
         let line = registry.lines + index
         let entry = registry.entries + index
         let reading = BeaconReading(line.pointee.beacon)
-        var blackout = blackout
+        var blackout = Blackout.joined(entry.pointee.deferredBlackout, blackout)
+        entry.pointee.deferredBlackout = nil
         if !entry.pointee.isPaused, reading.word != line.pointee.lastWord {
             inspect(index, reading, at: clock(), blackout)
             blackout = nil

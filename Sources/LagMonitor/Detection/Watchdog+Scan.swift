@@ -100,21 +100,24 @@ extension Watchdog {
         var reading = BeaconReading(line.pointee.beacon)
         let hasChanged = reading.word != line.pointee.lastWord
         let wasStalled = entry.pointee.judge.isStalled
-        if hasChanged, mustDefer(index, wasStalled, look.now) {
+        let blackout = Blackout.joined(entry.pointee.deferredBlackout, look.blackout)
+        entry.pointee.deferredBlackout = nil
+        if hasChanged, mustDefer(index, reading, wasStalled, look.now) {
+            entry.pointee.deferredBlackout = blackout
             // Once the length of this round is judged, it will be known whether the process was stopped in it.
             look.next = look.now
             look.busy = true
             return
         }
         // The end of a stall may be younger than the beginning of this round of looks.
-        inspect(index, reading, at: hasChanged && wasStalled ? clock() : look.now, look.blackout)
+        inspect(index, reading, at: hasChanged && wasStalled ? clock() : look.now, blackout)
         if !wasStalled, entry.pointee.judge.isStalled { look.goOn(at: clock()) }
         if entry.pointee.judge.isStalled {
             // Arm, then look again: a stall that ended in between is not told by the beacon.
             arm(index)
             reading = BeaconReading(line.pointee.beacon)
             if reading.word != line.pointee.lastWord {
-                if mustDefer(index, true, look.now) {
+                if mustDefer(index, reading, true, look.now) {
                     look.next = look.now
                 } else {
                     inspect(index, reading, at: clock(), nil)
@@ -140,9 +143,11 @@ extension Watchdog {
 
     /// Whether the end of a stall is to be looked at in another round, because this one has taken so long that the process may have
     /// been stopped in it. Not twice in a row: looks at other loops may take long again and again.
-    private func mustDefer(_ index: Int, _ wasStalled: Bool, _ now: UInt64) -> Bool {
+    private func mustDefer(_ index: Int, _ reading: BeaconReading, _ wasStalled: Bool, _ now: UInt64) -> Bool {
         let entry = registry.entries + index
-        let isEnd = wasStalled || clu_beacon_noted(registry.lines[index].beacon) != registry.lines[index].noted
+        // A starvation goes on with other words.
+        let isOver = wasStalled && (entry.pointee.judge.incident?.lead != .starvation || !reading.isWorking)
+        let isEnd = isOver || clu_beacon_noted(registry.lines[index].beacon) != registry.lines[index].noted
         let isLate = isEnd && clock().saturatingDifference(now) >= Self.closeLookNanoseconds
         entry.pointee.isDeferred = isLate && !entry.pointee.isDeferred
         return entry.pointee.isDeferred

@@ -49,9 +49,9 @@ public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
     public var beacon: ActivityBeacon { mailbox.beacon }
 
     /// Thread 0: unknown.
-    public var tellsActivities: Bool { false }
-
     public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
+
+    public var tellsActivities: Bool { false }
 
     /// Nil: a queue has no modes.
     public func modeName(_ number: UInt32) -> String? { nil }

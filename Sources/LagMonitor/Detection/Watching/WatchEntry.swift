@@ -33,6 +33,8 @@ struct WatchEntry: ~Copyable {
     var earlierNanoseconds: UInt64 = 0
     /// Whether the last look was put off, because it may have come after a stop of the process in the same round.
     var isDeferred = false
+    /// The blackout that such a look did not get to see.
+    var deferredBlackout: Blackout?
     /// What the loop was doing when the present stall was found.
     var activity = LoopActivity.notRunning
     /// The stall in progress, while it has an episode.
