@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -111,16 +110,8 @@ int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
     return result->sp == 0 || result->pc == 0 ? -EPERM : CLU_SYSCALL_BLOCKED;
 }
 
-int clu_procfs_schedstat(pid_t pid, pid_t tid, uint64_t *cpu_ns, uint64_t *run_delay_ns) {
-    char text[96];
-    long length = clu_procfs_read(pid, tid, "schedstat", text, sizeof(text));
-    if (length < 0) return (int)-length;
-    char *rest = text;
-    *cpu_ns = strtoull(rest, &rest, 10);
-    if (rest == text || *rest != ' ') return EINVAL;
-    char *second = rest;
-    *run_delay_ns = strtoull(second, &rest, 10);
-    return rest == second ? EINVAL : 0;
+long clu_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {
+    return clu_procfs_read(pid, tid, "schedstat", buffer, size);
 }
 
 long clu_procfs_maps(char *buffer, size_t size) { return clu_procfs_read(getpid(), 0, "maps", buffer, size); }

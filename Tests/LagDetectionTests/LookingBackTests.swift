@@ -109,13 +109,8 @@ struct LookingBackTests {
         rules.starvationNanoseconds = 400 * millisecond
         let (bench, loop, _) = try parked(rules)
         let begin = start + 300 * millisecond
-        loop.move(to: .afterWaiting, at: begin)
-        bench.look(at: begin)
         // Short callouts until the starvation is found, then one long one that nobody looks at.
-        for turn: UInt64 in 1...50 {
-            loop.move(to: .beforeSources, at: begin + turn * 10 * millisecond)
-            bench.run(until: begin + turn * 10 * millisecond)
-        }
+        bench.starve(loop, from: begin, callouts: 50)
         loop.move(to: .beforeTimers, at: begin + 505 * millisecond)
         loop.move(to: .waiting, at: begin + 705 * millisecond)
         bench.look(at: begin + 800 * millisecond)
@@ -131,12 +126,7 @@ struct LookingBackTests {
         rules.starvationNanoseconds = 400 * millisecond
         let (bench, loop, index) = try parked(rules)
         let begin = start + 300 * millisecond
-        loop.move(to: .afterWaiting, at: begin)
-        bench.look(at: begin)
-        for turn: UInt64 in 1...35 {
-            loop.move(to: .beforeSources, at: begin + turn * 10 * millisecond)
-            bench.run(until: begin + turn * 10 * millisecond)
-        }
+        bench.starve(loop, from: begin, callouts: 35)
         // The callout begins at 350 ms; the watchdog comes at 410 ms, then not before it is over.
         bench.look(at: begin + 410 * millisecond)
         bench.look(at: begin + 410 * millisecond)

@@ -137,12 +137,7 @@ struct SlowRoundTests {
         var rules = WatchRules.callouts(restore: 60_000 * millisecond)
         rules.starvationNanoseconds = 400 * millisecond
         let index = bench.watch(loop, rules: rules)
-        loop.move(to: .afterWaiting, at: start)
-        bench.look(at: start)
-        for turn: UInt64 in 1...50 {
-            loop.move(to: .beforeSources, at: start + turn * 10 * millisecond)
-            bench.run(until: start + turn * 10 * millisecond)
-        }
+        bench.starve(loop, from: start, callouts: 50)
         bench.run(until: start + 900 * millisecond)
         loop.move(to: .waiting, at: start + 910 * millisecond)
         bench.look(at: start + 910 * millisecond)

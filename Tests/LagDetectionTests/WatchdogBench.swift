@@ -62,6 +62,16 @@ final class WatchdogBench {
         registry.add(loop, name: loop.name, owner: owner, rules: rules, ticks: ticks, now: now)!
     }
 
+    /// Lets a loop that rests wake and work without a rest: so many callouts of 10 ms, looked at as planned.
+    func starve(_ loop: FakeLoop, from begin: UInt64, callouts: UInt64) {
+        loop.move(to: .afterWaiting, at: begin)
+        look(at: begin)
+        for turn in 1...callouts {
+            loop.move(to: .beforeSources, at: begin + turn * 10 * millisecond)
+            run(until: begin + turn * 10 * millisecond)
+        }
+    }
+
     /// One look at this time.
     @discardableResult
     func look(at time: UInt64, blackout: Blackout? = nil) -> Watchdog.Plan {

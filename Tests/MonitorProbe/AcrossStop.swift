@@ -1,17 +1,10 @@
-import Dispatch
 import Glibc
 import LagMonitor
-import Synchronization
 
 /// A real stall across a SIGSTOP is reported, and the stop is not in its duration; what it leaves open is told.
 enum AcrossStop {
     static func check() throws {
-        let told = Told()
-        let monitor = Probe.quickMonitor()
-        monitor.onStall(queue: .global()) { told.add($0) }
-        let thread = try KeepAliveThread(name: "worker")
-        try monitor.start()
-        try monitor.watch(thread.loop)
+        let (told, monitor, thread) = try Probe.watchedThread()
         thread.perform {
             // Counted in work, not in time: the stop makes it last longer, and no shorter.
             for _ in 0..<500 { usleep(1000) }
@@ -30,13 +23,4 @@ enum AcrossStop {
         if pauses.blackouts == 0 || pauses.blackedOut < .milliseconds(800) { Probe.fail("\(pauses)") }
         monitor.stop()
     }
-}
-
-/// Records that a handler was given.
-final class Told: Sendable {
-    private let content = Mutex<[StallRecord]>([])
-
-    func add(_ record: StallRecord) { content.withLock { $0.append(record) } }
-    func clear() { content.withLock { $0 = [] } }
-    var records: [StallRecord] { content.withLock { $0 } }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import LagMonitor
 import StallFixtures
@@ -6,12 +5,7 @@ import StallFixtures
 /// A thread that a debugger holds has no stall, although the rest of the process runs.
 enum Debugger {
     static func check() throws {
-        let told = Told()
-        let monitor = Probe.quickMonitor()
-        monitor.onStall(queue: .global()) { told.add($0) }
-        let thread = try KeepAliveThread(name: "worker")
-        try monitor.start()
-        try monitor.watch(thread.loop)
+        let (told, monitor, thread) = try Probe.watchedThread()
         // The debugger is another process of this program: it may trace its parent.
         fixture_trace_allow()
         thread.perform {

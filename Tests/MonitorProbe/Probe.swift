@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import LagMonitor
 
@@ -41,6 +42,16 @@ import LagMonitor
         var configuration = LagMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
         return LagMonitor(configuration: configuration, sinks: sinks)
+    }
+
+    /// A thread whose loop is watched by a started monitor, and the stalls that were told of it.
+    static func watchedThread() throws -> (Told, LagMonitor, KeepAliveThread) {
+        let (told, monitor) = (Told(), quickMonitor())
+        monitor.onStall(queue: .global()) { told.add($0) }
+        let thread = try KeepAliveThread(name: "worker")
+        try monitor.start()
+        try monitor.watch(thread.loop)
+        return (told, monitor, thread)
     }
 
     static func eventually(seconds: Int = 30, _ condition: () -> Bool) -> Bool {

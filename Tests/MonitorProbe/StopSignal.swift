@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import LagMonitor
 
@@ -7,12 +6,7 @@ enum StopSignal {
     private static let stopMilliseconds = 400
 
     static func check() throws {
-        let told = Told()
-        let monitor = Probe.quickMonitor()
-        monitor.onStall(queue: .global()) { told.add($0) }
-        let thread = try KeepAliveThread(name: "worker")
-        try monitor.start()
-        try monitor.watch(thread.loop)
+        let (told, monitor, thread) = try Probe.watchedThread()
         var honest = 0
         for round in 0..<12 {
             let work = Work()

@@ -1,8 +1,8 @@
 // The activity beacon: what a run loop tells its watchdog, in one cache line, and a second one for stretches of work that were long.
 //
-// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode` and `answered_ns`;
-// `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker` (once, before it arms); the loop
-// clears bits of `armed`. Everybody may read. A reader that finds the same `word` before and after reading the
+// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`, `noted` and
+// `notes`; `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker`
+// (once, before it arms); the loop clears bits of `armed`. Whoever begins to watch lowers `limit_ns`. Everybody may read. A reader that finds the same `word` before and after reading the
 // times has times that belong to that word or to a younger one, never to an older one: a duration
 // computed from them can be too short for a moment, never too long. (clu_beacon_mark leaves the times alone: a loop tells
 // by clu_beacon_begin or clu_beacon_wake when a stretch of work begins, and by mark only what follows at once or is no work.)

@@ -36,11 +36,9 @@ int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result);
 // and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
 long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size);
 
-// The same for this process's `maps`.
+// The same for this process's `maps`, and for a thread's `schedstat`. With names of their own, because a string that Swift gives
+// to C takes memory in a build without optimisation.
 long clu_procfs_maps(char *buffer, size_t size);
-
-// The first two numbers of the thread's `schedstat`, in nanoseconds: time on a processor, and time ready to run without one.
-// 0, or an errno.
-int clu_procfs_schedstat(pid_t pid, pid_t tid, uint64_t *cpu_ns, uint64_t *run_delay_ns);
+long clu_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 
 #endif

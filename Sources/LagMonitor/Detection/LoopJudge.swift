@@ -37,9 +37,6 @@ package struct LoopJudge: Sendable {
     /// Whether an incident is in progress that is, or will be, told.
     package var isStalled: Bool { incident.map { !$0.isMuted } ?? false }
 
-    /// No round of looks takes longer.
-    private static let lookNanoseconds: UInt64 = 500_000_000
-
     /// A stall of more intervals than that needs no closer looks: what a blackout leaves open is little in comparison.
     private static let closeTicks: UInt64 = 64
 
@@ -87,7 +84,7 @@ package struct LoopJudge: Sendable {
         // What has ended is past, unless the clock went back: only a grace lies ahead. (A look's time may be older than the end of
         // the last incident, by what the looks at other loops took.)
         let ahead = sight.now.saturatingSum(rules.graceNanoseconds)
-        if floor > ahead.saturatingSum(Self.lookNanoseconds) { floor = ahead }
+        if floor > ahead.saturatingSum(Sight.longestRoundNanoseconds) { floor = ahead }
         note(callout?.look(sight, floor: floor), of: .callout, at: sight.now, &judgement)
         // A callout that stalls is no starvation; when it is over, the floor is its end.
         if callout?.isStalled != true {

@@ -9,7 +9,7 @@
 package struct LatenessGuard: Sendable {
     /// What there is to be asked about a late wait; only asked when it matters.
     package struct Evidence: Sendable {
-        /// For how much of the wait the watchdog was ready to run but did not.
+        /// For how much of the wait the watchdog was ready to run but did not, or was at work itself.
         package var runDelayNanoseconds: UInt64
         /// For how much of it the process's control group was not allowed to run, by its quota. A thread that is throttled counts as
         /// ready to run, so this is part of the run delay.

@@ -121,15 +121,12 @@ package struct CalloutStrategy: DetectionStrategy {
         state = .working(span, word: sight.reading.word, timeouts: 0)
     }
 
-    /// No round of looks takes longer.
-    private static let roundNanoseconds: UInt64 = 500_000_000
-
     /// A stretch of work that is seen for the first time.
     private static func span(of reading: BeaconReading, at now: UInt64, floor: UInt64, _ blackout: Blackout?) -> Span {
         // A loop that tells no time began, as far as is known, when it was first seen. It may have begun after the round of looks
         // did; a time further ahead is none.
         let told = reading.calloutNanoseconds
-        let isTold = told > 0 && told <= now.saturatingSum(roundNanoseconds)
+        let isTold = told > 0 && told <= now.saturatingSum(Sight.longestRoundNanoseconds)
         return Span(since: max(isTold ? told : now, floor), at: now, blackout)
     }
 

@@ -23,6 +23,9 @@ package protocol DetectionStrategy: Sendable {
 
 /// What a strategy is shown.
 package struct Sight: Sendable {
+    /// No round of looks at all loops takes longer: what a sight shows may be younger than its time by so much.
+    static let longestRoundNanoseconds: UInt64 = 500_000_000
+
     package var reading: BeaconReading
     package var now: UInt64
     /// Whether a wait of one interval ended, on time.
