@@ -86,47 +86,4 @@ struct SystemCallTests {
             #expect(Set(names).count == names.count)
         }
     }
-
-    @Test func shapesAreOfSystemCallsThatExist() {
-        let known = Set(
-            SystemCallName.Architecture.allCases.flatMap { architecture in
-                SystemCallName.numbers(on: architecture).compactMap { SystemCallName.name($0, on: architecture) }
-            }
-        )
-        for name in SystemCallShape.names { #expect(known.contains(name), "\(name)") }
-    }
-
-    @Test(arguments: [
-        "read", "write", "recvfrom", "fsync", "connect", "accept", "accept4", "epoll_wait", "epoll_pwait", "sendto", "flock",
-        "ioctl", "fcntl", "recvmsg",
-    ])
-    func firstArgumentIsADescriptor(name: String) { #expect(SystemCallShape.of(name)?.descriptor == 0) }
-
-    @Test func addressesAreTheCallersOwn() {
-        #expect(SystemCallShape.of("connect")?.socketAddress?.pointer == 1)
-        #expect(SystemCallShape.of("connect")?.socketAddress?.count == 2)
-        #expect(SystemCallShape.of("sendto")?.socketAddress?.pointer == 4)
-        // These the kernel fills in when the call returns.
-        #expect(SystemCallShape.of("accept")?.socketAddress == nil)
-        #expect(SystemCallShape.of("recvfrom")?.socketAddress == nil)
-    }
-
-    @Test func pathsAndTheirFolders() {
-        for (name, folder, path) in [("openat", 0, 1), ("stat", nil, 0), ("symlinkat", 1, 2)] as [(String, Int?, Int)] {
-            #expect(SystemCallShape.of(name)?.folder == folder)
-            #expect(SystemCallShape.of(name)?.path == path)
-            #expect(SystemCallShape.of(name)?.descriptor == nil)
-        }
-    }
-
-    @Test func processesWaitedFor() {
-        #expect(SystemCallShape.of("wait4")?.process?.argument == 0)
-        #expect(SystemCallShape.of("wait4")?.process?.kind == nil)
-        #expect(SystemCallShape.of("waitid")?.process?.argument == 1)
-        #expect(SystemCallShape.of("waitid")?.process?.kind == 0)
-        #expect(SystemCallShape.of("poll")?.polled?.pointer == 0)
-    }
-
-    @Test(arguments: ["nanosleep", "futex", "no_such_call", ""])
-    func othersHaveNoShape(name: String) { #expect(SystemCallShape.of(name) == nil) }
 }
