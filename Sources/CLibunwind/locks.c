@@ -113,7 +113,7 @@ void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock) {
     int operation = (int)call->arguments[1] & FUTEX_CMD_MASK;
     pid_t holder = (pid_t)(word & FUTEX_TID_MASK);
     if (operation == FUTEX_LOCK_PI || operation == 13 /* FUTEX_LOCK_PI2 */) {
-        lock->kind = CLU_LOCK_OWNED_WORD;
+        lock->kind = CLU_LOCK_PRIORITY;
         if (clu_thread_is_live(holder)) lock->owner = holder;
         return;
     }

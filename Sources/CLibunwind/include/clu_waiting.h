@@ -39,10 +39,11 @@ enum {
     CLU_LOCK_NONE = 0,          // not asleep in a futex
     CLU_LOCK_FUTEX = 1,         // a futex without an owner that we know: a semaphore, a condition variable, …
     CLU_LOCK_MUTEX = 2,         // a pthread mutex (pthread_mutex_t of glibc: lock, count, owner, users, kind)
-    CLU_LOCK_OWNED_WORD = 3,    // the futex word holds the owner's tid (futex(2), priority inheritance; dispatch_once)
+    CLU_LOCK_OWNED_WORD = 3,    // the futex word looks like its owner's tid: dispatch_once
     CLU_LOCK_THREAD = 4,        // the futex word is a thread's tid, cleared at its end: pthread_join
     CLU_LOCK_QUEUE = 5,         // dispatch_sync: the queue's state word holds the tid of the thread that drains it
     CLU_LOCK_READ_WRITE = 6,    // a pthread rwlock that a writer holds
+    CLU_LOCK_PRIORITY = 7,      // a futex with priority inheritance, whose word is its owner's tid (futex(2)): Swift's Mutex
 };
 
 typedef struct clu_lock {

@@ -58,9 +58,10 @@ extension Watchdog {
         let count = registry.count
         let readsClocks = count <= Self.readClocks
         for index in 0..<count {
-            if readsClocks { readClock(index) }
             if index + Self.fetchedAhead < count { clu_beacon_prefetch(registry.lines[index + Self.fetchedAhead].beacon) }
             visit(index, &look)
+            // Afterwards: a stall that is over is accounted for by what was read around its beginning.
+            if readsClocks { readClock(index) }
         }
         if look.busy { look.next = min(look.next, look.idleNext) }
         if look.suspicious { look.next = min(look.next, look.now.saturatingSum(Self.closeLookNanoseconds)) }

@@ -185,10 +185,15 @@ extension JSONLineWriter {
             key("lock_owner")
             write(owner, caps: caps, frames: ownerFrames)
         }
-        guard !evidence.lockCycle.isEmpty else { return }
-        key("lock_cycle")
+        write("lock_cycle", evidence.lockCycle, caps: caps, frames: ownerFrames)
+        write("lock_chain", evidence.lockChain, caps: caps, frames: ownerFrames)
+    }
+
+    private mutating func write(_ name: StaticString, _ threads: [StallRecord.LockOwner], caps: StringCaps, frames: Int) {
+        guard !threads.isEmpty else { return }
+        key(name)
         beginArray()
-        for thread in evidence.lockCycle { write(thread, caps: caps, frames: ownerFrames) }
+        for thread in threads { write(thread, caps: caps, frames: frames) }
         endArray()
     }
 

@@ -80,6 +80,8 @@ extension StallRecord {
         public var lockOwner: LockOwner?
         /// `lock_cycle`: of a deadlock, the threads that wait for each other, each for the next one and the last for the first.
         public var lockCycle: [LockOwner] = []
+        /// `lock_chain`: the thread that the lock's owner waits for, the one that this waits for, and so on.
+        public var lockChain: [LockOwner] = []
 
         /// Nothing measured.
         public init() {}
