@@ -41,6 +41,6 @@ struct RecentTable<Value: Sendable>: Sendable {
         entries.sorted { $0.value.used < $1.value.used }.map { ($0.key, $0.value.value) }
     }
 
-    /// Every value, in no order.
-    func forEach(_ body: (String, Value) -> Void) { for (key, entry) in entries { body(key, entry.value) } }
+    /// Shows every value, in no order.
+    func visit(_ body: (String, Value) -> Void) { for (key, entry) in entries { body(key, entry.value) } }
 }

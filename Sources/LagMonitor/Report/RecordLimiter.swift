@@ -107,7 +107,7 @@ package struct RecordLimiter: Sendable {
     package var deadline: UInt64? {
         var earliest: UInt64?
         if pending > 0 {
-            known.forEach { _, entry in
+            known.visit { _, entry in
                 guard let due = entry.held.map(due) else { return }
                 earliest = min(earliest ?? .max, due)
             }
@@ -122,7 +122,7 @@ package struct RecordLimiter: Sendable {
         if let overall { bucket.take(overall, at: now) }
         if others.count > 0, due(others) <= now { return takeOthers() }
         var first: (due: UInt64, fingerprint: String)?
-        known.forEach { fingerprint, entry in
+        known.visit { fingerprint, entry in
             guard let due = entry.held.map(due), due <= now else { return }
             if first.map({ (due, fingerprint) < ($0.due, $0.fingerprint) }) ?? true { first = (due, fingerprint) }
         }

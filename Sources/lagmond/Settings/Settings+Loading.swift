@@ -80,7 +80,8 @@ extension Settings {
         monitor.limits = RecordLimits(reader)
         monitor.recurrence = RecurrenceRule(reader)
         if let prefixes = reader.stringArray(forKey: ConfigKey(SettingKey.inAppPrefixes.path)) {
-            monitor.inAppPrefixes = prefixes
+            // An empty variable is a list of one empty text.
+            monitor.inAppPrefixes = prefixes.filter { !$0.isEmpty }
         }
         if let samples = reader.string(for: .samples).flatMap(LagMonitorConfiguration.Samples.init) { monitor.samples = samples }
         if let symbols = reader.string(for: .symbols).flatMap(LagMonitorConfiguration.Symbols.init) { monitor.symbols = symbols }
