@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static char *append_text(char *out, const char *text) {
@@ -108,6 +109,40 @@ int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
     result->pc = parse_number(&at, 0);
     // A kernel that hides them (no permission to trace) prints zeros.
     return result->sp == 0 || result->pc == 0 ? -EPERM : CLU_SYSCALL_BLOCKED;
+}
+
+void clu_procfs_name(pid_t tid, clu_name *name) {
+    char text[32];
+    memset(name, 0, sizeof(*name));
+    long length = clu_procfs_read(getpid(), tid, "comm", text, sizeof(text));
+    if (length > 1) memcpy(name->text, text, (size_t)(length - 1 < 16 ? length - 1 : 16));
+}
+
+int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults) {
+    char text[1024];
+    long length = clu_procfs_read(pid, tid, "stat", text, sizeof(text));
+    if (length < 0) return (int)-length;
+    // The name in parentheses may hold anything, a parenthesis too.
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] == 0) return EINVAL;
+    at += 3;
+    // Two of them may be negative: what is asked for is not.
+    for (int field = 4; field <= 15; field++) {
+        while (*at == ' ' || *at == '-') at++;
+        uint64_t value = parse_number(&at, 10);
+        if (field == 10) faults->minor = value;
+        if (field == 12) faults->major = value;
+        if (field == 15) faults->system_ns = value * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    }
+    return 0;
+}
+
+uint64_t clu_thread_cpu_ns(pid_t tid) {
+    // The clock of a thread by its id, as pthread_getcpuclockid makes it: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.
+    clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0) return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 long clu_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {

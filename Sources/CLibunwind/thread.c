@@ -64,3 +64,12 @@ void clu_thread_set_loop(void *loop, void (*finish)(void *)) {
     thread_finish = finish;
     if (finish != NULL) pthread_setspecific(finish_key, loop);
 }
+
+// glibc registers a robust list for every thread it makes; its head is a part of struct pthread.
+uint64_t clu_thread_descriptor(pid_t tid) {
+    void *own = NULL, *other = NULL;
+    size_t length = 0;
+    if (syscall(SYS_get_robust_list, 0, &own, &length) != 0 || !own) return 0;
+    if (syscall(SYS_get_robust_list, tid, &other, &length) != 0 || !other) return 0;
+    return (uint64_t)(uintptr_t)other - ((uint64_t)(uintptr_t)own - (uint64_t)pthread_self());
+}

@@ -76,7 +76,7 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
     }
 
     /// Room for frames that every prepared episode has.
-    static let frameCapacity = 256
+    static let frameCapacity = EpisodeQueue.maximumFrames
 
     /// Rules with what this configuration says of all loops.
     func watchRules(of rules: StallRules) -> WatchRules {

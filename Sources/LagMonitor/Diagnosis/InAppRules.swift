@@ -52,7 +52,7 @@ public struct InAppRules: Sendable, Hashable {
     }
 
     /// The function that code belongs to: of `closure in App.f`, `App.f`.
-    private static func owner(_ symbol: String) -> String {
+    static func owner(_ symbol: String) -> String {
         var rest = Substring(symbol)
         while let place = rest.firstRange(of: " in ") { rest = rest[place.upperBound...] }
         return String(rest)

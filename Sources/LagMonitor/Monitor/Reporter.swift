@@ -36,6 +36,7 @@ final class Reporter: @unchecked Sendable {
             let last = stopping.load(ordering: .acquiring)
             // Before the queue as well: what a watch left behind is in the queue by the time it is retired.
             let retired = registry.retired()
+            while let inode = queue.takeSocket() { builder.noteSocket(inode) }
             while let index = queue.takeReady() {
                 report(queue.episodes[index])
                 queue.giveFree(index)

@@ -91,7 +91,14 @@ extension JSONLineWriter {
         field("cause", record.cause.rawValue, caps.word)
         if caps.keepsOptional { write(record.evidence, caps: caps, ownerFrames: ownerFrames) }
         field("capture", record.capture.rawValue, caps.word)
-        if caps.keepsOptional { optional("capture_error", record.captureError, caps.reason) }
+        if caps.keepsOptional {
+            optional("capture_error", record.captureError, caps.reason)
+            if record.framePointerRecovered {
+                key("frame_pointer_recovered")
+                value(true)
+            }
+            optional("unwind_end", record.unwindEnd, caps.word)
+        }
         field("samples", record.samples)
         field("samples_matched", record.samplesMatched)
         if caps.keepsOptional {
@@ -110,10 +117,10 @@ extension JSONLineWriter {
     }
 
     /// The frames from the leaf on, as many as leave room for the tail. Returns how many.
-    mutating func writeFrames(of record: borrowing StallRecord, maxLineBytes: Int) -> Int {
+    mutating func writeFrames(of record: borrowing StallRecord, withFunctions: Bool, maxLineBytes: Int) -> Int {
         for index in 0..<record.frames.count {
             let place = mark
-            write(record.frames[index])
+            write(record.frames[index], withFunction: withFunctions)
             if count + Self.tailBytes > maxLineBytes {
                 rollBack(to: place)
                 return index
@@ -132,26 +139,59 @@ extension JSONLineWriter {
         if let time = evidence.cpuNanoseconds { milliseconds("cpu_ms", time) }
         if let time = evidence.runDelayNanoseconds { milliseconds("run_delay_ms", time) }
         if let time = evidence.blockedNanoseconds { milliseconds("blocked_ms", time) }
+        if let time = evidence.systemNanoseconds { milliseconds("system_ms", time) }
         if let faults = evidence.minorFaults { field("minor_faults", faults) }
         if let faults = evidence.majorFaults { field("major_faults", faults) }
         optional("syscall", evidence.syscall, caps.name)
+        if let descriptor = evidence.syscallDescriptor {
+            key("syscall_fd")
+            value(Int64(descriptor))
+        }
+        if let target = evidence.syscallTarget {
+            key("syscall_target")
+            value(target, maxBytes: caps.host, keepingEnd: true)
+        }
         optional("wchan", evidence.wchan, caps.word)
-        guard let owner = evidence.lockOwner else { return }
-        key("lock_owner")
+        optional("lock_kind", evidence.lockKind?.rawValue, caps.word)
+        if let address = evidence.lockAddress {
+            key("lock_address")
+            value(hex: address)
+        }
+        if let owner = evidence.lockOwner {
+            key("lock_owner")
+            write(owner, caps: caps, frames: ownerFrames)
+        }
+        write("lock_cycle", evidence.lockCycle, caps: caps, frames: ownerFrames)
+        write("lock_chain", evidence.lockChain, caps: caps, frames: ownerFrames)
+    }
+
+    private mutating func write(_ name: StaticString, _ threads: [StallRecord.LockOwner], caps: StringCaps, frames: Int) {
+        guard !threads.isEmpty else { return }
+        key(name)
+        beginArray()
+        for thread in threads { write(thread, caps: caps, frames: frames) }
+        endArray()
+    }
+
+    private mutating func write(_ owner: StallRecord.LockOwner, caps: StringCaps, frames: Int) {
         beginObject()
         key("thread_id")
         value(Int64(owner.threadID))
         optional("thread_name", owner.threadName, caps.name)
-        if ownerFrames > 0, !owner.frames.isEmpty {
+        if let address = owner.waitsFor {
+            key("waits_for")
+            value(hex: address)
+        }
+        if frames > 0, !owner.frames.isEmpty {
             key("frames")
             beginArray()
-            for frame in owner.frames.prefix(ownerFrames) { write(frame) }
+            for frame in owner.frames.prefix(frames) { write(frame, withFunction: false) }
             endArray()
         }
         endObject()
     }
 
-    private mutating func write(_ frame: StallRecord.Frame) {
+    private mutating func write(_ frame: StallRecord.Frame, withFunction: Bool) {
         beginObject()
         key("pc")
         value(hex: frame.pc)
@@ -165,6 +205,7 @@ extension JSONLineWriter {
             value(hex: offset)
         }
         optional("symbol", frame.symbol, LineLimits.maximumSymbolBytes)
+        if withFunction { optional("function", frame.function, LineLimits.maximumSymbolBytes) }
         if let offset = frame.symbolOffset { field("symbol_offset", offset) }
         if let file = frame.file {
             key("file")

@@ -1,7 +1,8 @@
 /// Makes lines of records: JSON, one object, newline included, never longer than its limit.
 ///
-/// Keys come in the order of the schema's table. When the line would be too long, first the lock owner's frames go, then
-/// the stack's frames from the root side (`frames_total` keeps the depth); if even a line without frames is too
+/// Keys come in the order of the schema's table. When the line would be too long, first the full names go, then the stack's frames
+/// from the root side (`frames_total` keeps the depth) down to a number that says enough, then the lock owners' frames, then more
+/// of the stack's own; if even a line without frames is too
 /// long, strings are cut harder and at last the optional fields go. No cut is inside a token, and every line has
 /// every required field.
 ///
@@ -78,18 +79,35 @@ public struct RecordEncoder: Sendable {
         _ = attempt(record, level: widest ?? StringCaps.fromWideToTight.count - 1)
     }
 
-    /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
-    private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
-        let ownerHasFrames = record.evidence.lockOwner?.frames.isEmpty == false
-        if ownerHasFrames {
-            let frames = write(record, level: level, ownerFrames: LineLimits.maximumOwnerFrames)
-            // The owner's frames are worth less than any of the stack's own.
-            if frames == record.frames.count { return frames }
-        }
-        return write(record, level: level, ownerFrames: 0)
+    /// What of a record gives way, step by step, until enough of the stack's own frames fit.
+    private struct Step {
+        let functions: Bool
+        let ownerFrames: Int
+        /// So many of the stack's own frames are enough to take this step.
+        let enough: Int
+
+        static let all = [
+            Step(functions: true, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
+            Step(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
+            // Who holds the lock is half of the answer, and worth more than frames near the root.
+            Step(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: 16),
+            Step(functions: false, ownerFrames: 3, enough: 8),
+        ]
     }
 
-    private mutating func write(_ record: borrowing StallRecord, level: Int, ownerFrames: Int) -> Int? {
+    /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
+    private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
+        let evidence = record.evidence
+        let ownersHaveFrames = !(evidence.lockOwner?.frames ?? []).isEmpty || evidence.lockCycle.contains { !$0.frames.isEmpty }
+        let hasFunctions = record.frames.contains { $0.function != nil }
+        for step in Step.all where step.functions ? hasFunctions : ownersHaveFrames {
+            let frames = write(record, level: level, functions: step.functions, ownerFrames: step.ownerFrames)
+            if let frames, frames >= min(step.enough, record.frames.count) { return frames }
+        }
+        return write(record, level: level, functions: false, ownerFrames: 0)
+    }
+
+    private mutating func write(_ record: borrowing StallRecord, level: Int, functions: Bool, ownerFrames: Int) -> Int? {
         writer.reset()
         writer.writeHead(
             of: record,
@@ -97,8 +115,9 @@ public struct RecordEncoder: Sendable {
             caps: StringCaps.fromWideToTight[level],
             ownerFrames: ownerFrames
         )
-        let fits = writer.count + JSONLineWriter.tailBytes <= limits.maxLineBytes
-        let frames = fits ? writer.writeFrames(of: record, maxLineBytes: limits.maxLineBytes) : 0
+        let limit = limits.maxLineBytes
+        let fits = writer.count + JSONLineWriter.tailBytes <= limit
+        let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit) : 0
         writer.writeTail()
         return fits ? frames : nil
     }

@@ -49,6 +49,10 @@ public struct StallRecord: Sendable, Equatable {
     public var capture: Capture
     /// `capture_error`: why there is no stack, or why a better way of taking it failed.
     public var captureError: String?
+    /// `frame_pointer_recovered`: whether the stack was unwound with a frame pointer that was found by searching for it.
+    public var framePointerRecovered = false
+    /// `unwind_end`: why the stack does not reach the thread's first frame; nil when it does.
+    public var unwindEnd: String?
     /// `samples`: how often we looked.
     public var samples: UInt64
     /// `samples_matched`: how often it was this stack.
