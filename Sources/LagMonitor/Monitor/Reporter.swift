@@ -26,10 +26,11 @@ final class Reporter: @unchecked Sendable {
         semaphore.post()
     }
 
-    /// The thread's body.
+    /// The thread's body. It sleeps without a deadline unless a summary of suppressed records is to come.
     func run() {
+        var deadline = UInt64.max
         while true {
-            _ = semaphore.wait(until: .max)
+            _ = semaphore.wait(until: deadline)
             semaphore.drain()
             // Read before the queue: what was there when the stop was asked for is still written.
             let last = stopping.load(ordering: .acquiring)
@@ -41,7 +42,12 @@ final class Reporter: @unchecked Sendable {
                 queue.giveFree(index)
             }
             registry.reap(retired)
-            for core in registry.owners() { (core as? MonitorCore)?.reopenIfAsked() }
+            deadline = .max
+            for owner in registry.owners() {
+                guard let core = owner as? MonitorCore else { continue }
+                core.reopenIfAsked()
+                deadline = min(deadline, core.tellDueSuppressions { registry.counters(of: core) })
+            }
             if last { return }
         }
     }

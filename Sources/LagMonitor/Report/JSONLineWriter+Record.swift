@@ -135,30 +135,6 @@ extension JSONLineWriter {
         endLine()
     }
 
-    /// A whole line about lost records.
-    mutating func write(_ notice: DropNotice, context: ProcessContext, caps: StringCaps) {
-        beginObject()
-        field("schema", StallRecord.schema)
-        key("time")
-        value { UTCTime.append(nanosecondsSince1970: notice.realtimeNanoseconds, to: &$0) }
-        field("event", "dropped")
-        field("dropped", notice.count)
-        field("reason", notice.reason.rawValue, caps.word)
-        field("mono_us", notice.monotonicNanoseconds / 1000)
-        field("boot_id", context.bootID, StringCaps.bootID)
-        key("pid")
-        value(Int64(context.pid))
-        field("process_name", context.processName, caps.name)
-        field("host_name", context.hostName, caps.host)
-        if caps.keepsOptional {
-            optional("service_name", context.serviceName, caps.name)
-            optional("service_version", context.serviceVersion, caps.word)
-        }
-        field("dropped_total", notice.total)
-        endObject()
-        endLine()
-    }
-
     private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, ownerFrames: Int) {
         if let time = evidence.cpuNanoseconds { milliseconds("cpu_ms", time) }
         if let time = evidence.runDelayNanoseconds { milliseconds("run_delay_ms", time) }
@@ -250,27 +226,27 @@ extension JSONLineWriter {
         endObject()
     }
 
-    private mutating func field(_ name: StaticString, _ text: StaticString) {
+    mutating func field(_ name: StaticString, _ text: StaticString) {
         key(name)
         value(text)
     }
 
-    private mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
+    mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
         key(name)
         value(text, maxBytes: maxBytes)
     }
 
-    private mutating func field(_ name: StaticString, _ number: UInt64) {
+    mutating func field(_ name: StaticString, _ number: UInt64) {
         key(name)
         value(number)
     }
 
-    private mutating func milliseconds(_ name: StaticString, _ nanoseconds: UInt64) {
+    mutating func milliseconds(_ name: StaticString, _ nanoseconds: UInt64) {
         key(name)
         value(millisecondsOf: nanoseconds)
     }
 
-    private mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
+    mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
         if let text { field(name, text, maxBytes) }
     }
 }

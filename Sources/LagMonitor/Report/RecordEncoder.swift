@@ -33,9 +33,35 @@ public struct RecordEncoder: Sendable {
         _ notice: DropNotice,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        let context = context
+        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+    }
+
+    /// The line that says that records were held back, handed to `body`.
+    package mutating func encode<Result, Failure: Error>(
+        _ notice: SuppressionNotice,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let context = context
+        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+    }
+
+    /// The line that says that a stall comes again and again, handed to `body`.
+    package mutating func encode<Result, Failure: Error>(
+        _ notice: RecurrenceNotice,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let context = context
+        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+    }
+
+    private mutating func encodeNotice<Result, Failure: Error>(
+        _ write: (inout JSONLineWriter, StringCaps) -> Void,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         for caps in StringCaps.fromWideToTight {
             writer.reset()
-            writer.write(notice, context: context, caps: caps)
+            write(&writer, caps)
             if writer.count <= limits.maxLineBytes { break }
         }
         return try writer.withBytes(body)
