@@ -94,6 +94,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Stalls with known cause and culprit, and the program that holds the records against them.
+        .target(
+            name: "CStallCorpus",
+            cSettings: strictC + [.unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])]
+        ),
+        .executableTarget(
+            name: "lagdiagnosis",
+            dependencies: [
+                "LagMonitor", "LagReport", "CLibunwind", "CStallCorpus",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "CaptureProbe",
             dependencies: ["LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "CLibunwind", "StallFixtures"],
@@ -136,6 +149,7 @@ let package = Package(
             dependencies: ["lagaccuracy", "LagMonitor", "LagWorkload"],
             swiftSettings: strict
         ),
+        .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor", "LagWorkload"], swiftSettings: strict),
     ]
 )
