@@ -199,6 +199,31 @@ static int wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     return done;
 }
 
+// Waits for the answer to the present request. One that does not come is left open: `clu_signal_withdraw` ends it.
+static int await(uint32_t generation, uint64_t deadline_ns) {
+    if (!wait_until_done(generation | DONE, deadline_ns)) {
+        // A handler that is at work is waited for. Should even the grace pass, the state says so (BUSY) until it is done; the
+        // caller leaves the snapshot's memory alone meanwhile.
+        if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == (generation | REQUESTED)) return CLU_SIGNAL_OWED;
+        if (!wait_until_done(generation | DONE, clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
+    }
+    __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
+    return CLU_SIGNAL_TAKEN;
+}
+
+int clu_signal_has_answer(void) { return (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) & PHASES) == DONE; }
+
+int clu_signal_withdraw(void) {
+    uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
+    if ((state & PHASES) == IDLE) return CLU_SIGNAL_TIMED_OUT;
+    const uint32_t generation = state & ~(uint32_t)PHASES;
+    uint32_t expected = generation | REQUESTED;
+    if (__atomic_compare_exchange_n(&request.state, &expected, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        return CLU_SIGNAL_TIMED_OUT;
+    }
+    return await(generation, 0);
+}
+
 int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot,
                        uint64_t deadline_ns) {
     // DONE here is an answer that came after its grace: nobody took it, the request is free again.
@@ -224,17 +249,7 @@ int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
         __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
         return error == ESRCH ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;
     }
-    if (!wait_until_done(generation | DONE, deadline_ns)) {
-        uint32_t expected = generation | REQUESTED;
-        if (__atomic_compare_exchange_n(&request.state, &expected, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-            return CLU_SIGNAL_TIMED_OUT;
-        }
-        // The handler is at work. Should even the grace pass, the state says so (BUSY) until it is done; the caller
-        // leaves the snapshot's memory alone meanwhile.
-        if (!wait_until_done(generation | DONE, clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
-    }
-    __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
-    return CLU_SIGNAL_TAKEN;
+    return await(generation, deadline_ns);
 }
 
 int clu_signal_is_writing(const clu_snapshot *snapshot) {

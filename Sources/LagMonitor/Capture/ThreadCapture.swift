@@ -13,6 +13,8 @@ public final class ThreadCapture {
     public private(set) var sleptNanoseconds: UInt64 = 0
 
     private let main: ThreadIdentity
+    /// The thread that was asked and has not answered.
+    private var owing: Int32?
     private let unwinder: Unwinder
     private let passive: PassiveCapture
     private let signal: SignalCapture
@@ -49,10 +51,12 @@ public final class ThreadCapture {
         if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, into: frames)
         }
-        if signal.take(target, state: state) == nil {
-            _ = walk(signal.snapshot, method: .signal, into: frames)
+        if case .taken = signal.take(target, state: state) {
+            _ = walkSignal(into: frames)
         }
     }
+
+    deinit { if owing != nil { _ = signal.withdraw() } }
 
     /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
     public func refreshModules() {
@@ -66,12 +70,20 @@ public final class ThreadCapture {
     ///   - earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///     nothing since then may be asked by a signal at once.
     ///   - bySignal: whether a running thread may be asked at all.
+    ///   - leavesRequest: whether a thread that gets no processor may answer later: to the next call, or to ``collect(_:into:)``.
     public func capture(
         _ target: ThreadIdentity,
         earlier: ThreadState?,
         into frames: FrameBuffer,
-        bySignal: Bool = true
+        bySignal: Bool = true,
+        leavesRequest: Bool = false
     ) -> CaptureOutcome {
+        if let owing {
+            // Only one can be asked at a time; whoever got no processor since then has not moved.
+            let isStarved = owing == target.tid && ThreadState(tid: owing)?.isRunnable == true
+            if isStarved, leavesRequest, !signal.hasAnswer { return .failed(.signalTimedOut, .running) }
+            if let late = collect(owing, into: frames), owing == target.tid { return late }
+        }
         var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedLooks = 0
@@ -90,12 +102,17 @@ public final class ThreadCapture {
                 guard looks.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
                 let asked = clu_now_ns()
-                let refusal = signal.take(target, state: state)
+                let answer = signal.take(target, state: state)
                 noteSleep(since: asked, atMost: SignalCapture.answerNanoseconds)
-                guard let reason = refusal else {
-                    var outcome = walk(signal.snapshot, method: .signal, into: frames)
-                    outcome.state = stateAtSignal
-                    return outcome
+                let reason: CaptureFailure
+                switch answer {
+                case .taken: return walkSignal(into: frames)
+                case .failed(let failure): reason = failure
+                case .owed:
+                    owing = target.tid
+                    if leavesRequest { return .failed(.signalTimedOut, .running) }
+                    if let late = collect(target.tid, into: frames) { return late }
+                    reason = .signalTimedOut
                 }
                 failure = reason
                 // It may still be on its way out of our own handler, if it has just been asked.
@@ -110,6 +127,15 @@ public final class ThreadCapture {
             pause()
         }
         return .failed(failure)
+    }
+
+    /// Ends the request to a thread that was left open, if there is one.
+    /// - Returns: its stack, if it has answered meanwhile.
+    public func collect(_ tid: Int32, into frames: FrameBuffer) -> CaptureOutcome? {
+        guard owing == tid else { return nil }
+        owing = nil
+        guard signal.withdraw() else { return nil }
+        return walkSignal(into: frames)
     }
 
     /// A thread of this process, with the bounds of its stack where they can be found out: those of a thread that nobody watches,
@@ -135,6 +161,12 @@ public final class ThreadCapture {
         case .signal: walk(signal.snapshot, method: .signal, into: frames)
         case .none: .failed(.notUnwindable)
         }
+    }
+
+    private func walkSignal(into frames: FrameBuffer) -> CaptureOutcome {
+        var outcome = walk(signal.snapshot, method: .signal, into: frames)
+        outcome.state = stateAtSignal
+        return outcome
     }
 
     /// A signal is delivered on the way out of the kernel: a thread that was working in a system call is found right behind it.

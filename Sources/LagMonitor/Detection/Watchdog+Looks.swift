@@ -13,25 +13,26 @@ extension Watchdog {
         let entry = registry.entries + index
         let tid = entry.pointee.target.tid
         guard tid != 0, registry.lines[index].state.load(ordering: .acquiring) == .active else { return }
-        let beacon = registry.lines[index].beacon
-        let (word, woke) = (clu_beacon_word(beacon), clu_beacon_woke_ns(beacon))
-        entry.pointee.usage.note(.init(time: clock(), cpu: clu_thread_cpu_ns(tid)), word: word, woke: woke)
+        let reading = UsageMeter.Reading(time: clock(), cpu: clu_thread_cpu_ns(tid))
+        entry.pointee.usage.note(reading, BeaconReading(registry.lines[index].beacon))
     }
 
     /// Looks at the stack of the stall in progress, and says when to look again.
     func lookAtStack(_ index: Int, _ reading: BeaconReading) {
         let entry = registry.entries + index
-        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }), let kind = entry.pointee.judge.incident?.lead else {
+        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }), let kind = entry.pointee.judge.incident?.lead
+        else {
             return
         }
         let target = entry.pointee.target
         guard target.tid != 0 else { return episode.tally.note(.failed(.threadUnknown)) }
         let now = clock()
-        let outcome = capture.capture(target, earlier: entry.pointee.earlier, into: scratch)
+        let outcome = capture.capture(target, earlier: entry.pointee.earlier, into: scratch, leavesRequest: true)
         // After the first look, whether it has waited for something since the last one.
         entry.pointee.earlier = ThreadState(tid: target.tid)
         defer { entry.pointee.lookNanoseconds = clock().saturatingSum(entry.pointee.annealing.gapNanoseconds) }
         guard stillStands(index, kind, as: reading) else {
+            _ = capture.collect(target.tid, into: scratch)
             entry.pointee.annealing.note(isSame: true)
             return episode.tally.note(.failed(.loopMovedOn))
         }
@@ -45,6 +46,14 @@ extension Watchdog {
         guard case .waiting(let call) = outcome.state else { return }
         describe(call, of: target, in: episode, place.index, isNew: place.isNew)
         if !stillStands(index, kind, as: reading) { episode.tally.forgetOwners(place.index) }
+    }
+
+    /// The stall is over: the answer of a thread that had no processor to give it is there now. It had to give it first.
+    func collectAnswer(_ index: Int, _ episode: Episode) {
+        guard let outcome = capture.collect(registry.entries[index].target.tid, into: scratch), outcome.method != .none else {
+            return
+        }
+        _ = episode.tally.add(outcome, scratch, key: key(of: outcome), at: clock())
     }
 
     /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
@@ -122,7 +131,7 @@ extension Watchdog {
         }
         tally.close(at: clock())
         var meter = UsageMeter()
-        meter.note(.init(time: clock(), cpu: 1), word: 1, woke: 1)
+        meter.note(.init(time: clock(), cpu: 1), BeaconReading(word: 1, calloutNanoseconds: 1))
         if let totals = UsageMeter.Totals(tid: starter.tid, at: clock()) {
             _ = meter.usage(since: 0, until: clock(), length: 1, spansCallouts: true, totals)
         }

@@ -56,6 +56,7 @@ struct UsageMeter {
         }
     }
 
+    private var previous: Reading?
     private var latest: Reading?
     private var word: UInt64 = .max
     private var woke: UInt64 = .max
@@ -65,13 +66,21 @@ struct UsageMeter {
     var first: Totals?
 
     /// A look at the loop.
-    mutating func note(_ reading: Reading, word: UInt64, woke: UInt64) {
-        let anchor = Anchor(before: latest, after: reading)
-        if word != self.word { callout = anchor }
-        if woke != self.woke { wake = anchor }
-        self.word = word
-        self.woke = woke
+    mutating func note(_ reading: Reading, _ beacon: BeaconReading) {
+        if beacon.word != word { callout = anchor(at: beacon.calloutNanoseconds, reading) }
+        if beacon.wokeNanoseconds != woke { wake = anchor(at: beacon.wokeNanoseconds, reading) }
+        word = beacon.word
+        woke = beacon.wokeNanoseconds
+        previous = latest
         latest = reading
+    }
+
+    /// The readings next to a time. A loop that wakes is often looked at twice in the callout that follows: the beacon's word
+    /// changes a last time after the first look.
+    private func anchor(at time: UInt64, _ present: Reading) -> Anchor {
+        guard let latest, latest.time >= time else { return Anchor(before: latest, after: present) }
+        guard let previous, previous.time >= time else { return Anchor(before: previous, after: latest) }
+        return Anchor(before: nil, after: previous)
     }
 
     /// What was used from `since` to `until`, of which the loop's own time is `length`.
