@@ -11,7 +11,7 @@
 
 int clu_thread_is_live(pid_t tid) { return tid > 0 && clu_tgkill(getpid(), tid, 0) == 0; }
 
-static int read_words(uint64_t address, uint32_t *words, size_t count) {
+static int clu_read_words(uint64_t address, uint32_t *words, size_t count) {
     return clu_memory_read(getpid(), address, words, count * sizeof(*words)) == count * sizeof(*words);
 }
 
@@ -31,18 +31,18 @@ typedef struct layout {
     int complete;
 } layout;
 
-static void look_from_inside(void *context) {
+static void clu_look_from_inside(void *context) {
     layout *layout = context;
-    layout->complete = read_words((uint64_t)(uintptr_t)layout->queue, layout->held, QUEUE_WORDS);
+    layout->complete = clu_read_words((uint64_t)(uintptr_t)layout->queue, layout->held, QUEUE_WORDS);
 }
 
 void clu_lock_prepare(void) {
     if (queue_owner_offset != 0 || !dispatch_queue_create || !dispatch_sync_f || !dispatch_release) return;
     layout layout = {.queue = dispatch_queue_create("lagmonitor.layout", NULL)};
     if (!layout.queue) return;
-    dispatch_sync_f(layout.queue, &layout, look_from_inside);
+    dispatch_sync_f(layout.queue, &layout, clu_look_from_inside);
     uint32_t idle[QUEUE_WORDS];
-    if (layout.complete && read_words((uint64_t)(uintptr_t)layout.queue, idle, QUEUE_WORDS)) {
+    if (layout.complete && clu_read_words((uint64_t)(uintptr_t)layout.queue, idle, QUEUE_WORDS)) {
         uint32_t tid = (uint32_t)clu_gettid();
         // The first two words are the class, which no queue can be told by.
         for (uint32_t index = 2; index < QUEUE_WORDS; index++) {
@@ -55,7 +55,7 @@ void clu_lock_prepare(void) {
 }
 
 // dispatch_sync sleeps in an event on its own stack, in a record that holds a pointer to the queue before it.
-static void find_queue(pid_t tid, uint64_t event, uint64_t stack_pointer, clu_lock *lock) {
+static void clu_find_queue(pid_t tid, uint64_t event, uint64_t stack_pointer, clu_lock *lock) {
     enum { BYTES = 192, NEAR = 4096 };
     uint64_t record[BYTES / 8];
     if (queue_owner_offset == 0 || event < stack_pointer + BYTES || event > stack_pointer + NEAR) return;
@@ -64,7 +64,7 @@ static void find_queue(pid_t tid, uint64_t event, uint64_t stack_pointer, clu_lo
     for (int index = BYTES / 8 - 1; index >= 0; index--) {
         uint64_t queue = record[index];
         uint32_t word;
-        if (queue < 4096 || (queue & 7) != 0 || !read_words(queue + queue_owner_offset, &word, 1)) continue;
+        if (queue < 4096 || (queue & 7) != 0 || !clu_read_words(queue + queue_owner_offset, &word, 1)) continue;
         pid_t owner = (pid_t)(word & FUTEX_TID_MASK);
         // The queue that the thread itself drains is there, too.
         if (owner < 2 || owner == tid || !clu_thread_is_live(owner)) continue;
@@ -78,7 +78,7 @@ static void find_queue(pid_t tid, uint64_t event, uint64_t stack_pointer, clu_lo
 }
 
 // struct __pthread_mutex_s of glibc: lock, count, owner, nusers, kind.
-static int is_mutex(const uint32_t *words, pid_t *owner) {
+static int clu_is_mutex(const uint32_t *words, pid_t *owner) {
     enum { MOST_USERS = 1 << 20, MOST_KIND = 0x200 };
     if (words[0] != 1 && words[0] != 2) return 0;
     if (words[3] == 0 || words[3] > MOST_USERS || words[4] >= MOST_KIND) return 0;
@@ -89,10 +89,10 @@ static int is_mutex(const uint32_t *words, pid_t *owner) {
 
 // struct __pthread_rwlock_arch_t of glibc: readers, writers, wrphase_futex, writers_futex, pad3, pad4, cur_writer. A thread waits
 // on the third or on the fourth word.
-static int is_write_locked(uint64_t futex, uint64_t *address, pid_t *owner) {
+static int clu_is_write_locked(uint64_t futex, uint64_t *address, pid_t *owner) {
     for (int word = 2; word <= 3; word++) {
         uint32_t lock[7];
-        if (futex < 16 || !read_words(futex - (uint64_t)word * 4, lock, 7)) continue;
+        if (futex < 16 || !clu_read_words(futex - (uint64_t)word * 4, lock, 7)) continue;
         // 1: set, 2: somebody waits.
         if (lock[2] > 3 || lock[3] > 3 || lock[4] != 0 || lock[5] != 0) continue;
         if (!clu_thread_is_live((pid_t)lock[6])) continue;
@@ -109,7 +109,7 @@ void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock) {
     lock->kind = CLU_LOCK_FUTEX;
     lock->address = call->arguments[0];
     uint32_t word;
-    if (!read_words(lock->address, &word, 1)) return;
+    if (!clu_read_words(lock->address, &word, 1)) return;
     int operation = (int)call->arguments[1] & FUTEX_CMD_MASK;
     pid_t holder = (pid_t)(word & FUTEX_TID_MASK);
     if (operation == FUTEX_LOCK_PI || operation == 13 /* FUTEX_LOCK_PI2 */) {
@@ -118,11 +118,11 @@ void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock) {
         return;
     }
     uint32_t words[5];
-    if (read_words(lock->address, words, 5) && is_mutex(words, &lock->owner)) {
+    if (clu_read_words(lock->address, words, 5) && clu_is_mutex(words, &lock->owner)) {
         lock->kind = CLU_LOCK_MUTEX;
         return;
     }
-    if (is_write_locked(lock->address, &lock->address, &lock->owner)) {
+    if (clu_is_write_locked(lock->address, &lock->address, &lock->owner)) {
         lock->kind = CLU_LOCK_READ_WRITE;
         return;
     }
@@ -133,5 +133,5 @@ void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock) {
         lock->owner = holder;
         return;
     }
-    find_queue(tid, lock->address, call->sp, lock);
+    clu_find_queue(tid, lock->address, call->sp, lock);
 }

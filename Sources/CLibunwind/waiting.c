@@ -14,7 +14,7 @@ typedef struct shape {
     int8_t descriptor, path, address, polled, process;
 } shape;
 
-static shape shape_of(int64_t number) {
+static shape clu_shape_of(int64_t number) {
     const shape none = {-1, -1, -1, -1, -1};
     shape found = none;
     switch (number) {
@@ -69,7 +69,7 @@ static shape shape_of(int64_t number) {
     return found;
 }
 
-static char *append_decimal(char *out, unsigned number) {
+static char *clu_append_decimal(char *out, unsigned number) {
     char digits[12];
     int count = 0;
     do {
@@ -81,20 +81,20 @@ static char *append_decimal(char *out, unsigned number) {
 }
 
 // The link tells a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`: without touching the file itself.
-static void read_link(int descriptor, clu_wait *wait) {
+static void clu_read_link(int descriptor, clu_wait *wait) {
     char path[40];
     memcpy(path, "/proc/self/fd/", 14);
-    *append_decimal(path + 14, (unsigned)descriptor) = 0;
+    *clu_append_decimal(path + 14, (unsigned)descriptor) = 0;
     ssize_t length = readlink(path, wait->target, sizeof(wait->target));
     wait->target_length = length > 0 ? (uint32_t)length : 0;
 }
 
-static void read_path(uint64_t address, clu_wait *wait) {
+static void clu_read_path(uint64_t address, clu_wait *wait) {
     size_t length = clu_memory_read(getpid(), address, wait->target, sizeof(wait->target));
     wait->target_length = (uint32_t)strnlen(wait->target, length);
 }
 
-static void read_process(int32_t process, clu_wait *wait) {
+static void clu_read_process(int32_t process, clu_wait *wait) {
     wait->process = process;
     if (process <= 0) return;
     long length = clu_procfs_read(process, 0, "comm", wait->target, sizeof(wait->target));
@@ -111,16 +111,16 @@ void clu_wait_describe(pid_t tid, const clu_thread_syscall *call, clu_wait *wait
     long length = clu_procfs_read(getpid(), tid, "wchan", wait->wchan, sizeof(wait->wchan));
     // "0": it does not sleep, or the kernel does not tell.
     wait->wchan_length = length > 0 && wait->wchan[0] != '0' ? (uint32_t)length : 0;
-    shape shape = shape_of(call->number);
+    shape shape = clu_shape_of(call->number);
     if (shape.descriptor >= 0) wait->descriptor = (int32_t)call->arguments[shape.descriptor];
     if (shape.polled >= 0) {
         struct pollfd first;
         if (call->arguments[1] > 0 && clu_memory_read(getpid(), call->arguments[0], &first, sizeof(first)) == sizeof(first))
             wait->descriptor = first.fd;
     }
-    if (wait->descriptor >= 0) read_link(wait->descriptor, wait);
-    if (shape.path >= 0) read_path(call->arguments[shape.path], wait);
-    if (shape.process >= 0) read_process((int32_t)call->arguments[shape.process], wait);
+    if (wait->descriptor >= 0) clu_read_link(wait->descriptor, wait);
+    if (shape.path >= 0) clu_read_path(call->arguments[shape.path], wait);
+    if (shape.process >= 0) clu_read_process((int32_t)call->arguments[shape.process], wait);
     if (shape.address >= 0 && call->arguments[shape.address] != 0) {
         uint64_t size = call->arguments[shape.address + 1];
         if (size > sizeof(wait->address)) size = sizeof(wait->address);

@@ -1,5 +1,5 @@
 /// What part a frame plays in its stack, told by its simplified name: not every frame can be to blame.
-enum FrameRole: Sendable {
+package enum FrameRole: Sendable {
     /// A function that somebody wrote.
     case code
     /// The first function of a thread or of the program: everything the thread does is below it.
@@ -28,13 +28,17 @@ enum FrameRole: Sendable {
     ]
 
     private static let thunkPrefixes = [
-        "reabstraction thunk", "outlined ", "type metadata ", "generic type metadata ", "lazy protocol witness table ",
-        "protocol witness table ", "associated type ", "value witness ", "key path ", "objectdestroy", "block_copy_helper",
-        "block_destroy_helper", "__swift_", "thunk for ",
+        "reabstraction thunk", "outlined ", "key path getter for ", "key path setter for ", "key path index ",
+        "type metadata ", "generic type metadata ", "objectdestroy", "block_copy_helper", "block_destroy_helper", "__swift_",
+    ]
+    /// Words of the demangler between what the compiler made and the type that it made it for.
+    private static let thunkPhrases = [
+        " value witness for ", " accessor for ", " lookup function for ", " instantiation function for ",
+        " completion function for ",
     ]
 
     /// - Parameter symbol: the simplified name; a frame without one is ``code``.
-    init(symbol: String?) {
+    package init(symbol: String?) {
         guard let symbol, !symbol.isEmpty else {
             self = .code
             return
@@ -52,5 +56,11 @@ enum FrameRole: Sendable {
         }
     }
 
-    private static func isThunk(_ symbol: String) -> Bool { thunkPrefixes.contains { symbol.hasPrefix($0) } }
+    /// Whether the compiler made the code by itself.
+    static func isThunk(_ symbol: String) -> Bool {
+        if thunkPrefixes.contains(where: { symbol.hasPrefix($0) }) { return true }
+        // Cheaper than looking for the phrases in every name.
+        guard symbol.utf8.contains(UInt8(ascii: " ")) else { return false }
+        return thunkPhrases.contains { symbol.contains($0) }
+    }
 }

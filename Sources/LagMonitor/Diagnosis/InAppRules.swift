@@ -17,7 +17,7 @@ public struct InAppRules: Sendable, Hashable {
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
         "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "_dispatch_", "dispatch_", "__CFRunLoop",
-        "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_", "reabstraction thunk", "outlined ",
+        "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
         "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagReport.", "LagMonitor.",
         "clu_",
     ]
@@ -42,6 +42,8 @@ public struct InAppRules: Sendable, Hashable {
         let names = [modulePath, base, owner].compactMap { $0 }
         if Self.matches(names, inAppPrefixes) { return true }
         if Self.matches(names, notInAppPrefixes) { return false }
+        // What the compiler made by itself: nobody wrote it, and the next compiler makes something else.
+        if let symbol, FrameRole.isThunk(symbol) { return false }
         guard let base else { return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? false }
         if Self.matches([base], Self.systemModules) { return false }
         return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? true
@@ -51,10 +53,12 @@ public struct InAppRules: Sendable, Hashable {
         names.contains { name in prefixes.contains { name.hasPrefix($0) } }
     }
 
-    /// The function that code belongs to: of `closure in App.f`, `App.f`.
+    /// The function or type that code belongs to: of `closure in default argument of App.f`, `App.f`.
     static func owner(_ symbol: String) -> String {
         var rest = Substring(symbol)
-        while let place = rest.firstRange(of: " in ") { rest = rest[place.upperBound...] }
+        for word in [" in ", " of ", " for "] {
+            while let place = rest.firstRange(of: word) { rest = rest[place.upperBound...] }
+        }
         return String(rest)
     }
 }
