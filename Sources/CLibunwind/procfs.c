@@ -129,7 +129,7 @@ int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults) {
     // Two of them may be negative: what is asked for is not.
     for (int field = 4; field <= 15; field++) {
         while (*at == ' ' || *at == '-') at++;
-        uint64_t value = parse_number(&at, 10);
+        uint64_t value = clu_parse_number(&at, 10);
         if (field == 10) faults->minor = value;
         if (field == 12) faults->major = value;
         if (field == 15) faults->system_ns = value * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));

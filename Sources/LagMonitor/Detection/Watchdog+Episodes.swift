@@ -110,7 +110,7 @@ extension Watchdog {
         let entry = registry.entries + index
         if let episode = entry.pointee.episode {
             entry.pointee.episode = nil
-            collectAnswer(index, queue.episodes[episode])
+            collectAnswer(index, queue.episodes[episode], until: ended.extent.until)
             close(episode, index, ended, phase)
         } else if let episode = queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.

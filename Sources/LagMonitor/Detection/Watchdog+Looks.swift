@@ -49,11 +49,11 @@ extension Watchdog {
     }
 
     /// The stall is over: the answer of a thread that had no processor to give it is there now. It had to give it first.
-    func collectAnswer(_ index: Int, _ episode: Episode) {
+    func collectAnswer(_ index: Int, _ episode: Episode, until: UInt64) {
         guard let outcome = capture.collect(registry.entries[index].target.tid, into: scratch), outcome.method != .none else {
             return
         }
-        _ = episode.tally.add(outcome, scratch, key: key(of: outcome), at: clock())
+        _ = episode.tally.add(outcome, scratch, key: key(of: outcome), at: until)
     }
 
     /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock

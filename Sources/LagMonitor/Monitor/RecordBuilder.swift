@@ -89,6 +89,7 @@ struct RecordBuilder {
         record.frames = Array(look.frames.prefix(configuration.maxFrames))
         record.framesTotal = outcome.total
         record.samplesMatched = findings.culprit.map { UInt64($0.samplesMatched) } ?? look.stack.count
+        if configuration.samples == .all { record.sampleTree = findings.tree }
         if let culprit = findings.culprit, let index = culprit.frameIndex {
             record.culprit = look.frames[index].symbol ?? look.frames[index].place
             record.culpritConfidence = culprit.confidence

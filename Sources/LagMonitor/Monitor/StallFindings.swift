@@ -52,6 +52,8 @@ struct StallFindings {
     }
 
     let seen: [Seen]
+    /// A stack a look, as far as they were kept.
+    let stacks: [CulpritStack]
     let culprit: Culprit?
     let cause: StallCause
     let rules: InAppRules
@@ -75,10 +77,11 @@ struct StallFindings {
         rule.faults = episode.facts.usage.minorFaults.map { $0 + (episode.facts.usage.majorFaults ?? 0) }
         for look in seen { rule.seen[look.doing, default: 0] += look.stack.weightNanoseconds }
         cause = rule.cause
-        culprit = Self.culprit(of: seen, lost: tally.lostNanoseconds)
+        stacks = Self.stacks(of: seen, lost: tally.lostNanoseconds)
+        culprit = Culprit(stacks: stacks)
     }
 
-    private static func culprit(of seen: [Seen], lost: UInt64) -> Culprit? {
+    private static func stacks(of seen: [Seen], lost: UInt64) -> [CulpritStack] {
         var stacks: [CulpritStack] = []
         for look in seen {
             let frames = look.frames.map {
@@ -93,7 +96,20 @@ struct StallFindings {
             stacks += Array(repeating: stack, count: Int(clamping: min(look.stack.count, 64)))
         }
         if lost > 0 { stacks.append(CulpritStack(weightNanoseconds: lost, frames: [])) }
-        return Culprit(stacks: stacks)
+        return stacks
+    }
+
+    /// All the stacks, merged.
+    var tree: [StallRecord.SampleNode] {
+        SampleTree(stacks: stacks).map { weight, samples, frames, children, pruned in
+            StallRecord.SampleNode(
+                weightNanoseconds: weight,
+                samples: samples,
+                frames: frames,
+                children: children,
+                prunedNanoseconds: pruned
+            )
+        }
     }
 
     /// The stack that stands for the stall: the culprit's; else the first that was seen.

@@ -32,7 +32,7 @@ struct StringCaps {
 }
 
 extension JSONLineWriter {
-    /// What ``writeTail()`` needs: `]}` and the newline.
+    /// What ends the frames, and ``writeTail()``: `]}` and the newline.
     static var tailBytes: Int { 3 }
 
     /// Everything up to the first frame, in the order of the schema's table.
@@ -130,7 +130,6 @@ extension JSONLineWriter {
     }
 
     mutating func writeTail() {
-        endArray()
         endObject()
         endLine()
     }

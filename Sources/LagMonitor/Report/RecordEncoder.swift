@@ -95,6 +95,9 @@ public struct RecordEncoder: Sendable {
         ]
     }
 
+    /// One part in so many of a line is kept for the tree of samples.
+    private static let treeShare = 4
+
     /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
     private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
         let evidence = record.evidence
@@ -117,7 +120,12 @@ public struct RecordEncoder: Sendable {
         )
         let limit = limits.maxLineBytes
         let fits = writer.count + JSONLineWriter.tailBytes <= limit
-        let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit) : 0
+        // Who asks for the tree gets a part of it also where the frames would fill the line.
+        let kept = record.sampleTree.isEmpty ? 0 : limit / Self.treeShare
+        let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit - kept) : 0
+        writer.endArray()
+        let rest = limit - writer.count - JSONLineWriter.tailBytes
+        if fits, !record.sampleTree.isEmpty, rest > 0 { writer.writeSampleTree(record.sampleTree, maxBytes: rest) }
         writer.writeTail()
         return fits ? frames : nil
     }

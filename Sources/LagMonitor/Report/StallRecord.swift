@@ -57,6 +57,8 @@ public struct StallRecord: Sendable, Equatable {
     public var samples: UInt64
     /// `samples_matched`: how often it was this stack.
     public var samplesMatched: UInt64
+    /// `sample_tree`: all the stacks that were seen, merged; empty unless asked for.
+    public var sampleTree: [SampleNode] = []
     /// `culprit`: the symbol of the frame to blame.
     public var culprit: String?
     /// `culprit_confidence`, 0…1; outside values are brought into that range, not-a-number is left out.
