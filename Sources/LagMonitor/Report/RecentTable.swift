@@ -20,7 +20,7 @@ struct RecentTable<Value: Sendable>: Sendable {
     }
 
     /// Uses a key: it is there afterwards, and the last to go.
-    /// - Returns: what had to go for it. Finding that takes a look at every entry, some microseconds.
+    /// - Returns: what had to go for it. Finding that takes a look at every entry.
     mutating func use(_ key: String, orInsert value: @autoclosure () -> Value) -> (key: String, value: Value)? {
         uses += 1
         if entries[key] != nil {

@@ -4,7 +4,7 @@
 /// restore interval keeps back has no record and does not count.
 ///
 /// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, given with every call. Memory: ``capacity`` fingerprints, of which
-/// the least recently seen makes room, with 24 bytes for each stall that the rule counts: at most some 150 KiB.
+/// the least recently seen makes room, with 24 bytes for each stall that the rule counts: some 250 KiB at the very most.
 package struct RecurrenceWatch: Sendable {
     /// Fingerprints remembered.
     package static let capacity = 256
