@@ -149,7 +149,7 @@ let package = Package(
             dependencies: ["lagaccuracy", "LagMonitor", "LagWorkload"],
             swiftSettings: strict
         ),
-        .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis"], swiftSettings: strict),
+        .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis", "LagReport"], swiftSettings: strict),
         .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor", "LagWorkload"], swiftSettings: strict),
     ]
 )

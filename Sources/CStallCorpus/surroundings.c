@@ -48,9 +48,9 @@ int corpus_lower_thread(void) {
     return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10) == 0 ? 0 : errno;
 }
 
-void corpus_prefer_thread(void) {
-    struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
-    sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
+void corpus_prefer_thread(int step) {
+    struct sched_param priority = {.sched_priority = step > 0 ? sched_get_priority_min(SCHED_RR) + step - 1 : 0};
+    sched_setscheduler(0, step > 0 ? SCHED_RR : SCHED_OTHER, &priority);
 }
 
 int corpus_first_processor(void) {

@@ -19,8 +19,9 @@ int corpus_own_resolver(const char *path);
 // The calling thread alone: on one processor, and at a low priority. 0 or an errno.
 int corpus_pin_thread(int processor);
 int corpus_lower_thread(void);
-// The calling thread, but no thread that it makes, runs before the threads of all normal processes, where that is permitted.
-void corpus_prefer_thread(void);
+// The calling thread and those that it makes from now on run before the threads of all normal processes, where that is
+// permitted; the larger `step`, the earlier. With 0 they are as normal as those.
+void corpus_prefer_thread(int step);
 // The first processor that the calling thread may run on, or -1, and how many there are.
 int corpus_first_processor(void);
 int corpus_processors(void);

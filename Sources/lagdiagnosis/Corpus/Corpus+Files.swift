@@ -16,7 +16,7 @@ extension Corpus {
                 file.remove()
                 return { saveJournal(file.descriptor, until: $0) }
             }
-        ),
+        ).with { $0.keepsProcessor = true },
         Scenario(
             "write-full-pipe",
             [.syscall],

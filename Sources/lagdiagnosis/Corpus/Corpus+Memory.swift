@@ -15,7 +15,7 @@ extension Corpus {
                 madvise(mapping.start, mapping.bytes, Int32(MADV_NOHUGEPAGE))
                 return { fillGrid(mapping, until: $0) }
             }
-        ),
+        ).with { $0.keepsProcessor = true },
         Scenario(
             "faults-file",
             [.pageFault],
@@ -29,7 +29,7 @@ extension Corpus {
                 file.evict()
                 return { scanArchive(mapping, file, until: $0) }
             }
-        ),
+        ).with { $0.keepsProcessor = true },
         Scenario(
             "memory-pressure",
             [.pageFault],
@@ -50,6 +50,7 @@ extension Corpus {
         ).with {
             $0.memoryLimitBytes = limitBytes
             $0.isAlone = true
+            $0.keepsProcessor = true
         },
     ]
 

@@ -29,6 +29,9 @@ struct Scenario: Sendable {
     var isAlone = false
     /// Whether a busy machine belongs to it. Otherwise a run in which others took the processor is repeated.
     var expectsRunDelay = false
+    /// Whether the processor is to be its own, where that is permitted: for what computes or wakes often, and would wait for a
+    /// processor where others are busy. None of its other threads may compute.
+    var keepsProcessor = false
     /// The memory control group that the process is put into.
     var memoryLimitBytes: Int?
     /// What has to be ready before the loop runs; on the main thread, which is the only one then.

@@ -18,6 +18,11 @@ struct Trial {
             verdict = attempt()
             verdict.attempts = count
         }
+        if !scenario.expectsRunDelay, let truth = verdict.truth, truth.isDisturbed {
+            let share = Int((truth.runDelayMs ?? 0) / truth.durationMs * 100)
+            let reason = "disturbed \(verdict.attempts) times: other processes had its processor for \(share) % of the last stall"
+            return Verdict(scenario: scenario, trouble: .skipped(reason))
+        }
         return verdict
     }
 

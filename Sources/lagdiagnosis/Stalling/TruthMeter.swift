@@ -17,7 +17,7 @@ struct Truth: Codable, Sendable {
 
     /// Whether others had the processor for so long that the scenario did not happen as it was meant.
     var isDisturbed: Bool { (runDelayMs ?? 0) > durationMs * Self.toleratedRunDelay }
-    private static let toleratedRunDelay = 0.2
+    private static let toleratedRunDelay = 0.25
 }
 
 /// Reads the counters of the calling thread.

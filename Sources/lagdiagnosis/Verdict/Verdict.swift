@@ -5,7 +5,7 @@ internal import LagReport
 struct Verdict: Sendable {
     /// Why there is nothing to judge.
     enum Trouble: Sendable {
-        /// The machine does not permit it: counts neither way.
+        /// The machine does not permit it, or is too busy: counts neither way.
         case skipped(String)
         /// It went wrong: counts as missed.
         case failed(String)
@@ -61,7 +61,6 @@ struct Verdict: Sendable {
             parts.append("faults=\(truth.minorFaults)+\(truth.majorFaults)")
         }
         if attempts > 1 { parts.append("attempts=\(attempts)") }
-        if !scenario.expectsRunDelay, truth?.isDisturbed == true { parts.append("disturbed") }
         return "\(isRight ? "ok  " : "MISS") \(padded) \(parts.joined(separator: " "))"
     }
 
