@@ -78,7 +78,7 @@ struct InAppRulesTests {
     @Test(arguments: [
         "LagRunLoop.ObservedRunLoop.run", "closure in LagMonitor.Watchdog.start", "LagActivity.ActivityBeacon.mark",
         "Swift.Array.sorted", "closure in Swift.stableSort", "_dispatch_main_queue_callback_4CF", "_start",
-        "Foundation.RunLoop.run", "reabstraction thunk", "clu_run", "default argument of Swift.print",
+        "Foundation.RunLoop.run", "reabstraction thunk", "clu_run", "default argument of Swift.print", "std::vector::push_back",
         "closure in default argument of Foundation.Data.init", "outlined copy of App.Big", "destroy value witness for App.Big",
         "type metadata accessor for App.Box", "lazy protocol witness table accessor for type in Swift", "block_copy_helper",
         "__swift_instantiateConcreteTypeFromMangledName",

@@ -12,12 +12,13 @@ public struct InAppRules: Sendable, Hashable {
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
-    /// statically, generic code of theirs that the compiler specialized into the program, start-up code, and our own rooms.
+    /// statically, generic code of theirs and templates of C++ that the compiler made for the program, start-up code, and our
+    /// own rooms.
     public static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
-        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "_dispatch_", "dispatch_", "__CFRunLoop",
-        "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
+        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "_dispatch_",
+        "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
         "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagReport.", "LagMonitor.",
         "clu_",
     ]
