@@ -21,7 +21,8 @@ extension Watchdog {
     /// Looks at the stack of the stall in progress, and says when to look again.
     func lookAtStack(_ index: Int, _ reading: BeaconReading) {
         let entry = registry.entries + index
-        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }), let kind = entry.pointee.judge.incident?.lead else {
+        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }), let kind = entry.pointee.judge.incident?.lead
+        else {
             return
         }
         let target = entry.pointee.target
