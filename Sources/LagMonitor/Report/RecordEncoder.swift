@@ -82,14 +82,15 @@ public struct RecordEncoder: Sendable {
     }
 
     private mutating func write(_ record: borrowing StallRecord, level: Int, functions: Bool, ownerFrames: Int) -> Int? {
+        let limit = limits.maxLineBytes
         writer.reset()
         writer.writeHead(
             of: record,
             context: context,
             caps: StringCaps.fromWideToTight[level],
-            ownerFrames: ownerFrames
+            ownerFrames: ownerFrames,
+            maxLineBytes: limit
         )
-        let limit = limits.maxLineBytes
         let fits = writer.count + JSONLineWriter.tailBytes <= limit
         let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit) : 0
         writer.writeTail()
