@@ -79,8 +79,11 @@ static void clu_find_queue(pid_t tid, uint64_t event, uint64_t stack_pointer, cl
 
 // struct __pthread_mutex_s of glibc: lock, count, owner, nusers, kind.
 static int clu_is_mutex(const uint32_t *words, pid_t *owner) {
-    enum { MOST_USERS = 1 << 20, MOST_KIND = 0x200 };
-    if (words[0] != 1 && words[0] != 2) return 0;
+    // The highest bit of a kind says that it was made as PTHREAD_MUTEX_NORMAL, and not by default.
+    enum { MOST_USERS = 1 << 20, MOST_KIND = 0x400, ROBUST = 0x10 };
+    // A robust one, whose end the kernel tells of when its owner ends, holds the owner's tid.
+    int is_robust = (words[4] & ROBUST) != 0 && (words[0] & FUTEX_TID_MASK) == words[2];
+    if (words[0] != 1 && words[0] != 2 && !is_robust) return 0;
     if (words[3] == 0 || words[3] > MOST_USERS || words[4] >= MOST_KIND) return 0;
     if (!clu_thread_is_live((pid_t)words[2])) return 0;
     *owner = (pid_t)words[2];

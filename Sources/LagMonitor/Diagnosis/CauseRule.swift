@@ -102,7 +102,8 @@ package struct CauseRule: Sendable {
     private func weight(of doings: [Doing]) -> UInt64 { doings.reduce(0) { $0 + seen[$1, default: 0] } }
 
     private func part(_ weight: UInt64, of whole: UInt64, _ time: UInt64) -> UInt64 {
-        whole == 0 ? 0 : UInt64(Double(time) * Double(weight) / Double(whole))
+        // `weight` is a part of `whole`, so the quotient is no more than `time`.
+        whole == 0 ? 0 : whole.dividingFullWidth(time.multipliedFullWidth(by: weight)).quotient
     }
 }
 

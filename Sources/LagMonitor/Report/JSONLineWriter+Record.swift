@@ -36,11 +36,13 @@ extension JSONLineWriter {
     static var tailBytes: Int { 3 }
 
     /// Everything up to the first frame, in the order of the schema's table.
+    /// - Parameter maxLineBytes: what is longer will not be used: frames of owners beyond that are left out.
     mutating func writeHead(
         of record: borrowing StallRecord,
         context: ProcessContext,
         caps: StringCaps,
-        ownerFrames: Int
+        ownerFrames: Int,
+        maxLineBytes: Int
     ) {
         beginObject()
         field("schema", StallRecord.schema)
@@ -89,7 +91,9 @@ extension JSONLineWriter {
             optional("mode", record.mode, caps.word)
         }
         field("cause", record.cause.rawValue, caps.word)
-        if caps.keepsOptional { write(record.evidence, caps: caps, ownerFrames: ownerFrames) }
+        if caps.keepsOptional {
+            write(record.evidence, caps: caps, owners: OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
+        }
         field("capture", record.capture.rawValue, caps.word)
         if caps.keepsOptional {
             optional("capture_error", record.captureError, caps.reason)
@@ -134,7 +138,13 @@ extension JSONLineWriter {
         endLine()
     }
 
-    private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, ownerFrames: Int) {
+    /// How much is written of threads that hold locks.
+    private struct OwnerLimits {
+        let frames: Int
+        let maxLineBytes: Int
+    }
+
+    private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, owners: OwnerLimits) {
         if let time = evidence.cpuNanoseconds { milliseconds("cpu_ms", time) }
         if let time = evidence.runDelayNanoseconds { milliseconds("run_delay_ms", time) }
         if let time = evidence.blockedNanoseconds { milliseconds("blocked_ms", time) }
@@ -158,21 +168,26 @@ extension JSONLineWriter {
         }
         if let owner = evidence.lockOwner {
             key("lock_owner")
-            write(owner, caps: caps, frames: ownerFrames)
+            write(owner, caps: caps, owners)
         }
-        write("lock_cycle", evidence.lockCycle, caps: caps, frames: ownerFrames)
-        write("lock_chain", evidence.lockChain, caps: caps, frames: ownerFrames)
+        write("lock_cycle", evidence.lockCycle, caps: caps, owners)
+        write("lock_chain", evidence.lockChain, caps: caps, owners)
     }
 
-    private mutating func write(_ name: StaticString, _ threads: [StallRecord.LockOwner], caps: StringCaps, frames: Int) {
+    private mutating func write(
+        _ name: StaticString,
+        _ threads: [StallRecord.LockOwner],
+        caps: StringCaps,
+        _ owners: OwnerLimits
+    ) {
         guard !threads.isEmpty else { return }
         key(name)
         beginArray()
-        for thread in threads { write(thread, caps: caps, frames: frames) }
+        for thread in threads { write(thread, caps: caps, owners) }
         endArray()
     }
 
-    private mutating func write(_ owner: StallRecord.LockOwner, caps: StringCaps, frames: Int) {
+    private mutating func write(_ owner: StallRecord.LockOwner, caps: StringCaps, _ owners: OwnerLimits) {
         beginObject()
         key("thread_id")
         value(Int64(owner.threadID))
@@ -181,10 +196,12 @@ extension JSONLineWriter {
             key("waits_for")
             value(hex: address)
         }
-        if frames > 0, !owner.frames.isEmpty {
+        if owners.frames > 0, !owner.frames.isEmpty {
             key("frames")
             beginArray()
-            for frame in owner.frames.prefix(frames) { write(frame, withFunction: false) }
+            for frame in owner.frames.prefix(owners.frames) where count <= owners.maxLineBytes {
+                write(frame, withFunction: false)
+            }
             endArray()
         }
         endObject()

@@ -111,14 +111,15 @@ public struct RecordEncoder: Sendable {
     }
 
     private mutating func write(_ record: borrowing StallRecord, level: Int, functions: Bool, ownerFrames: Int) -> Int? {
+        let limit = limits.maxLineBytes
         writer.reset()
         writer.writeHead(
             of: record,
             context: context,
             caps: StringCaps.fromWideToTight[level],
-            ownerFrames: ownerFrames
+            ownerFrames: ownerFrames,
+            maxLineBytes: limit
         )
-        let limit = limits.maxLineBytes
         let fits = writer.count + JSONLineWriter.tailBytes <= limit
         // Who asks for the tree gets a part of it also where the frames would fill the line.
         let kept = record.sampleTree.isEmpty ? 0 : limit / Self.treeShare

@@ -25,7 +25,8 @@ struct UsageMeter {
             let sinceThen = after.time.saturatingDifference(time)
             var low = after.cpu.saturatingDifference(sinceThen)
             var high = after.cpu
-            if let before, before.time <= time {
+            // A clock that went back is another thread's: the kernel gives a number again when its thread is gone.
+            if let before, before.time <= time, before.cpu <= after.cpu {
                 low = max(low, before.cpu)
                 high = min(high, before.cpu.saturatingSum(time - before.time))
             }
