@@ -59,7 +59,9 @@ struct UsageMeterSimulationTests {
                 if now >= until { break }
                 // A word for every turn before, then the callout that stalls.
                 let isStalled = now >= since
-                meter.note(schedule.reading(at: now), word: isStalled ? 0 : now, woke: isStalled ? 0 : now)
+                let began = isStalled ? since : now - 1
+                let beacon = BeaconReading(word: isStalled ? 0 : now, calloutNanoseconds: began, wokeNanoseconds: began)
+                meter.note(schedule.reading(at: now), beacon)
                 guard isStalled, gap == nil else { continue }
                 gap = now - before
                 // The first sign is that look or a later one.

@@ -39,11 +39,15 @@ struct UsageMeterTests {
         )
     }
 
+    private static func beacon(_ word: UInt64, since: UInt64, woke: UInt64) -> BeaconReading {
+        BeaconReading(word: word, calloutNanoseconds: since * millisecond, wokeNanoseconds: woke * millisecond)
+    }
+
     /// Looks at 100 and 150 ms; the callout began between them.
     private func meter(cpuAt100: UInt64, cpuAt150: UInt64) -> UsageMeter {
         var meter = UsageMeter()
-        meter.note(Self.reading(100, cpuAt100), word: 1, woke: 1)
-        meter.note(Self.reading(150, cpuAt150), word: 2, woke: 2)
+        meter.note(Self.reading(100, cpuAt100), Self.beacon(1, since: 90, woke: 90))
+        meter.note(Self.reading(150, cpuAt150), Self.beacon(2, since: 130, woke: 130))
         return meter
     }
 
@@ -92,19 +96,30 @@ struct UsageMeterTests {
 
     @Test func aStallThatSpansCalloutsIsMeasuredFromItsWakeOn() {
         var meter = UsageMeter()
-        meter.note(Self.reading(100, 0), word: 1, woke: 1)
-        meter.note(Self.reading(110, 10), word: 2, woke: 2)
-        meter.note(Self.reading(300, 200), word: 3, woke: 2)
-        meter.note(Self.reading(400, 300), word: 4, woke: 2)
+        meter.note(Self.reading(100, 0), Self.beacon(1, since: 90, woke: 90))
+        meter.note(Self.reading(110, 9), Self.beacon(2, since: 101, woke: 101))
+        meter.note(Self.reading(300, 199), Self.beacon(3, since: 290, woke: 101))
+        meter.note(Self.reading(400, 299), Self.beacon(4, since: 390, woke: 101))
         let all = meter.usage(
-            since: 100 * millisecond,
+            since: 101 * millisecond,
             until: 500 * millisecond,
-            length: 400 * millisecond,
+            length: 399 * millisecond,
             spansCallouts: true,
-            Self.totals(500, cpu: 400)
+            Self.totals(500, cpu: 399)
         )
-        #expect(all.cpuNanoseconds == 400 * millisecond)
-        #expect(meter.callout?.after == Self.reading(400, 300) && meter.wake?.after == Self.reading(110, 10))
+        #expect(all.cpuNanoseconds == 399 * millisecond)
+        #expect(meter.callout?.after == Self.reading(400, 299) && meter.wake?.after == Self.reading(110, 9))
+    }
+
+    /// The wake is looked at when the callout has begun already, and the word changes once more after that.
+    @Test func theReadingNextToTheBeginningCounts() {
+        var meter = UsageMeter()
+        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.note(Self.reading(101, 1001), Self.beacon(2, since: 100, woke: 100))
+        meter.note(Self.reading(150, 1050), Self.beacon(3, since: 100, woke: 100))
+        #expect(meter.callout == UsageMeter.Anchor(before: Self.reading(50, 1000), after: Self.reading(101, 1001)))
+        let usage = usage(meter, 100, 400, Self.totals(400, cpu: 1100))
+        #expect(usage.cpuNanoseconds == 100 * millisecond)
     }
 
     @Test func aStallThatNobodySawTheBeginningOfIsMeasuredFromTheFirstSign() {
@@ -170,8 +185,8 @@ struct UsageMeterTests {
 
     @Test func timesThatMakeNoSenseDoNoHarm() {
         var meter = UsageMeter()
-        meter.note(Reading(time: 0, cpu: .max), word: 1, woke: 1)
-        meter.note(Reading(time: .max - 1, cpu: .max), word: 2, woke: 2)
+        meter.note(Reading(time: 0, cpu: .max), BeaconReading(word: 1, calloutNanoseconds: .max, wokeNanoseconds: 1))
+        meter.note(Reading(time: .max - 1, cpu: .max), BeaconReading(word: 2, calloutNanoseconds: 0, wokeNanoseconds: .max))
         meter.first = UsageMeter.Totals(reading: Reading(time: 1, cpu: .max), times: .zero, faults: nil)
         let last = UsageMeter.Totals(
             reading: Reading(time: .max, cpu: .max),
