@@ -129,7 +129,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
-        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
+        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
         .testTarget(
             name: "lagaccuracyTests",
