@@ -68,6 +68,8 @@ let package = Package(
             name: "lagmond",
             dependencies: [
                 "LagMonitor",
+                "LagDiagnosis",
+                "LagReport",
                 "LagWorkload",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
