@@ -85,7 +85,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "lagbench",
-            dependencies: ["LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagReport", "CLibunwind"],
+            dependencies: [
+                "LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport",
+                "CLibunwind",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -138,6 +141,10 @@ let package = Package(
             dependencies: ["lagaccuracy", "LagMonitor", "LagWorkload"],
             swiftSettings: strict
         ),
-        .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor", "LagWorkload"], swiftSettings: strict),
+        .testTarget(
+            name: "lagmondTests",
+            dependencies: ["lagmond", "LagMonitor", "LagDiagnosis", "LagWorkload", "MonitorProbe"],
+            swiftSettings: strict
+        ),
     ]
 )
