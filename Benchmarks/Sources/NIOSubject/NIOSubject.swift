@@ -3,7 +3,6 @@ internal import NIOExtras
 internal import NIOHTTP1
 internal import NIOHTTP2
 internal import NIOPosix
-internal import NIOSSL
 internal import NIOWebSocket
 internal import Runtime
 
@@ -43,7 +42,7 @@ enum NIOSubject {
     /// The parts that a server with more to do has; they are here to be linked.
     static func parts() -> [Any.Type] {
         [
-            NIOSSLServerHandler.self, NIOHTTP2Handler.self, NIOWebSocketServerUpgrader.self,
+            NIOHTTP2Handler.self, NIOWebSocketServerUpgrader.self,
             ServerQuiescingHelper.self, HTTP2FramePayloadToHTTP1ServerCodec.self,
         ]
     }

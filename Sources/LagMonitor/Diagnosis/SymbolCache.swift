@@ -19,8 +19,8 @@ struct SymbolCache<Value: SymbolCacheValue>: Sendable {
         }
     }
 
-    /// What an entry takes beside its strings: key, value and the dictionary's spare room.
-    private static var entryBytes: Int { 2 * (MemoryLayout<Key>.stride + MemoryLayout<Value>.stride) }
+    /// What an entry takes beside its strings: key, value, and the spare room of a dictionary that has just grown.
+    private static var entryBytes: Int { 3 * (MemoryLayout<Key>.stride + MemoryLayout<Value>.stride) }
 
     private let generationBytes: Int
     private let generationCount: Int

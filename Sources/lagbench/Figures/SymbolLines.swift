@@ -40,7 +40,7 @@ struct SymbolLines: Benchmark {
         guard found.contains(where: { !$0.isEmpty }) else { throw BenchmarkFailure("\(subject.path): no line was found") }
         var line = BenchLine(name, later.median, unit)
         line.p99 = later.percentile(99)
-        if let peer = subject.isOwn ? ToolchainSymbolizer.own(lines: true) : ToolchainSymbolizer.measured(by: subject.path) {
+        if let peer = subject.isOwn ? ToolchainSymbolizer.lines() : ToolchainSymbolizer.measured(by: subject.path) {
             line = line.comparing(with: "toolchain_runtime", peer)
         }
         line = subject.noting(line).noting("levels", levels).noting("cache_limit_mb", LineSymbolizer.defaultCacheBytes >> 20)

@@ -2,7 +2,7 @@ internal import CLibunwind
 internal import LagDiagnosis
 
 /// Names for thirty frames of one program, none of them asked for before: one pass over its symbol table. The peer is the
-/// toolchain's own symboliser, names alone, on thirty frames of this program.
+/// toolchain's own symboliser, names alone and for the first time, on thirty frames of this program.
 struct SymbolNames: Benchmark {
     let name = "symbol_names"
     let unit = "ms"
@@ -24,7 +24,7 @@ struct SymbolNames: Benchmark {
         )
         var line = BenchLine(name, times.median, unit)
         line.p99 = times.percentile(99)
-        if subject.isOwn, let peer = ToolchainSymbolizer.own(lines: false) {
+        if subject.isOwn, let peer = ToolchainSymbolizer.names() {
             line = line.comparing(with: "toolchain_runtime", peer)
         }
         return [subject.noting(line).noting("cache_limit_mb", Symbolizer.cacheBytes >> 20)]

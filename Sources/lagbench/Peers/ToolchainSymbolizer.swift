@@ -1,26 +1,29 @@
 internal import Foundation
 internal import Runtime
 
-/// The toolchain's own symboliser (`import Runtime`), on a stack of thirty frames: milliseconds, the median after the
-/// first time, with its symbol cache.
+/// The toolchain's own symboliser (`import Runtime`), on a stack of thirty frames, in milliseconds.
 enum ToolchainSymbolizer {
     private static let rounds = 5
 
-    /// In this program. Nil when it finds no stack.
-    static func own(lines: Bool) -> Double? {
-        var result: Double?
+    /// Names alone, the first time, in this program: it remembers them. Nil when it finds no stack.
+    static func names() -> Double? { times(1, [.useSymbolCache])?.first }
+
+    /// With lines and inlined functions, in this program, the median after the first time: it does not remember those.
+    static func lines() -> Double? {
+        times(rounds + 1, [.showInlineFrames, .showSourceLocations, .useSymbolCache]).map { Samples($0.dropFirst()).median }
+    }
+
+    private static func times(_ rounds: Int, _ options: Backtrace.SymbolicationOptions) -> [Double]? {
+        var times: [Double]?
         DeepStack.descend {
             guard let stack = try? Backtrace.capture(limit: SymbolSubject.frames, top: 0) else { return }
             let images = ImageMap.capture()
-            let place: Backtrace.SymbolicationOptions = [.showInlineFrames, .showSourceLocations]
-            let options: Backtrace.SymbolicationOptions = lines ? place.union(.useSymbolCache) : .useSymbolCache
             let clock = ContinuousClock()
-            let times = (0...rounds).map { _ in
+            times = (0..<rounds).map { _ in
                 clock.measure { _ = stack.symbolicated(with: images, options: options) } / .milliseconds(1)
             }
-            result = Samples(times.dropFirst()).median
         }
-        return result
+        return times
     }
 
     /// In the named program, which measures it on itself and prints `peer_ms X`. Nil when it does not.
