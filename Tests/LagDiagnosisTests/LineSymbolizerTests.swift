@@ -153,6 +153,17 @@ struct LineSymbolizerTests {
         #expect(lines.childPID != first)
     }
 
+    @Test func ownProgramIsKnownAfterItWasDeleted() throws {
+        let inlined = try Inlined()
+        let id = try inlined.place.buildID()
+        let path = inlined.place.path + " (deleted)"
+        var namer = FrameNamer(lines: LineSymbolizer(deadline: Self.patience))
+        defer { namer.close() }
+        expectLevels(namer.frames(for: [inlined.query(path: path, buildID: id)])[0], of: inlined)
+        #expect(namer.frames(for: [inlined.query(path: path, buildID: "")]) == [[]])
+        #expect(namer.frames(for: [inlined.query(path: path, buildID: String(id.reversed()))]) == [[]])
+    }
+
     @Test func namesAloneStartNoChildAndMakeOneLevel() throws {
         let inlined = try Inlined()
         var namer = FrameNamer()

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Finds the files that know about a module: its own, and the debug file of the same build-id. Believes nothing that does
 /// not carry the build-id that was asked for.
 struct SymbolFiles: Sendable {
@@ -31,7 +33,7 @@ struct SymbolFiles: Sendable {
 
     /// The module's own file.
     func open(_ module: Module) -> ELFFile? {
-        guard let source = Self.source(module.path), let file = ELFFile(source) else { return nil }
+        guard let source = Self.source(Self.place(of: module)), let file = ELFFile(source) else { return nil }
         guard module.buildID.isEmpty || file.buildID == module.buildID else { return nil }
         return file
     }
@@ -49,7 +51,7 @@ struct SymbolFiles: Sendable {
         guard let file = open(module) else { return .missing }
         let names = file.sectionNames()
         if !names.isDisjoint(with: Self.lineSections), let identity = file.source.identity {
-            return .found(LineFile(path: module.path, identity: identity))
+            return .found(LineFile(path: Self.place(of: module), identity: identity))
         }
         for path in file.buildID.map(debugPaths) ?? [] {
             guard let source = ByteSource(path: path), let debug = ELFFile(source), debug.buildID == file.buildID,
@@ -68,13 +70,24 @@ struct SymbolFiles: Sendable {
         return debugRoots.map { "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug" }
     }
 
+    /// Where the module's file can be read: its path, and for one that was deleted this process's own program, which the
+    /// kernel keeps as long as it runs. That is how a service looks after an upgrade. The build-id tells whether it is it.
+    private static func place(of module: Module) -> String {
+        guard module.path.hasSuffix(deleted), !module.buildID.isEmpty else { return module.path }
+        // By number, so that a child finds the same one.
+        return "/proc/\(getpid())/exe"
+    }
+
+    /// The kernel's mark behind a path that is no more.
+    private static let deleted = " (deleted)"
+
     private static func source(_ path: String) -> ByteSource? {
         if path == "[vdso]" {
             guard let image = VDSOImage.bytes else { return nil }
             return ByteSource(memory: image)
         }
-        // A relative path means nothing here, and a deleted file is not at its path any more.
-        guard path.hasPrefix("/"), !path.hasSuffix(" (deleted)") else { return nil }
+        // A relative path means nothing here, and a deleted file is not at its path.
+        guard path.hasPrefix("/"), !path.hasSuffix(deleted) else { return nil }
         return ByteSource(path: path)
     }
 }

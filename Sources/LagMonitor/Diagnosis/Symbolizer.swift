@@ -3,7 +3,7 @@
 ///
 /// A name is never invented: the file must carry the build-id that was asked for; a file that is missing, replaced or
 /// damaged gives none. With an empty build-id in the query the path alone is believed, unless the kernel
-/// marks it as deleted.
+/// marks it as deleted; this process's own program is found, by its build-id, when it was deleted or replaced.
 ///
 /// No table is kept. A batch costs one pass over each module's symbols for all addresses not seen before (about
 /// 20 ns a symbol); answers are kept by (build-id or path, address), at most ``cacheLimit`` of them and ``cacheBytes``; those
