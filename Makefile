@@ -3,13 +3,13 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench accuracy diagnosis lint
+.PHONY: help setup run test bench bench-symbols accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
 
 help: ## show this list
-	sed -n 's/^\([a-z][a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
+	sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
 
 setup: ## install the Debian package that is missing: libunwind-dev
 	Scripts/setup >&2
@@ -26,6 +26,13 @@ bench: setup ## measure, against the seeds' design
 	$(SWIFT) build -c release --product lagbench >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench"
 
+bench-symbols: setup ## measure names and lines in a SwiftNIO program, against the toolchain's symboliser
+	$(SWIFT) build --package-path Benchmarks -c release --product NIOSubject >&2
+	$(SWIFT) build -c release --product lagbench >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench" \
+		--subject "$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path 2>/dev/null)/NIOSubject" \
+		--only symbol_names --only symbol_names_known --only symbol_lines --only symbol_lines_known
+
 accuracy: setup ## measure what is found, missed and false, against the seeds' detector (12 minutes)
 	$(SWIFT) build -c release --product lagaccuracy >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagaccuracy" $(ACCURACY)
@@ -35,4 +42,4 @@ diagnosis: setup ## hold the records of stalls with known cause and culprit agai
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(DIAGNOSIS)
 
 lint: ## check the format; every warning is an error
-	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Package.swift
+	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Benchmarks/Sources Benchmarks/Package.swift Package.swift

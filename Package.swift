@@ -68,6 +68,8 @@ let package = Package(
             name: "lagmond",
             dependencies: [
                 "LagMonitor",
+                "LagDiagnosis",
+                "LagReport",
                 "LagWorkload",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -83,7 +85,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "lagbench",
-            dependencies: ["LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagReport", "CLibunwind"],
+            dependencies: [
+                "LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport",
+                "CLibunwind",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -142,7 +147,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
-        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis"], swiftSettings: strict),
+        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
         .testTarget(
             name: "lagaccuracyTests",
@@ -150,6 +155,10 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis", "LagReport"], swiftSettings: strict),
-        .testTarget(name: "lagmondTests", dependencies: ["lagmond", "LagMonitor", "LagWorkload"], swiftSettings: strict),
+        .testTarget(
+            name: "lagmondTests",
+            dependencies: ["lagmond", "LagMonitor", "LagDiagnosis", "LagWorkload", "MonitorProbe"],
+            swiftSettings: strict
+        ),
     ]
 )

@@ -4,22 +4,26 @@ internal import Foundation
 @main
 enum Lagbench {
     /// Every figure, in the order of the run. The quiet ones first, so that no earlier load is left in their way.
-    static let benchmarks: [any Benchmark] = [
-        ActivityStore(), LoopTurn(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(), CapturePausePassive(),
-        UnwindFrame(), ThousandLoopsTick(), ResidentSetStart(), DetectLatency(),
-    ]
+    /// - Parameter subject: the program for names and lines; nil: this one.
+    static func benchmarks(subject: String? = nil) -> [any Benchmark] {
+        [
+            ActivityStore(), LoopTurn(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(), CapturePausePassive(),
+            UnwindFrame(), ThousandLoopsTick(), ResidentSetStart(), DetectLatency(), SymbolNames(subject: subject),
+            SymbolNamesKnown(subject: subject), SymbolLines(subject: subject), SymbolLinesKnown(subject: subject),
+        ]
+    }
 
     static func main() {
         let options: Options
         do throws(UsageError) {
-            options = try Options(arguments: CommandLine.arguments.dropFirst(), names: benchmarks.map(\.name))
+            options = try Options(arguments: CommandLine.arguments.dropFirst(), names: benchmarks().map(\.name))
         } catch {
             standardError("lagbench: \(error)\n\n\(Options.help)")
             exit(EX_USAGE)
         }
         switch options.verb {
         case .help: print(Options.help)
-        case .list: for benchmark in benchmarks { print(benchmark.name) }
+        case .list: for benchmark in benchmarks() { print(benchmark.name) }
         case .probe(.rss): ResidentSetStart.probe()
         case .run: exit(run(options) ? EXIT_SUCCESS : EXIT_FAILURE)
         }
@@ -31,7 +35,8 @@ enum Lagbench {
         if !options.markdown { show(machine.lines) }
         var results: [Result] = []
         var failed = false
-        for benchmark in benchmarks where options.only.isEmpty || options.only.contains(benchmark.name) {
+        for benchmark in benchmarks(subject: options.subject) where options.only.isEmpty || options.only.contains(benchmark.name)
+        {
             do {
                 let result = Result(benchmark: benchmark, figures: try benchmark.run())
                 results.append(result)

@@ -12,9 +12,10 @@ struct Options {
     }
 
     static let help = """
-        usage: lagbench [--only NAME]... [--markdown] [--check] [--list]
+        usage: lagbench [--only NAME]... [--subject PATH] [--markdown] [--check] [--list]
 
           --only NAME   measure this figure only; may be given several times
+          --subject PATH  look up names and lines in this program, and not in lagbench itself
           --markdown    write a table instead of lines
           --check       exit 1 when a target is missed (a missed target is only reported otherwise)
           --list        name the figures
@@ -23,6 +24,7 @@ struct Options {
 
     private(set) var verb = Verb.run
     private(set) var only: Set<String> = []
+    private(set) var subject: String?
     private(set) var markdown = false
     private(set) var check = false
 
@@ -36,6 +38,9 @@ struct Options {
             case "--markdown": markdown = true
             case "--check": check = true
             case "--only": only.insert(try Self.value(of: argument, from: rest.popFirst(), allowed: names))
+            case "--subject":
+                guard let path = rest.popFirst() else { throw UsageError(description: "\(argument) needs a program's path") }
+                subject = path
             case "--probe":
                 let probes = Probe.allCases.map(\.rawValue)
                 // One of its own cases, or the line above has thrown.

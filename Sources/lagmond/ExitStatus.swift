@@ -7,7 +7,9 @@ enum ExitStatus {
     static let success: Int32 = 0
     /// The command line could not be understood.
     static let usage: Int32 = 64
-    /// Something the monitor needs is missing on this machine: libunwind.
+    /// A file or folder to read from is missing, or is no such thing.
+    static let noInput: Int32 = 66
+    /// Something the monitor needs is missing on this machine: libunwind; for lines, the named symbolizer.
     static let unavailable: Int32 = 69
     /// The system refused something the workload needs: a thread, a loopback socket, a temporary file.
     static let systemError: Int32 = 71

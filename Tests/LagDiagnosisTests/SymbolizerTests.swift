@@ -5,48 +5,17 @@ import Testing
 
 /// Real files: this test's own binary, its stripped copy, the C library, the kernel's image.
 struct SymbolizerTests {
-    /// Where a function of this process lies in its file.
-    private struct Place {
-        let path: String
-        let offset: UInt64
-
-        init(of address: UnsafeRawPointer) throws {
-            let address = UInt64(UInt(bitPattern: address))
-            // Not String(contentsOfFile:), which takes one page of a file in /proc for the whole.
-            let file = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))
-            let maps = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
-            let lines = maps.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true) }
-            let ranges = lines.compactMap { fields -> (low: UInt64, high: UInt64, path: String)? in
-                let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
-                return fields.count == 6 && ends.count == 2 ? (ends[0], ends[1], String(fields[5])) : nil
-            }
-            let home = try #require(ranges.first { $0.low <= address && address < $0.high })
-            path = home.path
-            // Both programs and libraries are linked to begin at address 0.
-            offset = address - (try #require(ranges.first { $0.path == home.path }).low)
-        }
-
-        func query(_ buildID: String = "", path other: String? = nil) -> SymbolQuery {
-            SymbolQuery(modulePath: other ?? path, buildID: buildID, offset: offset, isReturnAddress: false)
-        }
-    }
-
-    private func ownFunction() throws -> Place {
+    private func ownFunction() throws -> CodePlace {
         let function: @convention(c) (Int32) -> Int32 = { value in markerForSymbolizerTests(value) }
-        return try Place(of: unsafeBitCast(function, to: UnsafeRawPointer.self))
+        return try CodePlace(of: unsafeBitCast(function, to: UnsafeRawPointer.self))
     }
 
-    private func getpidPlace() throws -> Place { try Place(of: try #require(dlsym(nil, "getpid"))) }
-
-    private func buildID(of path: String) throws -> String {
-        let line = try run("readelf", "-n", path).split(separator: "\n").first { $0.contains("Build ID:") }
-        return String(try #require(line?.split(separator: " ").last))
-    }
+    private func getpidPlace() throws -> CodePlace { try CodePlace(of: try #require(dlsym(nil, "getpid"))) }
 
     @Test func ownClosureIsNamedAndDemangled() throws {
         let place = try ownFunction()
         var symbolizer = Symbolizer()
-        let symbol = try #require(symbolizer.resolve([place.query(try buildID(of: place.path))])[0])
+        let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
         #expect(symbol.name.contains("closure #1"))
         #expect(symbol.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
         #expect(symbol.mangled?.hasPrefix("$s") == true)
@@ -56,14 +25,14 @@ struct SymbolizerTests {
     @Test func functionOfTheCLibraryIsNamed() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer(debugRoot: "/nonexistent")
-        let symbol = try #require(symbolizer.resolve([place.query(try buildID(of: place.path))])[0])
+        let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
         #expect(symbol.name == "getpid")
         #expect(symbol.mangled == nil)
     }
 
     @Test func otherBuildIDGivesNoName() throws {
         let place = try getpidPlace()
-        let id = try buildID(of: place.path)
+        let id = try place.buildID()
         var symbolizer = Symbolizer()
         #expect(symbolizer.resolve([place.query(String(id.reversed()))]) == [nil])
         #expect(symbolizer.resolve([place.query(id.uppercased())])[0] != nil)
@@ -82,7 +51,7 @@ struct SymbolizerTests {
         let scratch = try ScratchDirectory()
         let stripped = scratch.path + "/stripped"
         try run("strip", "-o", stripped, place.path)
-        let id = try buildID(of: place.path)
+        let id = try place.buildID()
 
         var symbolizer = Symbolizer(debugRoot: scratch.path)
         let without = symbolizer.resolve([place.query(id, path: stripped)])[0]
@@ -100,7 +69,7 @@ struct SymbolizerTests {
         let handle = try #require(dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD))
         let name = "__vdso_clock_gettime"
         let address = try #require(dlsym(handle, name) ?? dlsym(handle, "__kernel_clock_gettime"))
-        let place = try Place(of: address)
+        let place = try CodePlace(of: address)
         try #require(place.path == "[vdso]")
         var symbolizer = Symbolizer()
         #expect(symbolizer.resolve([place.query()])[0]?.name.hasSuffix("clock_gettime") == true)

@@ -79,8 +79,13 @@ struct OptionsTests {
         #expect(options.check)
     }
 
+    @Test func theSubjectIsAPath() throws {
+        #expect(try Options(arguments: ["--subject", "/p"], names: []).subject == "/p")
+        #expect(throws: UsageError.self) { try Options(arguments: ["--subject"], names: []) }
+    }
+
     @Test func everyFigureHasANameOfItsOwnAndATarget() {
-        #expect(Set(Lagbench.benchmarks.map(\.name)).count == 10)
-        #expect(Lagbench.benchmarks.allSatisfy { !$0.targets.isEmpty })
+        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 14)
+        #expect(Lagbench.benchmarks().allSatisfy { !$0.targets.isEmpty })
     }
 }

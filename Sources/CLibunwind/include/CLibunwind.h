@@ -1,5 +1,6 @@
 // The C edge of LagMonitor: one header a concern.
 #include "clu_beacon.h"
+#include "clu_child.h"
 #include "clu_linux.h"
 #include "clu_loader.h"
 #include "clu_memory.h"

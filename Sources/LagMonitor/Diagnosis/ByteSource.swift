@@ -10,6 +10,8 @@ struct ByteSource: ~Copyable {
     private let descriptor: Int32
     private let image: UnsafeRawBufferPointer
     let size: UInt64
+    /// Which state of which file this is; nil for an image in memory.
+    let identity: FileIdentity?
 
     /// Opens a regular file; nil when there is none that we may read.
     init?(path: String) {
@@ -24,6 +26,7 @@ struct ByteSource: ~Copyable {
         self.descriptor = descriptor
         image = UnsafeRawBufferPointer(start: nil, count: 0)
         size = UInt64(status.st_size)
+        identity = FileIdentity(status)
     }
 
     /// Memory that stays readable as long as this source lives.
@@ -31,6 +34,7 @@ struct ByteSource: ~Copyable {
         descriptor = -1
         image = memory
         size = UInt64(memory.count)
+        identity = nil
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -4,6 +4,8 @@
 /// truncated or hostile: every offset and count is checked and every list is bounded.
 struct ELFFile: ~Copyable {
     struct Section {
+        /// Where its name stands in the table of section names.
+        let nameOffset: UInt32
         let type: UInt32
         let address: UInt64
         let offset: UInt64
@@ -34,9 +36,12 @@ struct ELFFile: ~Copyable {
     private static let maximumSections = 65_536
     /// Notes are short; a longer stretch is not looked through.
     private static let maximumNoteBytes: UInt64 = 65_536
+    private static let maximumNameTableBytes: UInt64 = 1 << 20
 
     let source: ByteSource
     let sections: [Section]
+    /// The index of the section with the sections' names.
+    private let namesIndex: Int
     /// Lower-case hex; nil when the file has none.
     let buildID: String?
 
@@ -48,7 +53,22 @@ struct ELFFile: ~Copyable {
         let sections = Self.readSections(source, header)
         self.buildID = Self.readBuildID(source, header, sections)
         self.sections = sections
+        self.namesIndex = Int(header.u16(62))
         self.source = source
+    }
+
+    /// The names of all sections; none where their table is damaged or longer than any linker writes.
+    func sectionNames() -> Set<String> {
+        guard namesIndex < sections.count, sections[namesIndex].size <= Self.maximumNameTableBytes else { return [] }
+        let place = sections[namesIndex]
+        guard let table = source.bytes(at: place.offset, count: Int(place.size)) else { return [] }
+        return Set(
+            sections.compactMap { section in
+                let start = Int(section.nameOffset)
+                guard start < table.count else { return nil }
+                return String(decoding: table[start...].prefix { $0 != 0 }, as: UTF8.self)
+            }
+        )
     }
 
     private static func readSections(_ source: borrowing ByteSource, _ header: LittleEndianBytes) -> [Section] {
@@ -66,6 +86,7 @@ struct ELFFile: ~Copyable {
         return (0..<count).map { index in
             let base = index * entryBytes
             return Section(
+                nameOffset: table.u32(base),
                 type: table.u32(base + 4),
                 address: table.u64(base + 16),
                 offset: table.u64(base + 24),

@@ -3,54 +3,62 @@
 ///
 /// A name is never invented: the file must carry the build-id that was asked for; a file that is missing, replaced or
 /// damaged gives none. With an empty build-id in the query the path alone is believed, unless the kernel
-/// marks it as deleted.
+/// marks it as deleted; this process's own program is found, by its build-id, when it was deleted or replaced.
 ///
 /// No table is kept. A batch costs one pass over each module's symbols for all addresses not seen before (about
-/// 20 ns a symbol); answers are kept by (build-id or path, address), at most ``cacheLimit``, and all of them forgotten when
-/// there are more. "No symbol" is kept, too, except for files that could not be opened.
+/// 20 ns a symbol); answers are kept by (build-id or path, address), at most ``cacheLimit`` of them and ``cacheBytes``; those
+/// not asked for longest go first. "No symbol" is kept, too, except for files that could not be opened.
 ///
 /// Where the file has no `.symtab` (it is stripped), a separate debug file of the same build-id is looked for
 /// (`.build-id/xx/yyyy.debug`, the layout of GDB's manual, "Separate Debug Files"), then `.dynsym` serves.
 public struct Symbolizer: Sendable {
     /// Answers that are kept.
     public static let cacheLimit = 8192
+    /// Memory for them, keys and the tables' spare room counted.
+    public static let cacheBytes = 4 << 20
     /// Where Debian's packages put debug files.
     public static let debugRoot = "/usr/lib/debug"
 
-    private struct CacheKey: Hashable {
-        let module: String
-        let address: UInt64
+    private struct Entry: SymbolCacheValue {
+        /// Nil: this address has no symbol.
+        let function: Function?
+
+        var heapBytes: Int { function?.heapBytes ?? 0 }
     }
 
-    private struct CacheEntry {
+    private struct Function: Sendable {
         let rawName: String?
         let name: String
         let simplified: String
         let start: UInt64
+
+        var heapBytes: Int { name.heapBytes + simplified.heapBytes + (rawName?.heapBytes ?? 0) }
     }
 
-    private struct ModuleKey: Hashable {
-        let path: String
-        let buildID: String
-    }
+    private typealias Key = SymbolCache<Entry>.Key
 
     private let demangler = Demangler()
-    private let debugRoot: String
-    private let cacheLimit: Int
-    /// A nil value: this address has no symbol.
-    private var cache: [CacheKey: CacheEntry?] = [:]
+    private let files: SymbolFiles
+    private var cache: SymbolCache<Entry>
     /// Passes over symbol tables so far; tells tests that the cache works.
     package private(set) var tablePasses = 0
 
     /// Finds the demanglers, which takes the loader's lock: create it at start.
-    public init() { self.init(debugRoot: Self.debugRoot, cacheLimit: Self.cacheLimit) }
+    public init() { self.init(debugRoots: [Self.debugRoot]) }
 
     /// - Parameters:
     ///   - debugRoot: where `.build-id` directories are.
-    ///   - cacheLimit: how many answers are kept; at least 1.
+    ///   - cacheLimit: how many answers are kept; at least 2.
     public init(debugRoot: String, cacheLimit: Int = Symbolizer.cacheLimit) {
-        self.debugRoot = debugRoot
-        self.cacheLimit = max(1, cacheLimit)
+        self.init(debugRoots: [debugRoot], cacheLimit: cacheLimit)
+    }
+
+    /// - Parameters:
+    ///   - debugRoots: where `.build-id` directories are, in the order of the search.
+    ///   - cacheLimit: how many answers are kept; at least 2.
+    public init(debugRoots: [String], cacheLimit: Int = Symbolizer.cacheLimit) {
+        files = SymbolFiles(debugRoots: debugRoots)
+        cache = SymbolCache(byteLimit: Self.cacheBytes, countLimit: cacheLimit)
     }
 
     /// How many answers are kept at present.
@@ -58,47 +66,40 @@ public struct Symbolizer: Sendable {
 
     /// The answers in the order of the queries; nil where there is no symbol.
     public mutating func resolve(_ queries: [SymbolQuery]) -> [ResolvedSymbol?] {
-        var unknown: [ModuleKey: Set<UInt64>] = [:]
-        var answers: [CacheKey: CacheEntry?] = [:]
+        var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
+        var answers: [Key: Entry] = [:]
         for query in queries {
-            let key = Self.cacheKey(query)
-            if let known = cache[key] {
+            let key = Key(query)
+            if let known = cache.value(for: key) {
                 answers[key] = known
             } else {
-                unknown[ModuleKey(path: query.modulePath, buildID: query.buildID), default: []].insert(query.lookupAddress)
+                unknown[SymbolFiles.Module(query), default: []].insert(query.lookupAddress)
             }
         }
         for (module, addresses) in unknown {
             guard let found = search(module, for: addresses.sorted()) else { continue }
             for address in addresses {
-                let key = CacheKey(module: Self.cacheName(module.path, module.buildID), address: address)
-                let entry = found[address].map(entry)
+                let key = Key(module: module.buildID.isEmpty ? module.path : module.buildID, address: address)
+                let entry = Entry(function: found[address].map(function))
                 answers[key] = entry
-                if cache.count >= cacheLimit { cache.removeAll(keepingCapacity: true) }
-                cache[key] = .some(entry)
+                cache.insert(entry, for: key)
             }
         }
         return queries.map { query in
-            guard let answer = answers[Self.cacheKey(query)], let entry = answer else { return nil }
+            guard let function = answers[Key(query)]?.function else { return nil }
             return ResolvedSymbol(
-                name: entry.name,
-                simplified: entry.simplified,
-                mangled: entry.rawName,
-                symbolOffset: query.offset - entry.start
+                name: function.name,
+                simplified: function.simplified,
+                mangled: function.rawName,
+                symbolOffset: query.offset - function.start
             )
         }
     }
 
-    private static func cacheKey(_ query: SymbolQuery) -> CacheKey {
-        CacheKey(module: cacheName(query.modulePath, query.buildID), address: query.lookupAddress)
-    }
-
-    private static func cacheName(_ path: String, _ buildID: String) -> String { buildID.isEmpty ? path : buildID.lowercased() }
-
-    private func entry(_ found: SymbolTableSearch.Found) -> CacheEntry {
+    private func function(_ found: SymbolTableSearch.Found) -> Function {
         let rawName = String(decoding: found.rawName, as: UTF8.self)
         let (name, language) = demangler.demangle(rawName)
-        return CacheEntry(
+        return Function(
             rawName: name == rawName ? nil : rawName,
             name: name,
             simplified: SymbolSimplifier.simplify(name, language: language),
@@ -108,14 +109,14 @@ public struct Symbolizer: Sendable {
 
     /// What the tables of `module` say; nil when its file cannot be had or is another one.
     private mutating func search(
-        _ module: ModuleKey,
+        _ module: SymbolFiles.Module,
         for addresses: [UInt64]
     ) -> [UInt64: SymbolTableSearch.Found]? {
-        guard let file = Self.open(module) else { return nil }
+        guard let file = files.open(module) else { return nil }
         var found: [UInt64: SymbolTableSearch.Found] = [:]
         var rest = addresses
         let hasOwnTable = file.sections.contains { $0.type == ELFFile.SectionType.symbolTable }
-        if !hasOwnTable, let id = file.buildID, let debug = openDebugFile(buildID: id) {
+        if !hasOwnTable, let id = file.buildID, let debug = files.openDebugFile(buildID: id) {
             search(debug, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
         }
         search(file, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
@@ -134,30 +135,5 @@ public struct Symbolizer: Sendable {
         var search = SymbolTableSearch(addresses: addresses)
         for match in search.search(file, table: table) { found[match.address] = match }
         addresses.removeAll { found[$0] != nil }
-    }
-
-    private static func open(_ module: ModuleKey) -> ELFFile? {
-        guard let source = source(module.path), let file = ELFFile(source) else { return nil }
-        let actual = file.buildID
-        guard module.buildID.isEmpty || actual == module.buildID.lowercased() else { return nil }
-        return file
-    }
-
-    private static func source(_ path: String) -> ByteSource? {
-        if path == "[vdso]" {
-            guard let image = VDSOImage.bytes else { return nil }
-            return ByteSource(memory: image)
-        }
-        // A relative path means nothing here, and a deleted file is not at its path any more.
-        guard path.hasPrefix("/"), !path.hasSuffix(" (deleted)") else { return nil }
-        return ByteSource(path: path)
-    }
-
-    private func openDebugFile(buildID: String) -> ELFFile? {
-        guard buildID.utf8.count > 2 else { return nil }
-        let path = "\(debugRoot)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug"
-        guard let source = ByteSource(path: path), let file = ELFFile(source) else { return nil }
-        guard file.buildID == buildID else { return nil }
-        return file
     }
 }

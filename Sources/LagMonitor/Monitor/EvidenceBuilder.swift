@@ -9,8 +9,9 @@ struct EvidenceBuilder {
     let findings: StallFindings
     let tally: StackTally
     let thread: (id: Int32, name: String)
+    let withLines: Bool
 
-    func build(_ usage: ThreadUsage, _ namer: inout FrameNamer, _ sockets: inout SocketNames) -> StallRecord.Evidence {
+    func build(_ usage: ThreadUsage, _ builder: inout FrameBuilder, _ sockets: inout SocketNames) -> StallRecord.Evidence {
         var evidence = StallRecord.Evidence()
         evidence.cpuNanoseconds = usage.cpuNanoseconds
         evidence.runDelayNanoseconds = usage.runDelayNanoseconds
@@ -27,7 +28,7 @@ struct EvidenceBuilder {
                 Self.text($0, Int(look.stack.wait.wchan_length))
             }
             describeTarget(of: look.stack.wait, &evidence, &sockets)
-            if let lock = look.lock { describe(lock, of: look, &evidence, &namer) }
+            if let lock = look.lock { describe(lock, of: look, &evidence, &builder) }
         case .unknown, .running, .faulting: break
         }
         return evidence
@@ -62,7 +63,7 @@ struct EvidenceBuilder {
         _ lock: clu_lock,
         of look: StallFindings.Seen,
         _ evidence: inout StallRecord.Evidence,
-        _ namer: inout FrameNamer
+        _ builder: inout FrameBuilder
     ) {
         evidence.lockKind = Self.kind(lock, look.waitedFor)
         evidence.lockAddress = lock.address
@@ -78,7 +79,8 @@ struct EvidenceBuilder {
                         Self.text(name, name.firstIndex(of: 0) ?? name.count)
                     },
                     waitsFor: owner.lock.kind == 0 ? nil : owner.lock.address,
-                    frames: namer.name(frames, findings.rules)
+                    frames: withLines
+                        ? builder.framesWithLines(frames, findings.rules) : builder.frames(frames, findings.rules)
                 )
             )
         }

@@ -10,10 +10,13 @@ internal import LagReport
 ///
 /// Reporter thread only; may block and allocate.
 struct RecordBuilder {
-    private var namer: FrameNamer
+    private var builder: FrameBuilder
     private var sockets = SocketNames()
 
-    init(modules: ModuleMap) { namer = FrameNamer(modules: modules) }
+    init(modules: ModuleMap) { builder = FrameBuilder(modules: modules) }
+
+    /// Ends what it has started.
+    mutating func close() { builder.close() }
 
     /// A stalled thread waits for this socket.
     mutating func noteSocket(_ inode: UInt32) { sockets.note(inode) }
@@ -22,7 +25,7 @@ struct RecordBuilder {
         -> StallRecord
     {
         let facts = episode.facts
-        let findings = StallFindings(episode, InAppRules(inAppPrefixes: configuration.inAppPrefixes), &namer)
+        let findings = StallFindings(episode, InAppRules(inAppPrefixes: configuration.inAppPrefixes), &builder)
         let thread = watch.loop.thread
         var record = StallRecord(
             id: StallID(
@@ -50,8 +53,13 @@ struct RecordBuilder {
         if facts.activity != .notRunning { record.activity = facts.activity.name }
         record.mode = watch.loop.modeName(facts.mode)
         record.cause = Self.cause(findings.cause)
-        record.evidence = EvidenceBuilder(findings: findings, tally: episode.tally, thread: (record.threadID, record.threadName))
-            .build(facts.usage, &namer, &sockets)
+        let evidence = EvidenceBuilder(
+            findings: findings,
+            tally: episode.tally,
+            thread: (record.threadID, record.threadName),
+            withLines: configuration.symbols == .lines
+        )
+        record.evidence = evidence.build(facts.usage, &builder, &sockets)
         record.samples = episode.tally.looks
         fill(&record, from: findings, episode, configuration)
         let print = Fingerprint(
@@ -67,6 +75,11 @@ struct RecordBuilder {
         )
         record.fingerprint = print.text
         record.stackHash = print.stackHash
+        if configuration.symbols == .lines, let look = findings.representative {
+            let captured = (0..<min(look.stack.outcome.stored, configuration.maxFrames))
+                .map { episode.tally.frame($0, of: look.index) }
+            record.frames = builder.framesWithLines(captured, findings.rules)
+        }
         record.message = StallMessage(record).text
         return record
     }

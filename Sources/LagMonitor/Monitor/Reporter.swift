@@ -48,7 +48,7 @@ final class Reporter: @unchecked Sendable {
                 core.reopenIfAsked()
                 deadline = min(deadline, core.tellDueSuppressions { registry.counters(of: core) })
             }
-            if last { return }
+            if last { return builder.close() }
         }
     }
 

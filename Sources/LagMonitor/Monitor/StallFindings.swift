@@ -58,12 +58,12 @@ struct StallFindings {
     let cause: StallCause
     let rules: InAppRules
 
-    init(_ episode: Episode, _ rules: InAppRules, _ namer: inout FrameNamer) {
+    init(_ episode: Episode, _ rules: InAppRules, _ builder: inout FrameBuilder) {
         let tally = episode.tally
         var seen: [Seen] = []
         for index in 0..<tally.count {
             let stack = tally[index]
-            let frames = namer.name((0..<stack.outcome.stored).map { tally.frame($0, of: index) }, rules)
+            let frames = builder.frames((0..<stack.outcome.stored).map { tally.frame($0, of: index) }, rules)
             let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
             seen.append(Seen(stack: stack, frames: frames, index: index, waitedFor: WaitedFor.of(outer)))
         }

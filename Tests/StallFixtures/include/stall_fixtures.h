@@ -34,6 +34,19 @@ const char *fixture_file_of(const char *symbol);
 
 void fixture_unbuffer_stdout(void);
 
+// Where in the caller this call returns to.
+const void *fixture_return_address(void);
+
+// An address right after a call, in a function that was inlined into `fixture_inlined_middle`, which was inlined into
+// `fixture_with_inlined`, and the lines of the two calls and of the one to the leaf.
+typedef struct {
+    const void *return_address;
+    int leaf_line;
+    int middle_line;
+    int outer_line;
+} fixture_inlined_place;
+void fixture_with_inlined(fixture_inlined_place *place);
+
 // A debugger in three calls, all from one thread: attach to a process without stopping it, stop it (and wait until it
 // is stopped), let it go. 0 or an errno.
 int fixture_trace_attach(int pid);

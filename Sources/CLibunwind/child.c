@@ -1,0 +1,32 @@
+#define _GNU_SOURCE
+#include "clu_child.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int clu_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+// By number: glibc has wrappers since 2.36 only.
+int clu_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int clu_pidfd_kill(int pidfd, int signal) { return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0); }
+
+int clu_pidfd_reap(int pidfd) {
+    enum { WAIT_BY_PIDFD = 3 };
+    siginfo_t info = {0};
+    int result;
+    do result = waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return -1;
+    return info.si_pid != 0;
+}
+
+int clu_limit_data(pid_t pid, uint64_t bytes) {
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+    return prlimit(pid, RLIMIT_DATA, &limit, NULL);
+}

@@ -1,0 +1,197 @@
+internal import CLibunwind
+
+/// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
+/// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.
+///
+/// Swift and C, with and without optimisation, whatever DWARF version and compression the program knows. The module's
+/// file must carry the build-id that was asked for; where it has no line tables, the debug file of the same build-id serves.
+/// Never fails: where there is no program, no file, no line, where the child hangs or dies, the answer is empty. A child that
+/// fails is ended, and another is started at most three times a minute; the question at which it failed is not asked again.
+///
+/// Memory: ``cacheBytes`` here. The child is bounded to 512 MiB of its own, and ended when it has seen
+/// 32 files, or when a file that it has read is another one now. Descriptors: two, while there is a child.
+public struct LineSymbolizer: Sendable {
+    /// Memory for answers that are kept, by (build-id or path, address), unless it is set otherwise.
+    public static let defaultCacheBytes = 4 << 20
+    public static let defaultDeadline = Duration.seconds(2)
+    /// A child keeps what it has read of each file.
+    static let maximumFilesAChild = 32
+
+    private typealias Key = SymbolCache<[FrameName]>.Key
+
+    private struct Question {
+        let key: Key
+        let file: SymbolFiles.LineFile
+        var address: UInt64 { key.address }
+    }
+
+    /// The program, nil when there is none.
+    public let program: String?
+    /// How long a batch may take.
+    public let deadline: Duration
+    private let files: SymbolFiles
+    private let demangler = Demangler()
+    private var cache: SymbolCache<[FrameName]>
+    private var child: SymbolizerProcess?
+    /// What the child has read.
+    private var childFiles: [String: FileIdentity] = [:]
+    private var budget = RestartBudget()
+    /// Questions put to a child so far; tells tests that the cache works.
+    package private(set) var asked = 0
+
+    /// Looks for the program and the demanglers, which takes the loader's lock: create it at start. Starts nothing.
+    /// - Parameters:
+    ///   - program: the path of an `llvm-symbolizer`, LLVM 11 or later; nil: see ``SymbolizerProgram/find()``.
+    ///   - debugRoots: where `.build-id` directories are, in the order of the search.
+    ///   - deadline: how long a batch may take.
+    ///   - cacheBytes: memory for answers.
+    public init(
+        program: String? = nil,
+        debugRoots: [String] = [Symbolizer.debugRoot],
+        deadline: Duration = LineSymbolizer.defaultDeadline,
+        cacheBytes: Int = LineSymbolizer.defaultCacheBytes
+    ) {
+        self.program = program ?? SymbolizerProgram.find()
+        self.deadline = deadline
+        files = SymbolFiles(debugRoots: debugRoots)
+        cache = SymbolCache(byteLimit: cacheBytes)
+    }
+
+    /// How many answers are kept at present.
+    package var cachedCount: Int { cache.count }
+    /// The running child's process number.
+    package var childPID: Int32? { child?.pid }
+
+    /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where
+    /// no line is known.
+    public mutating func levels(for queries: [SymbolQuery]) -> [[FrameName]] {
+        var answers: [Key: [FrameName]] = [:]
+        var unknown: [SymbolFiles.Module: Set<Key>] = [:]
+        for query in queries {
+            let key = Key(query)
+            if let known = cache.value(for: key) {
+                answers[key] = known
+            } else {
+                unknown[SymbolFiles.Module(query), default: []].insert(key)
+            }
+        }
+        if program != nil, !unknown.isEmpty {
+            for (key, levels) in ask(questions(unknown)) { answers[key] = levels }
+        }
+        return queries.map { answers[Key($0)] ?? [] }
+    }
+
+    /// Ends the child, if there is one; the next question starts another. What is known stays known.
+    public mutating func close() {
+        child?.end()
+        child = nil
+        childFiles = [:]
+    }
+
+    private mutating func questions(_ unknown: [SymbolFiles.Module: Set<Key>]) -> [Question] {
+        var questions: [Question] = []
+        for (module, keys) in unknown.sorted(by: { $0.key.path < $1.key.path }) {
+            switch files.lineFile(of: module) {
+            case .found(let file) where Self.quoted(file.path) != nil:
+                // By address: neighbours share what the child has to read.
+                questions += keys.sorted { $0.address < $1.address }.map { Question(key: $0, file: file) }
+            case .found, .withoutLines:
+                for key in keys { cache.insert([], for: key) }
+            case .missing: break
+            }
+        }
+        return questions
+    }
+
+    private mutating func ask(_ questions: [Question]) -> [Key: [FrameName]] {
+        let end = clu_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
+        var answers: [Key: [FrameName]] = [:]
+        var rest = questions[...]
+        while !rest.isEmpty, clu_now_ns() < end {
+            let batch = Self.batch(of: rest)
+            guard let child = childFor(batch) else { break }
+            var replies = SymbolizerReplies(addresses: batch.map(\.address))
+            asked += batch.count
+            let ending = child.exchange(Self.text(of: batch), &replies, deadline: end)
+            let answered = batch.prefix(replies.replies.count)
+            for (question, reply) in zip(answered, replies.replies) { answers[question.key] = levels(reply) }
+            rest = rest.dropFirst(answered.count)
+            if ending != .complete {
+                close()
+                budget.noteFailure(at: clu_now_ns())
+                // What it failed at would make the next one fail.
+                if let culprit = rest.popFirst() { answers[culprit.key] = [] }
+            }
+        }
+        return kept(answers, of: questions)
+    }
+
+    /// As many questions as one child may see files for.
+    private static func batch(of questions: ArraySlice<Question>) -> ArraySlice<Question> {
+        var seen: Set<String> = []
+        return questions.prefix { question in
+            seen.insert(question.file.path)
+            return seen.count <= maximumFilesAChild
+        }
+    }
+
+    /// The child, or a new one where the present one may know a file by another content.
+    private mutating func childFor(_ questions: ArraySlice<Question>) -> SymbolizerProcess? {
+        let wanted = Dictionary(questions.map { ($0.file.path, $0.file.identity) }) { first, _ in first }
+        let changed = wanted.contains { path, identity in childFiles[path].map { $0 != identity } ?? false }
+        let added = wanted.count { childFiles[$0.key] == nil }
+        if changed || childFiles.count + added > Self.maximumFilesAChild { close() }
+        if child == nil, let program {
+            let now = clu_now_ns()
+            guard budget.allowsStart(at: now) else { return nil }
+            child = SymbolizerProcess.start(program)
+            if child == nil { budget.noteFailure(at: now) }
+        }
+        guard let child else { return nil }
+        childFiles.merge(wanted) { $1 }
+        return child
+    }
+
+    /// Keeps the answers, less those from a file that was replaced meanwhile: they may be of either one.
+    private mutating func kept(_ answers: [Key: [FrameName]], of questions: [Question]) -> [Key: [FrameName]] {
+        let files = Set(questions.map(\.file))
+        let replaced = files.filter { FileIdentity(path: $0.path) != $0.identity }
+        if !replaced.isEmpty { close() }
+        var kept: [Key: [FrameName]] = [:]
+        for question in questions where !replaced.contains(question.file) {
+            guard let answer = answers[question.key] else { continue }
+            kept[question.key] = answer
+            cache.insert(answer, for: question.key)
+        }
+        return kept
+    }
+
+    private func levels(_ reply: [SymbolizerReplies.Level]) -> [FrameName] {
+        reply.enumerated().map { index, level in
+            let isInlined = index < reply.count - 1
+            guard let rawName = level.rawName else {
+                return FrameName(file: level.file, line: level.line, column: level.column, isInlined: isInlined)
+            }
+            let (name, language) = demangler.demangle(rawName)
+            return FrameName(
+                name: name,
+                simplified: SymbolSimplifier.simplify(name, language: language),
+                mangled: name == rawName ? nil : rawName,
+                file: level.file,
+                line: level.line,
+                column: level.column,
+                isInlined: isInlined
+            )
+        }
+    }
+
+    private static func text(of questions: ArraySlice<Question>) -> [UInt8] {
+        questions.flatMap { "\(quoted($0.file.path) ?? "") 0x\(Hex.text($0.address))\n".utf8 }
+    }
+
+    /// The path as the program reads it; nil for one that it cannot.
+    private static func quoted(_ path: String) -> String? {
+        guard !path.utf8.contains(where: { $0 < 0x20 }) else { return nil }
+        return ["\"", "'"].first { !path.contains($0) }.map { $0 + path + $0 }
+    }
+}

@@ -1,0 +1,72 @@
+/// Answers that are kept, within a bound of bytes and of entries.
+///
+/// Two generations: what is asked for moves to the younger one; when that is full it becomes the older one, and what was
+/// in the older one is forgotten. So what is in use stays, and no entry needs a place in a list.
+struct SymbolCache<Value: SymbolCacheValue>: Sendable {
+    struct Key: Hashable, Sendable {
+        /// The build-id; for a module without one its path.
+        let module: String
+        let address: UInt64
+
+        init(module: String, address: UInt64) {
+            self.module = module
+            self.address = address
+        }
+
+        init(_ query: SymbolQuery) {
+            module = query.buildID.isEmpty ? query.modulePath : query.buildID.lowercased()
+            address = query.lookupAddress
+        }
+    }
+
+    /// What an entry takes beside its strings: key, value, and the spare room of a dictionary that has just grown.
+    private static var entryBytes: Int { 3 * (MemoryLayout<Key>.stride + MemoryLayout<Value>.stride) }
+
+    private let generationBytes: Int
+    private let generationCount: Int
+    private var young: [Key: Value] = [:]
+    private var old: [Key: Value] = [:]
+    private var youngBytes = 0
+
+    /// - Parameters:
+    ///   - byteLimit: for both generations, as ``SymbolCacheValue/heapBytes`` counts.
+    ///   - countLimit: the same for entries; at least 2.
+    init(byteLimit: Int, countLimit: Int = .max) {
+        generationBytes = max(0, byteLimit / 2)
+        generationCount = max(1, countLimit / 2)
+    }
+
+    var count: Int { young.count + old.count }
+
+    /// The answer that is kept for `key`.
+    mutating func value(for key: Key) -> Value? {
+        if let value = young[key] { return value }
+        guard let value = old.removeValue(forKey: key) else { return nil }
+        insert(value, for: key)
+        return value
+    }
+
+    /// Keeps `value`; one that alone would fill a generation is not kept.
+    mutating func insert(_ value: Value, for key: Key) {
+        let bytes = Self.entryBytes + key.module.utf8.count + value.heapBytes
+        guard bytes <= generationBytes else { return }
+        if young.count >= generationCount || youngBytes + bytes > generationBytes {
+            old = young
+            young = [:]
+            youngBytes = 0
+        }
+        if young.updateValue(value, forKey: key) == nil { youngBytes += bytes }
+        old[key] = nil
+    }
+}
+
+/// A value whose memory can be counted.
+protocol SymbolCacheValue: Sendable {
+    /// Bytes outside of the value itself: those of its strings and arrays.
+    var heapBytes: Int { get }
+}
+
+extension String {
+    /// What the text takes on the heap: a header of 32 bytes, and nothing where it fits into the value.
+    var heapBytes: Int { utf8.count > 15 ? utf8.count + 32 : 0 }
+}

@@ -1,0 +1,93 @@
+internal import Glibc
+
+/// Finds the files that know about a module: its own, and the debug file of the same build-id. Believes nothing that does
+/// not carry the build-id that was asked for.
+struct SymbolFiles: Sendable {
+    struct Module: Hashable, Sendable {
+        let path: String
+        /// Empty when it is not known: then the path alone is believed, unless the kernel marks it as deleted.
+        let buildID: String
+
+        init(_ query: SymbolQuery) {
+            path = query.modulePath
+            buildID = query.buildID.lowercased()
+        }
+    }
+
+    /// A file with line tables.
+    struct LineFile: Sendable, Hashable {
+        let path: String
+        let identity: FileIdentity
+    }
+
+    enum LineSearch: Sendable {
+        case found(LineFile)
+        /// The module's file is there, and nothing knows its lines.
+        case withoutLines
+        /// The module's file cannot be had, or is another one.
+        case missing
+    }
+
+    /// Where `.build-id` directories are (the layout of GDB's manual, "Separate Debug Files"), in the order of the search.
+    let debugRoots: [String]
+
+    /// The module's own file.
+    func open(_ module: Module) -> ELFFile? {
+        guard let source = Self.source(Self.place(of: module)), let file = ELFFile(source) else { return nil }
+        guard module.buildID.isEmpty || file.buildID == module.buildID else { return nil }
+        return file
+    }
+
+    /// The separate debug file.
+    func openDebugFile(buildID: String) -> ELFFile? {
+        for path in debugPaths(buildID: buildID) {
+            if let source = ByteSource(path: path), let file = ELFFile(source), file.buildID == buildID { return file }
+        }
+        return nil
+    }
+
+    /// The file to ask for the lines of `module`.
+    func lineFile(of module: Module) -> LineSearch {
+        guard let file = open(module) else { return .missing }
+        let names = file.sectionNames()
+        if !names.isDisjoint(with: Self.lineSections), let identity = file.source.identity {
+            return .found(LineFile(path: Self.place(of: module), identity: identity))
+        }
+        for path in file.buildID.map(debugPaths) ?? [] {
+            guard let source = ByteSource(path: path), let debug = ELFFile(source), debug.buildID == file.buildID,
+                !debug.sectionNames().isDisjoint(with: Self.lineSections), let identity = debug.source.identity
+            else { continue }
+            return .found(LineFile(path: path, identity: identity))
+        }
+        return .withoutLines
+    }
+
+    /// DWARF's line tables, plain and in the compressed form of older compilers.
+    static let lineSections: Set<String> = [".debug_line", ".zdebug_line"]
+
+    private func debugPaths(buildID: String) -> [String] {
+        guard buildID.utf8.count > 2 else { return [] }
+        return debugRoots.map { "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug" }
+    }
+
+    /// Where the module's file can be read: its path, and for one that was deleted this process's own program, which the
+    /// kernel keeps as long as it runs. That is how a service looks after an upgrade. The build-id tells whether it is it.
+    private static func place(of module: Module) -> String {
+        guard module.path.hasSuffix(deleted), !module.buildID.isEmpty else { return module.path }
+        // By number, so that a child finds the same one.
+        return "/proc/\(getpid())/exe"
+    }
+
+    /// The kernel's mark behind a path that is no more.
+    private static let deleted = " (deleted)"
+
+    private static func source(_ path: String) -> ByteSource? {
+        if path == "[vdso]" {
+            guard let image = VDSOImage.bytes else { return nil }
+            return ByteSource(memory: image)
+        }
+        // A relative path means nothing here, and a deleted file is not at its path.
+        guard path.hasPrefix("/"), !path.hasSuffix(deleted) else { return nil }
+        return ByteSource(path: path)
+    }
+}

@@ -1,0 +1,58 @@
+internal import CLibunwind
+internal import LagDiagnosis
+
+/// Names for thirty frames of one program, none of them asked for before: one pass over its symbol table. The peer is the
+/// toolchain's own symboliser, names alone and for the first time, on thirty frames of this program.
+struct SymbolNames: Benchmark {
+    let name = "symbol_names"
+    let unit = "ms"
+    let targets = [Target(.value, .atMost(20))]
+    /// The program to look in; nil: this one.
+    let subject: String?
+
+    private static let batches = 20
+
+    func run() throws -> [BenchLine] {
+        let subject = try SymbolSubject(subject)
+        var symbolizer = Symbolizer()
+        let times = Samples(
+            try subject.batches(Self.batches).map { batch in
+                let begin = clu_now_ns()
+                _ = symbolizer.resolve(batch)
+                return Double(clu_now_ns() - begin) / 1_000_000
+            }
+        )
+        var line = BenchLine(name, times.median, unit)
+        line.p99 = times.percentile(99)
+        if subject.isOwn, let peer = ToolchainSymbolizer.names() {
+            line = line.comparing(with: "toolchain_runtime", peer)
+        }
+        return [subject.noting(line).noting("cache_limit_mb", Symbolizer.cacheBytes >> 20)]
+    }
+}
+
+/// The same frames again.
+struct SymbolNamesKnown: Benchmark {
+    let name = "symbol_names_known"
+    let unit = "ms"
+    let targets = [Target(.value, .atMost(0.1))]
+    /// The program to look in; nil: this one.
+    let subject: String?
+
+    private static let rounds = 1000
+
+    func run() throws -> [BenchLine] {
+        let subject = try SymbolSubject(subject)
+        let batch = try subject.batches(1)[0]
+        var symbolizer = Symbolizer()
+        _ = symbolizer.resolve(batch)
+        let times = Samples(
+            (0..<Self.rounds).map { _ in
+                let begin = clu_now_ns()
+                _ = symbolizer.resolve(batch)
+                return Double(clu_now_ns() - begin) / 1_000_000
+            }
+        )
+        return [subject.noting(BenchLine(name, times.median, unit))]
+    }
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+internal import LagDiagnosis
+
+/// The program that names and lines are looked up in: this one, or one that was named.
+struct SymbolSubject {
+    /// A batch, as a stack has it.
+    static let frames = 30
+
+    let path: String
+    let buildID: String
+    let bytes: Int
+    /// Whether it is this program.
+    let isOwn: Bool
+    /// Where its code lies.
+    private let code: Range<UInt64>
+
+    /// - Parameter given: the named program; nil: this one.
+    init(_ given: String?) throws {
+        path = URL(fileURLWithPath: given ?? "/proc/self/exe").resolvingSymlinksInPath().path
+        isOwn = given == nil
+        guard let summary = BinarySummary(path: path) else { throw BenchmarkFailure("\(path): no program with a build-id") }
+        guard summary.hasLines else { throw BenchmarkFailure("\(path): the program has no line tables") }
+        buildID = summary.buildID
+        let file = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
+        bytes = file.count
+        guard let code = Self.code(in: file) else { throw BenchmarkFailure("\(path): no code to be found") }
+        self.code = code
+    }
+
+    /// The executable segment of a 64-bit ELF file (System V ABI, chapter 5, "Program Header").
+    private static func code(in file: Data) -> Range<UInt64>? {
+        func number<Number: FixedWidthInteger>(_ offset: Int, as type: Number.Type) -> Number {
+            guard offset >= 0, offset + MemoryLayout<Number>.size <= file.count else { return 0 }
+            return file.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: type).littleEndian }
+        }
+        let table = Int(clamping: number(32, as: UInt64.self))
+        let (entryBytes, count) = (Int(number(54, as: UInt16.self)), Int(number(56, as: UInt16.self)))
+        for index in 0..<count {
+            let header = table + index * entryBytes
+            let (load, executable) = (UInt32(1), UInt32(1))
+            guard number(header, as: UInt32.self) == load, number(header + 4, as: UInt32.self) & executable != 0 else { continue }
+            let start = number(header + 16, as: UInt64.self)
+            return start..<start + number(header + 40, as: UInt64.self)
+        }
+        return nil
+    }
+
+    /// Batches of addresses of functions, spread over the code, none twice; the same in every run.
+    func batches(_ count: Int) throws -> [[SymbolQuery]] {
+        var symbolizer = Symbolizer()
+        let wanted = count * Self.frames
+        // Some lie between functions.
+        let step = max(1, UInt64(code.count) / UInt64(wanted * 2))
+        let candidates = stride(from: code.lowerBound, to: code.upperBound, by: Int(step)).map {
+            SymbolQuery(modulePath: path, buildID: buildID, offset: $0, isReturnAddress: true)
+        }
+        let named = zip(candidates, symbolizer.resolve(candidates)).filter { $0.1 != nil }.map(\.0)
+        guard named.count >= wanted else { throw BenchmarkFailure("\(path): \(named.count) addresses of \(wanted) have names") }
+        // Each batch from all over the program.
+        return (0..<count).map { batch in (0..<Self.frames).map { named[$0 * count + batch] } }
+    }
+
+    /// Notes that say what was looked at.
+    func noting(_ line: BenchLine) -> BenchLine {
+        line.noting("program_mb", BenchLine.format(Double(bytes) / 1_000_000)).noting("frames", Self.frames)
+    }
+}

@@ -1,0 +1,60 @@
+internal import LagReport
+
+/// A line with a stall record: where its stacks are, and what each frame says.
+struct StallLine {
+    /// A frame as it stands in the line.
+    struct Frame {
+        let value: JSONText.Value
+        let buildID: String?
+        let module: String?
+        let offset: UInt64?
+        let hasSymbol: Bool
+        /// It says already where it is in the source, or that it is inlined.
+        let hasPlace: Bool
+        /// Its address is the one after a call.
+        let isReturnAddress: Bool
+    }
+
+    let text: JSONText
+    /// The stacks of the stalled thread, of the lock's owner, and of the threads of a deadlock, one after the other.
+    let frames: [Frame]
+
+    /// Nil when the line is some other JSON text.
+    init?(_ text: JSONText) {
+        guard text.string(text.member("schema", of: text.root)) == "\(StallRecord.schema)",
+            text.string(text.member("event", of: text.root)) == "stall"
+        else { return nil }
+        self.text = text
+        let owner = text.member("lock_owner", of: text.root).map { [$0] } ?? []
+        let threads = [text.root] + owner + text.elements("lock_cycle", of: text.root)
+        frames = threads.flatMap { Self.frames(of: text.elements("frames", of: $0), in: text) }
+    }
+
+    private static func frames(of stack: [JSONText.Value], in text: JSONText) -> [Frame] {
+        // The leaf is where the thread is; so is a frame that a signal handler's return leads to. Inlined frames stand
+        // before the one whose address they share.
+        var isReturnAddress = false
+        return stack.map { value in
+            let symbol = text.string(text.member("symbol", of: value))
+            let isInlined = text.isTrue(text.member("inlined", of: value))
+            let frame = Frame(
+                value: value,
+                buildID: text.string(text.member("build_id", of: value)),
+                module: text.string(text.member("module", of: value)),
+                offset: text.string(text.member("offset", of: value)).flatMap(hex),
+                hasSymbol: symbol != nil,
+                hasPlace: text.member("file", of: value) != nil || text.member("inlined", of: value) != nil,
+                isReturnAddress: isReturnAddress
+            )
+            if !isInlined { isReturnAddress = !(symbol.map(signalReturns.contains) ?? false) }
+            return frame
+        }
+    }
+
+    /// What a signal handler returns to, on x86-64 (glibc) and on aarch64 (the kernel's image).
+    private static let signalReturns: Set<String> = ["__restore_rt", "__kernel_rt_sigreturn"]
+
+    private static func hex(_ text: String) -> UInt64? {
+        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
+    }
+}

@@ -1,0 +1,94 @@
+internal import LagDiagnosis
+internal import LagReport
+
+/// Adds names and places to a stall line's frames. Every byte that was there stays, in its order.
+struct StallLineEditor {
+    private static let maximumFileBytes = 512
+
+    /// What stands before names and places in a frame, in the schema's order.
+    private static let leadingMembers: Set<String> = ["pc", "module", "build_id", "offset", "symbol", "symbol_offset"]
+    /// What an inlined frame has in common with the one that it lies in.
+    private static let sharedMembers: Set<String> = ["pc", "module", "build_id", "offset"]
+
+    private let rules = InAppRules()
+    private var writer = JSONLineWriter()
+
+    init() {}
+
+    /// The line with what `levels` say, for each frame of the line.
+    mutating func edited(_ line: StallLine, levels: [[FrameName]]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var position = 0
+        let source = line.text.bytes
+        for (frame, levels) in zip(line.frames, levels) {
+            guard !frame.hasPlace, let function = levels.last else { continue }
+            bytes += source[position..<frame.value.range.lowerBound]
+            for level in levels.dropLast() { bytes += inlined(level, in: frame, of: line.text) + [UInt8(ascii: ",")] }
+            position = frame.value.range.lowerBound
+            let addition = addition(function, to: frame)
+            if !addition.isEmpty, let place = Self.place(in: frame.value) {
+                bytes += source[position..<place] + [UInt8(ascii: ",")] + addition
+                position = place
+            }
+        }
+        return bytes + source[position...]
+    }
+
+    /// Where in a frame its name and place belong: behind the last of the members that come before them.
+    private static func place(in frame: JSONText.Value) -> Int? {
+        guard case .object(let members) = frame.content else { return nil }
+        return members.last { leadingMembers.contains($0.name) }?.value.range.upperBound
+    }
+
+    /// Members for the function itself, without what it says already.
+    private mutating func addition(_ level: FrameName, to frame: StallLine.Frame) -> ArraySlice<UInt8> {
+        writer.reset()
+        writer.beginObject()
+        if !frame.hasSymbol {
+            symbol(level)
+            if let offset = level.symbolOffset {
+                writer.key("symbol_offset")
+                writer.value(offset)
+            }
+        }
+        if level.file != nil { place(level) }
+        writer.endObject()
+        return writer.withBytes { ArraySlice($0).dropFirst().dropLast() }
+    }
+
+    /// A whole frame for a function that lies in `frame`.
+    private mutating func inlined(_ level: FrameName, in frame: StallLine.Frame, of text: JSONText) -> [UInt8] {
+        guard case .object(let members) = frame.value.content else { return [] }
+        let shared = members.filter { Self.sharedMembers.contains($0.name) }
+            .map { "\"\($0.name)\":\(text.written($0.value))" }.joined(separator: ",")
+        writer.reset()
+        writer.beginObject()
+        symbol(level)
+        place(level)
+        if text.member("in_app", of: frame.value) != nil {
+            writer.key("in_app")
+            writer.value(rules.isInApp(modulePath: frame.module, symbol: level.simplified))
+        }
+        writer.endObject()
+        return Array("{\(shared),".utf8) + writer.withBytes { $0.dropFirst() }
+    }
+
+    private mutating func symbol(_ level: FrameName) {
+        guard let name = level.simplified else { return }
+        writer.key("symbol")
+        writer.value(name, maxBytes: LineLimits.maximumSymbolBytes)
+    }
+
+    private mutating func place(_ level: FrameName) {
+        if let file = level.file {
+            writer.key("file")
+            writer.value(file, maxBytes: Self.maximumFileBytes, keepingEnd: true)
+        }
+        if let line = level.line {
+            writer.key("line")
+            writer.value(Int64(line))
+        }
+        writer.key("inlined")
+        writer.value(level.isInlined)
+    }
+}

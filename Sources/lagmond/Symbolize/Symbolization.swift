@@ -1,0 +1,124 @@
+internal import Glibc
+internal import LagDiagnosis
+internal import LagWorkload
+
+/// One run of `lagmond symbolize`: lines in, lines out.
+struct Symbolization {
+    /// A big program's line tables take their time to be read, and nobody waits for them but people.
+    private static let deadline = Duration.seconds(60)
+    private static let cacheBytes = 64 << 20
+    private static let readBytes = 1 << 16
+
+    private var finder: BinaryFinder
+    private var namer: FrameNamer
+    private var editor = StallLineEditor()
+    private let isText: Bool
+    /// The input's name, for messages.
+    private var input = ""
+    private var lineNumber = 0
+    private var brokenLines = 0
+    private var output: [UInt8] = []
+
+    /// - Parameter symbolizer: the program for lines; nil: none, names alone.
+    init(finder: BinaryFinder, symbolizer: String?, isText: Bool) {
+        self.finder = finder
+        self.isText = isText
+        let lines = symbolizer.map {
+            LineSymbolizer(program: $0, debugRoots: finder.debugRoots, deadline: Self.deadline, cacheBytes: Self.cacheBytes)
+        }
+        namer = FrameNamer(symbolizer: Symbolizer(debugRoots: finder.debugRoots), lines: lines)
+    }
+
+    /// Reads all files, `-` for stdin, and ends the child.
+    /// - Returns: the exit status: the first trouble's, or success.
+    mutating func run(_ files: [String]) -> Int32 {
+        defer { namer.close() }
+        var status = ExitStatus.success
+        for file in files {
+            let outcome = read(file)
+            if status == ExitStatus.success { status = outcome.status }
+            if outcome.isLast { break }
+        }
+        return status
+    }
+
+    private mutating func read(_ file: String) -> (status: Int32, isLast: Bool) {
+        let descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else {
+            Diagnostics.say("cannot open \(file): \(Diagnostics.reason(errno))")
+            return (ExitStatus.noInput, false)
+        }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        input = file == "-" ? "stdin" : file
+        lineNumber = 0
+        brokenLines = 0
+        defer { if brokenLines > 1 { Diagnostics.say("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") } }
+        var splitter = LineSplitter()
+        var buffer = [UInt8](repeating: 0, count: Self.readBytes)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                Diagnostics.say("cannot read \(input): \(Diagnostics.reason(errno))")
+                return (ExitStatus.noInput, false)
+            }
+            if count == 0, let last = splitter.finish() { take(last) }
+            for piece in splitter.take(buffer[..<count]) { take(piece) }
+            // At once, for somebody may be watching a stream.
+            guard flush() else { return (errno == EPIPE ? ExitStatus.success : ExitStatus.systemError, true) }
+            if count == 0 { return (ExitStatus.success, false) }
+        }
+    }
+
+    private mutating func take(_ piece: LineSplitter.Piece) {
+        switch piece {
+        case .fragment(let bytes): output += bytes
+        case .line(let bytes):
+            lineNumber += 1
+            output += changed(bytes) ?? bytes
+        }
+    }
+
+    /// What becomes of a line; nil when it stays as it is.
+    private mutating func changed(_ bytes: [UInt8]) -> [UInt8]? {
+        // Anything that is no object is somebody else's.
+        guard bytes.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: "{") else { return nil }
+        do {
+            guard let line = StallLine(try JSONText(bytes)) else { return nil }
+            let edited = editor.edited(line, levels: levels(of: line.frames))
+            guard isText else { return edited }
+            return try StallLine(JSONText(edited)).map { Array("\(StallText($0).paragraph)\n".utf8) }
+        } catch {
+            brokenLines += 1
+            if brokenLines == 1 { Diagnostics.say("\(input):\(lineNumber): no JSON, left as it is: \(error)") }
+            return nil
+        }
+    }
+
+    private mutating func levels(of frames: [StallLine.Frame]) -> [[FrameName]] {
+        let queries = frames.map { frame -> SymbolQuery? in
+            guard !frame.hasPlace, let id = frame.buildID, !id.isEmpty, let offset = frame.offset,
+                let path = finder.path(buildID: id, module: frame.module)
+            else { return nil }
+            return SymbolQuery(modulePath: path, buildID: id, offset: offset, isReturnAddress: frame.isReturnAddress)
+        }
+        var found = namer.frames(for: queries.compactMap { $0 })[...]
+        return queries.map { $0 == nil ? [] : found.removeFirst() }
+    }
+
+    /// False when stdout takes no more, with `errno` set.
+    private mutating func flush() -> Bool {
+        var rest = output[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                if errno != EPIPE { Diagnostics.say("cannot write to stdout: \(Diagnostics.reason(errno))") }
+                return false
+            }
+        }
+        output.removeAll(keepingCapacity: true)
+        return true
+    }
+}

@@ -1,0 +1,135 @@
+import LagDiagnosis
+import Testing
+
+@testable import lagmond
+
+/// What becomes of a line, whatever the names are.
+struct StallLineEditorTests {
+    private static let head =
+        #"{"schema":"lagmonitor.stall.v1","event":"stall","duration_ms":350.000,"big":12345678901234567890, "#
+
+    private func line(_ json: String) throws -> StallLine { try #require(StallLine(JSONText(Array(json.utf8)))) }
+
+    private func edited(_ json: String, _ levels: [[FrameName]]) throws -> String {
+        var editor = StallLineEditor()
+        return String(decoding: editor.edited(try line(json), levels: levels), as: UTF8.self)
+    }
+
+    private let function = FrameName(simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
+
+    @Test func placeStandsBetweenSymbolAndInApp() throws {
+        let before =
+            Self.head + #""frames":[{"pc":"0x1","symbol":"App.run","symbol_offset":7,"in_app":true, "new":[1]}],"x":{"y":1e5}}"#
+            + "\n"
+        let after = before.replacing(
+            #""symbol_offset":7"#,
+            with: #""symbol_offset":7,"file":"/s/App.swift","line":12,"inlined":false"#
+        )
+        #expect(try edited(before, [[function]]) == after)
+    }
+
+    @Test func aSymbolThatIsMissingIsAdded() throws {
+        let before = Self.head + #""frames":[{"pc":"0x1","offset":"0x10","in_app":true}]}"#
+        let after = before.replacing(
+            #""0x10""#,
+            with: #""0x10","symbol":"App.run","symbol_offset":9,"file":"/s/App.swift","line":12,"inlined":false"#
+        )
+        #expect(try edited(before, [[function]]) == after)
+        let name = FrameName(simplified: "f", symbolOffset: 1)
+        #expect(
+            try edited(before, [[name]]) == before.replacing(#""0x10""#, with: #""0x10","symbol":"f","symbol_offset":1"#)
+        )
+    }
+
+    @Test func inlinedFramesStandBeforeTheirFunction() throws {
+        let frame = #"{"pc":"0x1","module":"app","build_id":"ab","offset":"0x10","symbol":"App.run","in_app":true}"#
+        let inlined = [
+            FrameName(simplified: "Swift.Array.append", file: "/swift/Array.swift", line: 3, isInlined: true),
+            FrameName(simplified: "App.\"q\"", isInlined: true),
+        ]
+        let shared = #"{"pc":"0x1","module":"app","build_id":"ab","offset":"0x10","#
+        let expected = [
+            shared + #""symbol":"Swift.Array.append","file":"/swift/Array.swift","line":3,"inlined":true,"in_app":false}"#,
+            shared + #""symbol":"App.\"q\"","inlined":true,"in_app":true}"#,
+            shared + #""symbol":"App.run","file":"/s/App.swift","line":12,"inlined":false,"in_app":true}"#,
+        ]
+        let before = Self.head + #""frames":["# + frame + "]}"
+        #expect(
+            try edited(before, [inlined + [function]])
+                == before.replacing(frame, with: expected.joined(separator: ","))
+        )
+    }
+
+    @Test func aFrameThatSaysWhereItIsStaysAsItIs() throws {
+        let before = Self.head + #""frames":[{"pc":"0x1","file":"a.c"},{"pc":"0x1","inlined":false},{"pc":"0x2"},7]}"#
+        let after = before.replacing(
+            #"{"pc":"0x2"}"#,
+            with: #"{"pc":"0x2","symbol":"App.run","symbol_offset":9,"file":"/s/App.swift","line":12,"inlined":false}"#
+        )
+        #expect(try edited(before, [[function], [function], [function], [function]]) == after)
+    }
+
+    @Test func stacksOfOwnerAndCycleAreFound() throws {
+        let frames = #""frames":[{"pc":"0x1","offset":"0x5","build_id":"ab"},{"pc":"0x2"}]"#
+        let line = try line(
+            Self.head + #""lock_owner":{"thread_id":2,"# + frames + #"},"lock_cycle":[{"thread_id":3},{"#
+                + frames + #"}],"other":{"# + frames + "}," + frames + "}"
+        )
+        #expect(line.frames.count == 6)
+        #expect(line.frames.map(\.isReturnAddress) == [false, true, false, true, false, true])
+        #expect(line.frames[0].offset == 5)
+        #expect(line.frames[0].buildID == "ab")
+    }
+
+    @Test func aFrameThatASignalInterruptedIsNoReturnAddress() throws {
+        let frames = #"[{"symbol":"handler"},{"symbol":"__restore_rt"},{"symbol":"f"},{"symbol":"g"}]"#
+        #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, true, false, true])
+    }
+
+    @Test func inlinedFramesShareTheLeafsAddress() throws {
+        let frames = #"[{"inlined":true,"symbol":"a"},{"inlined":false,"symbol":"b"},{"symbol":"c"}]"#
+        #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, false, true])
+    }
+
+    @Test(arguments: [
+        "{}", "[]", #"{"schema":"lagmonitor.stall.v1","event":"dropped","frames":[]}"#,
+        #"{"schema":"lagmonitor.stall.v2","event":"stall"}"#, #"{"event":"stall","frames":[{"pc":"0x1"}]}"#,
+    ])
+    func otherTextsAreNoRecords(json: String) throws {
+        #expect(StallLine(try JSONText(Array(json.utf8))) == nil)
+    }
+
+    @Test func textShowsWhatWhyAndWhere() throws {
+        let json = #"""
+            {"schema":"lagmonitor.stall.v1","time":"2026-01-02T03:04:05.000000000Z","event":"stall","phase":"end",
+            "message":"main was stalled for 350 ms in App.run","kind":"callout","duration_ms":350.217,"threshold_ms":150.000,
+            "pid":7,"thread_name":"app","process_name":"app","host_name":"h","loop":"main","cause":"lock","cpu_ms":1.000,
+            "blocked_ms":349.000,"syscall":"futex","major_faults":0,"culprit":"App.run","culprit_confidence":0.900,
+            "frames_total":9,"frames":[{"symbol":"lock","symbol_offset":3,"module":"libc.so.6"},
+            {"symbol":"inner","file":"/a.swift","line":4,"inlined":true},{"symbol":"App.run","file":"/a.swift","line":9},
+            {"pc":"0x5"}],"lock_owner":{"thread_id":8,"thread_name":"worker","frames":[{"symbol":"hold","file":"/b.swift"}]}}
+            """#
+        #expect(
+            StallText(try line(json)).paragraph == """
+                main was stalled for 350 ms in App.run
+                  when: 2026-01-02T03:04:05.000000000Z, for 350.217 ms, threshold 150.000 ms, rule callout, end
+                  where: app[7], thread app, loop main, host h
+                  why: lock: 1.000 ms computing, 349.000 ms blocked, in futex
+                  culprit: App.run (confidence 0.900)
+                #0 lock + 3 in libc.so.6
+                #1 inner at /a.swift:4 (inlined)
+                #2 App.run at /a.swift:9
+                #3 0x5
+                   … 6 more, left out of the record
+                  lock owner: thread 8 worker
+                #0 hold at /b.swift
+
+                """
+        )
+    }
+
+    @Test func textOfAnEmptyRecordIsStillAParagraph() throws {
+        let text = StallText(try line(#"{"schema":"lagmonitor.stall.v1","event":"stall"}"#)).paragraph
+        #expect(text.hasPrefix("a stall\n"))
+    }
+}
