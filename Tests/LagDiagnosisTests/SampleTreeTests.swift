@@ -33,6 +33,7 @@ struct SampleTreeTests {
 
     @Test func looksWithoutWeightAreStillCounted() {
         #expect(text(SampleTree(stacks: [stack(4, "A main"), stack(0, "f A main")])) == "main>A:4/2[f:0/1]")
+        #expect(text(SampleTree(stacks: [stack(0, "A main"), stack(4, "f A main")])) == "main>A:4/2[f:4/1]")
     }
 
     @Test func stacksWithOtherRootsStandBeside() {

@@ -23,6 +23,9 @@ public struct InAppRules: Sendable, Hashable {
         "clu_",
     ]
 
+    private static let systemModulePrefixes = PrefixSet(systemModules)
+    private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
+
     /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
     public var inAppPrefixes: [String]
     /// Beginnings of paths, of base names or of symbols that are not the program's own, in addition to the rules.
@@ -45,9 +48,9 @@ public struct InAppRules: Sendable, Hashable {
         if Self.matches(names, notInAppPrefixes) { return false }
         // What the compiler made by itself: nobody wrote it, and the next compiler makes something else.
         if let symbol, FrameRole.isThunk(symbol) { return false }
-        guard let base else { return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? false }
-        if Self.matches([base], Self.systemModules) { return false }
-        return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? true
+        guard let base else { return owner.map { !Self.systemSymbolPrefixes.holdsPrefix(of: $0) } ?? false }
+        if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
+        return owner.map { !Self.systemSymbolPrefixes.holdsPrefix(of: $0) } ?? true
     }
 
     private static func matches(_ names: [String], _ prefixes: [String]) -> Bool {
@@ -56,6 +59,8 @@ public struct InAppRules: Sendable, Hashable {
 
     /// The function or type that code belongs to: of `closure in default argument of App.f`, `App.f`.
     static func owner(_ symbol: String) -> String {
+        // Most names hold no space, and the search compares characters.
+        guard symbol.utf8.contains(UInt8(ascii: " ")) else { return symbol }
         var rest = Substring(symbol)
         for word in [" in ", " of ", " for "] {
             while let place = rest.firstRange(of: word) { rest = rest[place.upperBound...] }
@@ -70,7 +75,7 @@ enum ModuleName {
     static func base(_ path: String) -> String {
         var name = path[...]
         if name.hasSuffix(" (deleted)") { name = name.dropLast(10) }
-        if let slash = name.lastIndex(of: "/") { name = name[name.index(after: slash)...] }
+        if let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) { name = name[name.utf8.index(after: slash)...] }
         return String(name)
     }
 }

@@ -27,6 +27,29 @@ package enum NetworkNames {
         return nil
     }
 
+    /// Whether the column with the inode says `inode`; without taking the line apart, for most lines are about other sockets.
+    private static func isAbout(_ inode: UInt64, _ line: some Collection<UInt8>, column wanted: Int) -> Bool {
+        var column = -1
+        var isInColumn = false
+        var number: UInt64 = 0
+        for byte in line {
+            if byte == UInt8(ascii: " ") {
+                if isInColumn, column == wanted { break }
+                isInColumn = false
+                continue
+            }
+            if !isInColumn { column += 1 }
+            isInColumn = true
+            guard column == wanted else { continue }
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+            let (product, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+            guard !overflow, !carry else { return false }
+            number = sum
+        }
+        return column == wanted && number == inode
+    }
+
     /// The name of the socket with `inode`, if `line` is the one about it; nil for any other line, and for a damaged one.
     package static func socket(inode: UInt64, in table: Table, line: some Collection<UInt8>) -> String? {
         table == .unix ? unix(inode, line) : internet(inode, table, line)
@@ -34,9 +57,9 @@ package enum NetworkNames {
 
     /// Columns: number, own address, the other's, state, queues, timer, retransmissions, user, time-out, inode.
     private static func internet(_ inode: UInt64, _ table: Table, _ line: some Collection<UInt8>) -> String? {
-        let columns = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
-        guard columns.count >= 10, number(columns[9]) == inode else { return nil }
-        guard let own = address(columns[1]), let other = address(columns[2]), let state = number(columns[3], radix: 16) else {
+        guard isAbout(inode, line, column: 9) else { return nil }
+        let columns = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
+        guard let own = address(columns[1]), let other = address(columns[2]), let state = number(columns[3]) else {
             return nil
         }
         let address = other.isUnspecified ? own : other
@@ -49,48 +72,41 @@ package enum NetworkNames {
 
     /// Columns: address in the kernel, references, protocol, flags, type, state, inode, path.
     private static func unix(_ inode: UInt64, _ line: some Collection<UInt8>) -> String? {
+        guard isAbout(inode, line, column: 6) else { return nil }
         // The path is the rest of the line: it may hold spaces, and begin with one.
         var rest = Array(line)[...]
-        var column = rest[..<rest.startIndex]
         for _ in 0..<7 {
             rest = rest.drop { $0 == UInt8(ascii: " ") }
-            column = rest.prefix { $0 != UInt8(ascii: " ") }
-            rest = rest[column.endIndex...]
+            rest = rest.drop { $0 != UInt8(ascii: " ") }
         }
-        guard number(column) == inode else { return nil }
         return SocketAddress(unixPath: rest.dropFirst()).text(transport: nil)
     }
 
     /// `0100007F:1F90`: 32-bit words as the processor reads them (little-endian here), and the port.
     private static func address(_ column: some Collection<UInt8>) -> SocketAddress? {
         let parts = column.split(separator: UInt8(ascii: ":"))
-        guard parts.count == 2, let port = number(parts[1], radix: 16).flatMap({ UInt16(exactly: $0) }) else { return nil }
+        guard parts.count == 2, let port = number(parts[1]).flatMap({ UInt16(exactly: $0) }) else { return nil }
         let digits = Array(parts[0])
         guard digits.count == 8 || digits.count == 32 else { return nil }
         var ip: [UInt8] = []
         for start in stride(from: 0, to: digits.count, by: 8) {
-            guard let word = number(digits[start..<start + 8], radix: 16) else { return nil }
+            guard let word = number(digits[start..<start + 8]) else { return nil }
             for shift in stride(from: 0, to: 32, by: 8) { ip.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
         }
         return SocketAddress(ip: ip, port: port)
     }
 
-    private static func number(_ digits: some Collection<UInt8>, radix: UInt64 = 10) -> UInt64? {
-        guard !digits.isEmpty else { return nil }
+    /// Hexadecimal digits; nil for anything else, and for more than fit.
+    private static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+        guard !digits.isEmpty, digits.count <= 16 else { return nil }
         var number: UInt64 = 0
         for byte in digits {
-            let digit: UInt64
             switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = UInt64(byte - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = UInt64(byte - UInt8(ascii: "a")) + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = UInt64(byte - UInt8(ascii: "A")) + 10
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt64(byte - UInt8(ascii: "A") + 10)
             default: return nil
             }
-            guard digit < radix else { return nil }
-            let (product, overflow) = number.multipliedReportingOverflow(by: radix)
-            let (sum, carry) = product.addingReportingOverflow(digit)
-            guard !overflow, !carry else { return nil }
-            number = sum
         }
         return number
     }
