@@ -45,7 +45,7 @@ int corpus_pin_thread(int processor) {
 int corpus_lower_thread(void) {
     struct sched_param none = {0};
     if (sched_setscheduler(0, SCHED_OTHER, &none) != 0) return errno;
-    return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10) == 0 ? 0 : errno;
+    return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5) == 0 ? 0 : errno;
 }
 
 void corpus_prefer_thread(int step) {

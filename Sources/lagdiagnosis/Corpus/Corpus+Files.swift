@@ -43,7 +43,7 @@ extension Corpus {
             ["openFeed"],
             "the opening of a named pipe that nobody writes to yet",
             making: {
-                let path = "/var/tmp/lagdiagnosis-\(getpid()).fifo"
+                let path = Leftovers.newPath()
                 guard mkfifo(path, 0o600) == 0 else { throw Unavailable("mkfifo", errno: errno) }
                 return { end in
                     try helper("writer") {
@@ -127,7 +127,7 @@ func loadPlugin(_ path: String) -> Int {
 /// A library whose constructor sleeps for half a second, compiled on the spot.
 enum SleepyLibrary {
     static func build() throws -> String {
-        let path = "/var/tmp/lagdiagnosis-\(getpid())"
+        let path = Leftovers.newPath()
         let source = """
             #include <time.h>
             __attribute__((constructor, noinline)) void corpus_plugin_set_up(void) {

@@ -92,7 +92,7 @@ func awaitAnswer(_ descriptor: Int32) -> Int {
 
 /// A listener on 127.0.0.1 that accepts nothing and whose backlog is full: the kernel drops the next one's SYN.
 struct FullListener {
-    let address: sockaddr_in
+    let address: Immortal<sockaddr_in>
 
     init() throws {
         let listener = try Self.socket()
@@ -114,7 +114,7 @@ struct FullListener {
             _ = address.withRaw { connect(filler, $0, $1) }
         }
         usleep(10_000)
-        self.address = address
+        self.address = Immortal(address) { _ in }
     }
 
     /// A socket whose connect is over at `end`: a real one would wait for minutes.
@@ -141,8 +141,9 @@ extension sockaddr_in {
 }
 
 @inline(never)
-func openConnection(_ client: Int32, _ address: sockaddr_in) -> Int {
-    let code = address.withRaw { connect(client, $0, $1) }
+func openConnection(_ client: Int32, _ address: Immortal<sockaddr_in>) -> Int {
+    let raw = UnsafeRawPointer(address.raw).assumingMemoryBound(to: sockaddr.self)
+    let code = connect(client, raw, socklen_t(MemoryLayout<sockaddr_in>.size))
     return Int(code) + Int(close(client))
 }
 
