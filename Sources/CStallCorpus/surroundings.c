@@ -75,3 +75,8 @@ struct rusage corpus_thread_usage(void) {
     getrusage(RUSAGE_THREAD, &usage);
     return usage;
 }
+
+int corpus_open_direct(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+    return descriptor >= 0 ? descriptor : -errno;
+}

@@ -90,6 +90,13 @@ struct VerdictTests {
         #expect(truth.isDisturbed)
     }
 
+    @Test func aStallIsMostlyBlockedWhenItNeitherRanNorCouldRunForMoreThanHalfOfIt() {
+        var truth = truth(cpu: 200)
+        #expect(truth.isMostlyBlocked)
+        truth.runDelayMs = 110
+        #expect(!truth.isMostlyBlocked)
+    }
+
     @Test func everyScenarioIsNamedOnceAndExpectsAtMostTwoAnswers() {
         #expect(Set(Corpus.scenarios.map(\.name)).count == Corpus.scenarios.count)
         #expect(Corpus.scenarios.count >= 20)

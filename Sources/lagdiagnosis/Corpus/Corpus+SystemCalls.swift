@@ -38,6 +38,26 @@ extension Corpus {
             }
         ),
         Scenario(
+            "receive",
+            [.syscall],
+            ["fetchPage"],
+            "a blocking recv from a server that answers late",
+            making: {
+                var ends: [Int32] = [-1, -1]
+                guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+                    throw Unavailable("socketpair", errno: errno)
+                }
+                let (ours, theirs) = (ends[0], ends[1])
+                return { end in
+                    try helper("server") {
+                        rest(until: end)
+                        _ = send(theirs, "page", 4, 0)
+                    }
+                    return fetchPage(ours)
+                }
+            }
+        ),
+        Scenario(
             "connect",
             [.syscall],
             ["openConnection"],
@@ -82,6 +102,12 @@ func pauseBetweenRetries(until end: MonotonicTime) -> Int {
 func readAnswer(_ descriptor: Int32) -> Int {
     var byte: UInt8 = 0
     return read(descriptor, &byte, 1) + Int(byte)
+}
+
+@inline(never)
+func fetchPage(_ server: Int32) -> Int {
+    var page: UInt32 = 0
+    return recv(server, &page, 4, 0) + Int(page & 1)
 }
 
 @inline(never)

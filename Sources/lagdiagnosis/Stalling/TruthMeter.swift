@@ -17,6 +17,11 @@ struct Truth: Codable, Sendable {
     var minorFaults: Int
     var majorFaults: Int
 
+    /// Neither running nor runnable.
+    var blockedMs: Double { durationMs - cpuMs - (runDelayMs ?? 0) }
+    /// Whether it was asleep for most of the time.
+    var isMostlyBlocked: Bool { blockedMs > durationMs / 2 }
+
     /// Whether others had the processor for so long that the scenario did not happen as it was meant.
     var isDisturbed: Bool { (runDelayMs ?? 0) > durationMs * Self.toleratedRunDelay }
     private static let toleratedRunDelay = 0.25
