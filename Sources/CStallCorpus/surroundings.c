@@ -45,7 +45,7 @@ int corpus_pin_thread(int processor) {
 int corpus_lower_thread(void) {
     struct sched_param none = {0};
     if (sched_setscheduler(0, SCHED_OTHER, &none) != 0) return errno;
-    return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10) == 0 ? 0 : errno;
+    return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5) == 0 ? 0 : errno;
 }
 
 void corpus_prefer_thread(int step) {
@@ -74,4 +74,9 @@ struct rusage corpus_thread_usage(void) {
     memset(&usage, 0, sizeof usage);
     getrusage(RUSAGE_THREAD, &usage);
     return usage;
+}
+
+int corpus_open_direct(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+    return descriptor >= 0 ? descriptor : -errno;
 }

@@ -29,7 +29,7 @@ struct VerdictTests {
     }
 
     private func truth(cpu: Double = 10) -> Truth {
-        Truth(startMonoUs: 1_000, durationMs: 600, cpuMs: cpu, runDelayMs: 0, minorFaults: 0, majorFaults: 0)
+        Truth(startMonoUs: 1_000, durationMs: 600, cpuMs: cpu, systemMs: 0, runDelayMs: 0, minorFaults: 0, majorFaults: 0)
     }
 
     @Test func anExpectedCauseAndCulpritAreRight() throws {
@@ -88,6 +88,13 @@ struct VerdictTests {
         #expect(!truth.isDisturbed)
         truth.runDelayMs = 160
         #expect(truth.isDisturbed)
+    }
+
+    @Test func aStallIsMostlyBlockedWhenItNeitherRanNorCouldRunForMoreThanHalfOfIt() {
+        var truth = truth(cpu: 200)
+        #expect(truth.isMostlyBlocked)
+        truth.runDelayMs = 110
+        #expect(!truth.isMostlyBlocked)
     }
 
     @Test func everyScenarioIsNamedOnceAndExpectsAtMostTwoAnswers() {

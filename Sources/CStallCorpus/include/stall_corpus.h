@@ -28,6 +28,8 @@ int corpus_processors(void);
 
 // Two ends of a pipe that no child inherits. 0 or an errno.
 int corpus_pipe(int ends[2]);
+// Opens a file for reading past the page cache. A descriptor, or a negative errno.
+int corpus_open_direct(const char *path);
 // What the calling thread has used so far.
 struct rusage corpus_thread_usage(void);
 

@@ -49,7 +49,7 @@ struct WorkMemory: @unchecked Sendable {
     let start: UnsafeMutableRawPointer
 
     static func touched() -> WorkMemory {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 4096)
         memset(memory, 1, bytes)
         return WorkMemory(start: memory)
     }

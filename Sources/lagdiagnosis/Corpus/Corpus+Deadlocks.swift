@@ -136,22 +136,22 @@ extension Corpus {
 
 @inline(never)
 func transferMoney(_ account: ThreadMutex) -> Int {
-    account.lock()
-    account.unlock()
+    pthread_mutex_lock(account.raw)
+    pthread_mutex_unlock(account.raw)
     return 1
 }
 
 @inline(never)
 func passTheFork(_ fork: ThreadMutex) -> Int {
-    fork.lock()
-    fork.unlock()
+    pthread_mutex_lock(fork.raw)
+    pthread_mutex_unlock(fork.raw)
     return 2
 }
 
 @inline(never)
 func saveTwice(_ mutex: ThreadMutex) -> Int {
-    mutex.lock()
-    mutex.unlock()
+    pthread_mutex_lock(mutex.raw)
+    pthread_mutex_unlock(mutex.raw)
     return 3
 }
 
@@ -170,7 +170,7 @@ func commitChanges(_ queue: DispatchQueue) -> Int { queue.sync { 6 } * 3 - queue
 
 @inline(never)
 func readModel(_ mutex: ThreadMutex) -> Int {
-    mutex.lock()
-    mutex.unlock()
+    pthread_mutex_lock(mutex.raw)
+    pthread_mutex_unlock(mutex.raw)
     return 7
 }

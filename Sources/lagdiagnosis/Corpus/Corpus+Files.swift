@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CStallCorpus
 internal import Glibc
 internal import LagMonitor
 
@@ -16,7 +16,28 @@ extension Corpus {
                 file.remove()
                 return { saveJournal(file.descriptor, until: $0) }
             }
-        ).with { $0.keepsProcessor = true },
+        ).with {
+            $0.keepsProcessor = true
+            $0.isMeant = { $0.isMostlyBlocked }
+        },
+        Scenario(
+            "read-file",
+            [.syscall],
+            ["loadAsset"],
+            "a file that is read from the disk in small pieces",
+            making: {
+                let file = try ScratchFile(bytes: assetBytes)
+                defer { file.remove() }
+                // Not through the page cache, which would be filled ahead of us.
+                let descriptor = corpus_open_direct(file.path)
+                guard descriptor >= 0 else { throw Unavailable("open with O_DIRECT in /var/tmp", errno: -descriptor) }
+                let buffer = WorkMemory.touched()
+                return { loadAsset(descriptor, into: buffer, until: $0) }
+            }
+        ).with {
+            $0.keepsProcessor = true
+            $0.isMeant = { $0.isMostlyBlocked }
+        },
         Scenario(
             "write-full-pipe",
             [.syscall],
@@ -43,7 +64,7 @@ extension Corpus {
             ["openFeed"],
             "the opening of a named pipe that nobody writes to yet",
             making: {
-                let path = "/var/tmp/lagdiagnosis-\(getpid()).fifo"
+                let path = Leftovers.newPath()
                 guard mkfifo(path, 0o600) == 0 else { throw Unavailable("mkfifo", errno: errno) }
                 return { end in
                     try helper("writer") {
@@ -86,6 +107,19 @@ extension Corpus {
             }
         ),
     ]
+
+    private static let assetBytes = 16 << 20
+}
+
+@inline(never)
+func loadAsset(_ descriptor: Int32, into buffer: WorkMemory, until end: MonotonicTime) -> Int {
+    var total = 0
+    while MonotonicTime.now < end {
+        let count = read(descriptor, buffer.start, 4096)
+        if count <= 0 { lseek(descriptor, 0, SEEK_SET) }
+        total += count
+    }
+    return total
 }
 
 @inline(never)
@@ -127,7 +161,7 @@ func loadPlugin(_ path: String) -> Int {
 /// A library whose constructor sleeps for half a second, compiled on the spot.
 enum SleepyLibrary {
     static func build() throws -> String {
-        let path = "/var/tmp/lagdiagnosis-\(getpid())"
+        let path = Leftovers.newPath()
         let source = """
             #include <time.h>
             __attribute__((constructor, noinline)) void corpus_plugin_set_up(void) {

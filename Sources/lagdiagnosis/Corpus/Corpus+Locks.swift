@@ -41,6 +41,28 @@ extension Corpus {
             }
         ),
         Scenario(
+            "recursive-lock",
+            [.lock],
+            ["appendEvent"],
+            "an NSRecursiveLock held twice by another thread",
+            making: {
+                let lock = NSRecursiveLock()
+                return { end in
+                    let held = Gate()
+                    try helper("uploader") {
+                        lock.lock()
+                        lock.lock()
+                        held.open()
+                        rest(until: end)
+                        lock.unlock()
+                        lock.unlock()
+                    }
+                    held.wait()
+                    return appendEvent(lock)
+                }
+            }
+        ),
+        Scenario(
             "swift-mutex",
             [.lock],
             ["countEntries"],
@@ -99,8 +121,8 @@ extension Corpus {
 
 @inline(never)
 func updateBalance(_ mutex: ThreadMutex) -> Int {
-    mutex.lock()
-    mutex.unlock()
+    pthread_mutex_lock(mutex.raw)
+    pthread_mutex_unlock(mutex.raw)
     return 1
 }
 
@@ -109,6 +131,13 @@ func readSettings(_ lock: NSLock) -> Int {
     lock.lock()
     lock.unlock()
     return 1
+}
+
+@inline(never)
+func appendEvent(_ lock: NSRecursiveLock) -> Int {
+    lock.lock()
+    lock.unlock()
+    return 2
 }
 
 final class Cache: Sendable {

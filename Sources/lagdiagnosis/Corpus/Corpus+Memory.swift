@@ -15,7 +15,10 @@ extension Corpus {
                 madvise(mapping.start, mapping.bytes, Int32(MADV_NOHUGEPAGE))
                 return { fillGrid(mapping, until: $0) }
             }
-        ).with { $0.keepsProcessor = true },
+        ).with {
+            $0.keepsProcessor = true
+            $0.isMeant = { $0.minorFaults > 20_000 }
+        },
         Scenario(
             "faults-file",
             [.pageFault],
@@ -29,7 +32,10 @@ extension Corpus {
                 file.evict()
                 return { scanArchive(mapping, file, until: $0) }
             }
-        ).with { $0.keepsProcessor = true },
+        ).with {
+            $0.keepsProcessor = true
+            $0.isMeant = { $0.majorFaults > 200 }
+        },
         Scenario(
             "memory-pressure",
             [.pageFault],
@@ -50,6 +56,7 @@ extension Corpus {
         ).with {
             $0.memoryLimitBytes = limitBytes
             $0.isAlone = true
+            $0.isMeant = { $0.majorFaults > 200 }
             $0.keepsProcessor = true
         },
     ]

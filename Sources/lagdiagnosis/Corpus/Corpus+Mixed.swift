@@ -61,8 +61,8 @@ extension Corpus {
 
 @inline(never)
 func fetchShared(_ mutex: ThreadMutex) -> Int {
-    mutex.lock()
-    mutex.unlock()
+    pthread_mutex_lock(mutex.raw)
+    pthread_mutex_unlock(mutex.raw)
     return 1
 }
 

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Foundation
 internal import LagMonitor
 
 // The main thread waits for a dispatch queue.
@@ -67,7 +68,18 @@ extension Corpus {
             for _ in 0..<2 { DispatchQueue.global().async(group: group) { rest(until: end) } }
             return waitForDownloads(group)
         },
+        Scenario("operation-wait", [.lock], ["finishExports"], "OperationQueue.waitUntilAllOperationsAreFinished") { end in
+            let queue = OperationQueue()
+            queue.addOperation { rest(until: end) }
+            return finishExports(queue)
+        },
     ]
+}
+
+@inline(never)
+func finishExports(_ queue: OperationQueue) -> Int {
+    queue.waitUntilAllOperationsAreFinished()
+    return queue.operationCount
 }
 
 @inline(never)

@@ -104,12 +104,12 @@ func takeTicket(_ semaphore: Immortal<sem_t>) -> Int {
 @inline(never)
 func awaitFirstFrame(_ condition: Immortal<pthread_cond_t>, _ mutex: ThreadMutex, until end: MonotonicTime) -> Int {
     var wakes = 0
-    mutex.lock()
+    pthread_mutex_lock(mutex.raw)
     while MonotonicTime.now < end {
         pthread_cond_wait(condition.raw, mutex.raw)
         wakes += 1
     }
-    mutex.unlock()
+    pthread_mutex_unlock(mutex.raw)
     return wakes
 }
 

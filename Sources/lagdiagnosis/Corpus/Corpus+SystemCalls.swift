@@ -38,6 +38,26 @@ extension Corpus {
             }
         ),
         Scenario(
+            "receive",
+            [.syscall],
+            ["fetchPage"],
+            "a blocking recv from a server that answers late",
+            making: {
+                var ends: [Int32] = [-1, -1]
+                guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+                    throw Unavailable("socketpair", errno: errno)
+                }
+                let (ours, theirs) = (ends[0], ends[1])
+                return { end in
+                    try helper("server") {
+                        rest(until: end)
+                        _ = send(theirs, "page", 4, 0)
+                    }
+                    return fetchPage(ours)
+                }
+            }
+        ),
+        Scenario(
             "connect",
             [.syscall],
             ["openConnection"],
@@ -85,6 +105,12 @@ func readAnswer(_ descriptor: Int32) -> Int {
 }
 
 @inline(never)
+func fetchPage(_ server: Int32) -> Int {
+    var page: UInt32 = 0
+    return recv(server, &page, 4, 0) + Int(page & 1)
+}
+
+@inline(never)
 func awaitAnswer(_ descriptor: Int32) -> Int {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return Int(poll(&entry, 1, -1)) + Int(entry.revents)
@@ -92,7 +118,7 @@ func awaitAnswer(_ descriptor: Int32) -> Int {
 
 /// A listener on 127.0.0.1 that accepts nothing and whose backlog is full: the kernel drops the next one's SYN.
 struct FullListener {
-    let address: sockaddr_in
+    let address: Immortal<sockaddr_in>
 
     init() throws {
         let listener = try Self.socket()
@@ -114,7 +140,7 @@ struct FullListener {
             _ = address.withRaw { connect(filler, $0, $1) }
         }
         usleep(10_000)
-        self.address = address
+        self.address = Immortal(address) { _ in }
     }
 
     /// A socket whose connect is over at `end`: a real one would wait for minutes.
@@ -141,8 +167,9 @@ extension sockaddr_in {
 }
 
 @inline(never)
-func openConnection(_ client: Int32, _ address: sockaddr_in) -> Int {
-    let code = address.withRaw { connect(client, $0, $1) }
+func openConnection(_ client: Int32, _ address: Immortal<sockaddr_in>) -> Int {
+    let raw = UnsafeRawPointer(address.raw).assumingMemoryBound(to: sockaddr.self)
+    let code = connect(client, raw, socklen_t(MemoryLayout<sockaddr_in>.size))
     return Int(code) + Int(close(client))
 }
 

@@ -34,6 +34,8 @@ struct Scenario: Sendable {
     var keepsProcessor = false
     /// The memory control group that the process is put into.
     var memoryLimitBytes: Int?
+    /// Whether the kernel's counters agree that the stall was what it was meant to be, where that depends on the machine.
+    var isMeant: @Sendable (Truth) -> Bool = { _ in true }
     /// What has to be ready before the loop runs; on the main thread, which is the only one then.
     let prepare: @Sendable () throws -> Stall
 

@@ -33,7 +33,7 @@ final class Gate: Sendable {
 
 /// A C object on the heap that is never freed: a thread may use it until the process ends.
 // Sendable without a check: the pointer never changes, its memory lives as long as the process, and the types it is used for
-// (mutex, read-write lock, condition variable, semaphore) are made for use from any thread.
+// (mutex, read-write lock, condition variable, semaphore) are made for use from any thread, or are never changed (an address).
 struct Immortal<Value>: @unchecked Sendable {
     let raw: UnsafeMutablePointer<Value>
 
@@ -86,14 +86,14 @@ struct Pipe {
     }
 }
 
-/// A file that goes with the process, on a disk: /var/tmp is to outlive a reboot, so it is seldom in memory.
+/// A file on a disk: /var/tmp is to outlive a reboot, so it is seldom in memory.
 final class ScratchFile: Sendable {
     let path: String
     let descriptor: Int32
 
     init(bytes: Int = 0) throws {
-        path = "/var/tmp/lagdiagnosis-\(getpid())"
-        descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        path = Leftovers.newPath()
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Unavailable("open \(path)", errno: errno) }
         let block = [UInt8](repeating: 0x5a, count: 1 << 20)
         for _ in 0..<(bytes >> 20) where write(descriptor, block, block.count) != block.count {
@@ -132,6 +132,9 @@ struct Mapping: @unchecked Sendable {
 /// Files that are needed until the records are written.
 enum Leftovers {
     private static let paths = Mutex<[String]>([])
+
+    /// The name of a file that nobody has.
+    static func newPath() -> String { "/var/tmp/lagdiagnosis-\(getpid())-\(UInt64.random(in: 0 ... .max))" }
 
     /// Has ``clear()`` remove a file.
     static func remove(_ path: String) { paths.withLock { $0.append(path) } }

@@ -23,6 +23,12 @@ struct Trial {
             let reason = "disturbed \(verdict.attempts) times: other processes had its processor for \(share) % of the last stall"
             return Verdict(scenario: scenario, trouble: .skipped(reason))
         }
+        if let truth = verdict.truth, !scenario.isMeant(truth) {
+            let figures =
+                "\(Int(truth.cpuMs)) of \(Int(truth.durationMs)) ms computed, \(truth.minorFaults)+\(truth.majorFaults) faults"
+            let reason = "this machine is too fast for it, or /var/tmp is in memory: \(figures)"
+            return Verdict(scenario: scenario, trouble: .skipped(reason))
+        }
         return verdict
     }
 

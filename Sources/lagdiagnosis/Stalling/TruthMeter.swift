@@ -10,10 +10,17 @@ struct Truth: Codable, Sendable {
     var durationMs: Double
     /// `CLOCK_THREAD_CPUTIME_ID`.
     var cpuMs: Double
+    /// The part of it that was the kernel's, as `getrusage` divides it.
+    var systemMs: Double
     /// The thread's `schedstat`; nil where the kernel does not keep it.
     var runDelayMs: Double?
     var minorFaults: Int
     var majorFaults: Int
+
+    /// Neither running nor runnable.
+    var blockedMs: Double { durationMs - cpuMs - (runDelayMs ?? 0) }
+    /// Whether it was asleep for most of the time.
+    var isMostlyBlocked: Bool { blockedMs > durationMs / 2 }
 
     /// Whether others had the processor for so long that the scenario did not happen as it was meant.
     var isDisturbed: Bool { (runDelayMs ?? 0) > durationMs * Self.toleratedRunDelay }
@@ -45,12 +52,14 @@ struct TruthMeter {
             startMonoUs: begin.nanoseconds / 1_000,
             durationMs: Self.milliseconds((now - begin).wholeNanoseconds),
             cpuMs: Self.milliseconds(cpuNow - cpu),
+            systemMs: Self.milliseconds(of: usageNow.ru_stime) - Self.milliseconds(of: usage.ru_stime),
             runDelayMs: runDelay.flatMap { before in runDelayNow.map { Self.milliseconds($0 - before) } },
             minorFaults: usageNow.ru_minflt - usage.ru_minflt,
             majorFaults: usageNow.ru_majflt - usage.ru_majflt
         )
     }
 
+    private static func milliseconds(of time: timeval) -> Double { Double(time.tv_sec) * 1e3 + Double(time.tv_usec) / 1e3 }
     private static func milliseconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e6 }
 
     private static func readCPU() -> Int64 {

@@ -58,7 +58,7 @@ struct Verdict: Sendable {
         parts.append("blocked_ms=\(Self.number(fields.blockedMs))")
         parts.append("sum=\(record.sharesSum.map { String(format: "%.1f%%", $0 * 100) } ?? "-")")
         if let truth, truth.minorFaults > 0 || truth.majorFaults > 0 {
-            parts.append("faults=\(truth.minorFaults)+\(truth.majorFaults)")
+            parts.append("faults=\(truth.minorFaults)+\(truth.majorFaults) system_ms=\(Self.number(truth.systemMs))")
         }
         if attempts > 1 { parts.append("attempts=\(attempts)") }
         return "\(isRight ? "ok  " : "MISS") \(padded) \(parts.joined(separator: " "))"
