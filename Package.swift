@@ -124,6 +124,14 @@ let package = Package(
             path: "Tests/MonitorProbe",
             swiftSettings: strict
         ),
+        // Has a malloc of its own, and must not be linked into anything else.
+        .target(name: "CountingMalloc", path: "Tests/CountingMalloc", cSettings: strictC),
+        .executableTarget(
+            name: "AllocationProbe",
+            dependencies: ["LagMonitor", "LagCapture", "LagDiagnosis", "CLibunwind", "CountingMalloc"],
+            path: "Tests/AllocationProbe",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "LagDetectionTests",
             dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind", "StallFixtures"],
@@ -131,7 +139,9 @@ let package = Package(
         ),
         .testTarget(
             name: "LagMonitorTests",
-            dependencies: ["LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe"],
+            dependencies: [
+                "LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe", "AllocationProbe",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(

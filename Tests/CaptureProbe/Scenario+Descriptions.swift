@@ -51,26 +51,26 @@ extension Scenario {
         "describe-openat": {
             let path = "/tmp/lagmonitor-probe-\(getpid()).fifo"
             mkfifo(path, 0o600)
-            describe(SYS_openat, expected: path, descriptor: -1, atEnd: { unlink(path) }) { _ = open(path, O_RDONLY) }
+            describe(SYS_openat, expected: path, descriptor: -1, file: path) { _ = open(path, O_RDONLY) }
         },
         "describe-wait4": {
             let child = spawnSleep("30")
             print("child=\(child)")
-            describe(SYS_wait4, expected: "sleep", descriptor: -1, atEnd: { kill(child, SIGKILL) }) {
+            describe(SYS_wait4, expected: "sleep", descriptor: -1, child: child) {
                 _ = waitForChild(child)
             }
         },
         "describe-waitid": {
             let child = spawnSleep("30")
             print("child=\(child)")
-            describe(SYS_waitid, expected: "sleep", descriptor: -1, atEnd: { kill(child, SIGKILL) }) {
+            describe(SYS_waitid, expected: "sleep", descriptor: -1, child: child) {
                 var info = siginfo_t()
                 waitid(P_PID, id_t(child), &info, WEXITED)
             }
         },
         "describe-any-child": {
             let child = spawnSleep("30")
-            describe(SYS_wait4, expected: "", descriptor: -1, atEnd: { kill(child, SIGKILL) }) { _ = waitpid(-1, nil, 0) }
+            describe(SYS_wait4, expected: "", descriptor: -1, child: child) { _ = waitpid(-1, nil, 0) }
         },
         "describe-fsync": {
             let path = "probe-\(getpid()).tmp"
@@ -119,13 +119,16 @@ extension Scenario {
         return String(decoding: buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// - Parameter isCertain: whether the thread will be found in the call at all.
+    /// - Parameters:
+    ///   - isCertain: whether the thread will be found in the call at all.
+    ///   - child: ended afterwards; so is `file` removed.
     private static func describe(
         _ number: Int32,
         expected: String,
         descriptor: Int32,
         isCertain: Bool = true,
-        atEnd: @escaping () -> Void = {},
+        child: pid_t = 0,
+        file: String? = nil,
         _ body: @escaping @Sendable () -> Void
     ) {
         clu_memory_prepare()
@@ -139,8 +142,7 @@ extension Scenario {
         {
             guard clu_now_ns() < deadline else {
                 print("caught=no")
-                atEnd()
-                _exit(0)
+                finish(child, file)
             }
             usleep(200)
         }
@@ -156,7 +158,12 @@ extension Scenario {
         if address.count >= 4 { print("port=\(UInt16(address[2]) << 8 | UInt16(address[3]))") }
         let inode = clu_wait_socket(&wait)
         print("socket=\(inode == 0 ? "none" : "socket:[\(inode)]")")
-        atEnd()
+        finish(child, file)
+    }
+
+    private static func finish(_ child: pid_t, _ file: String?) -> Never {
+        if child > 0 { kill(child, SIGKILL) }
+        if let file { unlink(file) }
         _exit(0)
     }
 

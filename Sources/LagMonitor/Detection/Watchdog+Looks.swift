@@ -135,6 +135,8 @@ extension Watchdog {
         if let totals = UsageMeter.Totals(tid: starter.tid, at: clock()) {
             _ = meter.usage(since: 0, until: clock(), length: 1, spansCallouts: true, totals)
         }
+        _ = registry.lines[0].state.load(ordering: .relaxed)
+        LoopJudge.warmUp()
         queue.episodes[1].copy(queue.episodes[0])
         tally.release()
         queue.episodes[1].tally.release()
