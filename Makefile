@@ -37,7 +37,7 @@ accuracy: setup ## measure what is found, missed and false, against the seeds' d
 	$(SWIFT) build -c release --product lagaccuracy >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagaccuracy" $(ACCURACY)
 
-diagnosis: setup ## hold the records of stalls with known cause and culprit against what they say (2 minutes)
+diagnosis: setup ## hold the records of stalls with known cause and culprit against what they say (75 s)
 	$(SWIFT) build -c release --product lagdiagnosis >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(DIAGNOSIS)
 

@@ -72,6 +72,7 @@ struct VerdictTests {
         let summary = Summary(verdicts: [missing, skipped])
         #expect(summary.text == "diagnosis cause=0/1 culprit=0/1 stack=0/1 skipped=1")
         #expect(!summary.isClean)
+        #expect(!Summary(verdicts: [skipped]).isClean)
     }
 
     @Test func theSumOfTheSharesCountsWithinFivePercent() throws {

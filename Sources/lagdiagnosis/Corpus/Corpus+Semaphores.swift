@@ -73,7 +73,7 @@ extension Corpus {
             ["joinWorker"],
             "pthread_join of a thread that is busy",
             making: {
-                { end in joinWorker(try Worker(until: end).thread) }
+                { end in joinWorker(try BusyThread(until: end).thread) }
             }
         ),
     ]
@@ -111,29 +111,6 @@ func awaitFirstFrame(_ condition: Immortal<pthread_cond_t>, _ mutex: ThreadMutex
     }
     pthread_mutex_unlock(mutex.raw)
     return wakes
-}
-
-/// A thread that computes until a time and can be joined.
-struct Worker {
-    let thread: pthread_t
-
-    init(until end: MonotonicTime) throws {
-        let argument = UnsafeMutablePointer<MonotonicTime>.allocate(capacity: 1)
-        argument.initialize(to: end)
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread,
-            nil,
-            { argument in
-                guard let end = argument?.load(as: MonotonicTime.self) else { return nil }
-                _ = countPrimes(until: end)
-                return nil
-            },
-            argument
-        )
-        guard code == 0 else { throw Unavailable("pthread_create", errno: code) }
-        self.thread = thread
-    }
 }
 
 @inline(never)

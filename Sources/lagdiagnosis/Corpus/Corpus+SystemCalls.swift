@@ -1,4 +1,3 @@
-internal import CStallCorpus
 internal import Foundation
 internal import Glibc
 internal import LagMonitor
@@ -116,79 +115,11 @@ func awaitAnswer(_ descriptor: Int32) -> Int {
     return Int(poll(&entry, 1, -1)) + Int(entry.revents)
 }
 
-/// A listener on 127.0.0.1 that accepts nothing and whose backlog is full: the kernel drops the next one's SYN.
-struct FullListener {
-    let address: Immortal<sockaddr_in>
-
-    init() throws {
-        let listener = try Self.socket()
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        guard address.withRaw({ bind(listener, $0, $1) }) == 0, listen(listener, 0) == 0 else {
-            throw Unavailable("listen", errno: errno)
-        }
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let named = withUnsafeMutableBytes(of: &address) { bytes in
-            getsockname(listener, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
-        }
-        guard named == 0 else { throw Unavailable("getsockname", errno: errno) }
-        // One connection fits in; another one shows that the next has to wait.
-        for _ in 0..<4 {
-            let filler = try Self.socket()
-            _ = fcntl(filler, F_SETFL, O_NONBLOCK)
-            _ = address.withRaw { connect(filler, $0, $1) }
-        }
-        usleep(10_000)
-        self.address = Immortal(address) { _ in }
-    }
-
-    /// A socket whose connect is over at `end`: a real one would wait for minutes.
-    func client(givingUpAt end: MonotonicTime) throws -> Int32 {
-        let client = try Self.socket()
-        var time = timeval(tv_sec: 0, tv_usec: Int((end - .now).wholeNanoseconds / 1_000))
-        setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
-        return client
-    }
-
-    private static func socket() throws -> Int32 {
-        let made = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard made >= 0 else { throw Unavailable("socket", errno: errno) }
-        return made
-    }
-}
-
-extension sockaddr_in {
-    func withRaw(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        withUnsafeBytes(of: self) { bytes in
-            body(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-    }
-}
-
 @inline(never)
 func openConnection(_ client: Int32, _ address: Immortal<sockaddr_in>) -> Int {
     let raw = UnsafeRawPointer(address.raw).assumingMemoryBound(to: sockaddr.self)
     let code = connect(client, raw, socklen_t(MemoryLayout<sockaddr_in>.size))
     return Int(code) + Int(close(client))
-}
-
-/// A nameserver in namespaces of this process's own: it takes questions on 127.0.0.1 and never answers.
-enum SilentNameserver {
-    static func install() throws {
-        let file = try ScratchFile()
-        defer { file.remove() }
-        let text = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
-        guard write(file.descriptor, text, text.utf8.count) == text.utf8.count else { throw Unavailable("write", errno: errno) }
-        let code = corpus_own_resolver(file.path)
-        guard code == 0 else { throw Unavailable("a mount and network namespace of its own", errno: code) }
-        let server = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(53).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        guard address.withRaw({ bind(server, $0, $1) }) == 0 else { throw Unavailable("bind to port 53", errno: errno) }
-    }
 }
 
 @inline(never)

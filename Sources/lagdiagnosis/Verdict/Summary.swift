@@ -6,7 +6,8 @@ struct Summary {
 
     private var judged: [Verdict] { verdicts.filter { !$0.isSkipped } }
     var skipped: [Verdict] { verdicts.filter(\.isSkipped) }
-    var isClean: Bool { judged.allSatisfy(\.isRight) }
+    /// Whether all is right; a run in which nothing could be judged is not.
+    var isClean: Bool { !judged.isEmpty && judged.allSatisfy(\.isRight) }
 
     /// `diagnosis cause=N/N culprit=N/N …`, the line that others read.
     var text: String {

@@ -1,0 +1,24 @@
+internal import CStallCorpus
+internal import Glibc
+internal import LagMonitor
+
+/// A pipe whose ends no child gets.
+struct Pipe {
+    let read: Int32
+    let write: Int32
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        let code = corpus_pipe(&ends)
+        guard code == 0 else { throw DiagnosisFailure("pipe: \(reasonText(code))") }
+        (read, write) = (ends[0], ends[1])
+    }
+
+    /// Has another thread write a byte at `end`.
+    func fill(at end: MonotonicTime) throws {
+        try helper("writer") {
+            rest(until: end)
+            _ = Glibc.write(write, "x", 1)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+internal import Glibc
+
+/// A file on a disk: /var/tmp is to outlive a reboot, so it is seldom in memory.
+final class ScratchFile: Sendable {
+    let path: String
+    let descriptor: Int32
+
+    init(bytes: Int = 0) throws {
+        path = Leftovers.newPath()
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Unavailable("open \(path)", errno: errno) }
+        let block = [UInt8](repeating: 0x5a, count: 1 << 20)
+        for _ in 0..<(bytes >> 20) where write(descriptor, block, block.count) != block.count {
+            remove()
+            throw Unavailable("write to \(path)", errno: errno)
+        }
+        if bytes > 0 { fsync(descriptor) }
+    }
+
+    /// Its name goes; what has it open keeps it.
+    func remove() { unlink(path) }
+
+    /// Has the kernel forget what it holds of the contents.
+    func evict() { posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
+
+    func map(_ bytes: Int) throws -> Mapping { try Mapping(bytes, descriptor: descriptor) }
+}
