@@ -77,6 +77,32 @@ extension MonitorTests {
             #expect(line.string("message").contains("deadlock of 2 threads"), "\(line.string("message"))")
         }
 
+        @Test func aThreadThatWaitsForItself() throws {
+            let mutex = RawMutex()
+            let line = try line {
+                mutex.lock()
+                _ = timedLockForTheTest(mutex, milliseconds: 400)
+                mutex.unlock()
+            }
+            #expect(line.string("cause") == "deadlock", "\(line.text)")
+            #expect(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int } == [line.integer("thread_id")])
+            #expect(line.string("message").contains("in a deadlock with itself"), "\(line.string("message"))")
+        }
+
+        /// The loop has no part in it, but waits for one who has.
+        @Test func aLockOfADeadlockOfOthers() throws {
+            let (first, second) = (RawMutex(), RawMutex())
+            // Never released: the two threads are left behind.
+            let (one, two) = (
+                Holder(of: first, milliseconds: 50, thenOf: second), Holder(of: second, milliseconds: 50, thenOf: first)
+            )
+            usleep(100_000)
+            let line = try line { _ = timedLockForTheTest(first, milliseconds: 500) }
+            #expect(line.string("cause") == "deadlock", "\(line.text)")
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(one.tid))
+            #expect(Set(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int }) == [Int(one.tid), Int(two.tid)])
+        }
+
         @Test func computing() throws {
             let line = try line { computeForTheTest(milliseconds: 400) }
             #expect(line.number("cpu_ms") >= 380, "\(line.text)")
