@@ -3,9 +3,11 @@ import LagMonitor
 
 /// A JSON line, as a reader sees it.
 struct Line {
+    let text: String
     private let fields: [String: Any]
 
     init(_ text: String) {
+        self.text = text
         fields = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
     }
 
@@ -13,6 +15,8 @@ struct Line {
     func number(_ key: String) -> Double { (fields[key] as? NSNumber)?.doubleValue ?? .nan }
     func integer(_ key: String) -> Int { (fields[key] as? NSNumber)?.intValue ?? -1 }
     func strings(_ key: String) -> [String] { fields[key] as? [String] ?? [] }
+    func object(_ key: String) -> [String: Any] { fields[key] as? [String: Any] ?? [:] }
+    func objects(_ key: String) -> [[String: Any]] { fields[key] as? [[String: Any]] ?? [] }
     var phase: String { string("phase") }
     var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
     /// The symbols of the frames that are the program's own (`in_app`), or that are not.

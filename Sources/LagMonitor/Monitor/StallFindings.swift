@@ -128,7 +128,8 @@ struct StallFindings {
     var wait: Seen? {
         let waits = seen.filter { look in
             switch cause {
-            case .lock, .deadlock: look.isInFutex
+            case .lock: look.isInFutex
+            case .deadlock: look.isDeadlocked
             case .systemCall: look.doing == .working || look.doing == .waiting
             case .cpu, .runQueue, .pageFault, .unknown: look.isWaiting
             }

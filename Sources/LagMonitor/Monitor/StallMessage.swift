@@ -27,7 +27,9 @@ struct StallMessage {
             let call = evidence.syscall.map { " \($0)" } ?? " a system call"
             return ",\(call)" + (evidence.syscallTarget.map { " of \($0)" } ?? "")
         case .lock: return ", waiting for " + lock(evidence)
-        case .deadlock: return ", in a deadlock of \(evidence.lockCycle.count) threads"
+        case .deadlock:
+            let count = evidence.lockCycle.count
+            return count == 1 ? ", in a deadlock with itself" : ", in a deadlock of \(count) threads"
         }
     }
 
