@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench bench-symbols accuracy lint
+.PHONY: help setup run test bench bench-symbols accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -36,6 +36,10 @@ bench-symbols: setup ## measure names and lines in a SwiftNIO program, against t
 accuracy: setup ## measure what is found, missed and false, against the seeds' detector (12 minutes)
 	$(SWIFT) build -c release --product lagaccuracy >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagaccuracy" $(ACCURACY)
+
+diagnosis: setup ## hold the records of stalls with known cause and culprit against what they say (2 minutes)
+	$(SWIFT) build -c release --product lagdiagnosis >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(DIAGNOSIS)
 
 lint: ## check the format; every warning is an error
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Benchmarks/Sources Benchmarks/Package.swift Package.swift

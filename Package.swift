@@ -99,6 +99,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Stalls with known cause and culprit, and the program that holds the records against them.
+        .target(
+            name: "CStallCorpus",
+            cSettings: strictC + [.unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])]
+        ),
+        .executableTarget(
+            name: "lagdiagnosis",
+            dependencies: [
+                "LagMonitor", "LagReport", "CLibunwind", "CStallCorpus",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "CaptureProbe",
             dependencies: ["LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "CLibunwind", "StallFixtures"],
@@ -111,6 +124,14 @@ let package = Package(
             path: "Tests/MonitorProbe",
             swiftSettings: strict
         ),
+        // Has a malloc of its own, and must not be linked into anything else.
+        .target(name: "CountingMalloc", path: "Tests/CountingMalloc", cSettings: strictC),
+        .executableTarget(
+            name: "AllocationProbe",
+            dependencies: ["LagMonitor", "LagCapture", "LagDiagnosis", "CLibunwind", "CountingMalloc"],
+            path: "Tests/AllocationProbe",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "LagDetectionTests",
             dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind", "StallFixtures"],
@@ -118,7 +139,9 @@ let package = Package(
         ),
         .testTarget(
             name: "LagMonitorTests",
-            dependencies: ["LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe"],
+            dependencies: [
+                "LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe", "AllocationProbe",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -141,6 +164,7 @@ let package = Package(
             dependencies: ["lagaccuracy", "LagMonitor", "LagWorkload"],
             swiftSettings: strict
         ),
+        .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis", "LagReport"], swiftSettings: strict),
         .testTarget(
             name: "lagmondTests",
             dependencies: ["lagmond", "LagMonitor", "LagDiagnosis", "LagWorkload", "MonitorProbe"],

@@ -16,11 +16,11 @@ enum {
 
 typedef enum { CALL_NONE = 0, CALL_ELSEWHERE, CALL_INDIRECT, CALL_DIRECT } call_kind;
 
-int memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
+int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
     return snapshot_word(view->snapshot, address, word) || clu_memory_read(view->pid, address, word, 8) == 8;
 }
 
-static int is_executable(const memory_view *view, uint64_t address) {
+static int clu_is_executable(const memory_view *view, uint64_t address) {
     int index = clu_module_find(view->table, address);
     if (index < 0) return 0;
     const clu_module *module = &view->table->modules[index];
@@ -29,7 +29,7 @@ static int is_executable(const memory_view *view, uint64_t address) {
 
 #if defined(__x86_64__)
 // Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is none.
-static uint64_t stub_target(const memory_view *view, uint64_t code) {
+static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
     uint8_t bytes[16];
     if (clu_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
     uint64_t at = 0;
@@ -40,25 +40,25 @@ static uint64_t stub_target(const memory_view *view, uint64_t code) {
     int32_t displacement;
     memcpy(&displacement, bytes + at + 2, 4);
     uint64_t target;
-    return memory_view_word(view, code + at + 6 + (uint64_t)(int64_t)displacement, &target) ? target : 0;
+    return clu_memory_view_word(view, code + at + 6 + (uint64_t)(int64_t)displacement, &target) ? target : 0;
 }
 
-static call_kind call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
+static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
     uint8_t bytes[8];
     if (clu_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return CALL_NONE;
     if (bytes[3] == 0xe8) {  // call rel32
         int32_t displacement;
         memcpy(&displacement, bytes + 4, 4);
         uint64_t target = return_address + (uint64_t)(int64_t)displacement;
-        if (target == function || stub_target(view, target) == function) return CALL_DIRECT;
+        if (target == function || clu_stub_target(view, target) == function) return CALL_DIRECT;
         // Could as well be the tail of an immediate: only executable targets are calls at all.
-        return is_executable(view, target) ? CALL_ELSEWHERE : CALL_NONE;
+        return clu_is_executable(view, target) ? CALL_ELSEWHERE : CALL_NONE;
     }
     if (bytes[2] == 0xff && bytes[3] == 0x15) {  // call [rip + disp32]: a table entry, readable
         int32_t displacement;
         memcpy(&displacement, bytes + 4, 4);
         uint64_t target;
-        if (!memory_view_word(view, return_address + (uint64_t)(int64_t)displacement, &target)) return CALL_NONE;
+        if (!clu_memory_view_word(view, return_address + (uint64_t)(int64_t)displacement, &target)) return CALL_NONE;
         return target == function ? CALL_DIRECT : CALL_ELSEWHERE;
     }
     // ff /2, the indirect calls: the instruction is 2 to 7 bytes long, a REX prefix may stand before it.
@@ -72,7 +72,7 @@ static call_kind call_before(const memory_view *view, uint64_t return_address, u
     return CALL_NONE;
 }
 #else
-static call_kind call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
+static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
     uint32_t instruction;
     if (clu_memory_read(view->pid, return_address - 4, &instruction, 4) != 4) return CALL_NONE;
     if ((instruction & 0xfc000000u) == 0x94000000u) {  // BL imm26
@@ -85,16 +85,16 @@ static call_kind call_before(const memory_view *view, uint64_t return_address, u
 }
 #endif
 
-int is_plausible_return_address(const memory_view *view, uint64_t address) {
-    return is_executable(view, address) && call_before(view, address, 0) != CALL_NONE;
+int clu_is_plausible_return_address(const memory_view *view, uint64_t address) {
+    return clu_is_executable(view, address) && clu_call_before(view, address, 0) != CALL_NONE;
 }
 
 // How many records above `record` hold together, up to CHAIN_DEPTH; a zero frame pointer ends a chain well.
-static int chain_length(const memory_view *view, uint64_t record) {
+static int clu_chain_length(const memory_view *view, uint64_t record) {
     for (int depth = 0; depth < CHAIN_DEPTH; depth++) {
         uint64_t saved, return_address;
-        if (!memory_view_word(view, record, &saved) || !memory_view_word(view, record + 8, &return_address)) return depth;
-        if (!is_plausible_return_address(view, return_address)) return depth;
+        if (!clu_memory_view_word(view, record, &saved) || !clu_memory_view_word(view, record + 8, &return_address)) return depth;
+        if (!clu_is_plausible_return_address(view, return_address)) return depth;
         if (saved == 0) return CHAIN_DEPTH;
         if ((saved & 15) != 0 || saved <= record) return depth + 1;
         if (view->snapshot->stack_high != 0 && saved >= view->snapshot->stack_high) return depth + 1;
@@ -107,7 +107,7 @@ static int chain_length(const memory_view *view, uint64_t record) {
 // The frame pointer as the function's own prologue says it: `push rbp; mov rbp, rsp`, pushes of callee-saved registers,
 // `sub rsp, size`. At a call the stack pointer is then exactly so far below (unless arguments were pushed or the frame
 // grew since: then the record that is found there will not be one). 0 where the code begins in another way.
-static uint64_t prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
+static uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
     uint8_t code[48];
     if (function == 0 || clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 0;
     static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa}, set_frame[4] = {0x55, 0x48, 0x89, 0xe5};
@@ -135,11 +135,11 @@ static uint64_t prologue_frame_pointer(const memory_view *view, uint64_t sp, uin
     return 0;
 }
 #else
-static uint64_t prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) { return 0; }
+static uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) { return 0; }
 #endif
 
 // The best record, and in `proved` whether a direct call of this very function stands before its return address.
-static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t function, int *proved) {
+static uint64_t clu_search_upward(const memory_view *view, uint64_t sp, uint64_t function, int *proved) {
     *proved = 0;
     uint64_t high = sp + SEARCH_BYTES;
     if (view->snapshot->stack_high != 0 && high > view->snapshot->stack_high) high = view->snapshot->stack_high;
@@ -147,9 +147,9 @@ static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t fun
     int best_score = 0;
     for (uint64_t record = (sp + 15) & ~15ull; record + 16 <= high; record += 16) {
         uint64_t saved, return_address;
-        if (!memory_view_word(view, record, &saved) || !memory_view_word(view, record + 8, &return_address)) break;
-        if (!is_executable(view, return_address)) continue;
-        call_kind kind = call_before(view, return_address, function);
+        if (!clu_memory_view_word(view, record, &saved) || !clu_memory_view_word(view, record + 8, &return_address)) break;
+        if (!clu_is_executable(view, return_address)) continue;
+        call_kind kind = clu_call_before(view, return_address, function);
         if (kind == CALL_NONE) continue;
         // A direct call of this very function is proof enough, even where the caller uses its frame pointer's register
         // for something else; the nearest wins.
@@ -159,7 +159,7 @@ static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t fun
         }
         if (saved != 0 && saved <= record) continue;
         // Else: an indirect call may have come here; a direct call elsewhere only if that one ended in a jump to us.
-        int chain = chain_length(view, record);
+        int chain = clu_chain_length(view, record);
         int score = chain + (kind == CALL_INDIRECT ? 4 : 0);
         if (chain >= 2 && score > best_score) {
             best = record;
@@ -169,16 +169,16 @@ static uint64_t search_upward(const memory_view *view, uint64_t sp, uint64_t fun
     return best;
 }
 
-uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
-    uint64_t told = prologue_frame_pointer(view, sp, function), return_address;
+uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
+    uint64_t told = clu_prologue_frame_pointer(view, sp, function), return_address;
     call_kind kind = CALL_NONE;
-    if (told != 0 && (told & 15) == 0 && memory_view_word(view, told + 8, &return_address) && is_executable(view, return_address)) {
-        kind = call_before(view, return_address, function);
+    if (told != 0 && (told & 15) == 0 && clu_memory_view_word(view, told + 8, &return_address) && clu_is_executable(view, return_address)) {
+        kind = clu_call_before(view, return_address, function);
     }
     if (kind == CALL_DIRECT) return told;
     // Without that proof the prologue may mislead: a frame that grew since (alloca, pushed arguments) has old records of
     // earlier calls where it points to. A record that is proved goes before it.
     int proved;
-    uint64_t found = search_upward(view, sp, function, &proved);
+    uint64_t found = clu_search_upward(view, sp, function, &proved);
     return proved || kind == CALL_NONE ? found : told;
 }

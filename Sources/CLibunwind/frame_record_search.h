@@ -20,13 +20,13 @@ static inline int snapshot_word(const clu_snapshot *snapshot, uint64_t address, 
 }
 
 // A word of the stack copy, or of the process's memory. 1 when it could be read.
-int memory_view_word(const memory_view *view, uint64_t address, uint64_t *word);
+int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word);
 
 // The frame record that belongs to the function starting at `function` whose frame lies above `sp`.
 // Returns its address, 0 when none is consistent.
-uint64_t frame_record_search(const memory_view *view, uint64_t sp, uint64_t function);
+uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function);
 
 // Whether `address` is in executable code and follows a call.
-int is_plausible_return_address(const memory_view *view, uint64_t address);
+int clu_is_plausible_return_address(const memory_view *view, uint64_t address);
 
 #endif

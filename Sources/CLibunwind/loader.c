@@ -31,7 +31,7 @@ static char failure_text[512];
 static int loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void *take(void *handle, const char *name) {
+static void *clu_take(void *handle, const char *name) {
     void *address = dlsym(handle, name);
     if (address == NULL && failure == NULL) {
         snprintf(failure_text, sizeof(failure_text), "%s has no symbol %s: libunwind 1.6 or newer is needed", LIBRARY, name);
@@ -46,7 +46,7 @@ static void *take(void *handle, const char *name) {
 // So the first use happens on a thread to which the kernel refuses pipes (a filter of this thread alone, seccomp(2);
 // needs no privilege and ends with the thread). libunwind then has no pipe, and makes one when it really needs it.
 // Where filters are forbidden, the pipe stays: two descriptors for the life of the process.
-static void refuse_pipes(void) {
+static void clu_refuse_pipes(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 #ifdef SYS_pipe
@@ -60,8 +60,8 @@ static void refuse_pipes(void) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter);
 }
 
-static void *initialise(void *unused) {
-    refuse_pipes();
+static void *clu_initialise(void *unused) {
+    clu_refuse_pipes();
     unw_accessors_t accessors;
     memset(&accessors, 0, sizeof(accessors));
     unw_addr_space_t space = calls.create_addr_space(&accessors, 0);
@@ -72,7 +72,7 @@ static void *initialise(void *unused) {
     return NULL;
 }
 
-static void load(void) {
+static void clu_load(void) {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL) {
         const char *reason = dlerror();
@@ -81,14 +81,14 @@ static void load(void) {
         failure = failure_text;
         return;
     }
-    calls.create_addr_space = take(handle, PREFIX "create_addr_space");
-    calls.destroy_addr_space = take(handle, PREFIX "destroy_addr_space");
-    calls.set_caching_policy = take(handle, PREFIX "set_caching_policy");
-    calls.flush_cache = take(handle, PREFIX "flush_cache");
-    calls.init_remote = take(handle, PREFIX "init_remote");
-    calls.step = take(handle, PREFIX "step");
-    calls.get_reg = take(handle, PREFIX "get_reg");
-    calls.search_unwind_table = take(handle, PREFIX "dwarf_search_unwind_table");
+    calls.create_addr_space = clu_take(handle, PREFIX "create_addr_space");
+    calls.destroy_addr_space = clu_take(handle, PREFIX "destroy_addr_space");
+    calls.set_caching_policy = clu_take(handle, PREFIX "set_caching_policy");
+    calls.flush_cache = clu_take(handle, PREFIX "flush_cache");
+    calls.init_remote = clu_take(handle, PREFIX "init_remote");
+    calls.step = clu_take(handle, PREFIX "step");
+    calls.get_reg = clu_take(handle, PREFIX "get_reg");
+    calls.search_unwind_table = clu_take(handle, PREFIX "dwarf_search_unwind_table");
     if (failure != NULL) return;
     // The new thread inherits the mask: the host's signals are not for it.
     sigset_t all, before;
@@ -96,13 +96,13 @@ static void load(void) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
     // Without a thread the first real use initialises it.
-    if (pthread_create(&thread, NULL, initialise, NULL) == 0) pthread_join(thread, NULL);
+    if (pthread_create(&thread, NULL, clu_initialise, NULL) == 0) pthread_join(thread, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
 }
 
 const char *clu_loader_load(void) {
-    pthread_once(&once, load);
+    pthread_once(&once, clu_load);
     return failure;
 }
 

@@ -59,6 +59,8 @@ void clu_memory_unmap(void *memory, size_t size) {
     if (memory != NULL) munmap(memory, size);
 }
 
+void clu_memory_release(void *memory, size_t size) { madvise(memory, size, MADV_DONTNEED); }
+
 int clu_memory_is_untouched(uint64_t low, uint64_t size) {
     uint64_t begin = low & ~4095ull, end = (low + size + 4095) & ~4095ull;
     unsigned char resident[64];

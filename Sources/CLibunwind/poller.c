@@ -55,7 +55,7 @@ void clu_poller_unwatch(int epoll_fd, int fd) {
     epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, &none);
 }
 
-static int collect(const struct epoll_event *events, int count, const clu_wake *wake, clu_ready *ready) {
+static int clu_collect(const struct epoll_event *events, int count, const clu_wake *wake, clu_ready *ready) {
     int written = 0;
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == wake->event_fd) continue;
@@ -71,11 +71,11 @@ static int collect(const struct epoll_event *events, int count, const clu_wake *
 int clu_poller_poll(int epoll_fd, const clu_wake *wake, clu_ready *ready, int capacity) {
     struct epoll_event events[MAXIMUM_EVENTS];
     int count = epoll_wait(epoll_fd, events, capacity < MAXIMUM_EVENTS ? capacity : MAXIMUM_EVENTS, 0);
-    return collect(events, count, wake, ready);
+    return clu_collect(events, count, wake, ready);
 }
 
 // epoll_pwait2 has nanoseconds; where it is missing (before Linux 5.11, or filtered), milliseconds rounded up.
-static int wait_until(int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
+static int clu_wait_until(int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     static int coarse;
     if (deadline_ns == UINT64_MAX) return epoll_wait(epoll_fd, events, capacity, -1);
     uint64_t now = clu_now_ns();
@@ -101,9 +101,9 @@ int clu_poller_sleep(int epoll_fd, clu_wake *wake, uint64_t deadline_ns, clu_rea
             &wake->state, &expected, CLU_WAKE_ASLEEP_EPOLL, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         int saved = errno;
         for (;;) {
-            count = wait_until(epoll_fd, events, limit, deadline_ns);
+            count = clu_wait_until(epoll_fd, events, limit, deadline_ns);
             if (count > 0) {
-                count = collect(events, count, wake, ready);
+                count = clu_collect(events, count, wake, ready);
                 if (count > 0) break;
             } else if (count < 0 && errno != EINTR) {
                 count = 0;

@@ -4,14 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-static char *append_text(char *out, const char *text) {
+static char *clu_append_text(char *out, const char *text) {
     while (*text) *out++ = *text++;
     return out;
 }
 
-static char *append_number(char *out, unsigned number) {
+static char *clu_append_number(char *out, unsigned number) {
     char digits[12];
     int count = 0;
     do {
@@ -23,14 +24,14 @@ static char *append_number(char *out, unsigned number) {
 }
 
 long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size) {
-    char path[96], *out = append_text(path, "/proc/");
-    out = append_number(out, (unsigned)pid);
+    char path[96], *out = clu_append_text(path, "/proc/");
+    out = clu_append_number(out, (unsigned)pid);
     if (tid != 0) {
-        out = append_text(out, "/task/");
-        out = append_number(out, (unsigned)tid);
+        out = clu_append_text(out, "/task/");
+        out = clu_append_number(out, (unsigned)tid);
     }
     *out++ = '/';
-    out = append_text(out, name);
+    out = clu_append_text(out, name);
     *out = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -(long)(errno == ENOENT ? ESRCH : errno);
@@ -48,7 +49,7 @@ long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
     return error != 0 ? error : (long)length;
 }
 
-static uint64_t parse_number(const char **text, int base) {
+static uint64_t clu_parse_number(const char **text, int base) {
     const char *at = *text;
     while (*at == ' ' || *at == '\t') at++;
     if (base == 0) {
@@ -71,7 +72,7 @@ static uint64_t parse_number(const char **text, int base) {
 }
 
 // The value behind "\nNAME:\t" in a status file; 0 when it is missing.
-static const char *field(const char *text, const char *name) {
+static const char *clu_field(const char *text, const char *name) {
     const char *at = strstr(text, name);
     return at ? at + strlen(name) : NULL;
 }
@@ -81,12 +82,12 @@ int clu_procfs_status(pid_t pid, pid_t tid, clu_thread_status *status) {
     long length = clu_procfs_read(pid, tid, "status", text, sizeof(text));
     if (length < 0) return (int)-length;
     memset(status, 0, sizeof(*status));
-    const char *at = field(text, "\nState:\t");
+    const char *at = clu_field(text, "\nState:\t");
     status->state = at ? *at : '?';
-    if ((at = field(text, "\nSigBlk:\t"))) status->blocked_signals = parse_number(&at, 16);
-    if ((at = field(text, "\nSigCgt:\t"))) status->caught_signals = parse_number(&at, 16);
-    if ((at = field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = parse_number(&at, 10);
-    if ((at = field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = parse_number(&at, 10);
+    if ((at = clu_field(text, "\nSigBlk:\t"))) status->blocked_signals = clu_parse_number(&at, 16);
+    if ((at = clu_field(text, "\nSigCgt:\t"))) status->caught_signals = clu_parse_number(&at, 16);
+    if ((at = clu_field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = clu_parse_number(&at, 10);
+    if ((at = clu_field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = clu_parse_number(&at, 10);
     return 0;
 }
 
@@ -101,13 +102,47 @@ int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
         at += 2;
         result->number = -1;
     } else {
-        result->number = (int64_t)parse_number(&at, 10);
-        for (int index = 0; index < 6; index++) result->arguments[index] = parse_number(&at, 0);
+        result->number = (int64_t)clu_parse_number(&at, 10);
+        for (int index = 0; index < 6; index++) result->arguments[index] = clu_parse_number(&at, 0);
     }
-    result->sp = parse_number(&at, 0);
-    result->pc = parse_number(&at, 0);
+    result->sp = clu_parse_number(&at, 0);
+    result->pc = clu_parse_number(&at, 0);
     // A kernel that hides them (no permission to trace) prints zeros.
     return result->sp == 0 || result->pc == 0 ? -EPERM : CLU_SYSCALL_BLOCKED;
+}
+
+void clu_procfs_name(pid_t tid, clu_name *name) {
+    char text[32];
+    memset(name, 0, sizeof(*name));
+    long length = clu_procfs_read(getpid(), tid, "comm", text, sizeof(text));
+    if (length > 1) memcpy(name->text, text, (size_t)(length - 1 < 16 ? length - 1 : 16));
+}
+
+int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults) {
+    char text[1024];
+    long length = clu_procfs_read(pid, tid, "stat", text, sizeof(text));
+    if (length < 0) return (int)-length;
+    // The name in parentheses may hold anything, a parenthesis too.
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] == 0) return EINVAL;
+    at += 3;
+    // Two of them may be negative: what is asked for is not.
+    for (int field = 4; field <= 15; field++) {
+        while (*at == ' ' || *at == '-') at++;
+        uint64_t value = clu_parse_number(&at, 10);
+        if (field == 10) faults->minor = value;
+        if (field == 12) faults->major = value;
+        if (field == 15) faults->system_ns = value * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    }
+    return 0;
+}
+
+uint64_t clu_thread_cpu_ns(pid_t tid) {
+    // The clock of a thread by its id, as pthread_getcpuclockid makes it: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.
+    clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0) return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 long clu_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {

@@ -44,10 +44,10 @@ static struct {
     struct sigaction previous;
 } signals[SIGNALS];
 
-static void handle(int number, siginfo_t *info, void *context);
-static int is_ours(int number);
+static void clu_handle(int number, siginfo_t *info, void *context);
+static int clu_is_ours(int number);
 
-static void copy_registers(clu_snapshot *snapshot, const ucontext_t *context) {
+static void clu_copy_registers(clu_snapshot *snapshot, const ucontext_t *context) {
 #if defined(__x86_64__)
     // DWARF's numbering (psABI figure 3.36), which is libunwind's: rax rdx rcx rbx rsi rdi rbp rsp r8…r15 rip.
     static const int order[CLU_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
@@ -63,7 +63,7 @@ static void copy_registers(clu_snapshot *snapshot, const ucontext_t *context) {
     snapshot->known = (1ull << CLU_REGISTERS) - 1;
 }
 
-static void copy_stack(clu_snapshot *snapshot) {
+static void clu_copy_stack(clu_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLU_REGISTER_SP] - CLU_RED_ZONE;
     snapshot->stack_begin = begin;
     if (begin >= request.stack_low && begin < request.stack_high) {
@@ -81,7 +81,7 @@ static void copy_stack(clu_snapshot *snapshot) {
 }
 
 // What would have happened without us.
-static void pass_on(int number, siginfo_t *info, void *context) {
+static void clu_pass_on(int number, siginfo_t *info, void *context) {
     for (int index = 0; index < SIGNALS; index++) {
         if (signals[index].number != number) continue;
         const struct sigaction *previous = &signals[index].previous;
@@ -89,7 +89,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
             previous->sa_sigaction(number, info, context);
         } else if (previous->sa_handler == SIG_DFL) {
             // Somebody who took the signal over after us may chain to us: then the default action is not in force.
-            if (!is_ours(number)) return;
+            if (!clu_is_ours(number)) return;
             // Both our signals end the process by default. The signal is blocked here and comes again on return.
             signal(number, SIG_DFL);
             raise(number);
@@ -100,10 +100,10 @@ static void pass_on(int number, siginfo_t *info, void *context) {
     }
 }
 
-static void handle(int number, siginfo_t *info, void *context) {
+static void clu_handle(int number, siginfo_t *info, void *context) {
     int saved = errno;
     if (info->si_code != SI_QUEUE || info->si_pid != getpid() || info->si_value.sival_ptr != (void *)&request) {
-        pass_on(number, info, context);
+        clu_pass_on(number, info, context);
         errno = saved;
         return;
     }
@@ -111,8 +111,8 @@ static void handle(int number, siginfo_t *info, void *context) {
     const uint32_t generation = (uint32_t)info->si_errno << 2;
     uint32_t expected = generation | REQUESTED;
     if (__atomic_compare_exchange_n(&request.state, &expected, generation | COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        copy_registers(request.snapshot, context);
-        copy_stack(request.snapshot);
+        clu_copy_registers(request.snapshot, context);
+        clu_copy_stack(request.snapshot);
         __atomic_store_n(&request.state, generation | DONE, __ATOMIC_SEQ_CST);
         // Waking a sleeper would be the longest part of the thread's pause; nearly always nobody sleeps.
         if (__atomic_load_n(&request.asleep, __ATOMIC_SEQ_CST)) sem_post(&request.answered);
@@ -120,9 +120,9 @@ static void handle(int number, siginfo_t *info, void *context) {
     errno = saved;
 }
 
-static int is_ours(int number) {
+static int clu_is_ours(int number) {
     struct sigaction present;
-    return sigaction(number, NULL, &present) == 0 && (present.sa_flags & SA_SIGINFO) && present.sa_sigaction == handle;
+    return sigaction(number, NULL, &present) == 0 && (present.sa_flags & SA_SIGINFO) && present.sa_sigaction == clu_handle;
 }
 
 int clu_signal_install(void) {
@@ -132,7 +132,7 @@ int clu_signal_install(void) {
     int count = 0;
     for (int index = 0; index < SIGNALS; index++) {
         signals[index].number = candidates[index];
-        if (is_ours(candidates[index])) {
+        if (clu_is_ours(candidates[index])) {
             signals[index].installed = 1;
             count++;
             continue;
@@ -143,7 +143,7 @@ int clu_signal_install(void) {
         if ((present.sa_flags & SA_SIGINFO) || (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN)) continue;
         struct sigaction action;
         memset(&action, 0, sizeof(action));
-        action.sa_sigaction = handle;
+        action.sa_sigaction = clu_handle;
         action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
         sigfillset(&action.sa_mask);
         signals[index].previous = present;
@@ -163,7 +163,7 @@ void clu_signal_remove(void) {
     for (int index = 0; index < SIGNALS; index++) {
         if (!signals[index].installed) continue;
         signals[index].installed = 0;
-        if (!is_ours(signals[index].number)) continue;
+        if (!clu_is_ours(signals[index].number)) continue;
         // Ignoring a signal discards it where it is still pending (POSIX, 2.4.3); the default action would end the process.
         signal(signals[index].number, SIG_IGN);
         sigaction(signals[index].number, &signals[index].previous, NULL);
@@ -173,13 +173,13 @@ void clu_signal_remove(void) {
 int clu_signal_choose(uint64_t blocked) {
     for (int index = 0; index < SIGNALS; index++) {
         if (!signals[index].installed || (blocked >> (signals[index].number - 1) & 1)) continue;
-        if (is_ours(signals[index].number)) return signals[index].number;
+        if (clu_is_ours(signals[index].number)) return signals[index].number;
     }
     return 0;
 }
 
 // Whether the answer came before the deadline. A post can be an earlier answer's: only the state tells.
-static int wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
+static int clu_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     uint64_t end = clu_now_ns() + LOOK_NS;
     do {
         for (int look = 0; look < 32; look++) {
@@ -197,6 +197,31 @@ static int wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     }
     __atomic_store_n(&request.asleep, 0u, __ATOMIC_SEQ_CST);
     return done;
+}
+
+// Waits for the answer to the present request. One that does not come is left open: `clu_signal_withdraw` ends it.
+static int clu_await(uint32_t generation, uint64_t deadline_ns) {
+    if (!clu_wait_until_done(generation | DONE, deadline_ns)) {
+        // A handler that is at work is waited for. Should even the grace pass, the state says so (BUSY) until it is done; the
+        // caller leaves the snapshot's memory alone meanwhile.
+        if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == (generation | REQUESTED)) return CLU_SIGNAL_OWED;
+        if (!clu_wait_until_done(generation | DONE, clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
+    }
+    __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
+    return CLU_SIGNAL_TAKEN;
+}
+
+int clu_signal_has_answer(void) { return (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) & PHASES) == DONE; }
+
+int clu_signal_withdraw(void) {
+    uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
+    if ((state & PHASES) == IDLE) return CLU_SIGNAL_TIMED_OUT;
+    const uint32_t generation = state & ~(uint32_t)PHASES;
+    uint32_t expected = generation | REQUESTED;
+    if (__atomic_compare_exchange_n(&request.state, &expected, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        return CLU_SIGNAL_TIMED_OUT;
+    }
+    return clu_await(generation, 0);
 }
 
 int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot,
@@ -224,17 +249,7 @@ int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
         __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
         return error == ESRCH ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;
     }
-    if (!wait_until_done(generation | DONE, deadline_ns)) {
-        uint32_t expected = generation | REQUESTED;
-        if (__atomic_compare_exchange_n(&request.state, &expected, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-            return CLU_SIGNAL_TIMED_OUT;
-        }
-        // The handler is at work. Should even the grace pass, the state says so (BUSY) until it is done; the caller
-        // leaves the snapshot's memory alone meanwhile.
-        if (!wait_until_done(generation | DONE, clu_now_ns() + COPY_GRACE_NS)) return CLU_SIGNAL_TIMED_OUT;
-    }
-    __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);
-    return CLU_SIGNAL_TAKEN;
+    return clu_await(generation, deadline_ns);
 }
 
 int clu_signal_is_writing(const clu_snapshot *snapshot) {

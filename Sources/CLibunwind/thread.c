@@ -13,7 +13,7 @@ typedef struct start {
     void *argument;
 } start;
 
-static void *run(void *argument) {
+static void *clu_run(void *argument) {
     start begun = *(start *)argument;
     free(argument);
     begun.body(begun.argument);
@@ -31,7 +31,7 @@ int clu_thread_create(pthread_t *thread, size_t stack_bytes, void (*body)(void *
         size_t size = (stack_bytes + page - 1) / page * page;
         size_t minimum = (size_t)sysconf(_SC_THREAD_STACK_MIN);
         error = pthread_attr_setstacksize(&attributes, size < minimum ? minimum : size);
-        if (error == 0) error = pthread_create(thread, &attributes, run, begun);
+        if (error == 0) error = pthread_create(thread, &attributes, clu_run, begun);
         pthread_attr_destroy(&attributes);
     }
     if (error != 0) free(begun);
@@ -49,18 +49,27 @@ static _Thread_local void (*thread_finish)(void *);
 static pthread_key_t finish_key;
 static pthread_once_t finish_once = PTHREAD_ONCE_INIT;
 
-static void finish_thread_loop(void *loop) {
+static void clu_finish_thread_loop(void *loop) {
     if (thread_finish != NULL) thread_finish(loop);
     thread_loop = NULL;
 }
 
-static void make_key(void) { pthread_key_create(&finish_key, finish_thread_loop); }
+static void clu_make_key(void) { pthread_key_create(&finish_key, clu_finish_thread_loop); }
 
 void *clu_thread_loop(void) { return thread_loop; }
 
 void clu_thread_set_loop(void *loop, void (*finish)(void *)) {
-    pthread_once(&finish_once, make_key);
+    pthread_once(&finish_once, clu_make_key);
     thread_loop = loop;
     thread_finish = finish;
     if (finish != NULL) pthread_setspecific(finish_key, loop);
+}
+
+// glibc registers a robust list for every thread it makes; its head is a part of struct pthread.
+uint64_t clu_thread_descriptor(pid_t tid) {
+    void *own = NULL, *other = NULL;
+    size_t length = 0;
+    if (syscall(SYS_get_robust_list, 0, &own, &length) != 0 || !own) return 0;
+    if (syscall(SYS_get_robust_list, tid, &other, &length) != 0 || !other) return 0;
+    return (uint64_t)(uintptr_t)other - ((uint64_t)(uintptr_t)own - (uint64_t)pthread_self());
 }

@@ -35,7 +35,7 @@ struct clu_unwinder {
     page_cache cache;
 };
 
-static int is_constant(const clu_unwinder *unwinder, uint64_t page) {
+static int clu_is_constant(const clu_unwinder *unwinder, uint64_t page) {
     if (unwinder->reading_tables) return 1;
     int index = clu_module_find(unwinder->view.table, page);
     if (index < 0) return 0;
@@ -43,7 +43,7 @@ static int is_constant(const clu_unwinder *unwinder, uint64_t page) {
     return page >= (module->text_start & ~(uint64_t)(PAGE - 1)) && page < module->text_end;
 }
 
-static int cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size) {
+static int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size) {
     uint8_t *out = buffer;
     while (size > 0) {
         uint64_t page = address & ~(uint64_t)(PAGE - 1);
@@ -54,7 +54,7 @@ static int cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, s
             unwinder->cache.stamp[slot] = 0;
             if (clu_memory_read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
             unwinder->cache.page[slot] = page;
-            unwinder->cache.stamp[slot] = is_constant(unwinder, page) ? constant : unwinder->walk;
+            unwinder->cache.stamp[slot] = clu_is_constant(unwinder, page) ? constant : unwinder->walk;
         }
         memcpy(out, unwinder->cache.bytes[slot] + offset, step);
         out += step;
@@ -64,16 +64,16 @@ static int cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, s
     return 1;
 }
 
-static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
+static int clu_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
     if (write) return -UNW_EINVAL;
     if (snapshot_word(unwinder->view.snapshot, address, value)) return 0;
-    return cached_read(unwinder, address, value, 8) ? 0 : -UNW_EINVAL;
+    return clu_cached_read(unwinder, address, value, 8) ? 0 : -UNW_EINVAL;
 }
 
-static int look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info);
+static int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info);
 
-static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write, void *argument) {
+static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
     if (write) return -UNW_EREADONLYREG;
     if (number < 0 || number >= CLU_REGISTERS) return -UNW_EBADREG;
@@ -87,8 +87,8 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
         // Only a missing frame pointer needs to know the function, and only where it is asked for.
         unw_proc_info_t info;
         memset(&info, 0, sizeof(info));
-        uint64_t function = look_up(unwinder, unwinder->frame_code, &info, 0) == 0 ? info.start_ip : 0;
-        unwinder->frame_pointer = frame_record_search(&unwinder->view, unwinder->frame_sp, function);
+        uint64_t function = clu_look_up(unwinder, unwinder->frame_code, &info, 0) == 0 ? info.start_ip : 0;
+        unwinder->frame_pointer = clu_frame_record_search(&unwinder->view, unwinder->frame_sp, function);
         if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
         unwinder->frame_pointer_recovered = 1;
     }
@@ -98,12 +98,12 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
 
 // The unwind table of the module that holds `ip`: .eh_frame_hdr as the linkers write it (LSB Core, 10.6.2), that is
 // version 1, a pc-relative pointer, a 32-bit count, and a sorted table of 32-bit pairs relative to the header.
-static int search_tables(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
+static int clu_search_tables(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
     int index = clu_module_find(unwinder->view.table, ip);
     if (index < 0) return -UNW_ENOINFO;
     const clu_module *module = &unwinder->view.table->modules[index];
     uint8_t header[12];
-    if (module->eh_frame_hdr == 0 || !cached_read(unwinder, module->eh_frame_hdr, header, sizeof(header))) return -UNW_ENOINFO;
+    if (module->eh_frame_hdr == 0 || !clu_cached_read(unwinder, module->eh_frame_hdr, header, sizeof(header))) return -UNW_ENOINFO;
     if (header[0] != 1 || header[2] != 0x03 || header[3] != 0x3b) return -UNW_ENOINFO;
     uint32_t entries;
     memcpy(&entries, header + 8, 4);
@@ -118,32 +118,32 @@ static int search_tables(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t 
     return clu_libunwind()->search_unwind_table(unwinder->space, ip, &table, info, need_unwind_info, unwinder);
 }
 
-static int look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
+static int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
     unwinder->reading_tables = 1;
-    int result = search_tables(unwinder, ip, info, need_unwind_info);
+    int result = clu_search_tables(unwinder, ip, info, need_unwind_info);
     unwinder->reading_tables = 0;
     return result;
 }
 
-static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
+static int clu_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
     clu_unwinder *unwinder = argument;
-    int result = look_up(unwinder, ip, info, need_unwind_info);
+    int result = clu_look_up(unwinder, ip, info, need_unwind_info);
     if (result < 0) unwinder->lookup_failed = 1;
     return result;
 }
 
 // libunwind returns what it made of a table entry to its own pool by itself; this call is for callers' memory.
-static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument) {}
+static void clu_put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument) {}
 
-static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument) { return -UNW_ENOINFO; }
+static int clu_get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument) { return -UNW_ENOINFO; }
 
-static int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write, void *argument) {
+static int clu_access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write, void *argument) {
     return -UNW_EBADREG;
 }
 
-static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument) { return -UNW_EINVAL; }
+static int clu_resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument) { return -UNW_EINVAL; }
 
-static int get_proc_name(unw_addr_space_t space, unw_word_t address, char *name, size_t size, unw_word_t *offset, void *argument) {
+static int clu_get_proc_name(unw_addr_space_t space, unw_word_t address, char *name, size_t size, unw_word_t *offset, void *argument) {
     return -UNW_ENOINFO;
 }
 
@@ -153,14 +153,14 @@ clu_unwinder *clu_unwinder_create(void) {
     clu_unwinder *unwinder = clu_memory_map(sizeof(*unwinder));
     if (unwinder == NULL) return NULL;
     unwinder->accessors = (unw_accessors_t){
-        .find_proc_info = find_proc_info,
-        .put_unwind_info = put_unwind_info,
-        .get_dyn_info_list_addr = get_dyn_info_list_addr,
-        .access_mem = access_mem,
-        .access_reg = access_reg,
-        .access_fpreg = access_fpreg,
-        .resume = resume,
-        .get_proc_name = get_proc_name,
+        .find_proc_info = clu_find_proc_info,
+        .put_unwind_info = clu_put_unwind_info,
+        .get_dyn_info_list_addr = clu_get_dyn_info_list_addr,
+        .access_mem = clu_access_mem,
+        .access_reg = clu_access_reg,
+        .access_fpreg = clu_access_fpreg,
+        .resume = clu_resume,
+        .get_proc_name = clu_get_proc_name,
     };
     unwinder->space = calls->create_addr_space(&unwinder->accessors, 0);
     if (unwinder->space == NULL) {
@@ -182,7 +182,7 @@ void clu_unwinder_forget(clu_unwinder *unwinder) {
     clu_libunwind()->flush_cache(unwinder->space, 0, 0);
 }
 
-static void store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
+static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
                   int is_return_address, int is_signal_frame) {
     int module = clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
     if (module < 0) result->unknown_modules++;
@@ -198,14 +198,14 @@ static void store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, 
 
 // Whether `pc` is the code to which a signal handler returns (and which libgcc and gdb know by its bytes, too):
 // rt_sigreturn's number and the call. libunwind's own mark is on the frame above it.
-static int is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
+static int clu_is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
 #if defined(__x86_64__)
     static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 #else
     static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 #endif
     uint8_t bytes[sizeof(code)];
-    return cached_read(unwinder, pc, bytes, sizeof(bytes)) && memcmp(bytes, code, sizeof(code)) == 0;
+    return clu_cached_read(unwinder, pc, bytes, sizeof(bytes)) && memcmp(bytes, code, sizeof(code)) == 0;
 }
 
 void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
@@ -233,9 +233,9 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
         }
         // A frame that repeats itself without moving up the stack would never end.
         if (result->total > 0 && pc == previous_pc && sp == previous_sp) break;
-        int is_signal_frame = is_signal_trampoline(unwinder, pc);
+        int is_signal_frame = clu_is_signal_trampoline(unwinder, pc);
         if (is_signal_frame) is_return_address = 0;
-        store(unwinder, frames, capacity, result, pc, is_return_address, is_signal_frame);
+        clu_store(unwinder, frames, capacity, result, pc, is_return_address, is_signal_frame);
         if (result->total >= limit) {
             result->end = CLU_UNWIND_LIMIT;
             break;
@@ -258,7 +258,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
             // libunwind went on by the frame pointer, which is a guess in code without unwind information: only a
             // caller that really calls is believed.
             unw_word_t caller = 0;
-            if (calls->get_reg(&cursor, UNW_REG_IP, &caller) < 0 || !is_plausible_return_address(&unwinder->view, caller)) {
+            if (calls->get_reg(&cursor, UNW_REG_IP, &caller) < 0 || !clu_is_plausible_return_address(&unwinder->view, caller)) {
                 result->end = CLU_UNWIND_NO_INFO;
                 break;
             }
@@ -273,7 +273,7 @@ uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *t
     unwinder->view.table = table;
     unw_proc_info_t info;
     memset(&info, 0, sizeof(info));
-    uint64_t start = look_up(unwinder, address, &info, 0) == 0 ? info.start_ip : 0;
+    uint64_t start = clu_look_up(unwinder, address, &info, 0) == 0 ? info.start_ip : 0;
     unwinder->view.table = NULL;
     return start;
 }

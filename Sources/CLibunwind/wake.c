@@ -21,10 +21,10 @@ clu_wake *clu_wake_create(void) {
 
 void clu_wake_destroy(clu_wake *wake) { free(wake); }
 
-static void futex_wake(uint32_t *word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
+static void clu_futex_wake(uint32_t *word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
 
 // Absolute deadline on CLOCK_MONOTONIC. Returns at once when the word is not `expected`.
-static void futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline_ns) {
+static void clu_futex_wait(uint32_t *word, uint32_t expected, uint64_t deadline_ns) {
     struct timespec deadline = {
         .tv_sec = (time_t)(deadline_ns / 1000000000u),
         .tv_nsec = (long)(deadline_ns % 1000000000u),
@@ -39,7 +39,7 @@ void clu_wake_sleeper(clu_wake *wake, uint32_t old_state) {
     int saved = errno;
     __atomic_store_n(&wake->asked_ns, clu_now_ns(), __ATOMIC_RELAXED);
     if (old_state == CLU_WAKE_ASLEEP_FUTEX) {
-        futex_wake(&wake->state, 1);
+        clu_futex_wake(&wake->state, 1);
     } else {
         uint64_t one = 1;
         while (write(wake->event_fd, &one, sizeof(one)) < 0 && errno == EINTR) {}
@@ -64,7 +64,7 @@ void clu_wake_sleep(clu_wake *wake, uint64_t deadline_ns) {
             &wake->state, &expected, CLU_WAKE_ASLEEP_FUTEX, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         int saved = errno;
         while (__atomic_load_n(&wake->state, __ATOMIC_SEQ_CST) == CLU_WAKE_ASLEEP_FUTEX) {
-            futex_wait(&wake->state, CLU_WAKE_ASLEEP_FUTEX, deadline_ns);
+            clu_futex_wait(&wake->state, CLU_WAKE_ASLEEP_FUTEX, deadline_ns);
             if (deadline_ns != UINT64_MAX && clu_now_ns() >= deadline_ns) break;
         }
         errno = saved;
@@ -74,9 +74,9 @@ void clu_wake_sleep(clu_wake *wake, uint64_t deadline_ns) {
 
 void clu_gate_open(uint32_t *gate) {
     __atomic_store_n(gate, 1u, __ATOMIC_SEQ_CST);
-    futex_wake(gate, INT_MAX);
+    clu_futex_wake(gate, INT_MAX);
 }
 
 void clu_gate_wait(uint32_t *gate) {
-    while (!clu_gate_is_open(gate)) futex_wait(gate, 0, UINT64_MAX);
+    while (!clu_gate_is_open(gate)) clu_futex_wait(gate, 0, UINT64_MAX);
 }

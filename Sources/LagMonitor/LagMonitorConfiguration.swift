@@ -12,6 +12,14 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
     public var startupGrace: Duration = .zero
     /// A stall that lasts so long is told while it lasts, by a `begin` line; zero: at detection. At most one hour.
     public var hangAfter: Duration = .milliseconds(5000)
+    /// How many records are told when there are many; the others are counted and summed up.
+    public var limits = RecordLimits()
+    /// From when on a stall that comes again and again is worth a line about that; nil: never.
+    public var recurrence: RecurrenceRule? = RecurrenceRule()
+    /// Which of a stall's samples a record holds.
+    public var samples = Samples.best
+    /// What a record says of a frame.
+    public var symbols = Symbols.names
     /// The longest line in bytes, newline included; 1024 to 1,048,576.
     public var maxLineBytes = 8000
     /// Frames kept of a stack, leaf first; 1 to 256.
@@ -22,6 +30,22 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
     public var serviceVersion: String?
     /// Prefixes of module names or symbols that count as the program's own code, before the built-in rules.
     public var inAppPrefixes: [String] = []
+
+    /// Which of a stall's samples a record holds.
+    public enum Samples: String, Sendable, CaseIterable {
+        /// The stack that stands for most of the stall's time.
+        case best
+        /// All of them, merged into a tree, besides.
+        case all
+    }
+
+    /// What a record says of a frame.
+    public enum Symbols: String, Sendable, CaseIterable {
+        /// The function.
+        case names
+        /// File, line and inlined functions besides.
+        case lines
+    }
 
     public init() {}
 
@@ -44,13 +68,15 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
         try SettingBounds.check("startup_grace_ms", startupGrace, .zero...(.seconds(3600)), "0 to 1 h")
         try SettingBounds.check("restore_interval_ms", restoreInterval, .zero...(.seconds(3600)), "0 to 1 h")
         try SettingBounds.check("hang_after_ms", hangAfter, .zero...(.seconds(3600)), "0 to 1 h")
+        try limits.validate()
+        try recurrence?.validate()
         let bytes = LineLimits.allowedLineBytes
         try SettingBounds.check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
         try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
     }
 
     /// Room for frames that every prepared episode has.
-    static let frameCapacity = 256
+    static let frameCapacity = EpisodeQueue.maximumFrames
 
     /// Rules with what this configuration says of all loops.
     func watchRules(of rules: StallRules) -> WatchRules {

@@ -6,8 +6,10 @@ public struct LagMonitorStatistics: Sendable, Equatable {
     public var reported: UInt64 = 0
     /// Records that got lost: no memory prepared for so many at once, or a sink did not take them.
     public var dropped: UInt64 = 0
-    /// Stalls held back on purpose, by a restore interval.
+    /// What was held back on purpose: stalls by a restore interval, records by ``LagMonitorConfiguration/limits``.
     public var suppressed: UInt64 = 0
+    /// Lines that say that a stall comes again and again (``LagMonitorConfiguration/recurrence``), due so far.
+    public var recurring: UInt64 = 0
     /// Stalls that were none, because a debugger held the loop.
     public var dismissed: UInt64 = 0
     /// Time in which the process could not run: none of it makes a stall. Of the whole process, since its first monitor started.

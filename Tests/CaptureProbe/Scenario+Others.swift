@@ -63,9 +63,40 @@ extension Scenario {
             usleep(20_000)
             var snapshot = clu_snapshot()
             let taken = clu_signal_capture(thread.target.tid, SIGPROF, 0, 0, &snapshot, clu_now_ns() + 5_000_000)
-            print("timed-out=\(taken == CLU_SIGNAL_TIMED_OUT ? "yes" : "no")")
+            let withdrawn = clu_signal_withdraw()
+            print("timed-out=\(taken == CLU_SIGNAL_OWED && withdrawn == CLU_SIGNAL_TIMED_OUT ? "yes" : "no")")
             CaptureSignals.remove()
             CaptureProbe.finish(thread)
+        },
+        // The answer comes long after the wait for it: the request stands meanwhile.
+        "late-answer": {
+            CaptureSignals.install()
+            let thread = StalledThread { thread in
+                blockEverySignal()
+                thread.setReady()
+                _ = spinUntilReleased(thread)
+                var none = sigset_t()
+                sigemptyset(&none)
+                pthread_sigmask(SIG_SETMASK, &none, nil)
+                usleep(1000)
+            }
+            usleep(20_000)
+            let stack = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
+            var snapshot = clu_snapshot()
+            snapshot.stack = stack.assumingMemoryBound(to: UInt8.self)
+            snapshot.capacity = 4096
+            let target = thread.target
+            let taken = withUnsafeMutablePointer(to: &snapshot) { snapshot in
+                let asked = clu_signal_capture(
+                    target.tid, SIGPROF, target.stackLow, target.stackHigh, snapshot, clu_now_ns() + 5_000_000)
+                print("owed=\(asked == CLU_SIGNAL_OWED && clu_signal_has_answer() == 0 ? "yes" : "no")")
+                CaptureProbe.finish(thread)
+                return clu_signal_withdraw()
+            }
+            let isInside = snapshot.stack_begin >= target.stackLow && snapshot.stack_begin < target.stackHigh
+            print("answered=\(taken == CLU_SIGNAL_TAKEN && isInside ? "yes" : "no")")
+            CaptureSignals.remove()
+            stack.deallocate()
         },
     ]
 }

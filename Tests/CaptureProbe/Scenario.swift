@@ -10,7 +10,8 @@ enum Scenario {
     typealias Body = @Sendable () throws -> Void
 
     static let all: [String: Body] = sleeping.merging(running) { $1 }.merging(others) { $1 }.merging(locks) { $1 }
-        .merging(chaining) { $1 }
+        .merging(chaining) { $1 }.merging(waits) { $1 }.merging(chains) { $1 }
+        .merging(descriptions) { $1 }
 
     /// Starts a thread with `body`, captures it, lets it go, and says whether it noticed anything.
     static func stall(

@@ -126,6 +126,12 @@ import Testing
         #expect(run["timed-out"] == "yes")
     }
 
+    @Test func answerOfAThreadThatCouldNotGiveItAtOnceIsStillTaken() throws {
+        let run = try ProbeRun("late-answer")
+        #expect(run["owed"] == "yes")
+        #expect(run["answered"] == "yes")
+    }
+
     /// Neither capture nor watchdog needs malloc's or the loader's lock; the lines come when the lock is free again.
     @Test(
         arguments: [

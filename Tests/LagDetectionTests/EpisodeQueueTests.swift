@@ -56,7 +56,7 @@ struct EpisodeQueueTests {
     }
 
     @Test func everyEpisodeGoesRoundAndIsHeldByOne() async {
-        let queue = EpisodeQueue(maximumFrames: 1)
+        let queue = EpisodeQueue(maximumFrames: 1)!
         let rounds = 50_000
         // What the giver writes before `giveReady` is what the taker reads.
         async let seen = Self.onThread {
@@ -92,7 +92,7 @@ struct EpisodeQueueTests {
     }
 
     @Test func freeEpisodesRunOutAndComeBack() {
-        let queue = EpisodeQueue(maximumFrames: 1)
+        let queue = EpisodeQueue(maximumFrames: 1)!
         let all = (0..<EpisodeQueue.capacity).compactMap { _ in queue.takeFree() }
         #expect(Set(all) == Set(0..<EpisodeQueue.capacity))
         #expect(queue.takeFree() == nil)

@@ -22,7 +22,8 @@ final class WatchdogBench {
         var since: UInt64 { extent.since }
         var until: UInt64 { extent.until }
 
-        init(_ facts: Episode.Facts) {
+        init(_ episode: Episode) {
+            let facts = episode.facts
             phase = facts.phase
             watch = facts.watch
             kind = facts.kind
@@ -30,7 +31,7 @@ final class WatchdogBench {
             extent = facts.extent
             threshold = facts.thresholdNanoseconds
             activity = facts.activity
-            failure = facts.outcome.failure
+            failure = episode.failure
             random = facts.random.0
             startRealtime = facts.startRealtimeNanoseconds
         }
@@ -38,7 +39,7 @@ final class WatchdogBench {
 
     let clock: FakeClock
     let registry: WatchRegistry
-    let queue = EpisodeQueue(maximumFrames: 16)
+    let queue = EpisodeQueue(maximumFrames: 16)!
     let watchdog: Watchdog
     let owner = FakeOwner()
     var plan = Watchdog.Plan(deadline: .max, wantsPosts: false)
@@ -97,7 +98,7 @@ final class WatchdogBench {
         var told: [Told] = []
         let retired = registry.retired()
         while let index = queue.takeReady() {
-            told.append(Told(queue.episodes[index].facts))
+            told.append(Told(queue.episodes[index]))
             queue.giveFree(index)
         }
         registry.reap(retired)

@@ -78,14 +78,21 @@ struct InAppRulesTests {
     @Test(arguments: [
         "LagRunLoop.ObservedRunLoop.run", "closure in LagMonitor.Watchdog.start", "LagActivity.ActivityBeacon.mark",
         "Swift.Array.sorted", "closure in Swift.stableSort", "_dispatch_main_queue_callback_4CF", "_start",
-        "Foundation.RunLoop.run", "reabstraction thunk",
+        "Foundation.RunLoop.run", "reabstraction thunk", "clu_run", "default argument of Swift.print", "std::vector::push_back",
+        "closure in default argument of Foundation.Data.init", "outlined copy of App.Big", "destroy value witness for App.Big",
+        "type metadata accessor for App.Box", "lazy protocol witness table accessor for type in Swift", "block_copy_helper",
+        "__swift_instantiateConcreteTypeFromMangledName",
     ])
     func systemCodeInTheProgramIsNotInApp(symbol: String) {
         #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
         #expect(!InAppRules().isInApp(modulePath: nil, symbol: symbol))
     }
 
-    @Test(arguments: ["App.Worker.render", "closure in App.f", "main", "LagRunLoopTests.f", "Swiftly.run", "App.Array.ext"])
+    @Test(arguments: [
+        "App.Worker.render", "closure in App.f", "main", "LagRunLoopTests.f", "Swiftly.run", "App.Array.ext",
+        "$defer in App.f", "default argument of App.f", "one-time initialization function for table", "async_Main", "run",
+        "closure in variable initialization expression of App.table",
+    ])
     func programsOwnCodeIsInApp(symbol: String) {
         #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
     }

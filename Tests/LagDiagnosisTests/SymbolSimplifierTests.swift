@@ -71,6 +71,35 @@ struct SymbolSimplifierTests {
             "reabstraction thunk"
         ),
         ("generic specialization <()> of reabstraction thunk helper from @escaping () -> () to () -> ()", "reabstraction thunk"),
+        ("(1) await resume partial function for static App.Program.main() async throws -> ()", "App.Program.main"),
+        (
+            "(1) await resume partial function for partial apply forwarder for closure #2 () async throws -> Swift.Int in closure #1"
+                + " (inout Swift.ThrowingTaskGroup<Swift.Int, Swift.Error>) async throws -> Swift.Int in App.Circle.draw(Swift.String)"
+                + " async throws -> Swift.Int",
+            "closure in App.Circle.draw"
+        ),
+        (
+            "(10) suspend resume partial function for function signature specialization <Arg[0] = Dead> of static"
+                + " App.Program.main() async throws -> ()",
+            "App.Program.main"
+        ),
+        (
+            "(1) await resume partial function for protocol witness for App.Shape.draw(A.Extra) async throws -> Swift.Int in"
+                + " conformance App.Circle : App.Shape in App",
+            "App.Circle.draw"
+        ),
+        (
+            "(1) await resume partial function for partial apply forwarder for generic specialization <()> of reabstraction thunk"
+                + " helper <A, B where A: Swift.Sendable> from @escaping @async () -> (@out A) to @escaping @async () -> ()",
+            "reabstraction thunk"
+        ),
+        (
+            "(1) await resume partial function for implicit closure #1 @Sendable () async -> Swift.Int in App.work() async -> ()",
+            "closure in App.work"
+        ),
+        ("$defer #1 <A where A: Swift.Comparable>() -> () in App.Box.find(A) -> Swift.Int?", "$defer in App.Box.find"),
+        ("merged initializeWithCopy value witness for App.Big", "initializeWithCopy value witness for App.Big"),
+        ("dispatch thunk of App.Box.find(A) -> Swift.Int?", "App.Box.find"),
         ("type metadata accessor for App.Box", "type metadata accessor for App.Box"),
         ("outlined init with copy of App.Box<Swift.Int>", "outlined init with copy of App.Box"),
     ]
@@ -99,6 +128,8 @@ struct SymbolSimplifierTests {
     static let cNames: [(String, String)] = [
         ("usleep", "usleep"), ("malloc@@GLIBC_2.2.5", "malloc"), ("run.cold", "run"), ("run.constprop.0.isra.1", "run"),
         ("__internal_syscall_cancel", "__internal_syscall_cancel"), (".hidden", ".hidden"),
+        ("async_MainTQ0_", "async_Main"), ("async_MainTY12_", "async_Main"), ("TQ0_", "TQ0_"), ("a_TQ_", "a_TQ_"),
+        ("FACTQ_", "FACTQ_"), ("state_0_", "state_0_"), ("_", "_"),
     ]
 
     @Test(arguments: swiftNames) func swiftName(full: String, short: String) {

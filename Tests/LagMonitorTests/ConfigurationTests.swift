@@ -50,6 +50,19 @@ struct ConfigurationTests {
     @Test(arguments: [0, -1, 257])
     func frames(value: Int) { #expect(key { $0.maxFrames = value } == "max_frames") }
 
+    @Test func limits() {
+        #expect(key { $0.limits.perFingerprint?.burst = 0 } == "limit_burst")
+        #expect(key { $0.limits.perFingerprint?.interval = .zero } == "limit_interval_ms")
+        #expect(key { $0.limits.overall?.burst = 10_001 } == "limit_all_burst")
+        #expect(key { $0.limits.overall?.interval = .seconds(86_401) } == "limit_all_interval_ms")
+        #expect(key { $0.limits.quiet = .zero } == "limit_quiet_ms")
+        #expect(key { $0.recurrence?.count = 0 } == "recurring_count")
+        #expect(key { $0.recurrence?.count = 21 } == "recurring_count")
+        #expect(key { $0.recurrence?.window = .milliseconds(999) } == "recurring_window_s")
+        #expect(refusal { $0.limits = .none } == nil)
+        #expect(refusal { $0.recurrence = nil } == nil)
+    }
+
     @Test func theBoundsThemselvesAreAllowed() {
         #expect(refusal { $0.rules.callout = .init(interval: .milliseconds(1)) } == nil)
         #expect(refusal { $0.rules.callout = .init(interval: .seconds(60)) } == nil)

@@ -4,11 +4,16 @@ import Testing
 /// What can only be seen in a process in which nothing else goes on: a program of its own, `MonitorProbe`.
 struct ProbeTests {
     @Test(arguments: ["leftovers", "unwinder", "cycles", "stop-signal", "across-stop", "debugger"])
-    func aQuietProcess(check: String) throws {
+    func aQuietProcess(check: String) throws { try run("MonitorProbe", [check]) }
+
+    /// Loops stall in every way, watched by every rule, and a malloc in front of glibc's counts what the watchdog asks of it.
+    @Test func theWatchdogAsksMallocForNothing() throws { try run("AllocationProbe", []) }
+
+    private func run(_ program: String, _ arguments: [String]) throws {
         let process = Process()
         let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        process.executableURL = bin.appendingPathComponent("MonitorProbe")
-        process.arguments = [check]
+        process.executableURL = bin.appendingPathComponent(program)
+        process.arguments = arguments
         let output = Pipe()
         process.standardOutput = output
         try process.run()

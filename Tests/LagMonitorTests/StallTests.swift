@@ -149,9 +149,12 @@ extension MonitorTests {
             #expect(eventually { watched.monitor.statistics.reported == 4 })
             let statistics = watched.monitor.statistics
             #expect(statistics.stalls == 5 && statistics.reported == 4 && statistics.dropped == 1 && statistics.suppressed == 0)
+            #expect(statistics.recurring == 1)
             #expect(watched.sink.records.map { $0.integer("seq") } == [1, 2, 3, 5])
             let lines = watched.sink.lines.map(Line.init)
-            #expect(lines.map { $0.string("event") } == ["stall", "stall", "stall", "dropped", "stall"])
+            #expect(
+                lines.map { $0.string("event") } == ["stall", "stall", "stall", "recurring", "dropped", "stall"]
+            )
             #expect(lines.last?.integer("dropped_total") == 1)
             watched.monitor.stop()
             #expect(watched.monitor.statistics == statistics)

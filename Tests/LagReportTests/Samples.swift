@@ -81,6 +81,7 @@ enum Sample {
             buildID: long,
             offset: .max,
             symbol: long,
+            function: long,
             symbolOffset: .max,
             file: long,
             line: .min,
@@ -88,16 +89,26 @@ enum Sample {
             inApp: false
         )
         record.frames = Array(repeating: frame, count: 100)
-        record.evidence = StallRecord.Evidence(
-            cpuNanoseconds: .max,
-            runDelayNanoseconds: .max,
-            blockedNanoseconds: .max,
-            minorFaults: .max,
-            majorFaults: .max,
-            syscall: long,
-            wchan: long,
-            lockOwner: StallRecord.LockOwner(threadID: .min, threadName: long, frames: record.frames)
-        )
+        let owner = StallRecord.LockOwner(threadID: .min, threadName: long, waitsFor: .max, frames: record.frames)
+        record.framePointerRecovered = true
+        record.unwindEnd = long
+        var evidence = StallRecord.Evidence()
+        evidence.cpuNanoseconds = .max
+        evidence.runDelayNanoseconds = .max
+        evidence.blockedNanoseconds = .max
+        evidence.systemNanoseconds = .max
+        evidence.minorFaults = .max
+        evidence.majorFaults = .max
+        evidence.syscall = long
+        evidence.syscallDescriptor = .min
+        evidence.syscallTarget = long
+        evidence.wchan = long
+        evidence.lockKind = .readWrite
+        evidence.lockAddress = .max
+        evidence.lockOwner = owner
+        evidence.lockCycle = Array(repeating: owner, count: 5)
+        evidence.lockChain = Array(repeating: owner, count: 5)
+        record.evidence = evidence
         return record
     }
 

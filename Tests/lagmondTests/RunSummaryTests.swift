@@ -22,6 +22,7 @@ import Testing
 
     @Test func whatHappenedBesidesFollows() {
         var statistics = statistics
+        statistics.recurring = 11
         statistics.dismissed = 5
         statistics.pauses.blackouts = 6
         statistics.pauses.blackedOut = .microseconds(7_900)
@@ -30,7 +31,7 @@ import Testing
         statistics.pauses.suspended = .seconds(9)
         statistics.pauses.clockSteps = 10
         let rest =
-            " dismissed=5 blackouts=6 stopped_ms=7 throttled_ms=2 suspensions=8 suspended_ms=9000 clock_steps=10"
+            " recurring=11 dismissed=5 blackouts=6 stopped_ms=7 throttled_ms=2 suspensions=8 suspended_ms=9000 clock_steps=10"
         #expect(RunSummary(statistics).description == Self.always + rest)
     }
 

@@ -10,4 +10,5 @@
 #include "clu_symbols.h"
 #include "clu_thread.h"
 #include "clu_unwind.h"
+#include "clu_waiting.h"
 #include "clu_wake.h"

@@ -17,6 +17,8 @@ size_t clu_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 // Anonymous zeroed memory straight from the kernel, not from malloc; NULL when there is none.
 void *clu_memory_map(size_t size);
 void clu_memory_unmap(void *memory, size_t size);
+// Gives its pages back; it reads as zero afterwards.
+void clu_memory_release(void *memory, size_t size);
 
 // Whether [low, low + size) of this process was never touched, so that no stack pointer can be there.
 int clu_memory_is_untouched(uint64_t low, uint64_t size);

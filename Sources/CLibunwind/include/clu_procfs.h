@@ -32,6 +32,24 @@ static const int64_t clu_syscall_futex = SYS_futex;
 // CLU_SYSCALL_BLOCKED with `result` filled, CLU_SYSCALL_RUNNING, or a negative errno.
 int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result);
 
+typedef struct clu_name {
+    char text[16];                 // ended by a NUL where it is shorter
+} clu_name;
+
+// A thread's name of this process; empty when it is gone.
+void clu_procfs_name(pid_t tid, clu_name *name);
+
+typedef struct clu_thread_faults {
+    uint64_t minor, major;         // page faults without and with input
+    uint64_t system_ns;            // time in the kernel, from samples of the scheduler's tick
+} clu_thread_faults;
+
+// 0, or an errno. From `stat`, fields 10, 12 and 15 (proc(5)).
+int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults);
+
+// A thread's time on processors, exact also while it runs. 0 when the thread is gone. One system call.
+uint64_t clu_thread_cpu_ns(pid_t tid);
+
 // Reads a whole /proc file below the thread's folder (or below /proc/<pid> when `tid` is 0), at most size - 1 bytes,
 // and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
 long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size);

@@ -21,15 +21,22 @@ int clu_signal_choose(uint64_t blocked);
 
 enum {
     CLU_SIGNAL_TAKEN = 0,
-    CLU_SIGNAL_TIMED_OUT = 1,   // no answer in time; the request is withdrawn
+    CLU_SIGNAL_TIMED_OUT = 1,   // no answer in time; there is no request any more
     CLU_SIGNAL_NO_THREAD = 2,   // the thread is gone
     CLU_SIGNAL_BUSY = 3,        // an earlier request is still being answered
     CLU_SIGNAL_REFUSED = 4,     // the kernel would not send it
+    CLU_SIGNAL_OWED = 5,        // no answer yet; the request stands
 };
 
 // Sends the request and waits for the answer, at most until `deadline_ns` (CLOCK_MONOTONIC). `snapshot->stack` and
 // `capacity` are the caller's; `stack_low`/`stack_high` bound the thread's own stack (0 when unknown).
 int clu_signal_capture(pid_t tid, int signal, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot, uint64_t deadline_ns);
+
+// A thread that gets no processor answers when it next runs, before it goes on with its own code: so the answer shows what it was
+// at when it was asked, however late it comes. Whether it is there, into the request's snapshot.
+int clu_signal_has_answer(void);
+// Ends the request: TAKEN when the answer was there, or on its way, after all.
+int clu_signal_withdraw(void);
 
 // Whether a handler that was put aside in the middle may still write into this snapshot: its memory must not go then.
 int clu_signal_is_writing(const clu_snapshot *snapshot);

@@ -5,10 +5,15 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 // A joinable thread with the given stack size in bytes (rounded up to pages and to what the system demands).
 // `body(argument)` runs on it with every signal of the creator's mask. 0 or an errno.
 int clu_thread_create(pthread_t *thread, size_t stack_bytes, void (*body)(void *), void *argument);
+
+// The pthread_t of any thread of this process, by its kernel id; 0 when it is not known. It lies at the upper end of the thread's
+// stack (the main thread's elsewhere). Two system calls, no lock.
+uint64_t clu_thread_descriptor(pid_t tid);
 
 // The calling thread's nice value: setting returns 0 or an errno, reading never fails.
 int clu_thread_set_nice(int nice_value);

@@ -1,3 +1,5 @@
+public import CLibunwind
+
 /// How a stalled thread's registers and stack were taken.
 public enum CaptureMethod: String, Sendable {
     /// Without a signal, from what the kernel tells of a sleeping thread.
@@ -20,6 +22,8 @@ public enum CaptureFailure: String, Sendable, CaseIterable {
     case signalTimedOut = "signal_timed_out"
     /// An earlier request is still being answered.
     case signalBusy = "signal_busy"
+    /// It is running, and where its stack ends is not known, so that a signal's frame might not fit.
+    case stackUnknown = "stack_unknown"
     /// A signal's frame might not fit on the thread's stack.
     case stackNearlyFull = "stack_nearly_full"
     /// The thread kept changing between running and sleeping; a signal might have cut a wait short.
@@ -50,6 +54,29 @@ public enum UnwindEnd: Int32, Sendable {
     case badFrame = 3
 }
 
+/// Where a thread was between its own code and the kernel when its stack was taken.
+public enum KernelState: Sendable, Equatable {
+    /// Nothing is known.
+    case unknown
+    /// On a processor, or waiting for one, in its own code.
+    case running
+    /// The same in a system call; its number where that is known.
+    case runningCall(Int64?)
+    /// Asleep in a system call.
+    case waiting(clu_thread_syscall)
+    /// Asleep outside of any: it waits for a page of memory.
+    case faulting
+
+    public static func == (left: KernelState, right: KernelState) -> Bool {
+        switch (left, right) {
+        case (.unknown, .unknown), (.running, .running), (.faulting, .faulting): true
+        case (.runningCall(let left), .runningCall(let right)): left == right
+        case (.waiting(let left), .waiting(let right)): left.number == right.number && left.sp == right.sp
+        default: false
+        }
+    }
+}
+
 /// What a capture brought.
 public struct CaptureOutcome: Sendable {
     public var method: CaptureMethod
@@ -61,9 +88,10 @@ public struct CaptureOutcome: Sendable {
     public var end: UnwindEnd = .complete
     /// Whether the frame pointer was found by searching the stack (a passive capture does not know it).
     public var framePointerRecovered = false
-    /// The system call the thread sleeps in: its number, nil when it runs or when that is unknown.
-    public var systemCall: Int64?
+    public var state = KernelState.unknown
 
     /// No stack, and why.
-    public static func failed(_ failure: CaptureFailure) -> CaptureOutcome { CaptureOutcome(method: .none, failure: failure) }
+    public static func failed(_ failure: CaptureFailure, _ state: KernelState = .unknown) -> CaptureOutcome {
+        CaptureOutcome(method: .none, failure: failure, state: state)
+    }
 }

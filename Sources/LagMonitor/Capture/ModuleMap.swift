@@ -22,6 +22,7 @@ public final class ModuleMap: @unchecked Sendable {
     private var known = 0
     private var activeCount = 0
     private var fingerprint: UInt64 = 0
+    private var textLength = 0
     /// Modules that found no room.
     public private(set) var overflow = 0
 
@@ -57,6 +58,7 @@ public final class ModuleMap: @unchecked Sendable {
         let length = clu_procfs_maps(text, Self.textCapacity)
         // A text that was cut would lose the modules at its end: the old map is better.
         guard length > 0, length < Self.textCapacity - 1 else { return false }
+        textLength = length
         activeCount = 0
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var at = 0
@@ -78,6 +80,16 @@ public final class ModuleMap: @unchecked Sendable {
         var table = table
         let index = clu_module_find(&table, address)
         return index < 0 ? nil : Int(index)
+    }
+
+    /// The mapping that holds an address, as of the last ``refresh()``, if any. Owner thread.
+    func mapping(containing address: UInt64) -> (low: UInt64, high: UInt64)? {
+        var at = 0
+        while at < textLength {
+            let line = MapsLine(text: text, from: &at, limit: textLength)
+            if line.start <= address, address < line.end { return (line.start, line.end) }
+        }
+        return nil
     }
 
     /// What is known of a module. Allocates (it makes strings): for the reporter, not for the watchdog.

@@ -13,7 +13,7 @@ internal import LagActivity
 /// taken only if both are the same as before.
 struct PassiveCapture {
     enum Result {
-        case taken(systemCall: Int64?)
+        case taken(clu_thread_syscall)
         case running
         case moved
         case gone
@@ -41,7 +41,7 @@ struct PassiveCapture {
         else { return .moved }
         fill(check, target, second)
         guard snapshot.holdsSameStack(as: check) else { return .moved }
-        return .taken(systemCall: first.number >= 0 ? first.number : nil)
+        return .taken(first)
     }
 
     private func fill(_ snapshot: Snapshot, _ target: ThreadIdentity, _ thread: clu_thread_syscall) {

@@ -15,15 +15,30 @@ struct SignalCapture {
     /// Gives the signals back.
     static func remove() { clu_signal_remove() }
 
-    func take(_ target: ThreadIdentity, state: ThreadState) -> CaptureFailure? {
+    /// What became of a request.
+    enum Result {
+        case taken
+        /// The thread got no processor yet. It answers when it does, before it goes on.
+        case owed
+        case failed(CaptureFailure)
+    }
+
+    /// Whether the last request was answered.
+    var hasAnswer: Bool { clu_signal_has_answer() != 0 }
+
+    /// Ends the last request.
+    /// - Returns: whether the answer came after all.
+    func withdraw() -> Bool { clu_signal_withdraw() == Int32(CLU_SIGNAL_TAKEN) }
+
+    func take(_ target: ThreadIdentity, state: ThreadState) -> Result {
         let signal = clu_signal_choose(state.blockedSignals)
-        guard signal != 0 else { return clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked }
+        guard signal != 0 else { return .failed(clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
         // is, nobody tells; that it never was near the end can be told by the pages there.
         if target.stackLow != 0, clu_memory_is_untouched(target.stackLow, clu_signal_stack_need()) == 0 {
-            return .stackNearlyFull
+            return .failed(.stackNearlyFull)
         }
-        let result = clu_signal_capture(
+        let answer = clu_signal_capture(
             target.tid,
             signal,
             target.stackLow,
@@ -31,12 +46,17 @@ struct SignalCapture {
             snapshot.raw,
             clu_now_ns() + Self.answerNanoseconds
         )
-        switch Int(result) {
-        case Int(CLU_SIGNAL_TAKEN): return nil
-        case Int(CLU_SIGNAL_TIMED_OUT): return .signalTimedOut
-        case Int(CLU_SIGNAL_NO_THREAD): return .threadGone
-        case Int(CLU_SIGNAL_BUSY): return .signalBusy
-        default: return .notPermitted
+        return Self.result(answer)
+    }
+
+    private static func result(_ answer: Int32) -> Result {
+        switch Int(answer) {
+        case Int(CLU_SIGNAL_TAKEN): .taken
+        case Int(CLU_SIGNAL_OWED): .owed
+        case Int(CLU_SIGNAL_TIMED_OUT): .failed(.signalTimedOut)
+        case Int(CLU_SIGNAL_NO_THREAD): .failed(.threadGone)
+        case Int(CLU_SIGNAL_BUSY): .failed(.signalBusy)
+        default: .failed(.notPermitted)
         }
     }
 }

@@ -12,6 +12,9 @@ public final class ThreadCapture {
     /// For how long captures have slept in all, on purpose: between looks, and for the answer to a signal.
     public private(set) var sleptNanoseconds: UInt64 = 0
 
+    private let main: ThreadIdentity
+    /// The thread that was asked and has not answered.
+    private var owing: Int32?
     private let unwinder: Unwinder
     private let passive: PassiveCapture
     private let signal: SignalCapture
@@ -38,6 +41,7 @@ public final class ThreadCapture {
         passive = PassiveCapture(snapshot: sleeping, check: again)
         signal = SignalCapture(snapshot: running)
         modules.refresh()
+        main = ThreadIdentity.main
     }
 
     /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
@@ -45,12 +49,14 @@ public final class ThreadCapture {
     public func warmUp(_ target: ThreadIdentity, into frames: FrameBuffer) {
         guard let state = ThreadState(tid: target.tid) else { return }
         if case .taken = passive.take(target) {
-            _ = walk(passive.snapshot, method: .passive, systemCall: nil, into: frames)
+            _ = walk(passive.snapshot, method: .passive, into: frames)
         }
-        if signal.take(target, state: state) == nil {
-            _ = walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
+        if case .taken = signal.take(target, state: state) {
+            _ = walkSignal(into: frames)
         }
     }
+
+    deinit { if owing != nil { _ = signal.withdraw() } }
 
     /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
     public func refreshModules() {
@@ -60,16 +66,33 @@ public final class ThreadCapture {
     /// Captures a thread of this process, not the calling one.
     ///
     /// Bounds: 120 looks 0.1 ms apart for a thread that keeps moving; 50 ms for the answer to a signal.
-    /// - Parameter earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
-    ///   nothing since then may be asked by a signal at once.
-    public func capture(_ target: ThreadIdentity, earlier: ThreadState?, into frames: FrameBuffer) -> CaptureOutcome {
+    /// - Parameters:
+    ///   - earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
+    ///     nothing since then may be asked by a signal at once.
+    ///   - bySignal: whether a running thread may be asked at all.
+    ///   - leavesRequest: whether a thread that gets no processor may answer later: to the next call, or to ``collect(_:into:)``.
+    public func capture(
+        _ target: ThreadIdentity,
+        earlier: ThreadState?,
+        into frames: FrameBuffer,
+        bySignal: Bool = true,
+        leavesRequest: Bool = false
+    ) -> CaptureOutcome {
+        if let owing {
+            // Only one can be asked at a time; whoever got no processor since then has not moved.
+            let isStarved = owing == target.tid && ThreadState(tid: owing)?.isRunnable == true
+            if isStarved, leavesRequest, !signal.hasAnswer { return .failed(.signalTimedOut, .running) }
+            if let late = collect(owing, into: frames), owing == target.tid { return late }
+        }
         var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedLooks = 0
         for _ in 0..<Self.attempts {
             switch passive.take(target) {
-            case .taken(let systemCall):
-                return walk(passive.snapshot, method: .passive, systemCall: systemCall, into: frames)
+            case .taken(let call):
+                var outcome = walk(passive.snapshot, method: .passive, into: frames)
+                outcome.state = call.number >= 0 ? .waiting(call) : .faulting
+                return outcome
             case .refused: return .failed(.notPermitted)
             case .gone: return .failed(.threadGone)
             case .noDescriptor: return .failed(.noDescriptor)
@@ -77,11 +100,19 @@ public final class ThreadCapture {
             case .running:
                 guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
                 guard looks.isQuiet(state) else { break }
+                guard bySignal else { return .failed(.stackUnknown, .running) }
                 let asked = clu_now_ns()
-                let refusal = signal.take(target, state: state)
+                let answer = signal.take(target, state: state)
                 noteSleep(since: asked, atMost: SignalCapture.answerNanoseconds)
-                guard let reason = refusal else {
-                    return walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
+                let reason: CaptureFailure
+                switch answer {
+                case .taken: return walkSignal(into: frames)
+                case .failed(let failure): reason = failure
+                case .owed:
+                    owing = target.tid
+                    if leavesRequest { return .failed(.signalTimedOut, .running) }
+                    if let late = collect(target.tid, into: frames) { return late }
+                    reason = .signalTimedOut
                 }
                 failure = reason
                 // It may still be on its way out of our own handler, if it has just been asked.
@@ -90,12 +121,33 @@ public final class ThreadCapture {
                     break
                 }
                 // It may be in the kernel by now: then it can be read passively after all.
-                guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure) }
+                guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure, .running) }
                 looks = QuietLooks(earlier: nil)
             }
             pause()
         }
         return .failed(failure)
+    }
+
+    /// Ends the request to a thread that was left open, if there is one.
+    /// - Returns: its stack, if it has answered meanwhile.
+    public func collect(_ tid: Int32, into frames: FrameBuffer) -> CaptureOutcome? {
+        guard owing == tid else { return nil }
+        owing = nil
+        guard signal.withdraw() else { return nil }
+        return walkSignal(into: frames)
+    }
+
+    /// A thread of this process, with the bounds of its stack where they can be found out: those of a thread that nobody watches,
+    /// as of the last reading of the maps. No lock, no allocation.
+    public func identity(of tid: Int32) -> ThreadIdentity {
+        if tid == main.tid { return main }
+        let descriptor = clu_thread_descriptor(tid)
+        // Its lower neighbour in memory is the guard, which is a mapping of its own.
+        guard descriptor > 0, let mapping = modules.mapping(containing: descriptor - 1) else {
+            return ThreadIdentity(tid: tid, stackLow: 0, stackHigh: 0)
+        }
+        return ThreadIdentity(tid: tid, stackLow: mapping.low, stackHigh: descriptor)
     }
 
     /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
@@ -105,14 +157,28 @@ public final class ThreadCapture {
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         switch method {
-        case .passive: walk(passive.snapshot, method: .passive, systemCall: nil, into: frames)
-        case .signal: walk(signal.snapshot, method: .signal, systemCall: nil, into: frames)
+        case .passive: walk(passive.snapshot, method: .passive, into: frames)
+        case .signal: walk(signal.snapshot, method: .signal, into: frames)
         case .none: .failed(.notUnwindable)
         }
     }
 
-    private func walk(_ snapshot: Snapshot, method: CaptureMethod, systemCall: Int64?, into frames: FrameBuffer) -> CaptureOutcome
-    {
+    private func walkSignal(into frames: FrameBuffer) -> CaptureOutcome {
+        var outcome = walk(signal.snapshot, method: .signal, into: frames)
+        outcome.state = stateAtSignal
+        return outcome
+    }
+
+    /// A signal is delivered on the way out of the kernel: a thread that was working in a system call is found right behind it.
+    private var stateAtSignal: KernelState {
+        switch clu_snapshot_call(signal.snapshot.raw) {
+        case Int64(CLU_CALL_NONE): .running
+        case Int64(CLU_CALL_UNKNOWN): .runningCall(nil)
+        case let number: .runningCall(number)
+        }
+    }
+
+    private func walk(_ snapshot: Snapshot, method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         var result = unwinder.walk(snapshot, modules: modules, into: frames)
         // A frame in no known module: something was loaded since the map was read. Once is enough.
         if result.unknown_modules > 0, modules.refresh() {
@@ -126,8 +192,7 @@ public final class ThreadCapture {
             stored: Int(result.stored),
             total: Int(result.total),
             end: UnwindEnd(rawValue: result.end) ?? .badFrame,
-            framePointerRecovered: result.frame_pointer_recovered != 0,
-            systemCall: systemCall
+            framePointerRecovered: result.frame_pointer_recovered != 0
         )
     }
 

@@ -1,4 +1,4 @@
-internal import CLibunwind
+public import CLibunwind
 internal import Glibc
 
 /// Room for the frames of one stack, leaf first. Memory that exists before it is needed; not for two threads at once.
@@ -24,22 +24,26 @@ public final class FrameBuffer {
         public let isReturnAddress: Bool
         /// Whether this is a signal handler's trampoline.
         public let isSignalFrame: Bool
+
+        public init(_ frame: clu_frame) {
+            pc = frame.pc
+            module = frame.module < 0 ? nil : Int(frame.module)
+            isReturnAddress = Int32(frame.flags) & Int32(CLU_FRAME_RETURN_ADDRESS) != 0
+            isSignalFrame = Int32(frame.flags) & Int32(CLU_FRAME_SIGNAL) != 0
+        }
     }
 
     public subscript(index: Int) -> Frame {
         precondition(index >= 0 && index < capacity, "frame \(index) of a buffer for \(capacity)")
-        let frame = raw[index]
-        return Frame(
-            pc: frame.pc,
-            module: frame.module < 0 ? nil : Int(frame.module),
-            isReturnAddress: Int32(frame.flags) & Int32(CLU_FRAME_RETURN_ADDRESS) != 0,
-            isSignalFrame: Int32(frame.flags) & Int32(CLU_FRAME_SIGNAL) != 0
-        )
+        return Frame(raw[index])
     }
 
-    /// Copies the first `count` frames of another buffer. Allocates nothing.
-    public func copy(_ count: Int, from other: FrameBuffer) {
-        raw.update(from: other.raw, count: min(count, capacity, other.capacity))
+    /// Copies the first frames to other memory, at most `count`. Allocates nothing.
+    /// - Returns: how many.
+    public func copy(_ count: Int, to frames: UnsafeMutablePointer<clu_frame>) -> Int {
+        let count = min(count, capacity)
+        frames.update(from: raw, count: count)
+        return count
     }
 }
 

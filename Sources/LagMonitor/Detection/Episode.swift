@@ -28,19 +28,24 @@ package final class Episode: @unchecked Sendable {
         package var random: (UInt64, UInt64) = (0, 0)
         package var activity = LoopActivity.notRunning
         package var mode: UInt32 = 0
-        package var outcome = CaptureOutcome.failed(.noFreeSlot)
-        /// What the thread had from the scheduler since the first sign of the stall; nil where unknown.
-        package var times: ThreadTimes?
+        /// What the thread used during the stall.
+        package var usage = ThreadUsage()
     }
 
     package var facts = Facts()
-    package let frames: FrameBuffer
+    package let tally: StackTally
 
-    package init(maximumFrames: Int) { frames = FrameBuffer(capacity: maximumFrames) }
+    package init?(maximumFrames: Int) {
+        guard let tally = StackTally(maximumFrames: maximumFrames) else { return nil }
+        self.tally = tally
+    }
+
+    /// Why there is no stack, if there is none.
+    package var failure: CaptureFailure? { tally.count == 0 ? tally.failure.failure : nil }
 
     /// Becomes the same stall as another. Allocates nothing.
     package func copy(_ other: Episode) {
         facts = other.facts
-        frames.copy(facts.outcome.stored, from: other.frames)
+        tally.copy(other.tally)
     }
 }

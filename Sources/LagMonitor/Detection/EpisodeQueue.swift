@@ -48,13 +48,18 @@ struct IndexRing: ~Copyable, @unchecked Sendable {
 package final class EpisodeQueue: @unchecked Sendable {
     /// Stalls that may be in progress or on their way at once.
     package static let capacity = 64
+    /// Frames that are kept of a stack at most.
+    package static let maximumFrames = 256
 
     package let episodes: [Episode]
     private let free = IndexRing(capacity: EpisodeQueue.capacity)
     private let ready = IndexRing(capacity: EpisodeQueue.capacity)
+    private let sockets = IndexRing(capacity: EpisodeQueue.capacity)
 
-    package init(maximumFrames: Int) {
-        episodes = (0..<Self.capacity).map { _ in Episode(maximumFrames: maximumFrames) }
+    /// - Returns: nil where there is no memory.
+    package init?(maximumFrames: Int) {
+        episodes = (0..<Self.capacity).compactMap { _ in Episode(maximumFrames: maximumFrames) }
+        guard episodes.count == Self.capacity else { return nil }
         for index in 0..<Self.capacity { _ = free.give(index) }
     }
 
@@ -65,5 +70,13 @@ package final class EpisodeQueue: @unchecked Sendable {
     /// Reporter only.
     package func takeReady() -> Int? { ready.take() }
     /// Reporter only.
-    package func giveFree(_ index: Int) { _ = free.give(index) }
+    package func giveFree(_ index: Int) {
+        episodes[index].tally.release()
+        _ = free.give(index)
+    }
+    /// A socket that a stalled thread waits for, by its inode: whoever makes a line of it later had better look it up now.
+    /// Watchdog only.
+    package func giveSocket(_ inode: UInt32) { _ = sockets.give(Int(inode)) }
+    /// Reporter only.
+    package func takeSocket() -> UInt32? { sockets.take().map { UInt32($0) } }
 }

@@ -32,8 +32,7 @@ extension Watchdog {
         let tid = entry.pointee.target.tid
         guard tid != 0 else { return }
         entry.pointee.earlier = ThreadState(tid: tid)
-        entry.pointee.earlierTimes = ThreadTimes(tid: tid)
-        entry.pointee.earlierNanoseconds = clock()
+        entry.pointee.usage.first = UsageMeter.Totals(tid: tid, at: clock())
     }
 
     /// A stall: its facts and its stack.
@@ -41,7 +40,7 @@ extension Watchdog {
         let entry = registry.entries + index
         guard let kind = entry.pointee.judge.incident?.lead, let span = entry.pointee.judge.span(of: kind) else { return }
         // A suspicion from before the stall is an older one's.
-        if entry.pointee.earlierTimes == nil || entry.pointee.earlierNanoseconds < span.since { suspect(index) }
+        if (entry.pointee.usage.first?.reading.time ?? 0) < span.since { suspect(index) }
         let tid = entry.pointee.target.tid
         if tid != 0, case .traced(_, stopped: true) = TracerCheck.read(tid: tid) {
             // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
@@ -62,16 +61,12 @@ extension Watchdog {
             capture.refreshModules()
             modulesReadAt = time
         }
-        guard entry.pointee.target.tid != 0 else {
-            episode.facts.outcome = .failed(.threadUnknown)
-            return
-        }
-        episode.facts.outcome = capture.capture(entry.pointee.target, earlier: entry.pointee.earlier, into: episode.frames)
-        if !stillStands(index, kind, as: reading) { episode.facts.outcome = .failed(.loopMovedOn) }
+        entry.pointee.annealing = Annealing()
+        lookAtStack(index, reading)
     }
 
     /// Whether the loop is still in the stall that it was in at `reading`, so that a stack taken meanwhile belongs to it.
-    private func stillStands(_ index: Int, _ kind: StallKind, as reading: BeaconReading) -> Bool {
+    func stillStands(_ index: Int, _ kind: StallKind, as reading: BeaconReading) -> Bool {
         let now = BeaconReading(registry.lines[index].beacon)
         return switch kind {
         case .callout: now.word == reading.word
@@ -91,6 +86,7 @@ extension Watchdog {
         episode.facts.extent = Extent(Span(since: since, seen: since), until: since)
         episode.facts.random = (random.next(), random.next())
         episode.facts.mode = clu_beacon_mode(registry.lines[index].beacon)
+        episode.tally.begin(at: since)
     }
 
     /// A line while it lasts.
@@ -114,11 +110,12 @@ extension Watchdog {
         let entry = registry.entries + index
         if let episode = entry.pointee.episode {
             entry.pointee.episode = nil
+            collectAnswer(index, queue.episodes[episode], until: ended.extent.until)
             close(episode, index, ended, phase)
         } else if let episode = queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.
             describe(queue.episodes[episode], index, since: ended.extent.since)
-            queue.episodes[episode].facts.outcome = .failed(failure)
+            queue.episodes[episode].tally.note(.failed(failure))
             close(episode, index, ended, phase)
         } else {
             entry.pointee.dropped.add(1, ordering: .relaxed)
@@ -128,7 +125,8 @@ extension Watchdog {
 
     private func forgetSuspicion(_ index: Int) {
         registry.entries[index].earlier = nil
-        registry.entries[index].earlierTimes = nil
+        registry.entries[index].usage.first = nil
+        registry.entries[index].lookNanoseconds = .max
     }
 
     private func close(_ number: Int, _ index: Int, _ ended: LoopJudge.Ended, _ phase: Episode.Phase) {
@@ -142,10 +140,15 @@ extension Watchdog {
         episode.facts.startRealtimeNanoseconds &+= shift
         episode.facts.extent = ended.extent
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
-        if let earlier = entry.pointee.earlierTimes, entry.pointee.earlierNanoseconds >= ended.extent.since,
-            let present = ThreadTimes(tid: entry.pointee.target.tid)
-        {
-            episode.facts.times = present.since(earlier)
+        episode.tally.close(at: ended.extent.until)
+        if let last = UsageMeter.Totals(tid: entry.pointee.target.tid, at: clock()) {
+            episode.facts.usage = entry.pointee.usage.usage(
+                since: ended.extent.since,
+                until: ended.extent.until,
+                length: ended.extent.length,
+                spansCallouts: ended.kind != .callout,
+                last
+            )
         }
         queue.giveReady(number)
         notify()

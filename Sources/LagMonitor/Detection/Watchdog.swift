@@ -35,8 +35,11 @@ package final class Watchdog: @unchecked Sendable {
     let notify: @Sendable () -> Void
     /// `CLOCK_MONOTONIC`, nanoseconds.
     let clock: @Sendable () -> UInt64
-    /// Frames of looks at a stack that become no record.
-    let scratch = FrameBuffer(capacity: SampleKey.maximumFunctions)
+    /// Frames of the stack that is looked at.
+    let scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames)
+    /// Who holds the lock that the stalled thread waits for.
+    let chain = LockChain()
+    var wait = clu_wait()
     private let pauses = PauseLog()
     private let wakes = Atomic<UInt64>(0)
     private let lastScanNanoseconds = Atomic<UInt64>(0)
@@ -89,10 +92,11 @@ package final class Watchdog: @unchecked Sendable {
     ///   - starter: the thread that waits for `ready`: captured once, so that the first real capture finds everything bound and cached.
     ///   - ready: called when stalls will be found from now on.
     package func run(starter: ThreadIdentity, ready: () -> Void) {
-        capture.warmUp(starter, into: queue.episodes[0].frames)
+        capture.warmUp(starter, into: scratch)
         // The first use of a type takes memory; the thread that stalls may hold malloc's lock.
         _ = TracerCheck.read(tid: clu_gettid())
-        _ = ThreadTimes(tid: clu_gettid())
+        _ = UsageMeter.Totals(tid: clu_gettid(), at: clock())
+        warmUpLooks(starter)
         modulesReadAt = clu_now_ns()
         Self.semaphore.drain()
         var meter = PauseMeter(tid: clu_gettid(), log: pauses)

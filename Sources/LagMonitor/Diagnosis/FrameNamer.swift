@@ -18,9 +18,10 @@ public struct FrameNamer: Sendable {
     /// is the symbol table's with and without lines. Empty where nothing is known.
     ///
     /// Fingerprints are made of the last levels alone: the others come and go with lines and optimisation.
-    public mutating func frames(for queries: [SymbolQuery]) -> [[FrameName]] {
+    /// - Parameter withLines: whether lines are wanted, where there is a symbolizer that knows them.
+    public mutating func frames(for queries: [SymbolQuery], withLines: Bool = true) -> [[FrameName]] {
         let symbols = symbolizer.resolve(queries)
-        guard let levels = lines?.levels(for: queries) else { return symbols.map { $0.map { [FrameName($0)] } ?? [] } }
+        guard withLines, let levels = lines?.levels(for: queries) else { return symbols.map { $0.map { [FrameName($0)] } ?? [] } }
         return zip(symbols, levels).map(Self.merged)
     }
 

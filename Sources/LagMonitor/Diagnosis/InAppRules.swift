@@ -12,15 +12,19 @@ public struct InAppRules: Sendable, Hashable {
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
-    /// statically, generic code of theirs that the compiler specialized into the program, start-up code, and our own rooms.
+    /// statically, generic code of theirs and templates of C++ that the compiler made for the program, start-up code, and our
+    /// own rooms.
     public static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
-        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "_dispatch_", "dispatch_", "__CFRunLoop",
-        "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_", "reabstraction thunk", "outlined ",
+        "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "_dispatch_",
+        "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
         "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagReport.", "LagMonitor.",
         "clu_",
     ]
+
+    private static let systemModulePrefixes = PrefixSet(systemModules)
+    private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
 
     /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
     public var inAppPrefixes: [String]
@@ -42,19 +46,25 @@ public struct InAppRules: Sendable, Hashable {
         let names = [modulePath, base, owner].compactMap { $0 }
         if Self.matches(names, inAppPrefixes) { return true }
         if Self.matches(names, notInAppPrefixes) { return false }
-        guard let base else { return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? false }
-        if Self.matches([base], Self.systemModules) { return false }
-        return owner.map { !Self.matches([$0], Self.systemSymbols) } ?? true
+        // What the compiler made by itself: nobody wrote it, and the next compiler makes something else.
+        if let symbol, FrameRole.isThunk(symbol) { return false }
+        guard let base else { return owner.map { !Self.systemSymbolPrefixes.holdsPrefix(of: $0) } ?? false }
+        if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
+        return owner.map { !Self.systemSymbolPrefixes.holdsPrefix(of: $0) } ?? true
     }
 
     private static func matches(_ names: [String], _ prefixes: [String]) -> Bool {
         names.contains { name in prefixes.contains { name.hasPrefix($0) } }
     }
 
-    /// The function that code belongs to: of `closure in App.f`, `App.f`.
-    private static func owner(_ symbol: String) -> String {
+    /// The function or type that code belongs to: of `closure in default argument of App.f`, `App.f`.
+    static func owner(_ symbol: String) -> String {
+        // Most names hold no space, and the search compares characters.
+        guard symbol.utf8.contains(UInt8(ascii: " ")) else { return symbol }
         var rest = Substring(symbol)
-        while let place = rest.firstRange(of: " in ") { rest = rest[place.upperBound...] }
+        for word in [" in ", " of ", " for "] {
+            while let place = rest.firstRange(of: word) { rest = rest[place.upperBound...] }
+        }
         return String(rest)
     }
 }
@@ -65,7 +75,7 @@ enum ModuleName {
     static func base(_ path: String) -> String {
         var name = path[...]
         if name.hasSuffix(" (deleted)") { name = name.dropLast(10) }
-        if let slash = name.lastIndex(of: "/") { name = name[name.index(after: slash)...] }
+        if let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) { name = name[name.utf8.index(after: slash)...] }
         return String(name)
     }
 }

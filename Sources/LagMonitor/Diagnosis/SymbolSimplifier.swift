@@ -18,13 +18,22 @@ public enum SymbolSimplifier {
         return harmless(short)
     }
 
-    /// Without the version (`malloc@@GLIBC_2.2.5`) and without what compilers add to parts and clones (`run.cold`,
-    /// `run.part.0`, `run.llvm.123`).
+    /// Without the version (`malloc@@GLIBC_2.2.5`), without what compilers add to parts and clones (`run.cold`,
+    /// `run.part.0`, `run.llvm.123`), and without the mark of a part of an async function that has a C name (`async_MainTQ0_`).
     private static func plainC(_ name: [UInt8]) -> [UInt8] {
-        guard let end = name.dropFirst().firstIndex(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ".") }) else {
-            return name
-        }
-        return Array(name[..<end])
+        let end = name.dropFirst().firstIndex { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ".") }
+        return withoutResumeMark(Array(name[..<(end ?? name.endIndex)]))
+    }
+
+    /// `TQ` or `TY`, a number, `_`: "await resume" and "suspend resume partial function" in `Mangling.rst` of the Swift compiler.
+    private static func withoutResumeMark(_ name: [UInt8]) -> [UInt8] {
+        guard name.last == UInt8(ascii: "_") else { return name }
+        let rest = name.dropLast()
+        guard let mark = rest.lastIndex(where: { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), mark >= 2,
+            mark < rest.endIndex - 1, rest[mark] == UInt8(ascii: "Q") || rest[mark] == UInt8(ascii: "Y"),
+            rest[mark - 1] == UInt8(ascii: "T")
+        else { return name }
+        return Array(rest[..<(mark - 1)])
     }
 
     /// Without what readers of folded stacks split at: `->` and `;`.

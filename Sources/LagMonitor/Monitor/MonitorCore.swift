@@ -8,8 +8,8 @@ internal import Synchronization
 
 /// What one monitor has: its configuration, its sinks and handlers, its counts. Shared by the face and the reporter,
 /// so that the reporter never holds the face.
-// Unchecked: `outputs` and `sequence` are the reporter thread's, which is one at a time; the rest is atomic, in a
-// Mutex, or immutable.
+// Unchecked: `outputs`, `sequence`, `limiter` and `recurrences` are the reporter thread's, which is one at a time (and of
+// whoever closes it, once the reporter is done with it); the rest is atomic, in a Mutex, or immutable.
 final class MonitorCore: WatchOwner, @unchecked Sendable {
     private struct Shared {
         var handlers: [StallHandler] = []
@@ -22,14 +22,27 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     private var outputs: [RecordOutput] = []
     private var sequence: UInt64 = 0
     private var notedDropped: UInt64 = 0
+    private var limiter: RecordLimiter
+    private var recurrences: RecurrenceWatch?
+    private let clock: @Sendable () -> OutputTime
     private let shared = Mutex(Shared())
+    private let held = Atomic<UInt64>(0)
+    private let recurring = Atomic<UInt64>(0)
     private let reported = Atomic<UInt64>(0)
     private let lost = Atomic<UInt64>(0)
     private let reopening = Atomic<Bool>(false)
 
-    init(configuration: LagMonitorConfiguration, sinks: [any RecordSink]) {
+    /// - Parameter clock: the present; for tests.
+    init(
+        configuration: LagMonitorConfiguration,
+        sinks: [any RecordSink],
+        clock: @escaping @Sendable () -> OutputTime = MonitorCore.now
+    ) {
         self.configuration = configuration
         self.sinks = sinks
+        self.clock = clock
+        limiter = configuration.limits.limiter
+        recurrences = configuration.recurrence?.watch
     }
 
     /// Before the reporter knows this core.
@@ -82,7 +95,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     func statistics(of sum: WatchCounters) -> LagMonitorStatistics {
         var statistics = LagMonitorStatistics()
         statistics.stalls = sum.stalls
-        statistics.suppressed = sum.suppressed
+        statistics.suppressed = suppressed(sum)
+        statistics.recurring = recurring.load(ordering: .relaxed)
         statistics.dismissed = sum.dismissed
         statistics.pauses = shared.withLock { $0.pauses }
         statistics.dropped = sum.dropped + lost.load(ordering: .relaxed)
@@ -110,16 +124,27 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         for sink in sinks { try? sink.reopen() }
     }
 
+    /// Tells a record, or holds it back.
     /// - Parameter sum: the counts of everything watched so far.
     func deliver(_ record: StallRecord, _ sum: WatchCounters) {
         reopenIfAsked()
+        let now = clock()
+        let recurrence = recurrences?.note(record, at: now.monotonicNanoseconds)
+        switch limiter.judge(record, at: now.monotonicNanoseconds) {
+        case .tell(let ended):
+            if let ended { tell(ended, sum, now) }
+            tell(record, sum, now)
+        case .hold: held.store(limiter.heldTotal, ordering: .relaxed)
+        }
+        if let recurrence { tell(recurrence, now) }
+    }
+
+    private func tell(_ record: StallRecord, _ sum: WatchCounters, _ now: OutputTime) {
         var record = record
         sequence += 1
         record.sequence = sequence
         let handlers = shared.withLock { $0.handlers }
-        record.suppressedTotal = sum.suppressed
-        record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
-        let now = Self.now()
+        record.suppressedTotal = suppressed(sum)
         let fresh = sum.dropped > notedDropped ? sum.dropped - notedDropped : 0
         var taken = true
         for index in outputs.indices {
@@ -133,24 +158,54 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         for handler in handlers { handler.deliver(record) }
     }
 
+    /// Tells what was held back of stalls that have been quiet since.
+    /// - Parameter sum: the counts of everything watched so far; asked for only if there is something to tell.
+    /// - Returns: when there will be more to tell (`CLOCK_MONOTONIC`); `.max` when nothing is held back.
+    func tellDueSuppressions(_ sum: () -> WatchCounters) -> UInt64 {
+        guard let deadline = limiter.deadline else { return .max }
+        let now = clock()
+        guard deadline <= now.monotonicNanoseconds else { return deadline }
+        let sum = sum()
+        while let due = limiter.takeDue(at: now.monotonicNanoseconds) { tell(due, sum, now) }
+        noteLosses()
+        return limiter.deadline ?? .max
+    }
+
+    private func tell(_ suppression: Suppression, _ sum: WatchCounters, _ now: OutputTime) {
+        let notice = SuppressionNotice(suppression: suppression, time: now, total: suppressed(sum))
+        for index in outputs.indices { try? outputs[index].write(notice) }
+    }
+
+    private func tell(_ recurrence: Recurrence, _ now: OutputTime) {
+        recurring.add(1, ordering: .relaxed)
+        let notice = RecurrenceNotice(recurrence: recurrence, time: now)
+        for index in outputs.indices { try? outputs[index].write(notice) }
+        noteLosses()
+    }
+
+    /// Stalls and records held back so far.
+    private func suppressed(_ sum: WatchCounters) -> UInt64 { sum.suppressed + held.load(ordering: .relaxed) }
+
     /// What the sinks lost; what the watchdog had to drop is in their totals too, and counted elsewhere.
     private func noteLosses() {
         let sum = outputs.reduce(0) { $0 + ($1.droppedTotal - notedDropped) }
         lost.store(sum, ordering: .relaxed)
     }
 
-    /// Releases the sinks' descriptors, after the last lines: what was lost and not told yet.
+    /// Releases the sinks' descriptors, after the last lines: what was lost or held back and not told yet.
     /// - Parameter announcing: whether the reporter is done with this core, so that its outputs may be used here.
     func close(announcing: Bool) {
         if announcing {
-            let now = Self.now()
-            let dropped = absorbed.dropped
+            let now = clock()
+            let sum = absorbed
+            let dropped = sum.dropped
             let fresh = dropped > notedDropped ? dropped - notedDropped : 0
             for index in outputs.indices {
                 outputs[index].noteDropped(fresh, reason: .queueFull)
                 try? outputs[index].announce(now: now)
             }
             notedDropped += fresh
+            for suppression in limiter.takeAll() { tell(suppression, sum, now) }
             noteLosses()
             for sink in sinks { sink.close() }
         } else {
@@ -160,7 +215,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         }
     }
 
-    private static func now() -> OutputTime {
+    @Sendable private static func now() -> OutputTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return OutputTime(

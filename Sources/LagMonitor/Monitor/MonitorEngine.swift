@@ -79,8 +79,10 @@ final class MonitorEngine: Sendable {
             throw .captureUnavailable(reason: error.reason)
         }
         guard let registry = WatchRegistry() else { throw .resources(reason: "no memory for the list of watched loops") }
+        guard let queue = EpisodeQueue(maximumFrames: LagMonitorConfiguration.frameCapacity) else {
+            throw .resources(reason: "no memory for stalls in progress")
+        }
         CaptureSignals.install()
-        let queue = EpisodeQueue(maximumFrames: LagMonitorConfiguration.frameCapacity)
         let reporter = Reporter(registry: registry, queue: queue, builder: RecordBuilder(modules: capture.modules))
         let relay = PingRelay(registry: registry)
         let watchdog = Watchdog(registry: registry, queue: queue, capture: capture, relay: relay) { reporter.wake() }

@@ -26,22 +26,29 @@ final class Reporter: @unchecked Sendable {
         semaphore.post()
     }
 
-    /// The thread's body.
+    /// The thread's body. It sleeps without a deadline unless a summary of suppressed records is to come.
     func run() {
+        var deadline = UInt64.max
         while true {
-            _ = semaphore.wait(until: .max)
+            _ = semaphore.wait(until: deadline)
             semaphore.drain()
             // Read before the queue: what was there when the stop was asked for is still written.
             let last = stopping.load(ordering: .acquiring)
             // Before the queue as well: what a watch left behind is in the queue by the time it is retired.
             let retired = registry.retired()
+            while let inode = queue.takeSocket() { builder.noteSocket(inode) }
             while let index = queue.takeReady() {
                 report(queue.episodes[index])
                 queue.giveFree(index)
             }
             registry.reap(retired)
-            for core in registry.owners() { (core as? MonitorCore)?.reopenIfAsked() }
-            if last { return }
+            deadline = .max
+            for owner in registry.owners() {
+                guard let core = owner as? MonitorCore else { continue }
+                core.reopenIfAsked()
+                deadline = min(deadline, core.tellDueSuppressions { registry.counters(of: core) })
+            }
+            if last { return builder.close() }
         }
     }
 

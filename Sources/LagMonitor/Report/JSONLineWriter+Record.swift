@@ -32,15 +32,17 @@ struct StringCaps {
 }
 
 extension JSONLineWriter {
-    /// What ``writeTail()`` needs: `]}` and the newline.
+    /// What ends the frames, and ``writeTail()``: `]}` and the newline.
     static var tailBytes: Int { 3 }
 
     /// Everything up to the first frame, in the order of the schema's table.
+    /// - Parameter maxLineBytes: what is longer will not be used: frames of owners beyond that are left out.
     mutating func writeHead(
         of record: borrowing StallRecord,
         context: ProcessContext,
         caps: StringCaps,
-        ownerFrames: Int
+        ownerFrames: Int,
+        maxLineBytes: Int
     ) {
         beginObject()
         field("schema", StallRecord.schema)
@@ -89,9 +91,18 @@ extension JSONLineWriter {
             optional("mode", record.mode, caps.word)
         }
         field("cause", record.cause.rawValue, caps.word)
-        if caps.keepsOptional { write(record.evidence, caps: caps, ownerFrames: ownerFrames) }
+        if caps.keepsOptional {
+            write(record.evidence, caps: caps, owners: OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
+        }
         field("capture", record.capture.rawValue, caps.word)
-        if caps.keepsOptional { optional("capture_error", record.captureError, caps.reason) }
+        if caps.keepsOptional {
+            optional("capture_error", record.captureError, caps.reason)
+            if record.framePointerRecovered {
+                key("frame_pointer_recovered")
+                value(true)
+            }
+            optional("unwind_end", record.unwindEnd, caps.word)
+        }
         field("samples", record.samples)
         field("samples_matched", record.samplesMatched)
         if caps.keepsOptional {
@@ -110,10 +121,10 @@ extension JSONLineWriter {
     }
 
     /// The frames from the leaf on, as many as leave room for the tail. Returns how many.
-    mutating func writeFrames(of record: borrowing StallRecord, maxLineBytes: Int) -> Int {
+    mutating func writeFrames(of record: borrowing StallRecord, withFunctions: Bool, maxLineBytes: Int) -> Int {
         for index in 0..<record.frames.count {
             let place = mark
-            write(record.frames[index])
+            write(record.frames[index], withFunction: withFunctions)
             if count + Self.tailBytes > maxLineBytes {
                 rollBack(to: place)
                 return index
@@ -123,59 +134,80 @@ extension JSONLineWriter {
     }
 
     mutating func writeTail() {
-        endArray()
         endObject()
         endLine()
     }
 
-    /// A whole line about lost records.
-    mutating func write(_ notice: DropNotice, context: ProcessContext, caps: StringCaps) {
-        beginObject()
-        field("schema", StallRecord.schema)
-        key("time")
-        value { UTCTime.append(nanosecondsSince1970: notice.realtimeNanoseconds, to: &$0) }
-        field("event", "dropped")
-        field("dropped", notice.count)
-        field("reason", notice.reason.rawValue, caps.word)
-        field("mono_us", notice.monotonicNanoseconds / 1000)
-        field("boot_id", context.bootID, StringCaps.bootID)
-        key("pid")
-        value(Int64(context.pid))
-        field("process_name", context.processName, caps.name)
-        field("host_name", context.hostName, caps.host)
-        if caps.keepsOptional {
-            optional("service_name", context.serviceName, caps.name)
-            optional("service_version", context.serviceVersion, caps.word)
-        }
-        field("dropped_total", notice.total)
-        endObject()
-        endLine()
+    /// How much is written of threads that hold locks.
+    private struct OwnerLimits {
+        let frames: Int
+        let maxLineBytes: Int
     }
 
-    private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, ownerFrames: Int) {
+    private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, owners: OwnerLimits) {
         if let time = evidence.cpuNanoseconds { milliseconds("cpu_ms", time) }
         if let time = evidence.runDelayNanoseconds { milliseconds("run_delay_ms", time) }
         if let time = evidence.blockedNanoseconds { milliseconds("blocked_ms", time) }
+        if let time = evidence.systemNanoseconds { milliseconds("system_ms", time) }
         if let faults = evidence.minorFaults { field("minor_faults", faults) }
         if let faults = evidence.majorFaults { field("major_faults", faults) }
         optional("syscall", evidence.syscall, caps.name)
+        if let descriptor = evidence.syscallDescriptor {
+            key("syscall_fd")
+            value(Int64(descriptor))
+        }
+        if let target = evidence.syscallTarget {
+            key("syscall_target")
+            value(target, maxBytes: caps.host, keepingEnd: true)
+        }
         optional("wchan", evidence.wchan, caps.word)
-        guard let owner = evidence.lockOwner else { return }
-        key("lock_owner")
+        optional("lock_kind", evidence.lockKind?.rawValue, caps.word)
+        if let address = evidence.lockAddress {
+            key("lock_address")
+            value(hex: address)
+        }
+        if let owner = evidence.lockOwner {
+            key("lock_owner")
+            write(owner, caps: caps, owners)
+        }
+        write("lock_cycle", evidence.lockCycle, caps: caps, owners)
+        write("lock_chain", evidence.lockChain, caps: caps, owners)
+    }
+
+    private mutating func write(
+        _ name: StaticString,
+        _ threads: [StallRecord.LockOwner],
+        caps: StringCaps,
+        _ owners: OwnerLimits
+    ) {
+        guard !threads.isEmpty else { return }
+        key(name)
+        beginArray()
+        for thread in threads { write(thread, caps: caps, owners) }
+        endArray()
+    }
+
+    private mutating func write(_ owner: StallRecord.LockOwner, caps: StringCaps, _ owners: OwnerLimits) {
         beginObject()
         key("thread_id")
         value(Int64(owner.threadID))
         optional("thread_name", owner.threadName, caps.name)
-        if ownerFrames > 0, !owner.frames.isEmpty {
+        if let address = owner.waitsFor {
+            key("waits_for")
+            value(hex: address)
+        }
+        if owners.frames > 0, !owner.frames.isEmpty {
             key("frames")
             beginArray()
-            for frame in owner.frames.prefix(ownerFrames) { write(frame) }
+            for frame in owner.frames.prefix(owners.frames) where count <= owners.maxLineBytes {
+                write(frame, withFunction: false)
+            }
             endArray()
         }
         endObject()
     }
 
-    private mutating func write(_ frame: StallRecord.Frame) {
+    private mutating func write(_ frame: StallRecord.Frame, withFunction: Bool) {
         beginObject()
         key("pc")
         value(hex: frame.pc)
@@ -189,6 +221,7 @@ extension JSONLineWriter {
             value(hex: offset)
         }
         optional("symbol", frame.symbol, LineLimits.maximumSymbolBytes)
+        if withFunction { optional("function", frame.function, LineLimits.maximumSymbolBytes) }
         if let offset = frame.symbolOffset { field("symbol_offset", offset) }
         if let file = frame.file {
             key("file")
@@ -209,27 +242,27 @@ extension JSONLineWriter {
         endObject()
     }
 
-    private mutating func field(_ name: StaticString, _ text: StaticString) {
+    mutating func field(_ name: StaticString, _ text: StaticString) {
         key(name)
         value(text)
     }
 
-    private mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
+    mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
         key(name)
         value(text, maxBytes: maxBytes)
     }
 
-    private mutating func field(_ name: StaticString, _ number: UInt64) {
+    mutating func field(_ name: StaticString, _ number: UInt64) {
         key(name)
         value(number)
     }
 
-    private mutating func milliseconds(_ name: StaticString, _ nanoseconds: UInt64) {
+    mutating func milliseconds(_ name: StaticString, _ nanoseconds: UInt64) {
         key(name)
         value(millisecondsOf: nanoseconds)
     }
 
-    private mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
+    mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
         if let text { field(name, text, maxBytes) }
     }
 }

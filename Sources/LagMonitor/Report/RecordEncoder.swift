@@ -1,7 +1,8 @@
 /// Makes lines of records: JSON, one object, newline included, never longer than its limit.
 ///
-/// Keys come in the order of the schema's table. When the line would be too long, first the lock owner's frames go, then
-/// the stack's frames from the root side (`frames_total` keeps the depth); if even a line without frames is too
+/// Keys come in the order of the schema's table. When the line would be too long, first the full names go, then the stack's frames
+/// from the root side (`frames_total` keeps the depth) down to a number that says enough, then the lock owners' frames, then more
+/// of the stack's own; if even a line without frames is too
 /// long, strings are cut harder and at last the optional fields go. No cut is inside a token, and every line has
 /// every required field.
 ///
@@ -32,9 +33,35 @@ public struct RecordEncoder: Sendable {
         _ notice: DropNotice,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        let context = context
+        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+    }
+
+    /// The line that says that records were held back, handed to `body`.
+    package mutating func encode<Result, Failure: Error>(
+        _ notice: SuppressionNotice,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let context = context
+        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+    }
+
+    /// The line that says that a stall comes again and again, handed to `body`.
+    package mutating func encode<Result, Failure: Error>(
+        _ notice: RecurrenceNotice,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let context = context
+        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+    }
+
+    private mutating func encodeNotice<Result, Failure: Error>(
+        _ write: (inout JSONLineWriter, StringCaps) -> Void,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         for caps in StringCaps.fromWideToTight {
             writer.reset()
-            writer.write(notice, context: context, caps: caps)
+            write(&writer, caps)
             if writer.count <= limits.maxLineBytes { break }
         }
         return try writer.withBytes(body)
@@ -52,27 +79,54 @@ public struct RecordEncoder: Sendable {
         _ = attempt(record, level: widest ?? StringCaps.fromWideToTight.count - 1)
     }
 
-    /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
-    private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
-        let ownerHasFrames = record.evidence.lockOwner?.frames.isEmpty == false
-        if ownerHasFrames {
-            let frames = write(record, level: level, ownerFrames: LineLimits.maximumOwnerFrames)
-            // The owner's frames are worth less than any of the stack's own.
-            if frames == record.frames.count { return frames }
-        }
-        return write(record, level: level, ownerFrames: 0)
+    /// What of a record gives way, step by step, until enough of the stack's own frames fit.
+    private struct Step {
+        let functions: Bool
+        let ownerFrames: Int
+        /// So many of the stack's own frames are enough to take this step.
+        let enough: Int
+
+        static let all = [
+            Step(functions: true, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
+            Step(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
+            // Who holds the lock is half of the answer, and worth more than frames near the root.
+            Step(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: 16),
+            Step(functions: false, ownerFrames: 3, enough: 8),
+        ]
     }
 
-    private mutating func write(_ record: borrowing StallRecord, level: Int, ownerFrames: Int) -> Int? {
+    /// One part in so many of a line is kept for the tree of samples.
+    private static let treeShare = 4
+
+    /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
+    private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
+        let evidence = record.evidence
+        let ownersHaveFrames = !(evidence.lockOwner?.frames ?? []).isEmpty || evidence.lockCycle.contains { !$0.frames.isEmpty }
+        let hasFunctions = record.frames.contains { $0.function != nil }
+        for step in Step.all where step.functions ? hasFunctions : ownersHaveFrames {
+            let frames = write(record, level: level, functions: step.functions, ownerFrames: step.ownerFrames)
+            if let frames, frames >= min(step.enough, record.frames.count) { return frames }
+        }
+        return write(record, level: level, functions: false, ownerFrames: 0)
+    }
+
+    private mutating func write(_ record: borrowing StallRecord, level: Int, functions: Bool, ownerFrames: Int) -> Int? {
+        let limit = limits.maxLineBytes
         writer.reset()
         writer.writeHead(
             of: record,
             context: context,
             caps: StringCaps.fromWideToTight[level],
-            ownerFrames: ownerFrames
+            ownerFrames: ownerFrames,
+            maxLineBytes: limit
         )
-        let fits = writer.count + JSONLineWriter.tailBytes <= limits.maxLineBytes
-        let frames = fits ? writer.writeFrames(of: record, maxLineBytes: limits.maxLineBytes) : 0
+        let fits = writer.count + JSONLineWriter.tailBytes <= limit
+        // Who asks for the tree gets a part of it also where the frames would fill the line.
+        let kept = record.sampleTree.isEmpty ? 0 : limit / Self.treeShare
+        let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit - kept) : 0
+        writer.endArray()
+        let rest = limit - writer.count - JSONLineWriter.tailBytes
+        if fits, !record.sampleTree.isEmpty, rest > 0 { writer.writeSampleTree(record.sampleTree, maxBytes: rest) }
         writer.writeTail()
         return fits ? frames : nil
     }

@@ -42,6 +42,23 @@ public struct RecordOutput: Sendable {
         collectAbandoned()
     }
 
+    /// Writes what was held back, after the announcement of what was lost before it.
+    /// - Throws: the sink's error. The line is then gone, and not counted as a record lost: what it told is part of
+    ///   `suppressed_total` in every later line.
+    package mutating func write(_ notice: SuppressionNotice) throws(SinkError) {
+        try announce(now: notice.time)
+        let sink = sink
+        try encoder.encode(notice) { line throws(SinkError) in try sink.write(line) }
+    }
+
+    /// Writes that a stall comes again and again, after the announcement of what was lost before it.
+    /// - Throws: the sink's error. The line is then gone, and not counted as a record lost.
+    package mutating func write(_ notice: RecurrenceNotice) throws(SinkError) {
+        try announce(now: notice.time)
+        let sink = sink
+        try encoder.encode(notice) { line throws(SinkError) in try sink.write(line) }
+    }
+
     /// Tries to tell what was lost and not told yet; for the end, and for idle times.
     public mutating func announce(now: OutputTime) throws(SinkError) {
         collectAbandoned()

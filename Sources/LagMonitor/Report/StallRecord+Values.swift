@@ -58,49 +58,69 @@ extension StallRecord {
         public var runDelayNanoseconds: UInt64?
         /// `blocked_ms`: asleep in the kernel.
         public var blockedNanoseconds: UInt64?
+        /// `system_ms`: in the kernel, a part of the time on a CPU.
+        public var systemNanoseconds: UInt64?
         /// `minor_faults`: page faults without input.
         public var minorFaults: UInt64?
         /// `major_faults`: page faults that had to read.
         public var majorFaults: UInt64?
         /// `syscall`: the system call it sits in, by name.
         public var syscall: String?
+        /// `syscall_fd`: the descriptor that the call works on.
+        public var syscallDescriptor: Int32?
+        /// `syscall_target`: what the descriptor refers to, or what else the call works on: a path, a peer, a process.
+        public var syscallTarget: String?
         /// `wchan`: the kernel function it sleeps in.
         public var wchan: String?
+        /// `lock_kind`: what it waits for, when that is a lock or something like one.
+        public var lockKind: LockKind?
+        /// `lock_address`: where that lies; hex in the line.
+        public var lockAddress: UInt64?
         /// `lock_owner`: the thread that holds the lock.
         public var lockOwner: LockOwner?
+        /// `lock_cycle`: of a deadlock, the threads that wait for each other, each for the next one and the last for the first.
+        public var lockCycle: [LockOwner] = []
+        /// `lock_chain`: the thread that the lock's owner waits for, the one that this waits for, and so on.
+        public var lockChain: [LockOwner] = []
 
-        public init(
-            cpuNanoseconds: UInt64? = nil,
-            runDelayNanoseconds: UInt64? = nil,
-            blockedNanoseconds: UInt64? = nil,
-            minorFaults: UInt64? = nil,
-            majorFaults: UInt64? = nil,
-            syscall: String? = nil,
-            wchan: String? = nil,
-            lockOwner: LockOwner? = nil
-        ) {
-            self.cpuNanoseconds = cpuNanoseconds
-            self.runDelayNanoseconds = runDelayNanoseconds
-            self.blockedNanoseconds = blockedNanoseconds
-            self.minorFaults = minorFaults
-            self.majorFaults = majorFaults
-            self.syscall = syscall
-            self.wchan = wchan
-            self.lockOwner = lockOwner
-        }
+        /// Nothing measured.
+        public init() {}
+    }
+
+    /// What a thread waits for in a futex. The raw value is what stands in the line.
+    public enum LockKind: String, Sendable, CaseIterable {
+        /// A pthread mutex, `NSLock` and the like.
+        case mutex
+        /// A lock whose word holds its owner: `Synchronization.Mutex`, Swift's lazy globals, `dispatch_once`.
+        case owned
+        /// A pthread rwlock.
+        case readWrite = "read_write"
+        /// A dispatch queue, by `sync`.
+        case queue
+        /// A thread's end.
+        case thread
+        case condition
+        case semaphore
+        /// A dispatch group.
+        case group
+        /// Something else that sleeps in a futex.
+        case futex
     }
 
     /// The thread that holds the lock: an object of its own in the line (`thread_id`, `thread_name`, `frames`).
     public struct LockOwner: Sendable, Equatable {
         public var threadID: Int32
         public var threadName: String?
+        /// `waits_for`: the address of the lock that it waits for itself; hex in the line.
+        public var waitsFor: UInt64?
         /// The owner's stack, leaf first. The line carries at most ``LineLimits/maximumOwnerFrames``, and none of
         /// them when the stalled thread's own frames need the room.
         public var frames: [Frame]
 
-        public init(threadID: Int32, threadName: String? = nil, frames: [Frame] = []) {
+        public init(threadID: Int32, threadName: String? = nil, waitsFor: UInt64? = nil, frames: [Frame] = []) {
             self.threadID = threadID
             self.threadName = threadName
+            self.waitsFor = waitsFor
             self.frames = frames
         }
     }
@@ -117,6 +137,8 @@ extension StallRecord {
         public var offset: UInt64?
         /// `symbol`: for export the simplified name, without `->`.
         public var symbol: String?
+        /// `function`: the full name, where it says more than the symbol. The line carries it while there is room.
+        public var function: String?
         /// `symbol_offset`: bytes from the symbol's start, a number in the line.
         public var symbolOffset: UInt64?
         public var file: String?
@@ -132,6 +154,7 @@ extension StallRecord {
             buildID: String? = nil,
             offset: UInt64? = nil,
             symbol: String? = nil,
+            function: String? = nil,
             symbolOffset: UInt64? = nil,
             file: String? = nil,
             line: Int? = nil,
@@ -143,6 +166,7 @@ extension StallRecord {
             self.buildID = buildID
             self.offset = offset
             self.symbol = symbol
+            self.function = function
             self.symbolOffset = symbolOffset
             self.file = file
             self.line = line

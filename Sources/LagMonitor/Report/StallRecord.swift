@@ -49,10 +49,16 @@ public struct StallRecord: Sendable, Equatable {
     public var capture: Capture
     /// `capture_error`: why there is no stack, or why a better way of taking it failed.
     public var captureError: String?
+    /// `frame_pointer_recovered`: whether the stack was unwound with a frame pointer that was found by searching for it.
+    public var framePointerRecovered = false
+    /// `unwind_end`: why the stack does not reach the thread's first frame; nil when it does.
+    public var unwindEnd: String?
     /// `samples`: how often we looked.
     public var samples: UInt64
     /// `samples_matched`: how often it was this stack.
     public var samplesMatched: UInt64
+    /// `sample_tree`: all the stacks that were seen, merged; empty unless asked for.
+    public var sampleTree: [SampleNode] = []
     /// `culprit`: the symbol of the frame to blame.
     public var culprit: String?
     /// `culprit_confidence`, 0…1; outside values are brought into that range, not-a-number is left out.

@@ -14,7 +14,7 @@ struct RunSummary: CustomStringConvertible {
             ("suppressed", statistics.suppressed),
         ]
         let sometimes = [
-            ("dismissed", statistics.dismissed),
+            ("recurring", statistics.recurring), ("dismissed", statistics.dismissed),
             ("blackouts", pauses.blackouts), ("stopped_ms", Self.milliseconds(pauses.blackedOut)),
             ("throttled_ms", Self.milliseconds(pauses.throttled)),
             ("suspensions", pauses.suspensions), ("suspended_ms", Self.milliseconds(pauses.suspended)),

@@ -10,6 +10,8 @@ struct SettingKey: Sendable {
         case choice([String])
         /// At least one of these, each once: a text with commas, in a file also a list.
         case names([String])
+        /// Texts, none of them empty: one text with commas, in a file also a list; none at all is allowed.
+        case texts
         case text
         /// A path, and not `-`: stdout is for records.
         case file
@@ -81,14 +83,26 @@ struct SettingKey: Sendable {
     static let hangAfter = SettingKey("monitor.hang_after_ms", .wholeNumber(0...hourMilliseconds), option: "--hang-after-ms")
     static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(1024...1_048_576))
     static let frames = SettingKey("monitor.max_frames", .wholeNumber(1...256))
+    private static let bursts = Form.wholeNumber(0...10_000)
+    private static let dayIntervals = Form.wholeNumber(1...dayMilliseconds)
+    static let limitBurst = SettingKey("monitor.limit_burst", bursts)
+    static let limitInterval = SettingKey("monitor.limit_interval_ms", dayIntervals)
+    static let limitAllBurst = SettingKey("monitor.limit_all_burst", bursts)
+    static let limitAllInterval = SettingKey("monitor.limit_all_interval_ms", dayIntervals)
+    static let limitQuiet = SettingKey("monitor.limit_quiet_ms", dayIntervals)
+    static let recurringCount = SettingKey("monitor.recurring_count", .wholeNumber(0...20))
+    static let recurringWindow = SettingKey("monitor.recurring_window_s", .wholeNumber(1...86_400))
+    static let inAppPrefixes = SettingKey("monitor.in_app_prefixes", .texts)
+    static let samples = SettingKey("monitor.samples", .choice(LagMonitorConfiguration.Samples.allCases.map(\.rawValue)))
+    static let symbols = SettingKey("monitor.symbols", .choice(LagMonitorConfiguration.Symbols.allCases.map(\.rawValue)))
     static let serviceName = SettingKey("service.name", .text)
     static let serviceVersion = SettingKey("service.version", .text)
 
     static let all = [
         config, duration, output, truth, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate,
-        frameMissed, sampleInterval, sampleCount, sampleFunctions, startupGrace, restore, hangAfter, lineBytes, frames,
-        serviceName,
-        serviceVersion,
+        frameMissed, sampleInterval, sampleCount, sampleFunctions, startupGrace, restore, hangAfter, limitBurst,
+        limitInterval, limitAllBurst, limitAllInterval, limitQuiet, recurringCount, recurringWindow, lineBytes, frames, samples,
+        symbols, inAppPrefixes, serviceName, serviceVersion,
     ]
 
     /// What may stand here, in words.
@@ -98,6 +112,7 @@ struct SettingKey: Sendable {
         case .positiveNumber(let limit): "a number above 0, up to \(Int(limit))"
         case .choice(let names): names.joined(separator: ", ")
         case .names(let names): "one or more of \(names.joined(separator: ", ")), with commas between them"
+        case .texts: "texts that are not empty, as a list or with commas between them"
         case .text: "a text that is not empty"
         case .file: "the path of a file"
         }
@@ -118,6 +133,10 @@ struct SettingKey: Sendable {
             text.isEmpty ? "the text is empty" : Self.objection(toWords: RuleName.words(in: text).map(JSONValue.string), names)
         case (.names(let names), .array(let words)): words.isEmpty ? "the list is empty" : Self.objection(toWords: words, names)
         case (.names, _): "\(value.shown) is not a list of names"
+        case (.texts, .string(let text)):
+            text.isEmpty ? nil : Self.objection(toTexts: RuleName.words(in: text).map(JSONValue.string))
+        case (.texts, .array(let texts)): Self.objection(toTexts: texts)
+        case (.texts, _): "\(value.shown) is not a list of texts"
         case (.file, .string("-")): "- is no file"
         case (.text, .string(let text)), (.file, .string(let text)):
             text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
@@ -141,12 +160,21 @@ struct SettingKey: Sendable {
         return wrong.isEmpty ? nil : wrong.joined(separator: ", ")
     }
 
+    /// What is wrong with the texts of a list: all of it in one line.
+    private static func objection(toTexts texts: [JSONValue]) -> String? {
+        let wrong: [String] = texts.compactMap { text in
+            guard case .string(let text) = text else { return "\(text.shown) is not a text" }
+            return text.isEmpty ? "an empty text" : text.utf8.contains(0) ? "a text holds a zero byte" : nil
+        }
+        return wrong.isEmpty ? nil : wrong.joined(separator: ", ")
+    }
+
     /// A word from the environment as the value it stands for.
     func value(of word: String) -> JSONValue {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .names, .text, .file: .string(word)
+        case .choice, .names, .texts, .text, .file: .string(word)
         }
     }
 
@@ -156,6 +184,9 @@ struct SettingKey: Sendable {
         case (.positiveNumber, .int(let int)): .double(Double(int))
         case (_, .int(let int)): .int(int)
         case (_, .double(let double)): .double(double)
+        case (.texts, .string(let text)): .stringArray(text.isEmpty ? [] : RuleName.words(in: text))
+        case (.texts, .array(let texts)):
+            .stringArray(texts.compactMap { if case .string(let text) = $0 { text } else { nil } })
         case (_, .string(let string)): .string(string)
         case (.names, .array(let words)):
             .string(words.compactMap { if case .string(let word) = $0 { word } else { nil } }.joined(separator: ","))

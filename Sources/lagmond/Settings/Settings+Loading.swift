@@ -77,6 +77,14 @@ extension Settings {
         if let restore = overPreset.milliseconds(for: .restore) { monitor.restoreInterval = restore }
         if let grace = reader.milliseconds(for: .startupGrace) { monitor.startupGrace = grace }
         if let hangAfter = reader.milliseconds(for: .hangAfter) { monitor.hangAfter = hangAfter }
+        monitor.limits = RecordLimits(reader)
+        monitor.recurrence = RecurrenceRule(reader)
+        if let prefixes = reader.stringArray(forKey: ConfigKey(SettingKey.inAppPrefixes.path)) {
+            // An empty variable is a list of one empty text.
+            monitor.inAppPrefixes = prefixes.filter { !$0.isEmpty }
+        }
+        if let samples = reader.string(for: .samples).flatMap(LagMonitorConfiguration.Samples.init) { monitor.samples = samples }
+        if let symbols = reader.string(for: .symbols).flatMap(LagMonitorConfiguration.Symbols.init) { monitor.symbols = symbols }
         if let bytes = reader.int(for: .lineBytes) { monitor.maxLineBytes = bytes }
         if let frames = reader.int(for: .frames) { monitor.maxFrames = frames }
         monitor.serviceName = reader.string(for: .serviceName)

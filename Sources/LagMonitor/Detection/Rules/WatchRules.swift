@@ -54,12 +54,14 @@ package struct WatchRules: Sendable, Equatable {
     /// How often a working loop is looked at: the callout rule's interval, or a third of the shortest threshold.
     var tickNanoseconds: UInt64 {
         if let callout { return callout.intervalNanoseconds }
-        let thresholds = [
-            starvationNanoseconds, pingWhileWaiting?.thresholdNanoseconds, ping?.thresholdNanoseconds,
-            frame.map { $0.periodNanoseconds.saturatingProduct(UInt64($0.missed)) },
-            sampling.map { $0.intervalNanoseconds.saturatingProduct(UInt64($0.samples)) },
-        ]
-        return max(1_000_000, (thresholds.compactMap { $0 }.min() ?? 3_000_000_000) / 3)
+        // Without an array: the watchdog asks for this, too.
+        var least: UInt64 = 3_000_000_000
+        if let starvationNanoseconds { least = min(least, starvationNanoseconds) }
+        if let pingWhileWaiting { least = min(least, pingWhileWaiting.thresholdNanoseconds) }
+        if let ping { least = min(least, ping.thresholdNanoseconds) }
+        if let frame { least = min(least, frame.periodNanoseconds.saturatingProduct(UInt64(frame.missed))) }
+        if let sampling { least = min(least, sampling.intervalNanoseconds.saturatingProduct(UInt64(sampling.samples))) }
+        return max(1_000_000, least / 3)
     }
 
     /// Whether a loop that is at work and moves on needs no more than a glance: what else is wanted comes at times of its own.

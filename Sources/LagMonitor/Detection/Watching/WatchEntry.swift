@@ -27,10 +27,8 @@ struct WatchEntry: ~Copyable {
     var isPaused = false
     /// The thread's state at the first timeout of the present suspicion.
     var earlier: ThreadState?
-    /// What the thread had had from the scheduler then.
-    var earlierTimes: ThreadTimes?
-    /// When that was.
-    var earlierNanoseconds: UInt64 = 0
+    /// What the thread has used.
+    var usage = UsageMeter()
     /// Whether the last look was put off, because it may have come after a stop of the process in the same round.
     var isDeferred = false
     /// The blackout that such a look did not get to see.
@@ -39,6 +37,9 @@ struct WatchEntry: ~Copyable {
     var activity = LoopActivity.notRunning
     /// The stall in progress, while it has an episode.
     var episode: Int?
+    /// When its stack is to be looked at next.
+    var lookNanoseconds: UInt64 = .max
+    var annealing = Annealing()
 
     var counters: WatchCounters {
         WatchCounters(

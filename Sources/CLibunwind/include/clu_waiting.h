@@ -1,0 +1,64 @@
+// What a thread waits for: the system call it is in, what that works on, and who holds the lock.
+//
+// Everything here reads only: `/proc`, and memory through clu_memory_read. No lock, no allocation, nothing that faults.
+#ifndef CLU_WAITING_H
+#define CLU_WAITING_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "clu_procfs.h"
+#include "clu_unwind.h"
+
+enum { CLU_WAIT_TARGET_MAX = 192, CLU_WAIT_ADDRESS_MAX = 112, CLU_WAIT_WCHAN_MAX = 48 };
+
+typedef struct clu_wait {
+    clu_thread_syscall call;
+    int32_t descriptor;         // the descriptor that the call works on; -1: none
+    int32_t process;            // the process that it waits for; 0: none, -1: any child
+    uint32_t target_length;     // what the descriptor refers to (as the links in /proc/self/fd say), a path, a process's name
+    char target[CLU_WAIT_TARGET_MAX];
+    uint32_t address_length;    // the socket address that it was given
+    uint8_t address[CLU_WAIT_ADDRESS_MAX];
+    uint32_t wchan_length;      // the kernel's function that it sleeps in
+    char wchan[CLU_WAIT_WCHAN_MAX];
+} clu_wait;
+
+// Describes the system call that a thread of this process sleeps in. What the kernel does not tell is left empty.
+void clu_wait_describe(pid_t tid, const clu_thread_syscall *call, clu_wait *wait);
+
+// The inode of the socket that the call works on; 0 when it is none.
+uint32_t clu_wait_socket(const clu_wait *wait);
+
+enum { CLU_CALL_NONE = -1, CLU_CALL_UNKNOWN = -2 };
+// The number of the system call that a thread was in when the signal came that took this snapshot: the instruction before the
+// program counter is the one that enters the kernel. CLU_CALL_NONE when it is not; CLU_CALL_UNKNOWN where the number is not told.
+int64_t clu_snapshot_call(const clu_snapshot *snapshot);
+
+enum {
+    CLU_LOCK_NONE = 0,          // not asleep in a futex
+    CLU_LOCK_FUTEX = 1,         // a futex without an owner that we know: a semaphore, a condition variable, …
+    CLU_LOCK_MUTEX = 2,         // a pthread mutex (pthread_mutex_t of glibc: lock, count, owner, users, kind)
+    CLU_LOCK_OWNED_WORD = 3,    // the futex word looks like its owner's tid: dispatch_once
+    CLU_LOCK_THREAD = 4,        // the futex word is a thread's tid, cleared at its end: pthread_join
+    CLU_LOCK_QUEUE = 5,         // dispatch_sync: the queue's state word holds the tid of the thread that drains it
+    CLU_LOCK_READ_WRITE = 6,    // a pthread rwlock that a writer holds
+    CLU_LOCK_PRIORITY = 7,      // a futex with priority inheritance, whose word is its owner's tid (futex(2)): Swift's Mutex
+};
+
+typedef struct clu_lock {
+    uint64_t address;           // of the futex; of the queue
+    pid_t owner;                // a live thread of this process; 0: none, or not known
+    int32_t kind;               // CLU_LOCK_…
+} clu_lock;
+
+// Learns where libdispatch keeps a queue's owner, by asking a queue of our own. Allocates and calls libdispatch: at start only.
+void clu_lock_prepare(void);
+
+// The lock that a sleeping thread of this process waits for, by the arguments of its system call.
+void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock);
+
+// Whether this process has a thread `tid`.
+int clu_thread_is_live(pid_t tid);
+
+#endif

@@ -1,0 +1,92 @@
+public import CLibunwind
+internal import Glibc
+
+/// Who holds the lock that a thread waits for, what that thread waits for in turn, and so on: to a thread that waits for no lock
+/// we know the holder of, or back to one that was there already, which is a deadlock.
+///
+/// Owned by the watchdog. Reads `/proc` and memory only; no lock, no allocation; some 20 µs a link.
+public final class LockChain {
+    /// One thread of the chain.
+    public struct Link: Sendable {
+        public let tid: Int32
+        /// What it waits for; kind 0 when it does not wait for a lock.
+        public fileprivate(set) var lock = clu_lock()
+        fileprivate var call = clu_thread_syscall()
+        /// How often it had waited for something: unchanged means that it has not run since.
+        fileprivate var waits: UInt64 = 0
+    }
+
+    /// A chain of more threads is cut.
+    public static let maximumLength = 16
+
+    /// Threads in the chain; the first is the one that was asked for.
+    public private(set) var count = 0
+    /// Where the last one's lock leads back to, if it does.
+    public private(set) var cycle: Int?
+    private let links: UnsafeMutablePointer<Link>
+
+    public init() {
+        links = .allocate(capacity: Self.maximumLength)
+        links.initialize(repeating: Link(tid: 0), count: Self.maximumLength)
+        clu_lock_prepare()
+    }
+
+    deinit { links.deallocate() }
+
+    public subscript(index: Int) -> Link {
+        precondition(index >= 0 && index < count, "link \(index) of \(count)")
+        return links[index]
+    }
+
+    /// Follows the chain from a thread that sleeps in `call`.
+    public func follow(_ tid: Int32, in call: clu_thread_syscall) {
+        cycle = nil
+        count = 1
+        links[0] = Self.link(tid, call)
+        while count < Self.maximumLength {
+            let owner = links[count - 1].lock.owner
+            guard owner > 0 else { return }
+            if let known = position(of: owner) {
+                // While each was looked at another may have gone on: only threads that none of has run since make a deadlock.
+                cycle = isStill(from: known) ? known : nil
+                return
+            }
+            var call = clu_thread_syscall()
+            let sleeps = clu_procfs_syscall(getpid(), owner, &call) == Int32(CLU_SYSCALL_BLOCKED)
+            links[count] = sleeps ? Self.link(owner, call) : Link(tid: owner)
+            count += 1
+        }
+    }
+
+    private static func link(_ tid: Int32, _ call: clu_thread_syscall) -> Link {
+        var link = Link(tid: tid)
+        var call = call
+        link.call = call
+        link.waits = ThreadState(tid: tid)?.voluntarySwitches ?? 0
+        clu_lock_find(tid, &call, &link.lock)
+        return link
+    }
+
+    private func position(of tid: Int32) -> Int? {
+        var index = 0
+        while index < count {
+            if links[index].tid == tid { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    private func isStill(from first: Int) -> Bool {
+        var index = first
+        while index < count {
+            let link = links[index]
+            var call = clu_thread_syscall()
+            guard clu_procfs_syscall(getpid(), link.tid, &call) == Int32(CLU_SYSCALL_BLOCKED), call.sp == link.call.sp,
+                call.arguments.0 == link.call.arguments.0, let state = ThreadState(tid: link.tid),
+                state.voluntarySwitches == link.waits
+            else { return false }
+            index += 1
+        }
+        return true
+    }
+}

@@ -1,0 +1,207 @@
+package import CLibunwind
+package import LagCapture
+
+/// The stacks that were seen in one stall, each with the time it stands for: memory that is there before it is needed.
+///
+/// A look stands for the time around it: what lies between two looks at the same stack is that stack's, what lies between two
+/// different ones is shared by halves. The first look stands for all that came before it, the last for what came after.
+///
+/// When there are more different stacks than places, the lightest goes; its time is in ``lostNanoseconds``.
+package final class StackTally {
+    /// Different stacks that are kept.
+    package static let capacity = 12
+    /// Owners of locks that are kept of each, with so many frames.
+    package static let ownerCapacity = 4
+    package static let ownerFrames = 48
+
+    private let maximumFrames: Int
+    private let memory: UnsafeMutableRawPointer
+    private let stacks: UnsafeMutablePointer<TalliedStack>
+    private let owners: UnsafeMutablePointer<TalliedOwner>
+    private let frames: UnsafeMutablePointer<clu_frame>
+    private let framesOfOwners: UnsafeMutablePointer<clu_frame>
+
+    /// Different stacks there are.
+    package private(set) var count = 0
+    /// How often the thread was looked at, also in vain.
+    package private(set) var looks: UInt64 = 0
+    package private(set) var lostNanoseconds: UInt64 = 0
+    /// Why there is no stack at all.
+    package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
+    private var latest: Int?
+    private var latestNanoseconds: UInt64 = 0
+
+    private static func bytes(_ maximumFrames: Int) -> Int {
+        capacity * (MemoryLayout<TalliedStack>.stride + maximumFrames * MemoryLayout<clu_frame>.stride)
+            + capacity * ownerCapacity * (MemoryLayout<TalliedOwner>.stride + ownerFrames * MemoryLayout<clu_frame>.stride)
+    }
+
+    /// Takes its memory straight from the kernel; it becomes resident where it is used.
+    package init?(maximumFrames: Int) {
+        guard let memory = clu_memory_map(Self.bytes(maximumFrames)) else { return nil }
+        self.maximumFrames = maximumFrames
+        self.memory = memory
+        stacks = memory.bindMemory(to: TalliedStack.self, capacity: Self.capacity)
+        owners = UnsafeMutableRawPointer(stacks + Self.capacity)
+            .bindMemory(to: TalliedOwner.self, capacity: Self.capacity * Self.ownerCapacity)
+        frames = UnsafeMutableRawPointer(owners + Self.capacity * Self.ownerCapacity)
+            .bindMemory(to: clu_frame.self, capacity: Self.capacity * maximumFrames)
+        framesOfOwners = frames + Self.capacity * maximumFrames
+    }
+
+    deinit { clu_memory_unmap(memory, Self.bytes(maximumFrames)) }
+
+    /// For another stall, which began at that time.
+    package func begin(at since: UInt64) {
+        count = 0
+        looks = 0
+        lostNanoseconds = 0
+        failure = .failed(.noFreeSlot)
+        latest = nil
+        latestNanoseconds = since
+    }
+
+    /// Gives the memory back to the kernel.
+    package func release() { clu_memory_release(memory, Self.bytes(maximumFrames)) }
+
+    package subscript(index: Int) -> TalliedStack {
+        precondition(index >= 0 && index < count, "stack \(index) of \(count)")
+        return stacks[index]
+    }
+
+    package func frame(_ number: Int, of index: Int) -> FrameBuffer.Frame {
+        FrameBuffer.Frame(frames[index * maximumFrames + number])
+    }
+
+    package func owner(_ number: Int, of index: Int) -> TalliedOwner { owners[index * Self.ownerCapacity + number] }
+
+    package func frame(_ number: Int, ofOwner owner: Int, of index: Int) -> FrameBuffer.Frame {
+        FrameBuffer.Frame(framesOfOwners[(index * Self.ownerCapacity + owner) * Self.ownerFrames + number])
+    }
+
+    /// A look that brought no stack, and why.
+    package func note(_ failure: CaptureOutcome) {
+        looks += 1
+        self.failure = failure
+    }
+
+    /// A look that brought a stack. Allocates nothing.
+    /// - Returns: where it is kept, whether it is the same as the one before, and whether it is there for the first time.
+    package func add(
+        _ outcome: CaptureOutcome,
+        _ stack: FrameBuffer,
+        key: UInt64,
+        at now: UInt64
+    ) -> (index: Int, isSame: Bool, isNew: Bool) {
+        looks += 1
+        let gap = now.saturatingDifference(latestNanoseconds)
+        latestNanoseconds = max(latestNanoseconds, now)
+        if let latest, stacks[latest].key == key {
+            stacks[latest].weightNanoseconds += gap
+            stacks[latest].count += 1
+            return (latest, true, false)
+        }
+        var own = gap
+        if let latest {
+            own = gap / 2
+            stacks[latest].weightNanoseconds += gap - own
+        }
+        let known = position(of: key)
+        let index = known ?? place()
+        if known == nil {
+            var stored = outcome
+            stored.stored = stack.copy(min(outcome.stored, maximumFrames), to: frames + index * maximumFrames)
+            (stacks + index).initialize(to: TalliedStack(key: key, outcome: stored))
+        }
+        stacks[index].weightNanoseconds += own
+        stacks[index].count += 1
+        latest = index
+        return (index, false, known == nil)
+    }
+
+    /// What the thread of a stack waits for.
+    package func describe(_ index: Int, _ wait: clu_wait, _ lock: clu_lock, cycle: Int?) {
+        stacks[index].wait = wait
+        stacks[index].lock = lock
+        stacks[index].cycle = cycle ?? -1
+        stacks[index].owners = 0
+    }
+
+    /// The next thread of the chain of owners.
+    /// - Returns: false when there is no place.
+    package func add(_ owner: TalliedOwner, _ stack: FrameBuffer, to index: Int) -> Bool {
+        let number = stacks[index].owners
+        guard number < Self.ownerCapacity else { return false }
+        let place = index * Self.ownerCapacity + number
+        let stored = stack.copy(min(owner.outcome.stored, Self.ownerFrames), to: framesOfOwners + place * Self.ownerFrames)
+        var outcome = owner.outcome
+        outcome.stored = stored
+        (owners + place).initialize(to: TalliedOwner(tid: owner.tid, lock: owner.lock, outcome: outcome, name: owner.name))
+        stacks[index].owners = number + 1
+        return true
+    }
+
+    /// The stall ended while they were looked at: what they did may have been later.
+    package func forgetOwners(_ index: Int) {
+        stacks[index].owners = 0
+        stacks[index].lock.owner = 0
+        stacks[index].cycle = -1
+    }
+
+    /// The stall is over, or is told so far: what came after the last look is that look's.
+    package func close(at until: UInt64) {
+        guard let latest, until > latestNanoseconds else { return }
+        stacks[latest].weightNanoseconds += until - latestNanoseconds
+        latestNanoseconds = until
+    }
+
+    /// Becomes the same as another of the same size. Allocates nothing.
+    package func copy(_ other: StackTally) {
+        count = other.count
+        looks = other.looks
+        lostNanoseconds = other.lostNanoseconds
+        failure = other.failure
+        latest = other.latest
+        latestNanoseconds = other.latestNanoseconds
+        var index = 0
+        while index < count {
+            (stacks + index).initialize(to: other.stacks[index])
+            let first = index * maximumFrames
+            (frames + first).update(from: other.frames + first, count: stacks[index].outcome.stored)
+            var owner = index * Self.ownerCapacity
+            let end = owner + stacks[index].owners
+            while owner < end {
+                (owners + owner).initialize(to: other.owners[owner])
+                let place = owner * Self.ownerFrames
+                (framesOfOwners + place).update(from: other.framesOfOwners + place, count: owners[owner].outcome.stored)
+                owner += 1
+            }
+            index += 1
+        }
+    }
+
+    private func position(of key: UInt64) -> Int? {
+        var index = 0
+        while index < count {
+            if stacks[index].key == key { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// A free place, or that of the lightest stack other than the latest.
+    private func place() -> Int {
+        if count < Self.capacity {
+            count += 1
+            return count - 1
+        }
+        var lightest = latest == 0 ? 1 : 0
+        var index = 0
+        while index < count {
+            if index != latest, stacks[index].weightNanoseconds < stacks[lightest].weightNanoseconds { lightest = index }
+            index += 1
+        }
+        lostNanoseconds += stacks[lightest].weightNanoseconds
+        return lightest
+    }
+}

@@ -1,0 +1,40 @@
+package import CLibunwind
+package import LagCapture
+
+/// One of the different stacks that were seen in a stall, and how much of the stall it stands for.
+package struct TalliedStack {
+    /// Equal for stacks of the same functions.
+    package let key: UInt64
+    package var weightNanoseconds: UInt64 = 0
+    package var count: UInt64 = 0
+    package let outcome: CaptureOutcome
+    /// What the thread slept in; of interest where ``CaptureOutcome/state`` says that it did.
+    package var wait = clu_wait()
+    package var lock = clu_lock()
+    /// Threads of the chain of owners, of which the stacks are kept.
+    package var owners = 0
+    /// Which thread of the chain the last one's lock leads back to, from 0, the stalled one; negative: none.
+    package var cycle = -1
+
+    package init(key: UInt64, outcome: CaptureOutcome) {
+        self.key = key
+        self.outcome = outcome
+    }
+}
+
+/// A thread that holds a lock, as it was found.
+package struct TalliedOwner {
+    package let tid: Int32
+    /// What it waits for itself.
+    package let lock: clu_lock
+    package let outcome: CaptureOutcome
+    /// Its name at that time.
+    package let name: clu_name
+
+    package init(tid: Int32, lock: clu_lock, outcome: CaptureOutcome, name: clu_name) {
+        self.tid = tid
+        self.lock = lock
+        self.outcome = outcome
+        self.name = name
+    }
+}

@@ -1,0 +1,149 @@
+internal import CLibunwind
+internal import Glibc
+
+/// What a thread has used since a stall of its loop began, though nobody was looking when it began.
+///
+/// The thread's CPU clock is read at every look; two readings around the beginning of the present callout, and of the present
+/// stretch without a rest, bound what it stood at then. What the scheduler and the memory management say is dearer to read:
+/// it is read at the first sign of a stall, and what came before is taken to have gone as it went afterwards.
+struct UsageMeter {
+    /// The CPU clock at some time.
+    struct Reading: Equatable {
+        var time: UInt64
+        var cpu: UInt64
+    }
+
+    /// Readings before and after something began.
+    struct Anchor: Equatable {
+        var before: Reading?
+        var after: Reading
+
+        /// What the clock stood at at `time`, which lies between the two: at least, and at most.
+        ///
+        /// It runs no faster than time does.
+        func bounds(at time: UInt64) -> ClosedRange<UInt64> {
+            let sinceThen = after.time.saturatingDifference(time)
+            var low = after.cpu.saturatingDifference(sinceThen)
+            var high = after.cpu
+            // A clock that went back is another thread's: the kernel gives a number again when its thread is gone.
+            if let before, before.time <= time, before.cpu <= after.cpu {
+                low = max(low, before.cpu)
+                high = min(high, before.cpu.saturatingSum(time - before.time))
+            }
+            return low...max(low, high)
+        }
+    }
+
+    /// What is read at the first sign of a stall, and at its end.
+    struct Totals {
+        var reading: Reading
+        var times: ThreadTimes?
+        var faults: clu_thread_faults?
+
+        /// Three files of `/proc`, some 20 µs. No lock, no allocation.
+        init?(tid: Int32, at time: UInt64) {
+            let cpu = clu_thread_cpu_ns(tid)
+            guard cpu > 0 else { return nil }
+            reading = Reading(time: time, cpu: cpu)
+            times = ThreadTimes(tid: tid)
+            var faults = clu_thread_faults()
+            if clu_procfs_faults(getpid(), tid, &faults) == 0 { self.faults = faults }
+        }
+
+        init(reading: Reading, times: ThreadTimes?, faults: clu_thread_faults?) {
+            self.reading = reading
+            self.times = times
+            self.faults = faults
+        }
+    }
+
+    private var previous: Reading?
+    private var latest: Reading?
+    private var word: UInt64 = .max
+    private var woke: UInt64 = .max
+    private(set) var callout: Anchor?
+    private(set) var wake: Anchor?
+    /// At the first sign of the present suspicion.
+    var first: Totals?
+
+    /// A look at the loop.
+    mutating func note(_ reading: Reading, _ beacon: BeaconReading) {
+        if beacon.word != word { callout = anchor(at: beacon.calloutNanoseconds, reading) }
+        if beacon.wokeNanoseconds != woke { wake = anchor(at: beacon.wokeNanoseconds, reading) }
+        word = beacon.word
+        woke = beacon.wokeNanoseconds
+        previous = latest
+        latest = reading
+    }
+
+    /// The readings next to a time. A loop that wakes is often looked at twice in the callout that follows: the beacon's word
+    /// changes a last time after the first look.
+    private func anchor(at time: UInt64, _ present: Reading) -> Anchor {
+        guard let latest, latest.time >= time else { return Anchor(before: latest, after: present) }
+        guard let previous, previous.time >= time else { return Anchor(before: previous, after: latest) }
+        return Anchor(before: nil, after: previous)
+    }
+
+    /// What was used from `since` to `until`, of which the loop's own time is `length`.
+    /// - Parameters:
+    ///   - spansCallouts: whether the stall is longer than the present callout.
+    ///   - last: read at `until` or later.
+    func usage(since: UInt64, until: UInt64, length: UInt64, spansCallouts: Bool, _ last: Totals) -> ThreadUsage {
+        let first = first.flatMap { $0.reading.time >= since && $0.reading.time < last.reading.time ? $0 : nil }
+        // The earliest reading that lies in the stall.
+        let anchor = (spansCallouts ? wake : callout).flatMap { $0.after.time >= since ? $0 : nil }
+        guard let begin = anchor ?? first.map({ Anchor(before: nil, after: $0.reading) }), begin.after.time < last.reading.time
+        else { return ThreadUsage() }
+        let seen = last.reading.time - begin.after.time
+        let seenCPU = min(last.reading.cpu.saturatingDifference(begin.after.cpu), seen)
+        let bounds = begin.bounds(at: since)
+        // As busy before as afterwards, within what is possible.
+        let unseen = begin.after.time - since
+        let guessed = begin.after.cpu.saturatingDifference(Self.scaled(seenCPU, by: unseen, of: seen))
+        let before = begin.after.cpu - min(max(guessed, bounds.lowerBound), bounds.upperBound)
+        var usage = ThreadUsage()
+        // What came after the end is not the stall's.
+        let cpu = min(before + seenCPU, length)
+        usage.cpuNanoseconds = cpu
+        usage.blockedNanoseconds = length - cpu
+        guard let first else { return usage }
+        let firstSeen = last.reading.time - first.reading.time
+        if let now = last.times, let then = first.times {
+            let delay = Self.scaled(now.since(then).runDelayNanoseconds, by: until.saturatingDifference(since), of: firstSeen)
+            usage.runDelayNanoseconds = min(delay, length - cpu)
+            usage.blockedNanoseconds = length - cpu - min(delay, length - cpu)
+        }
+        if let now = last.faults, let then = first.faults {
+            usage.minorFaults = now.minor.saturatingDifference(then.minor)
+            usage.majorFaults = now.major.saturatingDifference(then.major)
+            let own = last.reading.cpu.saturatingDifference(first.reading.cpu)
+            usage.systemNanoseconds = Self.scaled(min(now.system_ns.saturatingDifference(then.system_ns), own), by: cpu, of: own)
+        }
+        return usage
+    }
+
+    /// `value * part / whole`, without overflow.
+    private static func scaled(_ value: UInt64, by part: UInt64, of whole: UInt64) -> UInt64 {
+        guard whole > 0 else { return 0 }
+        let product = value.multipliedFullWidth(by: part)
+        guard product.high < whole else { return .max }
+        return whole.dividingFullWidth(product).quotient
+    }
+}
+
+/// What a thread used during a stall. Nil: not known.
+package struct ThreadUsage: Sendable, Equatable {
+    /// Time on a processor.
+    package var cpuNanoseconds: UInt64?
+    /// Ready to run, and no processor free.
+    package var runDelayNanoseconds: UInt64?
+    /// The rest: asleep.
+    package var blockedNanoseconds: UInt64?
+    /// Time in the kernel, a part of the CPU time.
+    package var systemNanoseconds: UInt64?
+    /// Page faults without and with input, since the first sign of the stall.
+    package var minorFaults: UInt64?
+    package var majorFaults: UInt64?
+
+    package init() {}
+}

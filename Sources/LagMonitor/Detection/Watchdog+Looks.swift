@@ -1,0 +1,145 @@
+internal import CLibunwind
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// Looks at the stack of a thread that stalls, and at what it waits for.
+extension Watchdog {
+    /// How much of a stack tells it from others: deeper, a recursion would be another stack at every depth.
+    private static let framesOfKey = 64
+
+    /// Notes the CPU clock of a loop's thread, so that it is known what it stood at when a stall began.
+    func readClock(_ index: Int) {
+        let entry = registry.entries + index
+        let tid = entry.pointee.target.tid
+        guard tid != 0, registry.lines[index].state.load(ordering: .acquiring) == .active else { return }
+        let reading = UsageMeter.Reading(time: clock(), cpu: clu_thread_cpu_ns(tid))
+        entry.pointee.usage.note(reading, BeaconReading(registry.lines[index].beacon))
+    }
+
+    /// Looks at the stack of the stall in progress, and says when to look again.
+    func lookAtStack(_ index: Int, _ reading: BeaconReading) {
+        let entry = registry.entries + index
+        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }), let kind = entry.pointee.judge.incident?.lead
+        else {
+            return
+        }
+        let target = entry.pointee.target
+        guard target.tid != 0 else { return episode.tally.note(.failed(.threadUnknown)) }
+        let now = clock()
+        let outcome = capture.capture(target, earlier: entry.pointee.earlier, into: scratch, leavesRequest: true)
+        // After the first look, whether it has waited for something since the last one.
+        entry.pointee.earlier = ThreadState(tid: target.tid)
+        defer { entry.pointee.lookNanoseconds = clock().saturatingSum(entry.pointee.annealing.gapNanoseconds) }
+        guard stillStands(index, kind, as: reading) else {
+            _ = capture.collect(target.tid, into: scratch)
+            entry.pointee.annealing.note(isSame: true)
+            return episode.tally.note(.failed(.loopMovedOn))
+        }
+        guard outcome.method != .none else {
+            // What could not be had may cost as much the next time.
+            entry.pointee.annealing.note(isSame: true)
+            return episode.tally.note(outcome)
+        }
+        let place = episode.tally.add(outcome, scratch, key: key(of: outcome), at: now)
+        entry.pointee.annealing.note(isSame: place.isSame)
+        guard case .waiting(let call) = outcome.state else { return }
+        describe(call, of: target, in: episode, place.index, isNew: place.isNew)
+        if !stillStands(index, kind, as: reading) { episode.tally.forgetOwners(place.index) }
+    }
+
+    /// The stall is over: the answer of a thread that had no processor to give it is there now. It had to give it first.
+    func collectAnswer(_ index: Int, _ episode: Episode, until: UInt64) {
+        guard let outcome = capture.collect(registry.entries[index].target.tid, into: scratch), outcome.method != .none else {
+            return
+        }
+        _ = episode.tally.add(outcome, scratch, key: key(of: outcome), at: until)
+    }
+
+    /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
+    /// closes when the last thread comes to it.
+    private func describe(
+        _ call: clu_thread_syscall,
+        of target: ThreadIdentity,
+        in episode: Episode,
+        _ index: Int,
+        isNew: Bool
+    ) {
+        let isLock = call.number == clu_syscall_futex
+        guard isNew || isLock else { return }
+        if isLock {
+            chain.follow(target.tid, in: call)
+            let known = episode.tally[index]
+            let isOther = known.lock.owner != chain[0].lock.owner || known.lock.address != chain[0].lock.address
+            guard isNew || isOther || (chain.cycle != nil && known.cycle < 0) else { return }
+        }
+        var call = call
+        clu_wait_describe(target.tid, &call, &wait)
+        let inode = clu_wait_socket(&wait)
+        if inode != 0 {
+            queue.giveSocket(inode)
+            notify()
+        }
+        episode.tally.describe(index, wait, isLock ? chain[0].lock : clu_lock(), cycle: isLock ? chain.cycle : nil)
+        guard isLock else { return }
+        var number = 1
+        while number < chain.count {
+            let link = chain[number]
+            let identity = capture.identity(of: link.tid)
+            // Nobody has looked at this thread before: it has to be found quiet first.
+            let outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: identity.stackLow != 0)
+            var name = clu_name()
+            clu_procfs_name(link.tid, &name)
+            let owner = TalliedOwner(tid: link.tid, lock: link.lock, outcome: outcome, name: name)
+            guard episode.tally.add(owner, scratch, to: index) else { return }
+            number += 1
+        }
+    }
+
+    /// Stacks of the same functions have the same key, if the thread runs or sleeps in both. Some 1 µs a frame.
+    private func key(of outcome: CaptureOutcome) -> UInt64 {
+        var key: UInt64 =
+            switch outcome.state {
+            case .unknown: 0
+            case .running: 1
+            case .runningCall: 2
+            case .waiting: 3
+            case .faulting: 4
+            }
+        var previous: UInt64 = 0
+        var index = 0
+        while index < min(outcome.stored, Self.framesOfKey) {
+            let function = capture.function(of: scratch[index])
+            // FNV-1a, by words (RFC 9923); a recursion counts once.
+            if function != previous { key = (key ^ function) &* 0x0000_0100_0000_01b3 ^ key >> 29 }
+            previous = function
+            index += 1
+        }
+        return key
+    }
+
+    /// The first use of a type or of a way takes memory, which the thread that stalls may have locked.
+    /// - Parameter starter: a thread that waits for this call to end, and by a lock.
+    func warmUpLooks(_ starter: ThreadIdentity) {
+        let tally = queue.episodes[0].tally
+        tally.begin(at: clock())
+        let outcome = capture.capture(starter, earlier: nil, into: scratch)
+        tally.note(outcome)
+        _ = tally.add(outcome, scratch, key: key(of: outcome), at: clock())
+        if case .waiting(let call) = outcome.state {
+            describe(call, of: starter, in: queue.episodes[0], 0, isNew: true)
+        }
+        tally.close(at: clock())
+        var meter = UsageMeter()
+        meter.note(.init(time: clock(), cpu: 1), BeaconReading(word: 1, calloutNanoseconds: 1))
+        if let totals = UsageMeter.Totals(tid: starter.tid, at: clock()) {
+            _ = meter.usage(since: 0, until: clock(), length: 1, spansCallouts: true, totals)
+        }
+        _ = registry.lines[0].state.load(ordering: .relaxed)
+        LoopJudge.warmUp()
+        queue.episodes[1].copy(queue.episodes[0])
+        tally.release()
+        queue.episodes[1].tally.release()
+        tally.begin(at: 0)
+    }
+}

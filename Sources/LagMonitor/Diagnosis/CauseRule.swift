@@ -1,0 +1,116 @@
+/// Why a stall was one.
+package enum StallCause: Sendable, Equatable, CaseIterable {
+    /// It computed.
+    case cpu
+    /// It was in a system call.
+    case systemCall
+    /// It waited for a lock, or for something of that sort: a condition, a semaphore, another thread's end.
+    case lock
+    /// It waited for a lock whose owner waits, in one or more steps, for one that it holds itself.
+    case deadlock
+    /// It could have run, and got no processor.
+    case runQueue
+    /// Its memory had to be made or fetched.
+    case pageFault
+    case unknown
+}
+
+/// From what was measured and seen during a stall to its cause: the stall's time is divided among the causes, and the largest share
+/// names it.
+///
+/// Measured is how long the thread was on a processor, waited for one, and slept; seen is, at some looks, what it did. So the
+/// measured times are divided by what was seen: the time asleep among the waits that were seen, the time on a processor among
+/// computing and system calls. What of the kernel's own share no system call explains is page faults, if there were enough of them.
+///
+/// Pure. Nothing here knows names of functions.
+package struct CauseRule: Sendable {
+    /// What a look found the thread doing.
+    package enum Doing: Sendable, Equatable, CaseIterable {
+        case computing
+        /// In a system call, on a processor.
+        case working
+        /// Asleep in a system call.
+        case waiting
+        case waitingForLock
+        case deadlocked
+        case faulting
+    }
+
+    /// How long the stall lasted, in nanoseconds as all times here.
+    package var duration: UInt64
+    /// The measured times; nil where they are not known.
+    package var cpu: UInt64?
+    package var runDelay: UInt64?
+    package var blocked: UInt64?
+    /// Time in the kernel, a part of `cpu`.
+    package var system: UInt64?
+    package var faults: UInt64?
+    /// How much of the stall the looks stand for, by what they saw.
+    package var seen: [Doing: UInt64] = [:]
+
+    /// A page fault takes so long at most without input: 2 MiB to be zeroed, on a slow machine.
+    private static let longestFault: UInt64 = 1_000_000
+
+    package init(duration: UInt64) { self.duration = duration }
+
+    /// The stall's time by causes; sums to about the duration.
+    package var shares: [StallCause: UInt64] {
+        var shares: [StallCause: UInt64] = [:]
+        guard let cpu, let blocked else {
+            for (doing, weight) in seen { shares[Self.cause(of: doing), default: 0] += weight }
+            return shares
+        }
+        shares[.runQueue] = runDelay ?? 0
+        let asleep: [Doing] = [.waiting, .waitingForLock, .deadlocked, .faulting]
+        let weightAsleep = weight(of: asleep)
+        for doing in asleep where weightAsleep > 0 {
+            shares[Self.cause(of: doing), default: 0] += part(weight(of: [doing]), of: weightAsleep, blocked)
+        }
+        if weightAsleep == 0 { shares[.unknown] = blocked }
+        let working = part(weight(of: [.working]), of: weight(of: [.working, .computing]), cpu)
+        let unexplained = min(system ?? 0, cpu).subtractingSaturated(working)
+        let isFaulting = (faults ?? 0).multipliedSaturated(by: Self.longestFault) >= unexplained
+        let faulting = isFaulting ? unexplained : 0
+        shares[.systemCall, default: 0] += working
+        shares[.pageFault, default: 0] += faulting
+        shares[.cpu] = cpu.subtractingSaturated(working).subtractingSaturated(faulting)
+        return shares
+    }
+
+    package var cause: StallCause {
+        let shares = shares
+        // In the order of the cases, so that equal shares have one answer.
+        var best = StallCause.unknown
+        var most: UInt64 = 0
+        for cause in StallCause.allCases where shares[cause, default: 0] > most {
+            best = cause
+            most = shares[cause, default: 0]
+        }
+        return best
+    }
+
+    private static func cause(of doing: Doing) -> StallCause {
+        switch doing {
+        case .computing: .cpu
+        case .working, .waiting: .systemCall
+        case .waitingForLock: .lock
+        case .deadlocked: .deadlock
+        case .faulting: .pageFault
+        }
+    }
+
+    private func weight(of doings: [Doing]) -> UInt64 { doings.reduce(0) { $0 + seen[$1, default: 0] } }
+
+    private func part(_ weight: UInt64, of whole: UInt64, _ time: UInt64) -> UInt64 {
+        // `weight` is a part of `whole`, so the quotient is no more than `time`.
+        whole == 0 ? 0 : whole.dividingFullWidth(time.multipliedFullWidth(by: weight)).quotient
+    }
+}
+
+extension UInt64 {
+    fileprivate func subtractingSaturated(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+    fileprivate func multipliedSaturated(by other: UInt64) -> UInt64 {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? .max : product
+    }
+}

@@ -1,0 +1,137 @@
+/// Who covers how much, for ``Culprit``.
+struct CulpritSearch {
+    /// A blamed function and which kind of frame it is.
+    struct Blamed {
+        let function: String
+        let isProgramCode: Bool
+    }
+
+    /// Stacks that are alike.
+    struct Group {
+        let first: Int
+        var heaviest: Int
+        var weight: Double
+        var count: Int
+    }
+
+    private enum Factor {
+        static let notProgramCode = 0.5
+        static let singleLook = 0.3
+        static let incomplete = 0.2
+    }
+
+    /// The order in which frames are considered.
+    private enum Kind: CaseIterable {
+        case programCode, workingEntry, libraryCode, entry, machinery
+    }
+
+    private let stacks: [CulpritStack]
+    private let roles: [[FrameRole]]
+    /// Doubles hold nanoseconds exactly for 104 days.
+    private let weights: [Double]
+    /// Of all looks.
+    let totalWeight: Double
+    /// Of the looks that brought a stack.
+    let stackWeight: Double
+    private var coverage: [String: Double] = [:]
+
+    init(_ stacks: [CulpritStack]) {
+        self.stacks = stacks
+        var known: [String: FrameRole] = [:]
+        roles = stacks.map { stack in
+            stack.frames.map { frame in
+                if let role = known[frame.function] { return role }
+                let role = FrameRole(symbol: frame.symbol)
+                known[frame.function] = role
+                return role
+            }
+        }
+        // Looks that nobody gave a weight count alike.
+        let areWeighted = stacks.contains { $0.weightNanoseconds > 0 && !$0.frames.isEmpty }
+        weights = stacks.map { areWeighted ? Double($0.weightNanoseconds) : 1 }
+        totalWeight = weights.reduce(0, +)
+        stackWeight = zip(stacks, weights).reduce(0) { $1.0.frames.isEmpty ? $0 : $0 + $1.1 }
+        for (stack, weight) in zip(stacks, weights) {
+            for function in Set(stack.frames.map(\.function)) { coverage[function, default: 0] += weight }
+        }
+    }
+
+    /// The function to blame; nil when there are only thunks.
+    func blamed() -> Blamed? {
+        for kind in Kind.allCases {
+            if let function = nearestToTheLeaf(of: kind, amongCovering: true, in: Array(stacks.indices)) {
+                return Blamed(function: function, isProgramCode: kind == .programCode)
+            }
+        }
+        let groups = groups(holding: nil)
+        guard let heaviest = groups.max(by: { ($0.weight, -$0.first) < ($1.weight, -$1.first) })?.heaviest else { return nil }
+        for kind in Kind.allCases {
+            if let function = nearestToTheLeaf(of: kind, amongCovering: false, in: [heaviest]) {
+                return Blamed(function: function, isProgramCode: kind == .programCode)
+            }
+        }
+        return nil
+    }
+
+    /// Stacks with the same functions, each counted where it is nearest to the leaf; only those that hold `function`.
+    func groups(holding function: String?) -> [Group] {
+        var groups: [[String]: Group] = [:]
+        for (index, stack) in stacks.enumerated() where !stack.frames.isEmpty {
+            var seen: Set<String> = []
+            let functions = stack.frames.map(\.function).filter { seen.insert($0).inserted }
+            if let function, !seen.contains(function) { continue }
+            if var group = groups[functions] {
+                if weights[index] > weights[group.heaviest] { group.heaviest = index }
+                group.weight += weights[index]
+                group.count += 1
+                groups[functions] = group
+            } else {
+                groups[functions] = Group(first: index, heaviest: index, weight: weights[index], count: 1)
+            }
+        }
+        return Array(groups.values)
+    }
+
+    /// The formula of ``Culprit/confidence``.
+    func confidence(in blamed: Blamed) -> Double {
+        let covered = coverage[blamed.function] ?? 0
+        guard covered > 0, totalWeight > 0 else { return 0 }
+        var incomplete = 0.0
+        var squares = 0.0
+        for (stack, weight) in zip(stacks, weights) where stack.frames.contains(where: { $0.function == blamed.function }) {
+            squares += weight * weight
+            if !stack.isComplete { incomplete += weight }
+        }
+        let looks = max(1, covered * covered / squares)
+        return covered / totalWeight
+            * (blamed.isProgramCode ? 1 : Factor.notProgramCode)
+            * (1 - Factor.singleLook / looks)
+            * (1 - Factor.incomplete * incomplete / covered)
+    }
+
+    private func nearestToTheLeaf(of kind: Kind, amongCovering: Bool, in indices: [Int]) -> String? {
+        var nearest: [String: (weight: Double, first: Int)] = [:]
+        for index in indices {
+            let frames = stacks[index].frames
+            let place = frames.indices.first { position in
+                isFrame(kind, at: position, of: index)
+                    && (!amongCovering || (coverage[frames[position].function] ?? 0) * 2 > stackWeight)
+            }
+            guard let place else { continue }
+            nearest[frames[place].function, default: (0, index)].weight += weights[index]
+        }
+        return nearest.max { ($0.value.weight, -$0.value.first) < ($1.value.weight, -$1.value.first) }?.key
+    }
+
+    private func isFrame(_ kind: Kind, at position: Int, of index: Int) -> Bool {
+        let role = roles[index][position]
+        let inApp = stacks[index].frames[position].inApp
+        return switch kind {
+        case .programCode: role == .code && inApp
+        case .workingEntry: role == .entry && inApp && !roles[index][..<position].contains(.machinery)
+        case .libraryCode: role == .code && !inApp
+        case .entry: role == .entry
+        case .machinery: role == .machinery
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// What part a frame plays in its stack, told by its simplified name: not every frame can be to blame.
+package enum FrameRole: Sendable {
+    /// A function that somebody wrote.
+    case code
+    /// The first function of a thread or of the program: everything the thread does is below it.
+    case entry
+    /// What runs other people's callbacks: run loops, queues, executors, the start of threads.
+    case machinery
+    /// Code that the compiler made to pass a call on or to copy a value.
+    case thunk
+
+    private static let entryNames: Set<String> = ["main", "async_Main"]
+    /// `static App.Program.main()`, `override func main()` of a thread, what `@main` makes of it.
+    private static let entrySuffixes = [".main", ".$main"]
+
+    private static let machineryPrefixes = PrefixSet([
+        "LagRunLoop.", "LagMonitor.", "LagActivity.", "LagDetection.", "clu_",
+        "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "CoreFoundation.CFRunLoop", "Foundation.RunLoop.",
+        "_dispatch_main_queue_", "_dispatch_client_callout", "_dispatch_call_block_and_release", "_dispatch_continuation_",
+        "_dispatch_lane_", "_dispatch_queue_", "_dispatch_root_queue_", "_dispatch_worker_thread", "_dispatch_source_invoke",
+        "_dispatch_event_loop_", "_dispatch_mgr_", "dispatch_main",
+        "swift_job_run", "swift_task_", "swift::runJobInEstablishedExecutorContext", "swift::ProcessOutOfLineJob",
+        "NIOPosix.SelectableEventLoop.", "g_main_", "uv_run", "uv__run_", "event_base_loop",
+        "__libc_start_",
+    ])
+    private static let machineryNames: Set<String> = [
+        "_start", "start_thread", "clone", "clone3", "__clone", "__clone3", "thread_start", "__thread_start",
+    ]
+
+    private static let thunkPrefixes = PrefixSet([
+        "reabstraction thunk", "outlined ", "key path getter for ", "key path setter for ", "key path index ",
+        "type metadata ", "generic type metadata ", "objectdestroy", "block_copy_helper", "block_destroy_helper", "__swift_",
+    ])
+    /// Words of the demangler between what the compiler made and the type that it made it for.
+    private static let thunkPhrases = [
+        " value witness for ", " accessor for ", " lookup function for ", " instantiation function for ",
+        " completion function for ",
+    ]
+
+    /// - Parameter symbol: the simplified name; a frame without one is ``code``.
+    package init(symbol: String?) {
+        guard let symbol, !symbol.isEmpty else {
+            self = .code
+            return
+        }
+        let owner = InAppRules.owner(symbol)
+        if Self.isThunk(symbol) {
+            self = .thunk
+        } else if Self.machineryNames.contains(symbol) || Self.machineryPrefixes.holdsPrefix(of: owner) {
+            self = .machinery
+        } else if owner == symbol, Self.entryNames.contains(symbol) || Self.entrySuffixes.contains(where: symbol.hasSuffix) {
+            // Not a closure in it.
+            self = .entry
+        } else {
+            self = .code
+        }
+    }
+
+    /// Whether the compiler made the code by itself.
+    static func isThunk(_ symbol: String) -> Bool {
+        if thunkPrefixes.holdsPrefix(of: symbol) { return true }
+        // Cheaper than looking for the phrases in every name.
+        guard symbol.utf8.contains(UInt8(ascii: " ")) else { return false }
+        return thunkPhrases.contains { symbol.contains($0) }
+    }
+}

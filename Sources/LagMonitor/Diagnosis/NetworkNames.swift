@@ -1,0 +1,122 @@
+/// What the kernel's tables of sockets (`/proc/net/tcp` and its like) say of a socket: `tcp 127.0.0.1:8080`,
+/// `tcp 192.0.2.7:443 (connecting)`, `udp 127.0.0.53:53`, `unix /run/app.sock`.
+///
+/// A connected socket is named by where it leads. One that leads nowhere is named by its own address, with `(listening)` or
+/// `(local)` behind it. Formats: `Documentation/networking/proc_net_tcp.rst` of the kernel, and proc(5).
+///
+/// Pure; any thread. Takes time in proportion to the text.
+package enum NetworkNames {
+    /// A table, by the name of its file.
+    package enum Table: String, Sendable, CaseIterable {
+        case tcp, tcp6, udp, udp6, unix
+
+        fileprivate var transport: String {
+            switch self {
+            case .tcp, .tcp6: "tcp"
+            case .udp, .udp6: "udp"
+            case .unix: "unix"
+            }
+        }
+    }
+
+    /// The name of the socket with `inode` in one table; nil when it is not there.
+    package static func socket(inode: UInt64, in table: Table, text: some Collection<UInt8>) -> String? {
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            if let name = socket(inode: inode, in: table, line: line) { return name }
+        }
+        return nil
+    }
+
+    /// Whether the column with the inode says `inode`; without taking the line apart, for most lines are about other sockets.
+    private static func isAbout(_ inode: UInt64, _ line: some Collection<UInt8>, column wanted: Int) -> Bool {
+        var column = -1
+        var isInColumn = false
+        var number: UInt64 = 0
+        for byte in line {
+            if byte == UInt8(ascii: " ") {
+                if isInColumn, column == wanted { break }
+                isInColumn = false
+                continue
+            }
+            if !isInColumn { column += 1 }
+            isInColumn = true
+            guard column == wanted else { continue }
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+            let (product, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+            guard !overflow, !carry else { return false }
+            number = sum
+        }
+        return column == wanted && number == inode
+    }
+
+    /// The name of the socket with `inode`, if `line` is the one about it; nil for any other line, and for a damaged one.
+    package static func socket(inode: UInt64, in table: Table, line: some Collection<UInt8>) -> String? {
+        table == .unix ? unix(inode, line) : internet(inode, table, line)
+    }
+
+    /// Columns: number, own address, the other's, state, queues, timer, retransmissions, user, time-out, inode.
+    private static func internet(_ inode: UInt64, _ table: Table, _ line: some Collection<UInt8>) -> String? {
+        guard isAbout(inode, line, column: 9) else { return nil }
+        let columns = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
+        guard let own = address(columns[1]), let other = address(columns[2]), let state = number(columns[3]) else {
+            return nil
+        }
+        let address = other.isUnspecified ? own : other
+        let name = address.text(transport: table.transport)
+        // A datagram socket's states are borrowed from TCP: connected or not.
+        guard table == .tcp || table == .tcp6 else { return other.isUnspecified ? "\(name) (local)" : name }
+        guard state != TCPState.established else { return name }
+        return "\(name) (\(TCPState.names[state] ?? (other.isUnspecified ? "local" : "state \(state)")))"
+    }
+
+    /// Columns: address in the kernel, references, protocol, flags, type, state, inode, path.
+    private static func unix(_ inode: UInt64, _ line: some Collection<UInt8>) -> String? {
+        guard isAbout(inode, line, column: 6) else { return nil }
+        // The path is the rest of the line: it may hold spaces, and begin with one.
+        var rest = Array(line)[...]
+        for _ in 0..<7 {
+            rest = rest.drop { $0 == UInt8(ascii: " ") }
+            rest = rest.drop { $0 != UInt8(ascii: " ") }
+        }
+        return SocketAddress(unixPath: rest.dropFirst()).text(transport: nil)
+    }
+
+    /// `0100007F:1F90`: 32-bit words as the processor reads them (little-endian here), and the port.
+    private static func address(_ column: some Collection<UInt8>) -> SocketAddress? {
+        let parts = column.split(separator: UInt8(ascii: ":"))
+        guard parts.count == 2, let port = number(parts[1]).flatMap({ UInt16(exactly: $0) }) else { return nil }
+        let digits = Array(parts[0])
+        guard digits.count == 8 || digits.count == 32 else { return nil }
+        var ip: [UInt8] = []
+        for start in stride(from: 0, to: digits.count, by: 8) {
+            guard let word = number(digits[start..<start + 8]) else { return nil }
+            for shift in stride(from: 0, to: 32, by: 8) { ip.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
+        }
+        return SocketAddress(ip: ip, port: port)
+    }
+
+    /// Hexadecimal digits; nil for anything else, and for more than fit.
+    private static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+        guard !digits.isEmpty, digits.count <= 16 else { return nil }
+        var number: UInt64 = 0
+        for byte in digits {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt64(byte - UInt8(ascii: "A") + 10)
+            default: return nil
+            }
+        }
+        return number
+    }
+
+    /// `include/net/tcp_states.h`, in the words of people.
+    private enum TCPState {
+        static let established: UInt64 = 1
+        static let names: [UInt64: String] = [
+            2: "connecting", 3: "accepting", 4: "closing", 5: "closing", 6: "closed", 8: "closed by the other side",
+            9: "closing", 10: "listening", 11: "closing", 12: "accepting",
+        ]
+    }
+}

@@ -1,0 +1,107 @@
+/// Where a socket leads, as text: `127.0.0.1:8080`, `[2001:db8::1]:443`, `/run/app.sock`.
+///
+/// Any thread. IPv6 as RFC 5952 has it, in brackets before a port (section 6).
+package struct SocketAddress: Sendable, Hashable {
+    /// The address without a protocol.
+    package let text: String
+    /// Whether there is no address and no port in it: what a socket has that is bound or connected to nothing.
+    package let isUnspecified: Bool
+    /// Whether it is a name of the socket family `unix`, for which ``text`` is a path, a name after `@`, or `(unnamed)`.
+    package let isUnix: Bool
+
+    /// Families of `socket(2)`, as Linux numbers them.
+    private enum Family {
+        static let unix: UInt16 = 1
+        static let ipv4: UInt16 = 2
+        static let ipv6: UInt16 = 10
+        static let netlink: UInt16 = 16
+        static let vsock: UInt16 = 40
+    }
+
+    private init(text: String, isUnspecified: Bool = false, isUnix: Bool = false) {
+        self.text = text
+        self.isUnspecified = isUnspecified
+        self.isUnix = isUnix
+    }
+
+    /// - Parameters:
+    ///   - ip: 4 or 16 bytes in the order of the network; nil comes back for any other number.
+    ///   - scope: the index of the interface that a link-local address is on; 0 when there is none.
+    package init?(ip: some Collection<UInt8>, port: UInt16, scope: UInt32 = 0) {
+        let ip = Array(ip)
+        let isUnspecified = port == 0 && ip.allSatisfy { $0 == 0 }
+        switch ip.count {
+        case 4: self.init(text: "\(Self.ipv4(ip[...])):\(port)", isUnspecified: isUnspecified)
+        case 16:
+            let zone = scope == 0 ? "" : "%\(scope)"
+            self.init(text: "[\(Self.ipv6(ip))\(zone)]:\(port)", isUnspecified: isUnspecified)
+        default: return nil
+        }
+    }
+
+    /// A name of the family `unix`, as `sun_path` holds it: a path up to the first NUL, or a name of its own after a leading
+    /// NUL, which is written as `@` as the kernel does (unix(7)); empty for a socket without a name.
+    package init(unixPath: some Collection<UInt8>) {
+        let path: [UInt8]
+        if unixPath.first == 0 {
+            let isEmpty = unixPath.allSatisfy { $0 == 0 }
+            path = isEmpty ? [] : unixPath.map { $0 == 0 ? UInt8(ascii: "@") : $0 }
+        } else {
+            path = Array(unixPath.prefix { $0 != 0 })
+        }
+        self.init(
+            text: path.isEmpty ? "(unnamed)" : String(decoding: path, as: UTF8.self),
+            isUnspecified: path.isEmpty,
+            isUnix: true
+        )
+    }
+
+    /// What a `sockaddr` in memory says; nil when it is too short for its family, or of a family that is not known here.
+    /// - Parameter sockaddr: as many bytes as the call was given, at most 128 of which matter (`sockaddr_storage`).
+    package init?(sockaddr: some Collection<UInt8>) {
+        let bytes = LittleEndianBytes(Array(sockaddr.prefix(128)))
+        guard bytes.count >= 2 else { return nil }
+        let port = UInt16(bytes.u8(2)) << 8 | UInt16(bytes.u8(3))
+        switch bytes.u16(0) {
+        case Family.unix: self.init(unixPath: bytes.bytes.dropFirst(2))
+        case Family.ipv4:
+            guard bytes.count >= 8 else { return nil }
+            self.init(ip: bytes.bytes[4..<8], port: port)
+        case Family.ipv6:
+            // The scope is missing in the form of RFC 2133, which the kernel still takes.
+            guard bytes.count >= 24 else { return nil }
+            self.init(ip: bytes.bytes[8..<24], port: port, scope: bytes.u32(24))
+        case Family.netlink: self.init(text: "netlink")
+        case Family.vsock:
+            guard bytes.count >= 12 else { return nil }
+            self.init(text: "vsock \(bytes.u32(8)):\(bytes.u32(4))")
+        default: return nil
+        }
+    }
+
+    /// With the protocol before it: `tcp 127.0.0.1:8080`, `unix /run/app.sock`.
+    /// - Parameter transport: `tcp`, `udp`; nil where it is not known, and then an Internet address stands alone.
+    package func text(transport: String?) -> String {
+        if isUnix { return "unix \(text)" }
+        return transport.map { "\($0) \(text)" } ?? text
+    }
+
+    private static func ipv4(_ ip: ArraySlice<UInt8>) -> String { ip.map { "\($0)" }.joined(separator: ".") }
+
+    /// RFC 5952, sections 4 and 5: lower-case digits without leading zeros; the longest run of two or more zero fields, of
+    /// equal ones the first, as `::`; an address that stands for one of IPv4 with its last part as that.
+    private static func ipv6(_ ip: [UInt8]) -> String {
+        if ip[..<10].allSatisfy({ $0 == 0 }), ip[10] == 0xff, ip[11] == 0xff { return "::ffff:\(ipv4(ip[12...]))" }
+        let fields = stride(from: 0, to: 16, by: 2).map { UInt16(ip[$0]) << 8 | UInt16(ip[$0 + 1]) }
+        var longest = 0..<0
+        var index = 0
+        while index < fields.count {
+            let end = fields[index...].firstIndex { $0 != 0 } ?? fields.count
+            if end - index > max(1, longest.count) { longest = index..<end }
+            index = max(end, index + 1)
+        }
+        func joined(_ part: ArraySlice<UInt16>) -> String { part.map { String($0, radix: 16) }.joined(separator: ":") }
+        guard !longest.isEmpty else { return joined(fields[...]) }
+        return "\(joined(fields[..<longest.lowerBound]))::\(joined(fields[longest.upperBound...]))"
+    }
+}

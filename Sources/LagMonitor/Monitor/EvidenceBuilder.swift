@@ -1,0 +1,124 @@
+internal import CLibunwind
+internal import LagCapture
+internal import LagDetection
+internal import LagDiagnosis
+internal import LagReport
+
+/// Writes down what a cause was derived from. Reporter thread only.
+struct EvidenceBuilder {
+    let findings: StallFindings
+    let tally: StackTally
+    let thread: (id: Int32, name: String)
+    let withLines: Bool
+
+    func build(_ usage: ThreadUsage, _ builder: inout FrameBuilder, _ sockets: inout SocketNames) -> StallRecord.Evidence {
+        var evidence = StallRecord.Evidence()
+        evidence.cpuNanoseconds = usage.cpuNanoseconds
+        evidence.runDelayNanoseconds = usage.runDelayNanoseconds
+        evidence.blockedNanoseconds = usage.blockedNanoseconds
+        evidence.systemNanoseconds = usage.systemNanoseconds
+        evidence.minorFaults = usage.minorFaults
+        evidence.majorFaults = usage.majorFaults
+        guard let look = findings.wait else { return evidence }
+        switch look.stack.outcome.state {
+        case .runningCall(let number): evidence.syscall = number.map(Self.name)
+        case .waiting(let call):
+            evidence.syscall = Self.name(call.number)
+            evidence.wchan = withUnsafeBytes(of: look.stack.wait.wchan) {
+                Self.text($0, Int(look.stack.wait.wchan_length))
+            }
+            describeTarget(of: look.stack.wait, &evidence, &sockets)
+            if let lock = look.lock { describe(lock, of: look, &evidence, &builder) }
+        case .unknown, .running, .faulting: break
+        }
+        return evidence
+    }
+
+    private static func name(_ number: Int64) -> String { SystemCallName.name(number) ?? "syscall_\(number)" }
+
+    private static func text(_ bytes: UnsafeRawBufferPointer, _ length: Int) -> String? {
+        guard length > 0 else { return nil }
+        var text = bytes.prefix(length)
+        while let last = text.last, last == 0 || last == UInt8(ascii: "\n") { text = text.dropLast() }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    }
+
+    private func describeTarget(of wait: clu_wait, _ evidence: inout StallRecord.Evidence, _ sockets: inout SocketNames) {
+        var wait = wait
+        if wait.descriptor >= 0 { evidence.syscallDescriptor = wait.descriptor }
+        let target = withUnsafeBytes(of: wait.target) { Self.text($0, Int(wait.target_length)) }
+        let address = withUnsafeBytes(of: wait.address) { Array($0.prefix(Int(wait.address_length))) }
+        let inode = clu_wait_socket(&wait)
+        if wait.process != 0 {
+            let name = target.map { " (\($0))" } ?? ""
+            evidence.syscallTarget = wait.process > 0 ? "process \(wait.process)\(name)" : "any child process"
+        } else if inode != 0 {
+            evidence.syscallTarget = sockets.name(inode, address: address) ?? target
+        } else {
+            evidence.syscallTarget = target
+        }
+    }
+
+    private func describe(
+        _ lock: clu_lock,
+        of look: StallFindings.Seen,
+        _ evidence: inout StallRecord.Evidence,
+        _ builder: inout FrameBuilder
+    ) {
+        evidence.lockKind = Self.kind(lock, look.waitedFor)
+        evidence.lockAddress = lock.address
+        guard lock.owner > 0 else { return }
+        var chain = [StallRecord.LockOwner(threadID: thread.id, threadName: thread.name, waitsFor: lock.address)]
+        for number in 0..<look.stack.owners {
+            let owner = tally.owner(number, of: look.index)
+            let frames = (0..<owner.outcome.stored).map { tally.frame($0, ofOwner: number, of: look.index) }
+            chain.append(
+                StallRecord.LockOwner(
+                    threadID: owner.tid,
+                    threadName: withUnsafeBytes(of: owner.name.text) { name in
+                        Self.text(name, name.firstIndex(of: 0) ?? name.count)
+                    },
+                    waitsFor: owner.lock.kind == 0 ? nil : owner.lock.address,
+                    frames: withLines
+                        ? builder.framesWithLines(frames, findings.rules) : builder.frames(frames, findings.rules)
+                )
+            )
+        }
+        evidence.lockOwner = chain.count > 1 ? chain[1] : StallRecord.LockOwner(threadID: lock.owner)
+        if look.stack.cycle >= 0, look.stack.cycle < chain.count {
+            evidence.lockCycle = chain[look.stack.cycle...].map { link in
+                var link = link
+                // Its stack stands in the record already.
+                if link.threadID == evidence.lockOwner?.threadID { link.frames = [] }
+                return link
+            }
+        } else {
+            evidence.lockChain = Array(chain.dropFirst(2))
+        }
+    }
+
+    private static func kind(_ lock: clu_lock, _ waitedFor: WaitedFor?) -> StallRecord.LockKind {
+        if lock.owner > 0 {
+            switch lock.kind {
+            case Int32(CLU_LOCK_MUTEX): return .mutex
+            case Int32(CLU_LOCK_READ_WRITE): return .readWrite
+            case Int32(CLU_LOCK_THREAD): return .thread
+            case Int32(CLU_LOCK_QUEUE): return .queue
+            case Int32(CLU_LOCK_PRIORITY): return waitedFor == .mutex ? .mutex : .owned
+            case Int32(CLU_LOCK_OWNED_WORD): return .owned
+            default: break
+            }
+        }
+        return switch waitedFor {
+        case .mutex: .mutex
+        case .readWriteLock: .readWrite
+        case .condition: .condition
+        case .semaphore: .semaphore
+        case .group: .group
+        case .thread: .thread
+        case .queue: .queue
+        case .once: .owned
+        case nil: lock.kind == Int32(CLU_LOCK_PRIORITY) ? .owned : .futex
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import LagCapture
+internal import LagDiagnosis
+internal import LagReport
+
+/// Makes a record's frames of captured ones: their modules, functions and, if asked for, lines. Reporter thread only; may block
+/// and allocate.
+struct FrameBuilder {
+    private let modules: ModuleMap
+    // It costs nothing before it is asked for lines.
+    private var namer = FrameNamer(lines: LineSymbolizer())
+    // A process has some dozens of modules; their number is bounded by the map.
+    private var moduleInfos: [Int: ModuleInfo] = [:]
+
+    init(modules: ModuleMap) { self.modules = modules }
+
+    /// The frames in the order given, one for each.
+    mutating func frames(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
+        levels(captured, rules, withLines: false).map { $0[0] }
+    }
+
+    /// The same with files and lines, and with inlined functions before the one they were put into: they come and go with the
+    /// compiler's options, so what is said of a stall must not depend on them.
+    mutating func framesWithLines(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
+        levels(captured, rules, withLines: true).flatMap { $0 }
+    }
+
+    /// Ends the process that knows the lines, if there is one.
+    mutating func close() { namer.close() }
+
+    private mutating func levels(_ captured: [FrameBuffer.Frame], _ rules: InAppRules, withLines: Bool) -> [[StallRecord.Frame]] {
+        let found = captured.map { $0.module.flatMap { info(of: $0) } }
+        let queries = zip(captured, found).compactMap { frame, module in
+            module.map {
+                SymbolQuery(
+                    modulePath: $0.path,
+                    buildID: $0.buildID,
+                    offset: frame.pc &- $0.bias,
+                    isReturnAddress: frame.isReturnAddress
+                )
+            }
+        }
+        var names = namer.frames(for: queries, withLines: withLines)[...]
+        return zip(captured, found).map { captured, module in
+            guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
+            let levels = names.removeFirst()
+            return (levels.isEmpty ? [FrameName()] : levels).map { Self.frame(captured, module, $0, rules) }
+        }
+    }
+
+    private static func frame(_ captured: FrameBuffer.Frame, _ module: ModuleInfo, _ name: FrameName, _ rules: InAppRules)
+        -> StallRecord.Frame
+    {
+        let inApp = rules.isInApp(modulePath: module.path, symbol: name.simplified)
+        return StallRecord.Frame(
+            pc: captured.pc,
+            module: module.baseName,
+            buildID: module.buildID.isEmpty ? nil : module.buildID,
+            offset: captured.pc &- module.bias,
+            symbol: name.simplified,
+            // Of the system's functions the short name says enough.
+            function: inApp && name.name != name.simplified ? name.name : nil,
+            symbolOffset: name.symbolOffset,
+            file: name.file,
+            line: name.line,
+            inlined: name.isInlined ? true : nil,
+            inApp: inApp
+        )
+    }
+
+    private mutating func info(of index: Int) -> ModuleInfo? {
+        if let known = moduleInfos[index] { return known }
+        let info = modules.module(at: index)
+        moduleInfos[index] = info
+        return info
+    }
+}

@@ -1,0 +1,143 @@
+internal import CLibunwind
+internal import LagCapture
+internal import LagDetection
+internal import LagDiagnosis
+internal import LagReport
+
+/// What the looks at one stall brought, with names: why, where, and who is to blame. Reporter thread only.
+struct StallFindings {
+    /// A stack that was seen, named.
+    struct Seen {
+        let stack: TalliedStack
+        let frames: [StallRecord.Frame]
+        /// Where it stands in the tally.
+        let index: Int
+        let waitedFor: WaitedFor?
+
+        var isInFutex: Bool {
+            if case .waiting(let call) = stack.outcome.state { call.number == clu_syscall_futex } else { false }
+        }
+
+        var isWaiting: Bool { if case .waiting = stack.outcome.state { true } else { false } }
+
+        /// The lock with an owner that its kind can have.
+        ///
+        /// Memory near a futex may look like a lock's owner by chance; the functions that led there know better.
+        var lock: clu_lock? {
+            guard isInFutex else { return nil }
+            var lock = stack.lock
+            let isPossible =
+                switch lock.kind {
+                case Int32(CLU_LOCK_MUTEX): waitedFor == nil || waitedFor == .mutex
+                case Int32(CLU_LOCK_READ_WRITE): waitedFor == .readWriteLock
+                case Int32(CLU_LOCK_THREAD): waitedFor == .thread
+                case Int32(CLU_LOCK_QUEUE): waitedFor == nil || waitedFor == .queue
+                case Int32(CLU_LOCK_OWNED_WORD): waitedFor == nil || waitedFor == .once
+                default: true
+                }
+            if !isPossible { lock.owner = 0 }
+            return lock
+        }
+
+        var isDeadlocked: Bool { stack.cycle >= 0 && (lock?.owner ?? 0) > 0 }
+
+        var doing: CauseRule.Doing {
+            switch stack.outcome.state {
+            case .unknown, .running: .computing
+            case .runningCall: .working
+            case .faulting: .faulting
+            case .waiting: isInFutex ? (isDeadlocked ? .deadlocked : .waitingForLock) : .waiting
+            }
+        }
+    }
+
+    let seen: [Seen]
+    /// A stack a look, as far as they were kept.
+    let stacks: [CulpritStack]
+    let culprit: Culprit?
+    let cause: StallCause
+    let rules: InAppRules
+
+    init(_ episode: Episode, _ rules: InAppRules, _ builder: inout FrameBuilder) {
+        let tally = episode.tally
+        var seen: [Seen] = []
+        for index in 0..<tally.count {
+            let stack = tally[index]
+            let frames = builder.frames((0..<stack.outcome.stored).map { tally.frame($0, of: index) }, rules)
+            let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
+            seen.append(Seen(stack: stack, frames: frames, index: index, waitedFor: WaitedFor.of(outer)))
+        }
+        self.seen = seen
+        self.rules = rules
+        var rule = CauseRule(duration: episode.facts.extent.length)
+        rule.cpu = episode.facts.usage.cpuNanoseconds
+        rule.runDelay = episode.facts.usage.runDelayNanoseconds
+        rule.blocked = episode.facts.usage.blockedNanoseconds
+        rule.system = episode.facts.usage.systemNanoseconds
+        rule.faults = episode.facts.usage.minorFaults.map { $0 + (episode.facts.usage.majorFaults ?? 0) }
+        for look in seen { rule.seen[look.doing, default: 0] += look.stack.weightNanoseconds }
+        cause = rule.cause
+        stacks = Self.stacks(of: seen, lost: tally.lostNanoseconds)
+        culprit = Culprit(stacks: stacks)
+    }
+
+    private static func stacks(of seen: [Seen], lost: UInt64) -> [CulpritStack] {
+        var stacks: [CulpritStack] = []
+        for look in seen {
+            let frames = look.frames.map {
+                CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false)
+            }
+            let stack = CulpritStack(
+                weightNanoseconds: look.stack.weightNanoseconds / max(1, look.stack.count),
+                frames: frames,
+                isComplete: look.stack.outcome.end == .complete
+            )
+            // Each look that found it counts as one.
+            stacks += Array(repeating: stack, count: Int(clamping: min(look.stack.count, 64)))
+        }
+        if lost > 0 { stacks.append(CulpritStack(weightNanoseconds: lost, frames: [])) }
+        return stacks
+    }
+
+    /// All the stacks, merged.
+    var tree: [StallRecord.SampleNode] {
+        SampleTree(stacks: stacks).map { weight, samples, frames, children, pruned in
+            StallRecord.SampleNode(
+                weightNanoseconds: weight,
+                samples: samples,
+                frames: frames,
+                children: children,
+                prunedNanoseconds: pruned
+            )
+        }
+    }
+
+    /// The stack that stands for the stall: the culprit's; else the first that was seen.
+    var representative: Seen? {
+        guard let culprit else { return seen.first }
+        var index = culprit.representative
+        for look in seen {
+            let count = Int(clamping: min(look.stack.count, 64))
+            if index < count { return look }
+            index -= count
+        }
+        return seen.first
+    }
+
+    /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up.
+    var wait: Seen? {
+        let waits = seen.filter { look in
+            switch cause {
+            case .lock, .deadlock: look.isInFutex
+            case .systemCall: look.doing == .working || look.doing == .waiting
+            case .cpu, .runQueue, .pageFault, .unknown: look.isWaiting
+            }
+        }
+        return waits.max { $0.stack.weightNanoseconds < $1.stack.weightNanoseconds }
+    }
+}
+
+extension StallRecord.Frame {
+    /// Build-id and offset: the same in every process.
+    var place: String { "\(buildID ?? module ?? "?")+\(offset.map { String($0, radix: 16) } ?? String(pc, radix: 16))" }
+}

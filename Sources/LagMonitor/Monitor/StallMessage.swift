@@ -1,0 +1,54 @@
+internal import LagReport
+
+/// One line for people: how long, why, and where.
+struct StallMessage {
+    let text: String
+
+    init(_ record: StallRecord) {
+        let milliseconds = (record.durationNanoseconds + 500_000) / 1_000_000
+        let begun =
+            switch record.phase {
+            case .begin: "\(record.loop) has been stalled for \(milliseconds) ms"
+            case .end, .abandoned: "\(record.loop) was stalled for \(milliseconds) ms"
+            }
+        let place = (record.culprit ?? record.frames.first?.module).map { " in \($0)" } ?? ""
+        let end = record.phase == .abandoned ? " when the watch ended" : ""
+        text = begun + Self.why(record) + place + end
+    }
+
+    private static func why(_ record: StallRecord) -> String {
+        let evidence = record.evidence
+        switch record.cause {
+        case .cpu: return ", computing"
+        case .runqueue: return ", ready to run but without a processor"
+        case .pageFault: return ", waiting for memory"
+        case .unknown: return ""
+        case .syscall:
+            let call = evidence.syscall.map { " \($0)" } ?? " a system call"
+            return ",\(call)" + (evidence.syscallTarget.map { " of \($0)" } ?? "")
+        case .lock: return ", waiting for " + lock(evidence)
+        case .deadlock: return ", in a deadlock of \(evidence.lockCycle.count) threads"
+        }
+    }
+
+    private static func lock(_ evidence: StallRecord.Evidence) -> String {
+        let what =
+            switch evidence.lockKind {
+            case .mutex, .owned, nil: "a lock"
+            case .readWrite: "a read-write lock"
+            case .queue: "a queue"
+            case .thread: "a thread's end"
+            case .condition: "a condition"
+            case .semaphore: "a semaphore"
+            case .group: "a group"
+            case .futex: "a futex"
+            }
+        guard let owner = evidence.lockOwner else { return what }
+        let name = owner.threadName.map { " '\($0)'" } ?? ""
+        switch evidence.lockKind {
+        case .thread: return "the end of thread \(owner.threadID)\(name)"
+        case .queue: return "\(what) that thread \(owner.threadID)\(name) drains"
+        default: return "\(what) held by thread \(owner.threadID)\(name)"
+        }
+    }
+}

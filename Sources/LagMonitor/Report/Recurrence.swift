@@ -1,0 +1,29 @@
+/// The same stall again and again: the content of an `event` `recurring` line.
+package struct Recurrence: Sendable, Equatable {
+    package var fingerprint: String
+    /// How many stalls that are, within the window.
+    package var count: UInt64
+    package var windowNanoseconds: UInt64
+    /// Wall clock at the start of the first of them and of the last, nanoseconds since 1970.
+    package var firstRealtimeNanoseconds: Int64
+    package var lastRealtimeNanoseconds: Int64
+    /// Their durations added up.
+    package var totalNanoseconds: UInt64
+    /// Stalls of this fingerprint since it was first seen (or seen again after it had been forgotten).
+    package var seenTotal: UInt64
+    /// Of the last one.
+    package var culprit: String?
+    /// Of the last one.
+    package var message: String
+}
+
+/// A ``Recurrence`` on its way out: in one line with `event` `recurring`.
+package struct RecurrenceNotice: Sendable, Equatable {
+    package var recurrence: Recurrence
+    package var time: OutputTime
+
+    package init(recurrence: Recurrence, time: OutputTime) {
+        self.recurrence = recurrence
+        self.time = time
+    }
+}

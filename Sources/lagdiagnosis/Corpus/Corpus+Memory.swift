@@ -1,0 +1,116 @@
+internal import Glibc
+internal import LagMonitor
+
+// The main thread waits for pages of memory.
+
+extension Corpus {
+    static let memory: [Scenario] = [
+        Scenario(
+            "faults-anonymous",
+            [.pageFault],
+            ["fillGrid"],
+            "memory that the kernel has to find and clear page by page; it is given back and taken again, so that little is enough",
+            making: {
+                let mapping = try Mapping(256 << 20)
+                madvise(mapping.start, mapping.bytes, Int32(MADV_NOHUGEPAGE))
+                return { fillGrid(mapping, until: $0) }
+            }
+        ).with {
+            $0.keepsProcessor = true
+            $0.isMeant = { $0.minorFaults > 20_000 }
+        },
+        Scenario(
+            "faults-file",
+            [.pageFault],
+            ["scanArchive"],
+            "a mapped file, read from the disk in no order",
+            making: {
+                let file = try ScratchFile(bytes: archiveBytes)
+                file.remove()
+                let mapping = try file.map(archiveBytes)
+                madvise(mapping.start, mapping.bytes, Int32(MADV_RANDOM))
+                file.evict()
+                return { scanArchive(mapping, file, until: $0) }
+            }
+        ).with {
+            $0.keepsProcessor = true
+            $0.isMeant = { $0.majorFaults > 200 }
+        },
+        Scenario(
+            "memory-pressure",
+            [.pageFault],
+            ["searchIndex"],
+            "a mapped file of three times the memory that a control group allows: pages go and are read again",
+            making: {
+                let file = try ScratchFile(bytes: 3 * limitBytes)
+                file.remove()
+                let mapping = try file.map(3 * limitBytes)
+                // Once through all of it: from now on the group is full.
+                file.evict()
+                for offset in stride(from: 0, to: mapping.bytes, by: pageBytes) {
+                    _ = mapping.start.load(fromByteOffset: offset, as: UInt8.self)
+                }
+                madvise(mapping.start, mapping.bytes, Int32(MADV_RANDOM))
+                return { searchIndex(mapping, until: $0) }
+            }
+        ).with {
+            $0.memoryLimitBytes = limitBytes
+            $0.isAlone = true
+            $0.isMeant = { $0.majorFaults > 200 }
+            $0.keepsProcessor = true
+        },
+    ]
+
+    private static let archiveBytes = 64 << 20
+    private static let limitBytes = 32 << 20
+}
+
+/// The kernel's page on the machines we know; where it is larger, some pages are touched more than once.
+private let pageBytes = 4096
+/// From one page to the next: a prime, so that every page has its turn, and far, so that no page is read for its neighbour.
+private let leap = 10_007
+
+@inline(never)
+func fillGrid(_ grid: Mapping, until end: MonotonicTime) -> Int {
+    var pages = 0
+    while MonotonicTime.now < end {
+        var offset = 0
+        while offset < grid.bytes, offset & 0xf_ffff != 0 || MonotonicTime.now < end {
+            grid.start.storeBytes(of: 1, toByteOffset: offset, as: UInt8.self)
+            offset += pageBytes
+            pages += 1
+        }
+        madvise(grid.start, grid.bytes, Int32(MADV_DONTNEED))
+    }
+    return pages
+}
+
+@inline(never)
+func scanArchive(_ archive: Mapping, _ file: ScratchFile, until end: MonotonicTime) -> Int {
+    var sum = 0
+    let pages = archive.bytes / pageBytes
+    var page = 1
+    while MonotonicTime.now < end {
+        for _ in 0..<(pages / 2) where MonotonicTime.now < end {
+            page = (page + leap) % pages
+            sum &+= Int(archive.start.load(fromByteOffset: page * pageBytes, as: UInt8.self))
+        }
+        // Where the disk is that fast, the same again.
+        if MonotonicTime.now < end {
+            madvise(archive.start, archive.bytes, Int32(MADV_DONTNEED))
+            file.evict()
+        }
+    }
+    return sum
+}
+
+@inline(never)
+func searchIndex(_ index: Mapping, until end: MonotonicTime) -> Int {
+    var sum = 0
+    var page = 1
+    while MonotonicTime.now < end {
+        page = (page + leap) % (index.bytes / pageBytes)
+        sum &+= Int(index.start.load(fromByteOffset: page * pageBytes, as: UInt8.self))
+    }
+    return sum
+}

@@ -1,0 +1,99 @@
+internal import LagMonitor
+
+/// A stall of which is known why it happens and where.
+struct Scenario: Sendable {
+    /// What the main thread is stalled by.
+    enum Stall: Sendable {
+        /// Work of one callout, which is over at about the given time. The result keeps the optimiser from dropping the work.
+        case callout(@Sendable (MonotonicTime) throws -> Int)
+        /// A task of the main actor.
+        case mainActor(@MainActor @Sendable (MonotonicTime) async -> Int)
+    }
+
+    /// How the stall comes to its end.
+    enum Ending: Sendable {
+        case byItself
+        /// Never: the parent ends the process after the record of the hang (phase `begin`).
+        case byParent
+    }
+
+    let name: String
+    /// What is to be blamed; two where two answers are equally right.
+    let causes: [StallRecord.Cause]
+    /// Simplified symbols of the function to blame; two where two answers are equally right.
+    let culprits: [String]
+    /// For people: what happens, and why this cause.
+    let summary: String
+    var ending = Ending.byItself
+    /// Whether nothing else of the corpus may run beside it.
+    var isAlone = false
+    /// Whether a busy machine belongs to it. Otherwise a run in which others took the processor is repeated.
+    var expectsRunDelay = false
+    /// Whether the processor is to be its own, where that is permitted: for what computes or wakes often, and would wait for a
+    /// processor where others are busy. None of its other threads may compute.
+    var keepsProcessor = false
+    /// The memory control group that the process is put into.
+    var memoryLimitBytes: Int?
+    /// Whether the kernel's counters agree that the stall was what it was meant to be, where that depends on the machine.
+    var isMeant: @Sendable (Truth) -> Bool = { _ in true }
+    /// What has to be ready before the loop runs; on the main thread, which is the only one then.
+    let prepare: @Sendable () throws -> Stall
+
+    init(
+        _ name: String,
+        _ causes: [StallRecord.Cause],
+        _ culprits: [String],
+        _ summary: String,
+        preparing prepare: @escaping @Sendable () throws -> Stall
+    ) {
+        self.name = name
+        self.causes = causes
+        self.culprits = culprits.map { $0.hasPrefix("corpus_") ? $0 : Self.qualified($0) }
+        self.summary = summary
+        self.prepare = prepare
+    }
+
+    /// A scenario that needs no preparation.
+    init(
+        _ name: String,
+        _ causes: [StallRecord.Cause],
+        _ culprits: [String],
+        _ summary: String,
+        _ body: @escaping @Sendable (MonotonicTime) throws -> Int
+    ) {
+        self.init(name, causes, culprits, summary, preparing: { .callout(body) })
+    }
+
+    /// `lagdiagnosis.f` of `f`, `closure in lagdiagnosis.f` of `closure in f`.
+    private static func qualified(_ name: String) -> String {
+        let closure = "closure in "
+        return name.hasPrefix(closure) ? "\(closure)lagdiagnosis.\(name.dropFirst(closure.count))" : "lagdiagnosis.\(name)"
+    }
+
+    func with(_ change: (inout Scenario) -> Void) -> Scenario {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+extension Scenario {
+    /// A scenario whose preparation makes its callout.
+    init(
+        _ name: String,
+        _ causes: [StallRecord.Cause],
+        _ culprits: [String],
+        _ summary: String,
+        making make: @escaping @Sendable () throws -> @Sendable (MonotonicTime) throws -> Int
+    ) {
+        self.init(name, causes, culprits, summary, preparing: { .callout(try make()) })
+    }
+}
+
+/// What this machine does not permit or does not have.
+struct Unavailable: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+    init(_ call: String, errno code: Int32) { self.init("\(call): \(reasonText(code))") }
+}

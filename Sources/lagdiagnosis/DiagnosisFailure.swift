@@ -1,0 +1,6 @@
+/// Why there is no verdict.
+struct DiagnosisFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

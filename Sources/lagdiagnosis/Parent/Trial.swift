@@ -1,0 +1,70 @@
+internal import Foundation
+internal import LagMonitor
+
+/// One scenario in a process of its own.
+struct Trial {
+    let scenario: Scenario
+    let milliseconds: Int
+
+    /// A process that says nothing more is ended.
+    private static let limit: Duration = .seconds(30)
+    /// How often a scenario is tried when others take its processor.
+    private static let mostAttempts = 4
+
+    func execute() -> Verdict {
+        var verdict = attempt()
+        for count in 2...Self.mostAttempts {
+            guard !scenario.expectsRunDelay, verdict.truth?.isDisturbed == true else { break }
+            verdict = attempt()
+            verdict.attempts = count
+        }
+        if !scenario.expectsRunDelay, let truth = verdict.truth, truth.isDisturbed {
+            let share = Int((truth.runDelayMs ?? 0) / truth.durationMs * 100)
+            let reason = "disturbed \(verdict.attempts) times: other processes had its processor for \(share) % of the last stall"
+            return Verdict(scenario: scenario, trouble: .skipped(reason))
+        }
+        if let truth = verdict.truth, !scenario.isMeant(truth) {
+            let figures =
+                "\(Int(truth.cpuMs)) of \(Int(truth.durationMs)) ms computed, \(truth.minorFaults)+\(truth.majorFaults) faults"
+            let reason = "this machine is too fast for it, or /var/tmp is in memory: \(figures)"
+            return Verdict(scenario: scenario, trouble: .skipped(reason))
+        }
+        return verdict
+    }
+
+    private func attempt() -> Verdict {
+        do {
+            return try run()
+        } catch let unavailable as Unavailable {
+            return Verdict(scenario: scenario, trouble: .skipped(unavailable.reason))
+        } catch {
+            return Verdict(scenario: scenario, trouble: .failed("\(error)"))
+        }
+    }
+
+    private func run() throws -> Verdict {
+        let group = try scenario.memoryLimitBytes.map { try MemoryGroup(limitBytes: $0) }
+        defer { group?.remove() }
+        let arguments = ["stall", "--scenario", scenario.name, "--milliseconds", "\(milliseconds)"]
+        let child = try ChildProcess(arguments + (group.map { ["--group", $0.path] } ?? []), capturesOutput: true)
+        defer { child.end() }
+        let deadline = MonotonicTime.now + Self.limit
+        var records: [StallLine] = []
+        while let line = child.readLine(until: deadline) {
+            if let report = try? JSONDecoder().decode(ChildReport.self, from: Data(line.utf8)) {
+                switch report {
+                case .skipped(let reason): throw Unavailable(reason)
+                case .measured(let truth): return Verdict(scenario: scenario, records: records, truth: truth)
+                }
+            }
+            let record = try StallLine(line)
+            records.append(record)
+            if scenario.ending == .byParent, record.phase == "begin" {
+                return Verdict(scenario: scenario, records: records, truth: nil)
+            }
+        }
+        throw DiagnosisFailure(
+            deadline <= .now ? "no record and no end in \(Self.limit)" : "it ended early, after \(records.count) records"
+        )
+    }
+}

@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// What is needed of a line of the monitor.
+struct StallLine: Sendable {
+    struct Frame: Decodable, Sendable {
+        let pc: String
+        let module: String?
+        let symbol: String?
+        let inApp: Bool?
+
+        var text: String {
+            let mark = inApp == true ? "*" : " "
+            return "\(mark) \(symbol ?? pc)\(module.map { "  [\($0)]" } ?? "")"
+        }
+    }
+
+    struct Fields: Decodable, Sendable {
+        let phase: String?
+        let message: String?
+        let monoUs: UInt64
+        let durationMs: Double?
+        let cause: String?
+        let cpuMs: Double?
+        let runDelayMs: Double?
+        let blockedMs: Double?
+        let culprit: String?
+        let culpritConfidence: Double?
+        let capture: String?
+        let captureError: String?
+        let frames: [Frame]?
+    }
+
+    let text: String
+    let fields: Fields
+
+    init(_ text: String) throws {
+        self.text = text
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        do {
+            fields = try decoder.decode(Fields.self, from: Data(text.utf8))
+        } catch {
+            throw DiagnosisFailure("a line that cannot be read (\(error)): \(text)")
+        }
+    }
+
+    var phase: String { fields.phase ?? "" }
+    var frames: [Frame] { fields.frames ?? [] }
+
+    /// `cpu_ms` + `run_delay_ms` + `blocked_ms` as a part of `duration_ms`; nil when one of them is missing.
+    var sharesSum: Double? {
+        guard let cpu = fields.cpuMs, let delay = fields.runDelayMs, let blocked = fields.blockedMs,
+            let duration = fields.durationMs, duration > 0
+        else { return nil }
+        return (cpu + delay + blocked) / duration
+    }
+}

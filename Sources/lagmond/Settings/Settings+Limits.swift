@@ -1,0 +1,32 @@
+internal import Configuration
+internal import LagMonitor
+
+extension RecordLimits {
+    /// The limits that the settings choose; the library's own where they say nothing.
+    init(_ reader: ConfigReader) {
+        self.init()
+        perFingerprint = reader.rate(.limitBurst, .limitInterval, else: perFingerprint)
+        overall = reader.rate(.limitAllBurst, .limitAllInterval, else: overall)
+        if let quiet = reader.milliseconds(for: .limitQuiet) { self.quiet = quiet }
+    }
+}
+
+extension RecurrenceRule {
+    /// The rule that the settings choose; nil when they turn it off.
+    init?(_ reader: ConfigReader) {
+        self.init()
+        if let count = reader.int(for: .recurringCount) { self.count = count }
+        if let seconds = reader.int(for: .recurringWindow) { window = .seconds(seconds) }
+        if count == 0 { return nil }
+    }
+}
+
+extension ConfigReader {
+    /// Nil where the settings turn the limit off, by a burst of zero.
+    fileprivate func rate(_ burst: SettingKey, _ interval: SettingKey, else standard: RecordLimits.Rate?) -> RecordLimits.Rate? {
+        guard var rate = standard else { return nil }
+        if let burst = int(for: burst) { rate.burst = burst }
+        if let interval = milliseconds(for: interval) { rate.interval = interval }
+        return rate.burst == 0 ? nil : rate
+    }
+}

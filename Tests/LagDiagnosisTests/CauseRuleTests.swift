@@ -1,0 +1,132 @@
+import LagDiagnosis
+import Testing
+
+struct CauseRuleTests {
+    private static let ms: UInt64 = 1_000_000
+
+    /// All in milliseconds.
+    private func rule(
+        _ duration: UInt64 = 400,
+        cpu: UInt64? = nil,
+        delay: UInt64? = nil,
+        blocked: UInt64? = nil,
+        system: UInt64? = nil,
+        faults: UInt64? = nil,
+        seen: [CauseRule.Doing: UInt64] = [:]
+    ) -> CauseRule {
+        var rule = CauseRule(duration: duration * Self.ms)
+        rule.cpu = cpu.map { $0 * Self.ms }
+        rule.runDelay = delay.map { $0 * Self.ms }
+        rule.blocked = blocked.map { $0 * Self.ms }
+        rule.system = system.map { $0 * Self.ms }
+        rule.faults = faults
+        rule.seen = seen.mapValues { $0 * Self.ms }
+        return rule
+    }
+
+    @Test(arguments: [
+        (CauseRule.Doing.computing, StallCause.cpu), (.working, .systemCall), (.waiting, .systemCall),
+        (.waitingForLock, .lock), (.deadlocked, .deadlock), (.faulting, .pageFault),
+    ])
+    func oneThingAllTheTimeIsTheCauseMeasuredOrNot(doing: CauseRule.Doing, cause: StallCause) {
+        #expect(rule(seen: [doing: 400]).cause == cause)
+        let runs = doing == .computing || doing == .working
+        let measured = rule(cpu: runs ? 398 : 2, delay: 0, blocked: runs ? 2 : 398, system: 0, faults: 0, seen: [doing: 400])
+        #expect(measured.cause == cause, "\(measured.shares)")
+    }
+
+    @Test func aThreadThatGotNoProcessorIsRunQueueWhateverItDid() {
+        for doing in CauseRule.Doing.allCases {
+            #expect(rule(cpu: 100, delay: 250, blocked: 50, seen: [doing: 400]).cause == .runQueue)
+        }
+    }
+
+    @Test func pageFaultsExplainTheKernelsTimeWhereThereWereEnough() {
+        let faulting = rule(cpu: 390, delay: 0, blocked: 10, system: 300, faults: 70_000, seen: [.computing: 400])
+        #expect(faulting.cause == .pageFault)
+        #expect(faulting.shares[.pageFault] == 300 * Self.ms && faulting.shares[.cpu] == 90 * Self.ms)
+        // Ten faults do not take 300 ms.
+        let few = rule(cpu: 390, delay: 0, blocked: 10, system: 300, faults: 10, seen: [.computing: 400])
+        #expect(few.cause == .cpu && few.shares[.pageFault, default: 0] == 0)
+        #expect(rule(cpu: 390, delay: 0, blocked: 10, system: 300, seen: [.computing: 400]).cause == .cpu)
+    }
+
+    @Test func aSystemCallThatWorksExplainsTheKernelsTimeBeforeFaultsDo() {
+        let rule = rule(cpu: 400, delay: 0, blocked: 0, system: 390, faults: 100_000, seen: [.working: 400])
+        #expect(rule.cause == .systemCall && rule.shares[.pageFault, default: 0] == 0)
+    }
+
+    @Test func timeAsleepIsDividedAsTheWaitsWereSeen() {
+        let rule = rule(cpu: 100, delay: 0, blocked: 300, seen: [.computing: 10, .waiting: 40, .waitingForLock: 20])
+        #expect(rule.shares[.systemCall] == 200 * Self.ms && rule.shares[.lock] == 100 * Self.ms)
+        #expect(rule.shares[.cpu] == 100 * Self.ms)
+        #expect(rule.cause == .systemCall)
+    }
+
+    @Test(arguments: [(UInt64(250), StallCause.lock), (150, .cpu)])
+    func aLockAndThenComputingIsWhatTookLonger(blocked: UInt64, cause: StallCause) {
+        // Seen by halves, measured otherwise: what was measured counts.
+        let rule = rule(cpu: 400 - blocked, delay: 0, blocked: blocked, seen: [.waitingForLock: 200, .computing: 200])
+        #expect(rule.cause == cause)
+        #expect(rule.shares[.lock] == blocked * Self.ms && rule.shares[.cpu] == (400 - blocked) * Self.ms)
+    }
+
+    @Test func sleepThatNobodySawIsUnknown() {
+        #expect(rule(cpu: 10, delay: 0, blocked: 390, seen: [.computing: 400]).cause == .unknown)
+        #expect(rule(cpu: 10, delay: 0, blocked: 390).cause == .unknown)
+        // But not the time on a processor.
+        #expect(rule(cpu: 390, delay: 0, blocked: 10).cause == .cpu)
+    }
+
+    @Test func nothingMeasuredAndNothingSeenIsUnknown() {
+        #expect(rule().cause == .unknown && rule().shares.isEmpty)
+        #expect(rule(0, cpu: 0, delay: 0, blocked: 0).cause == .unknown)
+    }
+
+    @Test func withoutMeasuredTimesWhatWasSeenDecides() {
+        let rule = rule(cpu: 400, seen: [.computing: 100, .waiting: 60, .working: 60])
+        #expect(rule.cause == .systemCall)
+        #expect(rule.shares == [.cpu: 100 * Self.ms, .systemCall: 120 * Self.ms])
+    }
+
+    @Test func withoutTheRunDelayTheRestStillSays() {
+        #expect(rule(cpu: 50, blocked: 350, seen: [.deadlocked: 400]).cause == .deadlock)
+    }
+
+    @Test func equalSharesHaveOneAnswer() {
+        for _ in 0..<20 {
+            #expect(rule(cpu: 200, delay: 0, blocked: 200, seen: [.computing: 200, .waitingForLock: 200]).cause == .cpu)
+        }
+    }
+
+    @Test func sharesSumToTheDurationWhateverWasSeen() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<500 {
+            let duration = UInt64.random(in: 1...10_000, using: &random)
+            let cpu = UInt64.random(in: 0...duration, using: &random)
+            let delay = UInt64.random(in: 0...duration - cpu, using: &random)
+            var seen: [CauseRule.Doing: UInt64] = [:]
+            for doing in CauseRule.Doing.allCases { seen[doing] = UInt64.random(in: 0...3, using: &random) * 100 }
+            let rule = rule(
+                duration,
+                cpu: cpu,
+                delay: delay,
+                blocked: duration - cpu - delay,
+                system: UInt64.random(in: 0...duration, using: &random),
+                faults: UInt64.random(in: 0...1000, using: &random),
+                seen: seen
+            )
+            let sum = rule.shares.values.reduce(0, +)
+            // Whole nanoseconds: a few may be rounded away.
+            #expect(sum <= duration * Self.ms && sum + 10 >= duration * Self.ms, "\(rule)")
+        }
+    }
+
+    /// Exact also where a floating-point number is not.
+    @Test func theLongestTimesAreDividedToo() {
+        var rule = CauseRule(duration: .max)
+        (rule.cpu, rule.runDelay, rule.blocked) = (0, 0, .max)
+        rule.seen = [.waiting: .max / 2]
+        #expect(rule.shares[.systemCall] == .max)
+    }
+}

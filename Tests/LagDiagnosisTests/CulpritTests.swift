@@ -1,0 +1,175 @@
+import LagDiagnosis
+import Testing
+
+struct CulpritTests {
+    /// Frames from a text, leaf first: a plain name is the program's own, one in brackets is not, `?` has no symbol.
+    private func stack(_ weight: UInt64, _ names: String, isComplete: Bool = true) -> CulpritStack {
+        let frames = names.split(separator: " ").enumerated().map { index, name in
+            let isLibrary = name.hasPrefix("[")
+            let symbol = name.hasPrefix("?") ? nil : name.filter { !"[]".contains($0) }.replacing("~", with: " ")
+            return CulpritFrame(symbol: symbol, place: name == "?" ? "aa+\(index)" : "aa+\(name)", inApp: !isLibrary)
+        }
+        return CulpritStack(weightNanoseconds: weight, frames: frames, isComplete: isComplete)
+    }
+
+    private func blamed(_ stacks: [CulpritStack]) -> String? {
+        Culprit(stacks: stacks).flatMap { culprit in
+            culprit.frameIndex.map { stacks[culprit.representative].frames[$0].function }
+        }
+    }
+
+    private func isClose(_ left: Double?, _ right: Double) -> Bool { left.map { abs($0 - right) < 1e-9 } ?? false }
+
+    @Test func functionThatCallsThreeInTurnIsBlamedItself() {
+        let stacks = [stack(100, "f A main"), stack(100, "g A main"), stack(100, "h A main")]
+        #expect(blamed(stacks) == "A")
+        #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 1.0 / 3))
+        #expect(Culprit(stacks: stacks)?.samplesMatched == 1)
+    }
+
+    @Test func functionThatCallsOneIsNotBlamedButTheOneIs() {
+        #expect(blamed([stack(100, "f A main"), stack(100, "f A main"), stack(100, "f A main")]) == "f")
+    }
+
+    @Test func libraryLeafIsNotBlamedWhenTheProgramCalledIt() {
+        #expect(blamed([stack(9, "[clock_nanosleep] [usleep] App.wait App.tick main")]) == "App.wait")
+    }
+
+    @Test func weightDecidesAndNotTheNumberOfLooks() {
+        let stacks = [stack(10, "f A"), stack(10, "f A"), stack(10, "f A"), stack(100, "g A")]
+        #expect(blamed(stacks) == "g")
+        #expect(Culprit(stacks: stacks)?.representative == 3)
+        #expect(Culprit(stacks: stacks)?.samplesMatched == 1)
+        #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 100.0 / 130))
+    }
+
+    @Test func halfIsNotMost() {
+        #expect(blamed([stack(50, "f A"), stack(50, "g A")]) == "A")
+        #expect(blamed([stack(51, "f A"), stack(49, "g A")]) == "f")
+    }
+
+    @Test func recursionCountsOnceAndIsBlamedItself() {
+        let stacks = [stack(10, "fib fib fib B main"), stack(10, "fib fib fib fib fib B main"), stack(10, "fib B main")]
+        let culprit = Culprit(stacks: stacks)
+        #expect(blamed(stacks) == "fib")
+        #expect(culprit?.frameIndex == 0)
+        #expect(culprit?.samplesMatched == 3)
+        #expect(isClose(culprit?.confidence, 1 * (1 - 0.3 / 3)))
+    }
+
+    @Test func mutualRecursionBlamesTheOneThatIsLeafInMostWeight() {
+        #expect(blamed([stack(10, "odd even odd main"), stack(30, "even odd even main")]) == "even")
+    }
+
+    @Test func recursionAroundShortCallsIsBlamed() {
+        #expect(blamed([stack(10, "x walk walk"), stack(10, "y walk"), stack(10, "z walk walk walk")]) == "walk")
+    }
+
+    @Test func representativeHoldsTheBlamedFrame() {
+        // B alone is the heaviest stack, but A is where most of the time went.
+        let stacks = [stack(40, "B main"), stack(20, "f A main"), stack(21, "g A main"), stack(19, "h A main")]
+        let culprit = Culprit(stacks: stacks)
+        #expect(blamed(stacks) == "A")
+        #expect(culprit?.representative == 2)
+        #expect(culprit?.frameIndex == 1)
+        #expect(isClose(culprit?.confidence, 0.6 * (1 - 0.3 / (3600.0 / (400 + 441 + 361)))))
+    }
+
+    @Test func representativeIsTheHeaviestOfTheHeaviestKind() {
+        // Alike are the first and the last: together heavier than the second.
+        let stacks = [stack(30, "f A"), stack(40, "g A"), stack(20, "f f A")]
+        let culprit = Culprit(stacks: stacks)
+        #expect(blamed(stacks) == "f")
+        #expect(culprit?.representative == 0)
+        #expect(culprit?.samplesMatched == 2)
+        #expect(Culprit(stacks: [stack(10, "f"), stack(10, "f")])?.representative == 0)
+    }
+
+    @Test func entryFunctionIsBlamedOnlyWhenNothingBelowCovers() {
+        let thirds = [stack(1, "f main"), stack(1, "g main"), stack(1, "h main")]
+        #expect(blamed(thirds) == "main")
+        #expect(isClose(Culprit(stacks: thirds)?.confidence, 0.5 * 0.9))
+        #expect(blamed([stack(2, "f main"), stack(1, "g main")]) == "f")
+        #expect(blamed([stack(2, "f App.Program.main [LagRunLoop.ObservedRunLoop.run]")]) == "f")
+    }
+
+    @Test func entryFunctionThatWorksItselfIsBlamedOverTheLibrary() {
+        #expect(blamed([stack(1, "[memcpy] main [__libc_start_main] [_start]")]) == "main")
+    }
+
+    @Test func entryFunctionAboveARunLoopIsNotBlamedForACallbackInALibrary() {
+        #expect(blamed([stack(1, "[curl_poll] [LagRunLoop.ObservedRunLoop.run] main")]) == "curl_poll")
+        #expect(blamed([stack(1, "[LagRunLoop.ObservedRunLoop.wait] [LagRunLoop.ObservedRunLoop.run] main")]) == "main")
+    }
+
+    @Test func withoutAnyCodeOfTheProgramTheLibraryLeafIsBlamedWithHalfTheConfidence() {
+        let stacks = [stack(1, "[fdatasync] [sync_all] [start_thread] [clone3]")]
+        #expect(blamed(stacks) == "fdatasync")
+        #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.5 * 0.7))
+        let spread = [stack(1, "[a] [sort] [clone3]"), stack(1, "[b] [sort] [clone3]"), stack(1, "[c] [sort] [clone3]")]
+        #expect(blamed(spread) == "sort")
+    }
+
+    @Test func thunkIsNeverBlamed() {
+        #expect(blamed([stack(1, "reabstraction~thunk [swift_x] f main")]) == "f")
+        #expect(blamed([stack(1, "outlined~copy~of~App.Box closure~in~App.f")]) == "closure in App.f")
+        let alone = [stack(1, "reabstraction~thunk")]
+        #expect(Culprit(stacks: alone)?.frameIndex == nil)
+        #expect(Culprit(stacks: alone)?.confidence == 0)
+        #expect(Culprit(stacks: alone)?.representative == 0)
+    }
+
+    @Test func withoutSymbolsThePlaceIsTheFunction() {
+        let stacks = [stack(1, "?x ?y"), stack(1, "?z ?y"), stack(1, "?w ?y")]
+        #expect(blamed(stacks) == "aa+?y")
+    }
+
+    @Test func nothingInCommonBlamesTheHeaviestStackWithLittleConfidence() {
+        let stacks = [stack(4, "f A", isComplete: false), stack(3, "g B", isComplete: false), stack(3, "h C", isComplete: false)]
+        #expect(blamed(stacks) == "f")
+        #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.4 * 0.7 * 0.8))
+    }
+
+    @Test func singleLookAndMissingRootLowerTheConfidence() {
+        #expect(isClose(Culprit(stacks: [stack(5, "f main")])?.confidence, 0.7))
+        #expect(isClose(Culprit(stacks: [stack(5, "f main", isComplete: false)])?.confidence, 0.7 * 0.8))
+        let half = [stack(5, "f main"), stack(5, "f main", isComplete: false)]
+        #expect(isClose(Culprit(stacks: half)?.confidence, 0.85 * 0.9))
+    }
+
+    @Test func oneHeavyLookAmongLightOnesSaysLittleMoreThanOne() throws {
+        let even = try #require(Culprit(stacks: [stack(10, "f"), stack(10, "f"), stack(10, "f")])).confidence
+        let uneven = try #require(Culprit(stacks: [stack(1, "f"), stack(1, "f"), stack(98, "f")])).confidence
+        #expect(uneven > 0.7 && uneven < 0.72 && even > 0.89)
+    }
+
+    @Test func looksWithoutAStackLowerTheConfidenceAndNotTheChoice() {
+        let stacks = [stack(10, "f A"), stack(10, "f A"), stack(20, "")]
+        #expect(blamed(stacks) == "f")
+        #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.5 * 0.85))
+        #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 0.5))
+    }
+
+    @Test func withoutAnyStackThereIsNoCulprit() {
+        #expect(Culprit(stacks: []) == nil)
+        #expect(Culprit(stacks: [stack(10, ""), stack(20, "")]) == nil)
+    }
+
+    @Test func looksWithoutAnyWeightCountAlike() {
+        let stacks = [stack(0, "f A"), stack(0, "g A"), stack(0, "f A")]
+        #expect(blamed(stacks) == "f")
+        #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 2.0 / 3))
+    }
+
+    @Test func extremeWeightsStayWithinBounds() throws {
+        let culprit = try #require(Culprit(stacks: [stack(.max, "f A"), stack(.max, "f A"), stack(1, "g A")]))
+        #expect(culprit.confidence > 0.8 && culprit.confidence <= 1)
+        #expect(culprit.matchedShare <= 1)
+    }
+
+    @Test func answerDoesNotDependOnTheRun() {
+        let stacks = (0..<8).map { stack(10, "leaf\($0) f\($0 % 3) main") }
+        let answers = Set((0..<50).map { _ in Culprit(stacks: stacks) })
+        #expect(answers.count == 1)
+    }
+}

@@ -1,0 +1,84 @@
+import LagDiagnosis
+import Testing
+
+struct SampleTreeTests {
+    private func stack(_ weight: UInt64, _ leafFirst: String) -> CulpritStack {
+        CulpritStack(
+            weightNanoseconds: weight,
+            frames: leafFirst.split(separator: " ").map { CulpritFrame(symbol: String($0), place: "", inApp: true) }
+        )
+    }
+
+    /// `main>A:10/2[f:7/1 g:3/1]`, with what was left out as `-3`.
+    private func text(_ tree: SampleTree) -> String {
+        let roots = tree.map { weight, samples, frames, children, pruned -> String in
+            frames.joined(separator: ">") + ":\(weight)/\(samples)" + (pruned > 0 ? "-\(pruned)" : "")
+                + (children.isEmpty ? "" : "[" + children.joined(separator: " ") + "]")
+        }
+        return roots.joined(separator: " ")
+    }
+
+    @Test func singleChainIsOneNode() {
+        #expect(text(SampleTree(stacks: [stack(5, "f A main"), stack(6, "f A main")])) == "main>A>f:11/2")
+    }
+
+    @Test func forksPartNodesAndTheHeaviestComesFirst() {
+        let stacks = [stack(3, "g A main"), stack(7, "x f A main"), stack(1, "B main")]
+        #expect(text(SampleTree(stacks: stacks)) == "main:11/3[A:10/2[f>x:7/1 g:3/1] B:1/1]")
+    }
+
+    @Test func timeOfAFunctionItselfEndsTheNode() {
+        #expect(text(SampleTree(stacks: [stack(4, "A main"), stack(6, "f A main")])) == "main>A:10/2[f:6/1]")
+    }
+
+    @Test func looksWithoutWeightAreStillCounted() {
+        #expect(text(SampleTree(stacks: [stack(4, "A main"), stack(0, "f A main")])) == "main>A:4/2[f:0/1]")
+        #expect(text(SampleTree(stacks: [stack(0, "A main"), stack(4, "f A main")])) == "main>A:4/2[f:4/1]")
+    }
+
+    @Test func stacksWithOtherRootsStandBeside() {
+        #expect(text(SampleTree(stacks: [stack(4, "f A"), stack(6, "f B")])) == "B>f:6/1 A>f:4/1")
+    }
+
+    @Test func equalWeightsComeInTheOrderOfNames() {
+        for _ in 0..<20 {
+            let tree = SampleTree(stacks: ["d", "b", "a", "c"].map { stack(1, "\($0) m") })
+            #expect(text(tree) == "m:4/4[a:1/1 b:1/1 c:1/1 d:1/1]")
+        }
+    }
+
+    @Test func recursionIsKeptAsItIs() {
+        #expect(text(SampleTree(stacks: [stack(1, "f f f m"), stack(2, "f f m")])) == "m>f>f:3/2[f:1/1]")
+    }
+
+    @Test func frameWithoutASymbolIsShownByItsPlace() {
+        let stack = CulpritStack(weightNanoseconds: 1, frames: [CulpritFrame(symbol: nil, place: "aa+1f", inApp: true)])
+        #expect(text(SampleTree(stacks: [stack])) == "aa+1f:1/1")
+    }
+
+    @Test func pruningTellsWhatIsMissing() {
+        let tree = SampleTree(stacks: [stack(70, "x f m"), stack(20, "y f m"), stack(4, "z f m"), stack(6, "g m")])
+        #expect(text(tree.pruned(below: 0)) == text(tree))
+        #expect(text(tree.pruned(below: 0.1)) == "m:100/4-6[f:94/3-4[x:70/1 y:20/1]]")
+        #expect(text(tree.pruned(below: 0.1).pruned(below: 0.5)) == "m:100/4-6[f:94/3-24[x:70/1]]")
+        #expect(text(tree.pruned(below: 2)) == "")
+    }
+
+    @Test func withoutStacksThereIsNothing() {
+        #expect(text(SampleTree(stacks: [])) == "")
+        #expect(text(SampleTree(stacks: [stack(4, "")])) == "")
+        #expect(text(SampleTree(stacks: []).pruned(below: 0.5)) == "")
+    }
+
+    @Test func veryDeepStackIsCutAtTheRootAndWeightsDoNotOverflow() {
+        let deep = CulpritStack(
+            weightNanoseconds: .max,
+            frames: (0..<5000).map { CulpritFrame(symbol: "f\($0)", place: "", inApp: true) }
+        )
+        let tree = SampleTree(stacks: [deep, deep])
+        #expect(tree.roots.count == 1)
+        #expect(tree.roots[0].frames.count == SampleTree.maximumDepth)
+        #expect(tree.roots[0].frames.last == "f0")
+        #expect(tree.weightNanoseconds == .max)
+    }
+}

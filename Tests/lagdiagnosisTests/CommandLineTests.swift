@@ -1,0 +1,35 @@
+import Testing
+
+@testable import lagdiagnosis
+
+/// Tests that start the program: one at a time, because each takes the machine.
+@Suite(.serialized) struct ProgramTests {}
+
+extension ProgramTests {
+    struct CommandLineTests {
+        @Test func anUnknownScenarioIsRefusedWithTheKnownOnes() throws {
+            let (status, output, errors) = try Program.run(["--only", "earthquake"])
+            #expect(status == 64)
+            #expect(output.isEmpty)
+            #expect(errors.contains("'earthquake'") && errors.contains("own-code"), "\(errors)")
+        }
+
+        @Test(arguments: ["0", "101"]) func aNumberOfRepetitionsOutOfBoundsIsRefused(times: String) throws {
+            let (status, _, errors) = try Program.run(["--repeat", times])
+            #expect(status == 64)
+            #expect(errors.contains("allowed is 1 to 100"), "\(errors)")
+        }
+
+        @Test func theListNamesEveryScenarioAndRunsNone() throws {
+            let (status, output, _) = try Program.run(["--list"])
+            #expect(status == 0)
+            #expect(output.split(separator: "\n").map { String($0.prefix { $0 != ":" }) } == Corpus.scenarios.map(\.name))
+        }
+
+        @Test func repetitionsCountEach() throws {
+            let (status, output, _) = try Program.run(["--only", "usleep", "--repeat", "2", "--short"])
+            #expect(status == 0)
+            #expect(output.split(separator: "\n").last?.hasPrefix("diagnosis cause=2/2 culprit=") == true, "\(output)")
+        }
+    }
+}
