@@ -136,6 +136,10 @@ struct SymbolizerTests {
                 SymbolQuery(modulePath: path, buildID: "", offset: $0, isReturnAddress: true)
             }
             #expect(symbolizer.resolve(queries).count == 4)
+            // No child: what is damaged here would have to pass for a program with lines.
+            var lines = LineSymbolizer(program: "/nonexistent")
+            #expect(lines.levels(for: queries).count == 4)
+            _ = BinarySummary(path: path)
         }
     }
 }

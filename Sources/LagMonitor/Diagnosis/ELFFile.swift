@@ -37,6 +37,8 @@ struct ELFFile: ~Copyable {
     /// Notes are short; a longer stretch is not looked through.
     private static let maximumNoteBytes: UInt64 = 65_536
     private static let maximumNameTableBytes: UInt64 = 1 << 20
+    /// Of a section's name; without a bound, damage could make every name as long as the table.
+    private static let maximumNameBytes = 64
 
     let source: ByteSource
     let sections: [Section]
@@ -66,7 +68,7 @@ struct ELFFile: ~Copyable {
             sections.compactMap { section in
                 let start = Int(section.nameOffset)
                 guard start < table.count else { return nil }
-                return String(decoding: table[start...].prefix { $0 != 0 }, as: UTF8.self)
+                return String(decoding: table[start...].prefix(Self.maximumNameBytes).prefix { $0 != 0 }, as: UTF8.self)
             }
         )
     }

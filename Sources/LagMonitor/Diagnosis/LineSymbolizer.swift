@@ -10,6 +10,10 @@ internal import CLibunwind
 ///
 /// Memory: ``cacheBytes`` here. The child is bounded to 512 MiB of its own, and ended when it has seen
 /// 32 files, or when a file that it has read is another one now. Descriptors: two, while there is a child.
+///
+/// The first batch also costs the child's start and its first look at the program (some ten milliseconds); a query at a
+/// quiet time takes that out of the way. The end of a child raises SIGCHLD in the host, as any child's does, which is why a
+/// monitored process does not have lines unless it is asked for them.
 public struct LineSymbolizer: Sendable {
     /// Memory for answers that are kept, by (build-id or path, address), unless it is set otherwise.
     public static let defaultCacheBytes = 4 << 20

@@ -50,14 +50,15 @@ struct SymbolSubject {
         var symbolizer = Symbolizer()
         let wanted = count * Self.frames
         // Some lie between functions.
-        let step = max(1, UInt64(code.count) / UInt64(wanted * 2))
-        let candidates = stride(from: code.lowerBound, to: code.upperBound, by: Int(step)).map {
+        let step = max(1, code.count / (wanted * 2 + 1000))
+        let candidates = stride(from: code.lowerBound, to: code.upperBound, by: step).map {
             SymbolQuery(modulePath: path, buildID: buildID, offset: $0, isReturnAddress: true)
         }
         let named = zip(candidates, symbolizer.resolve(candidates)).filter { $0.1 != nil }.map(\.0)
         guard named.count >= wanted else { throw BenchmarkFailure("\(path): \(named.count) addresses of \(wanted) have names") }
         // Each batch from all over the program.
-        return (0..<count).map { batch in (0..<Self.frames).map { named[$0 * count + batch] } }
+        let stride = named.count / wanted
+        return (0..<count).map { batch in (0..<Self.frames).map { named[($0 * count + batch) * stride] } }
     }
 
     /// Notes that say what was looked at.
