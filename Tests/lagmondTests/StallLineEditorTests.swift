@@ -23,7 +23,7 @@ struct StallLineEditorTests {
             + "\n"
         let after = before.replacing(
             #""symbol_offset":7"#,
-            with: #""symbol_offset":7,"file":"/s/App.swift","line":12,"inlined":false"#
+            with: #""symbol_offset":7,"file":"/s/App.swift","line":12"#
         )
         #expect(try edited(before, [[function]]) == after)
     }
@@ -32,13 +32,22 @@ struct StallLineEditorTests {
         let before = Self.head + #""frames":[{"pc":"0x1","offset":"0x10","in_app":true}]}"#
         let after = before.replacing(
             #""0x10""#,
-            with: #""0x10","symbol":"App.run","symbol_offset":9,"file":"/s/App.swift","line":12,"inlined":false"#
+            with: #""0x10","symbol":"App.run","symbol_offset":9,"file":"/s/App.swift","line":12"#
         )
         #expect(try edited(before, [[function]]) == after)
         let name = FrameName(simplified: "f", symbolOffset: 1)
         #expect(
             try edited(before, [[name]]) == before.replacing(#""0x10""#, with: #""0x10","symbol":"f","symbol_offset":1"#)
         )
+    }
+
+    @Test func ofTheProgramsOwnFunctionsTheFullNameIsAdded() throws {
+        let full = FrameName(name: "App.run(Swift.Int) -> ()", simplified: "App.run")
+        let own = Self.head + #""frames":[{"pc":"0x1","in_app":true}]}"#
+        let added = #""0x1","symbol":"App.run","function":"App.run(Swift.Int) -> ()""#
+        #expect(try edited(own, [[full]]) == own.replacing(#""0x1""#, with: added))
+        let system = own.replacing("true", with: "false")
+        #expect(try edited(system, [[full]]) == system.replacing(#""0x1""#, with: #""0x1","symbol":"App.run""#))
     }
 
     @Test func inlinedFramesStandBeforeTheirFunction() throws {
@@ -51,7 +60,7 @@ struct StallLineEditorTests {
         let expected = [
             shared + #""symbol":"Swift.Array.append","file":"/swift/Array.swift","line":3,"inlined":true,"in_app":false}"#,
             shared + #""symbol":"App.\"q\"","inlined":true,"in_app":true}"#,
-            shared + #""symbol":"App.run","file":"/s/App.swift","line":12,"inlined":false,"in_app":true}"#,
+            shared + #""symbol":"App.run","file":"/s/App.swift","line":12,"in_app":true}"#,
         ]
         let before = Self.head + #""frames":["# + frame + "]}"
         #expect(
@@ -61,22 +70,22 @@ struct StallLineEditorTests {
     }
 
     @Test func aFrameThatSaysWhereItIsStaysAsItIs() throws {
-        let before = Self.head + #""frames":[{"pc":"0x1","file":"a.c"},{"pc":"0x1","inlined":false},{"pc":"0x2"},7]}"#
+        let before = Self.head + #""frames":[{"pc":"0x1","inlined":true},{"pc":"0x1"},{"pc":"0x1","file":"a.c"},{"pc":"0x2"},7]}"#
         let after = before.replacing(
             #"{"pc":"0x2"}"#,
-            with: #"{"pc":"0x2","symbol":"App.run","symbol_offset":9,"file":"/s/App.swift","line":12,"inlined":false}"#
+            with: #"{"pc":"0x2","symbol":"App.run","symbol_offset":9,"file":"/s/App.swift","line":12}"#
         )
-        #expect(try edited(before, [[function], [function], [function], [function]]) == after)
+        #expect(try edited(before, Array(repeating: [function], count: 5)) == after)
     }
 
     @Test func stacksOfOwnerAndCycleAreFound() throws {
         let frames = #""frames":[{"pc":"0x1","offset":"0x5","build_id":"ab"},{"pc":"0x2"}]"#
         let line = try line(
             Self.head + #""lock_owner":{"thread_id":2,"# + frames + #"},"lock_cycle":[{"thread_id":3},{"#
-                + frames + #"}],"other":{"# + frames + "}," + frames + "}"
+                + frames + #"}],"lock_chain":[{"# + frames + #"}],"other":{"# + frames + "}," + frames + "}"
         )
-        #expect(line.frames.count == 6)
-        #expect(line.frames.map(\.isReturnAddress) == [false, true, false, true, false, true])
+        #expect(line.frames.count == 8)
+        #expect(line.frames.map(\.isReturnAddress) == [false, true, false, true, false, true, false, true])
         #expect(line.frames[0].offset == 5)
         #expect(line.frames[0].buildID == "ab")
     }
@@ -87,7 +96,7 @@ struct StallLineEditorTests {
     }
 
     @Test func inlinedFramesShareTheLeafsAddress() throws {
-        let frames = #"[{"inlined":true,"symbol":"a"},{"inlined":false,"symbol":"b"},{"symbol":"c"}]"#
+        let frames = #"[{"inlined":true,"symbol":"a"},{"symbol":"b"},{"symbol":"c"}]"#
         #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, false, true])
     }
 

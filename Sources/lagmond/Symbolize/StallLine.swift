@@ -9,14 +9,15 @@ struct StallLine {
         let module: String?
         let offset: UInt64?
         let hasSymbol: Bool
-        /// It says already where it is in the source, or that it is inlined.
+        /// It was looked up before: it says where it is in the source, it is inlined, or it follows an inlined one.
         let hasPlace: Bool
+        let isInApp: Bool
         /// Its address is the one after a call.
         let isReturnAddress: Bool
     }
 
     let text: JSONText
-    /// The stacks of the stalled thread, of the lock's owner, and of the threads of a deadlock, one after the other.
+    /// The stacks of the stalled thread, of the lock's owner, and of the threads of a cycle or chain, one after the other.
     let frames: [Frame]
 
     /// Nil when the line is some other JSON text.
@@ -26,7 +27,8 @@ struct StallLine {
         else { return nil }
         self.text = text
         let owner = text.member("lock_owner", of: text.root).map { [$0] } ?? []
-        let threads = [text.root] + owner + text.elements("lock_cycle", of: text.root)
+        let others = ["lock_cycle", "lock_chain"].flatMap { text.elements($0, of: text.root) }
+        let threads = [text.root] + owner + others
         frames = threads.flatMap { Self.frames(of: text.elements("frames", of: $0), in: text) }
     }
 
@@ -34,6 +36,7 @@ struct StallLine {
         // The leaf is where the thread is; so is a frame that a signal handler's return leads to. Inlined frames stand
         // before the one whose address they share.
         var isReturnAddress = false
+        var followsInlined = false
         return stack.map { value in
             let symbol = text.string(text.member("symbol", of: value))
             let isInlined = text.isTrue(text.member("inlined", of: value))
@@ -43,9 +46,11 @@ struct StallLine {
                 module: text.string(text.member("module", of: value)),
                 offset: text.string(text.member("offset", of: value)).flatMap(hex),
                 hasSymbol: symbol != nil,
-                hasPlace: text.member("file", of: value) != nil || text.member("inlined", of: value) != nil,
+                hasPlace: text.member("file", of: value) != nil || isInlined || followsInlined,
+                isInApp: text.isTrue(text.member("in_app", of: value)),
                 isReturnAddress: isReturnAddress
             )
+            followsInlined = isInlined
             if !isInlined { isReturnAddress = !(symbol.map(signalReturns.contains) ?? false) }
             return frame
         }

@@ -6,7 +6,9 @@ struct StallLineEditor {
     private static let maximumFileBytes = 512
 
     /// What stands before names and places in a frame, in the schema's order.
-    private static let leadingMembers: Set<String> = ["pc", "module", "build_id", "offset", "symbol", "symbol_offset"]
+    private static let leadingMembers: Set<String> = [
+        "pc", "module", "build_id", "offset", "symbol", "function", "symbol_offset",
+    ]
     /// What an inlined frame has in common with the one that it lies in.
     private static let sharedMembers: Set<String> = ["pc", "module", "build_id", "offset"]
 
@@ -45,7 +47,7 @@ struct StallLineEditor {
         writer.reset()
         writer.beginObject()
         if !frame.hasSymbol {
-            symbol(level)
+            symbol(level, isInApp: frame.isInApp)
             if let offset = level.symbolOffset {
                 writer.key("symbol_offset")
                 writer.value(offset)
@@ -61,22 +63,28 @@ struct StallLineEditor {
         guard case .object(let members) = frame.value.content else { return [] }
         let shared = members.filter { Self.sharedMembers.contains($0.name) }
             .map { "\"\($0.name)\":\(text.written($0.value))" }.joined(separator: ",")
+        let isInApp = rules.isInApp(modulePath: frame.module, symbol: level.simplified)
         writer.reset()
         writer.beginObject()
-        symbol(level)
+        symbol(level, isInApp: isInApp)
         place(level)
         if text.member("in_app", of: frame.value) != nil {
             writer.key("in_app")
-            writer.value(rules.isInApp(modulePath: frame.module, symbol: level.simplified))
+            writer.value(isInApp)
         }
         writer.endObject()
         return Array("{\(shared),".utf8) + writer.withBytes { $0.dropFirst() }
     }
 
-    private mutating func symbol(_ level: FrameName) {
+    /// The names, as a record has them: of the system's functions the short one says enough.
+    private mutating func symbol(_ level: FrameName, isInApp: Bool) {
         guard let name = level.simplified else { return }
         writer.key("symbol")
         writer.value(name, maxBytes: LineLimits.maximumSymbolBytes)
+        if isInApp, let function = level.name, function != name {
+            writer.key("function")
+            writer.value(function, maxBytes: LineLimits.maximumSymbolBytes)
+        }
     }
 
     private mutating func place(_ level: FrameName) {
@@ -88,7 +96,9 @@ struct StallLineEditor {
             writer.key("line")
             writer.value(Int64(line))
         }
-        writer.key("inlined")
-        writer.value(level.isInlined)
+        if level.isInlined {
+            writer.key("inlined")
+            writer.value(true)
+        }
     }
 }

@@ -18,6 +18,7 @@ struct StallText {
         lines += stack(of: record, total: number("frames_total").flatMap { Int($0) })
         if let owner = text.member("lock_owner", of: record) { lines += thread(owner, as: "lock owner") }
         for member in text.elements("lock_cycle", of: record) { lines += thread(member, as: "in the cycle") }
+        for member in text.elements("lock_chain", of: record) { lines += thread(member, as: "in the chain") }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -47,7 +48,10 @@ struct StallText {
         let times = [("cpu_ms", "computing"), ("blocked_ms", "blocked"), ("run_delay_ms", "waiting for a processor")]
         let parts =
             times.compactMap { name, meaning in number(name).map { "\($0) ms \(meaning)" } }
-            + [string("syscall").map { "in \($0)" }, string("wchan").map { "kernel waits in \($0)" }].compactMap { $0 }
+            + [
+                string("syscall").map { "in \($0)" }, string("syscall_target").map { "on \($0)" },
+                string("lock_kind").map { "lock \($0)" }, string("wchan").map { "kernel waits in \($0)" },
+            ].compactMap { $0 }
             + [("major_faults", "pages read from disk"), ("minor_faults", "pages mapped")].compactMap { name, meaning in
                 number(name).flatMap { $0 == "0" ? nil : "\($0) \(meaning)" }
             }
