@@ -88,7 +88,13 @@ extension Scenario {
             let target = thread.target
             let taken = withUnsafeMutablePointer(to: &snapshot) { snapshot in
                 let asked = clu_signal_capture(
-                    target.tid, SIGPROF, target.stackLow, target.stackHigh, snapshot, clu_now_ns() + 5_000_000)
+                    target.tid,
+                    SIGPROF,
+                    target.stackLow,
+                    target.stackHigh,
+                    snapshot,
+                    clu_now_ns() + 5_000_000
+                )
                 print("owed=\(asked == CLU_SIGNAL_OWED && clu_signal_has_answer() == 0 ? "yes" : "no")")
                 CaptureProbe.finish(thread)
                 return clu_signal_withdraw()

@@ -34,11 +34,9 @@ extension ProgramTests {
         }
 
         @Test(.timeLimit(.minutes(5))) func everyCauseAndEveryCulpritIsNamed() throws {
-            withKnownIssue("cause and culprit are not decided from the whole stall yet", isIntermittent: true) {
-                for verdict in try ShortForm.verdicts.get() where !verdict.isSkipped {
-                    #expect(verdict.causeOk, "\(verdict.text)")
-                    #expect(verdict.culpritOk, "\(verdict.text)")
-                }
+            for verdict in try ShortForm.verdicts.get() where !verdict.isSkipped {
+                #expect(verdict.causeOk, "\(verdict.text)")
+                #expect(verdict.culpritOk, "\(verdict.text)")
             }
         }
     }

@@ -66,10 +66,12 @@ public enum KernelState: Sendable, Equatable {
     case waiting(clu_thread_syscall)
     /// Asleep outside of any: it waits for a page of memory.
     case faulting
+    /// Asleep, and the kernel does not tell us in what.
+    case asleep
 
     public static func == (left: KernelState, right: KernelState) -> Bool {
         switch (left, right) {
-        case (.unknown, .unknown), (.running, .running), (.faulting, .faulting): true
+        case (.unknown, .unknown), (.running, .running), (.faulting, .faulting), (.asleep, .asleep): true
         case (.runningCall(let left), .runningCall(let right)): left == right
         case (.waiting(let left), .waiting(let right)): left.number == right.number && left.sp == right.sp
         default: false

@@ -30,7 +30,8 @@ struct PassiveCapture {
         switch clu_procfs_syscall(getpid(), target.tid, &first) {
         case Int32(CLU_SYSCALL_BLOCKED): break
         case Int32(CLU_SYSCALL_RUNNING): return .running
-        case -ESRCH: return .gone
+        // A kernel without that file says the same of a thread that is there.
+        case -ESRCH: return clu_thread_is_live(target.tid) != 0 ? .refused : .gone
         case -EMFILE, -ENFILE: return .noDescriptor
         default: return .refused
         }

@@ -88,17 +88,18 @@ public final class ThreadCapture {
         var failure = CaptureFailure.threadKeptMoving
         var blockedLooks = 0
         for _ in 0..<Self.attempts {
-            switch passive.take(target) {
+            let seen = passive.take(target)
+            switch seen {
             case .taken(let call):
                 var outcome = walk(passive.snapshot, method: .passive, into: frames)
                 outcome.state = call.number >= 0 ? .waiting(call) : .faulting
                 return outcome
-            case .refused: return .failed(.notPermitted)
             case .gone: return .failed(.threadGone)
             case .noDescriptor: return .failed(.noDescriptor)
             case .moved: break
-            case .running:
+            case .refused, .running:
                 guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
+                if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard looks.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
                 let asked = clu_now_ns()

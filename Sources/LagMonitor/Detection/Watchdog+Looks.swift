@@ -39,13 +39,23 @@ extension Watchdog {
         guard outcome.method != .none else {
             // What could not be had may cost as much the next time.
             entry.pointee.annealing.note(isSame: true)
-            return episode.tally.note(outcome)
+            return outcome.state == .asleep ? noteSleep(outcome, of: target, in: episode, at: now) : episode.tally.note(outcome)
         }
         let place = episode.tally.add(outcome, scratch, key: key(of: outcome), at: now)
         entry.pointee.annealing.note(isSame: place.isSame)
         guard case .waiting(let call) = outcome.state else { return }
         describe(call, of: target, in: episode, place.index, isNew: place.isNew)
         if !stillStands(index, kind, as: reading) { episode.tally.forgetOwners(place.index) }
+    }
+
+    /// A thread of which the kernel tells no more than that it sleeps, and perhaps in which of its functions.
+    private func noteSleep(_ outcome: CaptureOutcome, of target: ThreadIdentity, in episode: Episode, at now: UInt64) {
+        let place = episode.tally.add(outcome, nil, key: key(of: outcome), at: now)
+        guard place.isNew else { return }
+        var call = clu_thread_syscall()
+        call.number = Int64(CLU_CALL_UNKNOWN)
+        clu_wait_describe(target.tid, &call, &wait)
+        episode.tally.describe(place.index, wait, clu_lock(), cycle: nil)
     }
 
     /// The stall is over: the answer of a thread that had no processor to give it is there now. It had to give it first.
@@ -105,6 +115,7 @@ extension Watchdog {
             case .runningCall: 2
             case .waiting: 3
             case .faulting: 4
+            case .asleep: 5
             }
         var previous: UInt64 = 0
         var index = 0

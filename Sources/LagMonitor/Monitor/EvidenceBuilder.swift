@@ -24,11 +24,10 @@ struct EvidenceBuilder {
         case .runningCall(let number): evidence.syscall = number.map(Self.name)
         case .waiting(let call):
             evidence.syscall = Self.name(call.number)
-            evidence.wchan = withUnsafeBytes(of: look.stack.wait.wchan) {
-                Self.text($0, Int(look.stack.wait.wchan_length))
-            }
+            evidence.wchan = look.kernelFunction
             describeTarget(of: look.stack.wait, &evidence, &sockets)
             if let lock = look.lock { describe(lock, of: look, &evidence, &builder) }
+        case .asleep: evidence.wchan = look.kernelFunction
         case .unknown, .running, .faulting: break
         }
         return evidence

@@ -91,8 +91,8 @@ struct RecordBuilder {
         _ episode: Episode,
         _ configuration: LagMonitorConfiguration
     ) {
-        guard let look = findings.representative else {
-            record.captureError = episode.failure?.rawValue
+        guard let look = findings.representative, look.stack.outcome.method != .none else {
+            record.captureError = (findings.representative?.stack.outcome.failure ?? episode.failure)?.rawValue
             return
         }
         let outcome = look.stack.outcome

@@ -15,10 +15,22 @@ struct StallFindings {
         let waitedFor: WaitedFor?
 
         var isInFutex: Bool {
-            if case .waiting(let call) = stack.outcome.state { call.number == clu_syscall_futex } else { false }
+            switch stack.outcome.state {
+            case .waiting(let call): call.number == clu_syscall_futex
+            // The kernel's own function, where it tells nothing else: `futex_wait_queue`, `futex_do_wait`, …
+            case .asleep: kernelFunction?.hasPrefix("futex_") ?? false
+            default: false
+            }
         }
 
-        var isWaiting: Bool { if case .waiting = stack.outcome.state { true } else { false } }
+        /// `wchan`: the kernel's function that it sleeps in.
+        var kernelFunction: String? {
+            let length = Int(stack.wait.wchan_length)
+            guard length > 0 else { return nil }
+            return withUnsafeBytes(of: stack.wait.wchan) { String(decoding: $0.prefix(length), as: UTF8.self) }
+        }
+
+        var isWaiting: Bool { doing == .waiting || isInFutex }
 
         /// The lock with an owner that its kind can have.
         ///
@@ -46,7 +58,7 @@ struct StallFindings {
             case .unknown, .running: .computing
             case .runningCall: .working
             case .faulting: .faulting
-            case .waiting: isInFutex ? (isDeadlocked ? .deadlocked : .waitingForLock) : .waiting
+            case .waiting, .asleep: isInFutex ? (isDeadlocked ? .deadlocked : .waitingForLock) : .waiting
             }
         }
     }

@@ -85,11 +85,11 @@ package final class StackTally {
         self.failure = failure
     }
 
-    /// A look that brought a stack. Allocates nothing.
+    /// A look that brought a stack, or (`nil`) only that the thread sleeps. Allocates nothing.
     /// - Returns: where it is kept, whether it is the same as the one before, and whether it is there for the first time.
     package func add(
         _ outcome: CaptureOutcome,
-        _ stack: FrameBuffer,
+        _ stack: FrameBuffer?,
         key: UInt64,
         at now: UInt64
     ) -> (index: Int, isSame: Bool, isNew: Bool) {
@@ -110,7 +110,7 @@ package final class StackTally {
         let index = known ?? place()
         if known == nil {
             var stored = outcome
-            stored.stored = stack.copy(min(outcome.stored, maximumFrames), to: frames + index * maximumFrames)
+            stored.stored = stack?.copy(min(outcome.stored, maximumFrames), to: frames + index * maximumFrames) ?? 0
             (stacks + index).initialize(to: TalliedStack(key: key, outcome: stored))
         }
         stacks[index].weightNanoseconds += own
