@@ -19,6 +19,10 @@ struct SymbolSimplifierTests {
         ("closure #1 (Swift.Int) -> () in App.f(x: Swift.Int) -> ()", "closure in App.f"),
         ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure in App.f"),
         ("implicit closure #1 () -> () in App.f() -> ()", "closure in App.f"),
+        (
+            "closure #1 () -> () in variable initialization expression of static App.Table.rows : [Swift.Int]",
+            "closure in variable initialization expression of App.Table.rows"
+        ),
         ("@objc closure #2 (Swift.Int32) -> () in static a.App.main() -> ()", "closure in a.App.main"),
         ("partial apply forwarder for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),
         ("(2) suspend resume partial function for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),

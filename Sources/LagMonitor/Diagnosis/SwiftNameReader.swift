@@ -124,6 +124,7 @@ enum SwiftNameReader {
         guard let phrase = leadingPhrase(cursor) else { return entity(cursor.rest) }
         var inner = cursor
         inner.position += phrase.count
+        while dropPrefix(&inner) {}
         return phrase.filter { !isDigit($0) }.collapsingSpaces + entity(inner.rest)
     }
 

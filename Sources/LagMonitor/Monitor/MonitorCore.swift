@@ -129,7 +129,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     func deliver(_ record: StallRecord, _ sum: WatchCounters) {
         reopenIfAsked()
         let now = clock()
-        let recurrence = recurrences?.note(record, at: now.monotonicNanoseconds)
+        // Without a stack all stalls look alike.
+        let recurrence = record.capture == .none ? nil : recurrences?.note(record, at: now.monotonicNanoseconds)
         switch limiter.judge(record, at: now.monotonicNanoseconds) {
         case .tell(let ended):
             if let ended { tell(ended, sum, now) }
