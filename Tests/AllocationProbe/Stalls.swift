@@ -45,6 +45,13 @@ enum Stalls {
             }
         ),
         ("many stacks", { for depth in 1...30 { recurse(depth) { usleep(25_000) } } }),
+        (
+            "a stop of the process",
+            {
+                stopProcess(milliseconds: 400)
+                usleep(1_200_000)
+            }
+        ),
         ("page faults", { touchMemory(milliseconds: 300) }),
     ]
 
@@ -232,6 +239,14 @@ enum Stalls {
         }
         running.wait()
         queue.sync {}
+    }
+
+    /// Has another process stop this one in 0.3 s, for so long.
+    private static func stopProcess(milliseconds: Int) {
+        let command = "sleep 0.3; kill -STOP \(getpid()); sleep \(Double(milliseconds) / 1000); kill -CONT \(getpid())"
+        let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(command), nil]
+        var child = pid_t()
+        guard posix_spawnp(&child, "sh", nil, nil, arguments, environ) == 0 else { AllocationProbe.fail("no shell") }
     }
 
     private static func touchMemory(milliseconds: UInt64) {

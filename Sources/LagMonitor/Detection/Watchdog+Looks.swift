@@ -148,6 +148,7 @@ extension Watchdog {
         }
         _ = registry.lines[0].state.load(ordering: .relaxed)
         LoopJudge.warmUp()
+        PauseMeter.warmUp(tid: clu_gettid())
         queue.episodes[1].copy(queue.episodes[0])
         tally.release()
         queue.episodes[1].tally.release()

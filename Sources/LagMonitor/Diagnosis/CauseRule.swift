@@ -50,6 +50,8 @@ package struct CauseRule: Sendable {
 
     /// A page fault takes so long at most without input: 2 MiB to be zeroed, on a slow machine.
     private static let longestFault: UInt64 = 1_000_000
+    /// The kernel tells its share of the time in hundredths of a second: two readings are wrong by so much.
+    private static let systemTimeError: UInt64 = 20_000_000
 
     package init(duration: UInt64) { self.duration = duration }
 
@@ -67,7 +69,10 @@ package struct CauseRule: Sendable {
             shares[Self.cause(of: doing), default: 0] += part(weight(of: [doing]), of: weightAsleep, blocked)
         }
         if weightAsleep == 0 { shares[.unknown] = blocked }
-        let working = part(weight(of: [.working]), of: weight(of: [.working, .computing]), cpu)
+        // A thread that computes is put aside mostly on its way out of a system call, also for the watchdog that wakes beside it, and
+        // a signal then finds it there however short the call was. But no call takes more than the kernel's time.
+        let mostWorking = min(cpu, system.map { $0.addingSaturated(Self.systemTimeError) } ?? cpu)
+        let working = min(part(weight(of: [.working]), of: weight(of: [.working, .computing]), cpu), mostWorking)
         let unexplained = min(system ?? 0, cpu).subtractingSaturated(working)
         let isFaulting = (faults ?? 0).multipliedSaturated(by: Self.longestFault) >= unexplained
         let faulting = isFaulting ? unexplained : 0
@@ -109,6 +114,11 @@ package struct CauseRule: Sendable {
 
 extension UInt64 {
     fileprivate func subtractingSaturated(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+    fileprivate func addingSaturated(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+
     fileprivate func multipliedSaturated(by other: UInt64) -> UInt64 {
         let (product, overflow) = multipliedReportingOverflow(by: other)
         return overflow ? .max : product
