@@ -34,7 +34,7 @@ import Testing
     }
 
     private func record(_ fingerprint: String = "v1:a", _ phase: StallRecord.Phase = .end, id: UInt64 = 0) -> StallRecord {
-        StallRecord(
+        var record = StallRecord(
             id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: id),
             startRealtimeNanoseconds: 0,
             startMonotonicNanoseconds: 0,
@@ -46,6 +46,8 @@ import Testing
             threadID: 1,
             fingerprint: fingerprint
         )
+        record.capture = .passive
+        return record
     }
 
     private var lines: [Line] { sink.lines.map(Line.init) }
@@ -158,6 +160,17 @@ import Testing
         let core = try core { $0.limits = .none }
         for _ in 0..<500 { core.deliver(record(), WatchCounters()) }
         #expect(sink.lines.count == 500 && core.statistics(of: WatchCounters()).reported == 500)
+    }
+
+    /// All without a stack have one fingerprint, which says nothing.
+    @Test func stallsWithoutAStackDoNotRecur() throws {
+        let core = try core()
+        for _ in 0..<5 {
+            var record = record()
+            record.capture = .none
+            core.deliver(record, WatchCounters())
+        }
+        #expect(events == Array(repeating: "stall", count: 5))
     }
 
     @Test func theThirdOfAFingerprintIsFollowedByAWarning() throws {
