@@ -3,10 +3,6 @@ internal import LagActivity
 
 /// Takes a running thread's registers and stack: a signal, whose handler copies them and returns.
 struct SignalCapture {
-    /// How long an answer is waited for. A thread on a processor answers within microseconds; one that waits for a
-    /// processor may need a few scheduling slices.
-    static let answerNanoseconds: UInt64 = 50_000_000
-
     let snapshot: Snapshot
 
     /// Takes over the signals that nobody handles.
@@ -30,7 +26,7 @@ struct SignalCapture {
     /// - Returns: whether the answer came after all.
     func withdraw() -> Bool { clu_signal_withdraw() == Int32(CLU_SIGNAL_TAKEN) }
 
-    func take(_ target: ThreadIdentity, state: ThreadState) -> Result {
+    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> Result {
         let signal = clu_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
@@ -44,7 +40,7 @@ struct SignalCapture {
             target.stackLow,
             target.stackHigh,
             snapshot.raw,
-            clu_now_ns() + Self.answerNanoseconds
+            clu_now_ns() + nanoseconds
         )
         return Self.result(answer)
     }

@@ -2,6 +2,20 @@ internal import CLibunwind
 internal import Glibc
 public import LagActivity
 
+/// How long a capture may take.
+public struct CapturePatience: Sendable {
+    /// A thread that runs and sleeps by turns is looked at so often, 0.1 ms apart, to find it asleep.
+    let attempts: Int
+    /// How long the answer to a signal is waited for. A thread on a processor answers within microseconds; one that waits for a
+    /// processor may need a few scheduling slices.
+    let answerNanoseconds: UInt64
+
+    /// For the first look at a stall: 12 ms, or 50 ms.
+    public static let full = CapturePatience(attempts: 120, answerNanoseconds: 50_000_000)
+    /// For what is worth less: further looks, and other threads. 2 ms, or 5 ms.
+    public static let brief = CapturePatience(attempts: 20, answerNanoseconds: 5_000_000)
+}
+
 /// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs.
 ///
 /// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
@@ -19,8 +33,6 @@ public final class ThreadCapture {
     private let passive: PassiveCapture
     private let signal: SignalCapture
 
-    // A thread that runs and sleeps by turns is looked at so often, so far apart, to find it asleep.
-    private static let attempts = 120
     private static let pauseNanoseconds = 100_000
     // A thread that runs with every signal blocked is looked at so often.
     private static let blockedAttempts = 3
@@ -51,7 +63,7 @@ public final class ThreadCapture {
         if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, into: frames)
         }
-        if case .taken = signal.take(target, state: state) {
+        if case .taken = signal.take(target, state: state, within: CapturePatience.full.answerNanoseconds) {
             _ = walkSignal(into: frames)
         }
     }
@@ -65,7 +77,7 @@ public final class ThreadCapture {
 
     /// Captures a thread of this process, not the calling one.
     ///
-    /// Bounds: 120 looks 0.1 ms apart for a thread that keeps moving; 50 ms for the answer to a signal.
+    /// Bounded by `patience`.
     /// - Parameters:
     ///   - earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///     nothing since then may be asked by a signal at once.
@@ -76,7 +88,8 @@ public final class ThreadCapture {
         earlier: ThreadState?,
         into frames: FrameBuffer,
         bySignal: Bool = true,
-        leavesRequest: Bool = false
+        leavesRequest: Bool = false,
+        patience: CapturePatience = .full
     ) -> CaptureOutcome {
         if let owing {
             // Only one can be asked at a time; whoever got no processor since then has not moved.
@@ -87,7 +100,7 @@ public final class ThreadCapture {
         var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedLooks = 0
-        for _ in 0..<Self.attempts {
+        for _ in 0..<patience.attempts {
             let seen = passive.take(target)
             switch seen {
             case .taken(let call):
@@ -103,8 +116,8 @@ public final class ThreadCapture {
                 guard looks.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
                 let asked = clu_now_ns()
-                let answer = signal.take(target, state: state)
-                noteSleep(since: asked, atMost: SignalCapture.answerNanoseconds)
+                let answer = signal.take(target, state: state, within: patience.answerNanoseconds)
+                noteSleep(since: asked, atMost: patience.answerNanoseconds)
                 let reason: CaptureFailure
                 switch answer {
                 case .taken: return walkSignal(into: frames)

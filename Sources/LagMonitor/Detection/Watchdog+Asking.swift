@@ -22,7 +22,7 @@ extension Watchdog {
         guard target.tid != 0 else { return nil }
         let earlier = entry.pointee.earlier
         entry.pointee.earlier = earlier ?? ThreadState(tid: target.tid)
-        let outcome = capture.capture(target, earlier: earlier, into: scratch)
+        let outcome = capture.capture(target, earlier: earlier, into: scratch, patience: .brief)
         let present = BeaconReading(registry.lines[index].beacon)
         // It may have come to another callout, which is the point of this rule, but not to a rest.
         guard outcome.method != .none, present.isWorking, present.wokeNanoseconds == reading.wokeNanoseconds else { return nil }

@@ -27,7 +27,14 @@ extension Watchdog {
         let target = entry.pointee.target
         guard target.tid != 0 else { return episode.tally.note(.failed(.threadUnknown)) }
         let now = clock()
-        let outcome = capture.capture(target, earlier: entry.pointee.earlier, into: scratch, leavesRequest: true)
+        let outcome = capture.capture(
+            target,
+            earlier: entry.pointee.earlier,
+            into: scratch,
+            leavesRequest: true,
+            // Other loops wait for their looks meanwhile.
+            patience: episode.tally.looks == 0 ? .full : .brief
+        )
         // After the first look, whether it has waited for something since the last one.
         entry.pointee.earlier = ThreadState(tid: target.tid)
         defer { entry.pointee.lookNanoseconds = clock().saturatingSum(entry.pointee.annealing.gapNanoseconds) }
@@ -97,7 +104,7 @@ extension Watchdog {
             let link = chain[number]
             let identity = capture.identity(of: link.tid)
             // Nobody has looked at this thread before: it has to be found quiet first.
-            let outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: identity.stackLow != 0)
+            let outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: identity.stackLow != 0, patience: .brief)
             var name = clu_name()
             clu_procfs_name(link.tid, &name)
             let owner = TalliedOwner(tid: link.tid, lock: link.lock, outcome: outcome, name: name)

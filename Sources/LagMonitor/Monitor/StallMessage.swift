@@ -29,6 +29,9 @@ struct StallMessage {
         case .lock: return ", waiting for " + lock(evidence)
         case .deadlock:
             let count = evidence.lockCycle.count
+            guard evidence.lockCycle.contains(where: { $0.threadID == record.threadID }) else {
+                return ", waiting for \(lock(evidence)), which is in a deadlock of \(count) threads"
+            }
             return count == 1 ? ", in a deadlock with itself" : ", in a deadlock of \(count) threads"
         }
     }

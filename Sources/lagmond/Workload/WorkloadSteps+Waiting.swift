@@ -114,6 +114,8 @@ struct DeadlockedPair {
             held.raise()
             guard let deadline else {
                 pthread_mutex_lock(first.raw)
+                // Never reached, and not a tail call, which would leave no frame of this function.
+                pthread_mutex_unlock(first.raw)
                 return
             }
             _ = clu_mutex_lock_until(first.raw, deadline.nanoseconds)
