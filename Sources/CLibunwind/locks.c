@@ -7,6 +7,7 @@
 
 #include "clu_linux.h"
 #include "clu_memory.h"
+#include "clu_thread.h"
 #include "clu_waiting.h"
 
 int clu_thread_is_live(pid_t tid) { return tid > 0 && clu_tgkill(getpid(), tid, 0) == 0; }
@@ -96,6 +97,8 @@ static int clu_is_write_locked(uint64_t futex, uint64_t *address, pid_t *owner) 
     for (int word = 2; word <= 3; word++) {
         uint32_t lock[7];
         if (futex < 16 || !clu_read_words(futex - (uint64_t)word * 4, lock, 7)) continue;
+        // While a writer holds it, both low bits of the readers' word are set: its phase, and locked.
+        if ((lock[0] & 3) != 3) continue;
         // 1: set, 2: somebody waits.
         if (lock[2] > 3 || lock[3] > 3 || lock[4] != 0 || lock[5] != 0) continue;
         if (!clu_thread_is_live((pid_t)lock[6])) continue;
@@ -129,12 +132,22 @@ void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock) {
         lock->kind = CLU_LOCK_READ_WRITE;
         return;
     }
-    // Small numbers are states of other locks.
-    if (holder > 3 && word == call->arguments[2] && clu_thread_is_live(holder)) {
-        // pthread_join waits for the kernel, which knows no private mapping of the word.
-        lock->kind = call->arguments[1] & FUTEX_PRIVATE_FLAG ? CLU_LOCK_OWNED_WORD : CLU_LOCK_THREAD;
+    uint32_t expected = (uint32_t)call->arguments[2];
+    int is_thread = word == expected && clu_thread_is_live(holder);
+    if (is_thread && !(call->arguments[1] & FUTEX_PRIVATE_FLAG)) {
+        // pthread_join waits for the kernel, which knows no private mapping, to clear the tid in the thread's own descriptor.
+        uint64_t descriptor = clu_thread_descriptor(holder);
+        if (descriptor != 0 && lock->address >= descriptor && lock->address < descriptor + 4096) {
+            lock->kind = CLU_LOCK_THREAD;
+            lock->owner = holder;
+            return;
+        }
+    } else if (is_thread && (word & FUTEX_WAITERS)) {
+        // dispatch_once marks the word before it waits. A bare number may be anything: a count, a sequence, a state.
+        lock->kind = CLU_LOCK_OWNED_WORD;
         lock->owner = holder;
         return;
     }
-    clu_find_queue(tid, lock->address, call->sp, lock);
+    // libdispatch's event of a waiting thread: all ones.
+    if (word == UINT32_MAX && expected == UINT32_MAX) clu_find_queue(tid, lock->address, call->sp, lock);
 }

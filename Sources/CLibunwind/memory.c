@@ -62,25 +62,26 @@ void clu_memory_unmap(void *memory, size_t size) {
 void clu_memory_release(void *memory, size_t size) { madvise(memory, size, MADV_DONTNEED); }
 
 int clu_memory_is_untouched(uint64_t low, uint64_t size) {
-    uint64_t begin = low & ~4095ull, end = (low + size + 4095) & ~4095ull;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t begin = low & ~(page - 1), end = (low + size + page - 1) & ~(page - 1);
     unsigned char resident[64];
     for (uint64_t at = begin; at < end;) {
         uint64_t step = end - at;
-        if (step > sizeof(resident) * 4096) step = sizeof(resident) * 4096;
+        if (step > sizeof(resident) * page) step = sizeof(resident) * page;
         if (mincore((void *)(uintptr_t)at, step, resident) != 0) {
             // ENOMEM: not mapped. That part of a growing main stack was never reached; look at the rest by pages.
             if (errno != ENOMEM) return 0;
-            if (step == 4096) {
-                at += 4096;
+            if (step == page) {
+                at += page;
                 continue;
             }
-            for (uint64_t page = at; page < at + step; page += 4096) {
-                if (!clu_memory_is_untouched(page, 4096)) return 0;
+            for (uint64_t part = at; part < at + step; part += page) {
+                if (!clu_memory_is_untouched(part, page)) return 0;
             }
             at += step;
             continue;
         }
-        for (uint64_t index = 0; index < step / 4096; index++) {
+        for (uint64_t index = 0; index < step / page; index++) {
             if (resident[index] & 1) return 0;
         }
         at += step;

@@ -90,6 +90,8 @@ static void clu_pass_on(int number, siginfo_t *info, void *context) {
         } else if (previous->sa_handler == SIG_DFL) {
             // Somebody who took the signal over after us may chain to us: then the default action is not in force.
             if (!clu_is_ours(number)) return;
+            // A signal of which the kernel had no memory to keep the sender (RLIMIT_SIGPENDING) may well be our own request.
+            if (info->si_code == SI_USER && info->si_pid == 0) return;
             // Both our signals end the process by default. The signal is blocked here and comes again on return.
             signal(number, SIG_DFL);
             raise(number);
@@ -230,10 +232,14 @@ int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
     uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
     if ((state & PHASES) == REQUESTED || (state & PHASES) == COPYING) return CLU_SIGNAL_BUSY;
     while (sem_trywait(&request.answered) == 0) {}
+    // A watchdog that was left behind by a stop may still be here: only one of two claims the request.
+    const uint32_t generation = (state & ~(uint32_t)PHASES) + PHASES + 1;
+    if (!__atomic_compare_exchange_n(&request.state, &state, generation | IDLE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        return CLU_SIGNAL_BUSY;
+    }
     request.stack_low = stack_low;
     request.stack_high = stack_high;
     request.snapshot = snapshot;
-    const uint32_t generation = (state & ~(uint32_t)PHASES) + PHASES + 1;
     __atomic_store_n(&request.state, generation | REQUESTED, __ATOMIC_RELEASE);
 
     siginfo_t info;
@@ -250,6 +256,10 @@ int clu_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack
         return error == ESRCH ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;
     }
     return clu_await(generation, deadline_ns);
+}
+
+int clu_signal_forget(const clu_snapshot *snapshot) {
+    return request.snapshot == snapshot ? clu_signal_withdraw() : CLU_SIGNAL_TIMED_OUT;
 }
 
 int clu_signal_is_writing(const clu_snapshot *snapshot) {

@@ -14,10 +14,10 @@ typedef struct shape {
     int8_t descriptor, path, address, polled, process;
 } shape;
 
-static shape clu_shape_of(int64_t number) {
+static shape clu_shape_of(const clu_thread_syscall *call) {
     const shape none = {-1, -1, -1, -1, -1};
     shape found = none;
-    switch (number) {
+    switch (call->number) {
     case SYS_connect: case SYS_bind:
         found.descriptor = 0;
         found.address = 1;
@@ -62,7 +62,8 @@ static shape clu_shape_of(int64_t number) {
         found.process = 0;
         break;
     case SYS_waitid:
-        found.process = 1;
+        // P_PIDFD (linux/wait.h): the id is a descriptor.
+        if (call->arguments[0] == 3) found.descriptor = 1; else found.process = 1;
         break;
     default: break;
     }
@@ -94,6 +95,16 @@ static void clu_read_path(uint64_t address, clu_wait *wait) {
     wait->target_length = (uint32_t)strnlen(wait->target, length);
 }
 
+// The process that wait4 or waitid waits for; -1: any child; 0: a group.
+static int32_t clu_waited_process(const clu_thread_syscall *call) {
+    if (call->number == SYS_waitid) {
+        if (call->arguments[0] == 0) return -1;                                  // P_ALL
+        return call->arguments[0] == 1 ? (int32_t)call->arguments[1] : 0;        // P_PID
+    }
+    int32_t process = (int32_t)call->arguments[0];
+    return process >= -1 ? process : 0;
+}
+
 static void clu_read_process(int32_t process, clu_wait *wait) {
     wait->process = process;
     if (process <= 0) return;
@@ -111,7 +122,7 @@ void clu_wait_describe(pid_t tid, const clu_thread_syscall *call, clu_wait *wait
     long length = clu_procfs_read(getpid(), tid, "wchan", wait->wchan, sizeof(wait->wchan));
     // "0": it does not sleep, or the kernel does not tell.
     wait->wchan_length = length > 0 && wait->wchan[0] != '0' ? (uint32_t)length : 0;
-    shape shape = clu_shape_of(call->number);
+    shape shape = clu_shape_of(call);
     if (shape.descriptor >= 0) wait->descriptor = (int32_t)call->arguments[shape.descriptor];
     if (shape.polled >= 0) {
         struct pollfd first;
@@ -120,7 +131,7 @@ void clu_wait_describe(pid_t tid, const clu_thread_syscall *call, clu_wait *wait
     }
     if (wait->descriptor >= 0) clu_read_link(wait->descriptor, wait);
     if (shape.path >= 0) clu_read_path(call->arguments[shape.path], wait);
-    if (shape.process >= 0) clu_read_process((int32_t)call->arguments[shape.process], wait);
+    if (shape.process >= 0) clu_read_process(clu_waited_process(call), wait);
     if (shape.address >= 0 && call->arguments[shape.address] != 0) {
         uint64_t size = call->arguments[shape.address + 1];
         if (size > sizeof(wait->address)) size = sizeof(wait->address);

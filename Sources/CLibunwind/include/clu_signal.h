@@ -37,6 +37,8 @@ int clu_signal_capture(pid_t tid, int signal, uint64_t stack_low, uint64_t stack
 int clu_signal_has_answer(void);
 // Ends the request: TAKEN when the answer was there, or on its way, after all.
 int clu_signal_withdraw(void);
+// The same, if the request is for this snapshot: before its memory goes.
+int clu_signal_forget(const clu_snapshot *snapshot);
 
 // Whether a handler that was put aside in the middle may still write into this snapshot: its memory must not go then.
 int clu_signal_is_writing(const clu_snapshot *snapshot);

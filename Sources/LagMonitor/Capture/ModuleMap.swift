@@ -82,12 +82,17 @@ public final class ModuleMap: @unchecked Sendable {
         return index < 0 ? nil : Int(index)
     }
 
-    /// The mapping that holds an address, as of the last ``refresh()``, if any. Owner thread.
-    func mapping(containing address: UInt64) -> (low: UInt64, high: UInt64)? {
+    /// The mapping that holds an address and has a guard below it (a mapping that nobody may read), as of the last ``refresh()``, if
+    /// any. Owner thread.
+    func guardedMapping(containing address: UInt64) -> (low: UInt64, high: UInt64)? {
         var at = 0
+        var guardEnd: UInt64 = 0
         while at < textLength {
             let line = MapsLine(text: text, from: &at, limit: textLength)
-            if line.start <= address, address < line.end { return (line.start, line.end) }
+            if line.start <= address, address < line.end {
+                return line.readable && line.start == guardEnd ? (line.start, line.end) : nil
+            }
+            guardEnd = line.readable ? 0 : line.end
         }
         return nil
     }

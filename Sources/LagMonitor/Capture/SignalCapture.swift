@@ -26,6 +26,9 @@ struct SignalCapture {
     /// - Returns: whether the answer came after all.
     func withdraw() -> Bool { clu_signal_withdraw() == Int32(CLU_SIGNAL_TAKEN) }
 
+    /// Ends the last request, if it was this object's: before its memory goes.
+    func forget() { _ = clu_signal_forget(snapshot.raw) }
+
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> Result {
         let signal = clu_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }

@@ -27,8 +27,10 @@ public final class ThreadCapture {
     public private(set) var sleptNanoseconds: UInt64 = 0
 
     private let main: ThreadIdentity
-    /// The thread that was asked and has not answered.
-    private var owing: Int32?
+    /// The thread that was asked and has not answered, and when that was.
+    private var owing: (tid: Int32, asked: UInt64)?
+    /// For so long a request stands although others would like to ask.
+    private static let standsNanoseconds: UInt64 = 250_000_000
     private let unwinder: Unwinder
     private let passive: PassiveCapture
     private let signal: SignalCapture
@@ -63,12 +65,14 @@ public final class ThreadCapture {
         if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, into: frames)
         }
-        if case .taken = signal.take(target, state: state, within: CapturePatience.full.answerNanoseconds) {
-            _ = walkSignal(into: frames)
+        switch signal.take(target, state: state, within: CapturePatience.full.answerNanoseconds) {
+        case .taken: _ = walkSignal(into: frames)
+        case .owed: withdraw()
+        case .failed: break
         }
     }
 
-    deinit { if owing != nil { _ = signal.withdraw() } }
+    deinit { signal.forget() }
 
     /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
     public func refreshModules() {
@@ -82,7 +86,7 @@ public final class ThreadCapture {
     ///   - earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///     nothing since then may be asked by a signal at once.
     ///   - bySignal: whether a running thread may be asked at all.
-    ///   - leavesRequest: whether a thread that gets no processor may answer later: to the next call, or to ``collect(_:into:)``.
+    ///   - leavesRequest: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
     public func capture(
         _ target: ThreadIdentity,
         earlier: ThreadState?,
@@ -92,10 +96,14 @@ public final class ThreadCapture {
         patience: CapturePatience = .full
     ) -> CaptureOutcome {
         if let owing {
-            // Only one can be asked at a time; whoever got no processor since then has not moved.
-            let isStarved = owing == target.tid && ThreadState(tid: owing)?.isRunnable == true
-            if isStarved, leavesRequest, !signal.hasAnswer { return .failed(.signalTimedOut, .running) }
-            if let late = collect(owing, into: frames), owing == target.tid { return late }
+            if owing.tid == target.tid {
+                // Whoever got no processor since then has not moved.
+                if ThreadState(tid: owing.tid)?.isRunnable == true { return .failed(.signalTimedOut, .running) }
+                withdraw()
+            } else if clu_now_ns() > owing.asked + Self.standsNanoseconds {
+                // Only one can be asked at a time.
+                withdraw()
+            }
         }
         var looks = QuietLooks(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
@@ -123,10 +131,12 @@ public final class ThreadCapture {
                 case .taken: return walkSignal(into: frames)
                 case .failed(let failure): reason = failure
                 case .owed:
-                    owing = target.tid
-                    if leavesRequest { return .failed(.signalTimedOut, .running) }
-                    if let late = collect(target.tid, into: frames) { return late }
-                    reason = .signalTimedOut
+                    if leavesRequest {
+                        owing = (target.tid, asked)
+                        return .failed(.signalTimedOut, .running)
+                    }
+                    if signal.withdraw() { return walkSignal(into: frames) }
+                    return .failed(.signalTimedOut, .running)
                 }
                 failure = reason
                 // It may still be on its way out of our own handler, if it has just been asked.
@@ -143,13 +153,21 @@ public final class ThreadCapture {
         return .failed(failure)
     }
 
-    /// Ends the request to a thread that was left open, if there is one.
-    /// - Returns: its stack, if it has answered meanwhile.
-    public func collect(_ tid: Int32, into frames: FrameBuffer) -> CaptureOutcome? {
-        guard owing == tid else { return nil }
+    /// The answer to a request that was left open, if it is there: whose, and when it was asked for. What the thread did then, it did
+    /// until it got a processor.
+    public func lateAnswer(into frames: FrameBuffer) -> (tid: Int32, asked: UInt64, outcome: CaptureOutcome)? {
+        guard let owed = owing, signal.hasAnswer else { return nil }
         owing = nil
         guard signal.withdraw() else { return nil }
-        return walkSignal(into: frames)
+        return (owed.tid, owed.asked, walkSignal(into: frames))
+    }
+
+    /// Ends the request to a thread that was left open, if there is one.
+    public func forget(_ tid: Int32) { if owing?.tid == tid { withdraw() } }
+
+    private func withdraw() {
+        owing = nil
+        _ = signal.withdraw()
     }
 
     /// A thread of this process, with the bounds of its stack where they can be found out: those of a thread that nobody watches,
@@ -157,8 +175,8 @@ public final class ThreadCapture {
     public func identity(of tid: Int32) -> ThreadIdentity {
         if tid == main.tid { return main }
         let descriptor = clu_thread_descriptor(tid)
-        // Its lower neighbour in memory is the guard, which is a mapping of its own.
-        guard descriptor > 0, let mapping = modules.mapping(containing: descriptor - 1) else {
+        // Without a guard below it nobody knows where the stack ends: it may lie in a larger mapping.
+        guard descriptor > 0, let mapping = modules.guardedMapping(containing: descriptor - 1) else {
             return ThreadIdentity(tid: tid, stackLow: 0, stackHigh: 0)
         }
         return ThreadIdentity(tid: tid, stackLow: mapping.low, stackHigh: descriptor)

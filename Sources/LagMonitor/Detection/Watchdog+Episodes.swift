@@ -7,7 +7,12 @@ internal import Synchronization
 /// From a judgement to an episode.
 extension Watchdog {
     /// The module map is read before a capture (libraries come and go, also at the same address), at most so often: 0.2 ms.
-    private static let modulesAgeNanoseconds: UInt64 = 10_000_000
+    static let modulesAgeNanoseconds: UInt64 = 10_000_000
+
+    func refreshModules() {
+        capture.refreshModules()
+        modulesReadAt = clock()
+    }
 
     func act(on judgement: LoopJudge.Judgement, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
         let entry = registry.entries + index
@@ -40,7 +45,11 @@ extension Watchdog {
         let entry = registry.entries + index
         guard let kind = entry.pointee.judge.incident?.lead, let span = entry.pointee.judge.span(of: kind) else { return }
         // A suspicion from before the stall is an older one's.
-        if (entry.pointee.usage.first?.reading.time ?? 0) < span.since { suspect(index) }
+        if (entry.pointee.usage.first?.reading.time ?? 0) < span.since {
+            suspect(index)
+            // What it did just now says nothing of whether it waits now and then.
+            entry.pointee.earlier = nil
+        }
         let tid = entry.pointee.target.tid
         if tid != 0, case .traced(_, stopped: true) = TracerCheck.read(tid: tid) {
             // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
@@ -50,17 +59,14 @@ extension Watchdog {
             return
         }
         entry.pointee.stalls.add(1, ordering: .relaxed)
+        entry.pointee.usage.begin(kind, since: span.since)
         entry.pointee.activity = reading.activity
         entry.pointee.episode = queue.takeFree()
         // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
         arm(index)
         guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }) else { return }
         describe(episode, index, since: span.since)
-        let time = clock()
-        if time &- modulesReadAt > Self.modulesAgeNanoseconds {
-            capture.refreshModules()
-            modulesReadAt = time
-        }
+        if clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
         entry.pointee.annealing = Annealing()
         lookAtStack(index, reading)
     }
@@ -109,8 +115,9 @@ extension Watchdog {
     ) {
         let entry = registry.entries + index
         if let episode = entry.pointee.episode {
+            takeLateAnswer()
             entry.pointee.episode = nil
-            collectAnswer(index, queue.episodes[episode], until: ended.extent.until)
+            capture.forget(entry.pointee.target.tid)
             close(episode, index, ended, phase)
         } else if let episode = queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.
@@ -125,7 +132,7 @@ extension Watchdog {
 
     private func forgetSuspicion(_ index: Int) {
         registry.entries[index].earlier = nil
-        registry.entries[index].usage.first = nil
+        registry.entries[index].usage.end()
         registry.entries[index].lookNanoseconds = .max
     }
 

@@ -5,6 +5,9 @@ internal import Synchronization
 
 /// Looks at the stack of a thread that stalls, and at what it waits for.
 extension Watchdog {
+    /// Looks at the owners of one lock take so long at most, but for the last of them.
+    private static let ownersNanoseconds: UInt64 = 20_000_000
+
     /// How much of a stack tells it from others: deeper, a recursion would be another stack at every depth.
     private static let framesOfKey = 64
 
@@ -26,6 +29,7 @@ extension Watchdog {
         }
         let target = entry.pointee.target
         guard target.tid != 0 else { return episode.tally.note(.failed(.threadUnknown)) }
+        takeLateAnswer()
         let now = clock()
         let outcome = capture.capture(
             target,
@@ -39,7 +43,7 @@ extension Watchdog {
         entry.pointee.earlier = ThreadState(tid: target.tid)
         defer { entry.pointee.lookNanoseconds = clock().saturatingSum(entry.pointee.annealing.gapNanoseconds) }
         guard stillStands(index, kind, as: reading) else {
-            _ = capture.collect(target.tid, into: scratch)
+            capture.forget(target.tid)
             entry.pointee.annealing.note(isSame: true)
             return episode.tally.note(.failed(.loopMovedOn))
         }
@@ -65,12 +69,18 @@ extension Watchdog {
         episode.tally.describe(place.index, wait, clu_lock(), cycle: nil)
     }
 
-    /// The stall is over: the answer of a thread that had no processor to give it is there now. It had to give it first.
-    func collectAnswer(_ index: Int, _ episode: Episode, until: UInt64) {
-        guard let outcome = capture.collect(registry.entries[index].target.tid, into: scratch), outcome.method != .none else {
-            return
+    /// The answer of a thread that had no processor to give it may be there now. It had to give it before it went on, so it belongs
+    /// to the stall in which it was asked.
+    func takeLateAnswer() {
+        guard let late = capture.lateAnswer(into: scratch), late.outcome.method != .none else { return }
+        var index = 0
+        while index < registry.count {
+            let entry = registry.entries + index
+            if entry.pointee.target.tid == late.tid, let episode = entry.pointee.episode {
+                _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
+            }
+            index += 1
         }
-        _ = episode.tally.add(outcome, scratch, key: key(of: outcome), at: until)
     }
 
     /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
@@ -99,8 +109,11 @@ extension Watchdog {
         }
         episode.tally.describe(index, wait, isLock ? chain[0].lock : clu_lock(), cycle: isLock ? chain.cycle : nil)
         guard isLock else { return }
+        if chain.count > 1, clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
+        let begun = clock()
         var number = 1
-        while number < chain.count {
+        // The other loops wait meanwhile.
+        while number < min(chain.count, 1 + StackTally.ownerCapacity), clock() &- begun < Self.ownersNanoseconds {
             let link = chain[number]
             let identity = capture.identity(of: link.tid)
             // Nobody has looked at this thread before: it has to be found quiet first.

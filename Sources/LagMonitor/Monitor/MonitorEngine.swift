@@ -60,14 +60,15 @@ final class MonitorEngine: Sendable {
             guard state.users == 0, let parts = state.parts else { return }
             state.parts = nil
             parts.watchdog.stop()
-            _ = parts.threads[1].join(until: clu_now_ns() + Self.joinNanoseconds)
+            let hasEnded = parts.threads[1].join(until: clu_now_ns() + Self.joinNanoseconds)
             parts.relay.stop()
             // It may hang in a loop's own way of taking pings: then it is left behind.
             let pings = parts.pinging.thread.withLock { $0.take() }
             _ = pings?.join(until: clu_now_ns() + Self.joinNanoseconds)
             parts.reporter.stop()
             _ = parts.threads[0].join(until: clu_now_ns() + Self.joinNanoseconds)
-            CaptureSignals.remove()
+            // A watchdog that was left behind may just be sending one, which would end a process without its handler.
+            if hasEnded { CaptureSignals.remove() }
         }
     }
 

@@ -65,15 +65,38 @@ struct UsageMeter {
     private(set) var wake: Anchor?
     /// At the first sign of the present suspicion.
     var first: Totals?
+    /// The rule that leads in the stall in progress: its anchor stays, whatever the loop does before the end is told.
+    private(set) var stalled: StallKind?
+    private var stalledSince: UInt64 = 0
+
+    mutating func begin(_ kind: StallKind, since: UInt64) {
+        stalled = kind
+        stalledSince = since
+    }
+
+    mutating func end() {
+        stalled = nil
+        first = nil
+        // What it is at now gets its own.
+        word = .max
+        woke = .max
+    }
 
     /// A look at the loop.
     mutating func note(_ reading: Reading, _ beacon: BeaconReading) {
-        if beacon.word != word { callout = anchor(at: beacon.calloutNanoseconds, reading) }
-        if beacon.wokeNanoseconds != woke { wake = anchor(at: beacon.wokeNanoseconds, reading) }
+        if beacon.word != word, !isHeld(callout, stalled == .callout) { callout = anchor(at: beacon.calloutNanoseconds, reading) }
+        if beacon.wokeNanoseconds != woke, !isHeld(wake, stalled != nil && stalled != .callout) {
+            wake = anchor(at: beacon.wokeNanoseconds, reading)
+        }
         word = beacon.word
         woke = beacon.wokeNanoseconds
         previous = latest
         latest = reading
+    }
+
+    /// Whether an anchor belongs to the stall in progress. Where the first look found the stall, it is made right after.
+    private func isHeld(_ anchor: Anchor?, _ isStalled: Bool) -> Bool {
+        isStalled && (anchor?.after.time ?? 0) >= stalledSince
     }
 
     /// The readings next to a time. A loop that wakes is often looked at twice in the callout that follows: the beacon's word
