@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "clu_procfs.h"
+#include "procfs_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@ static char *clu_append_text(char *out, const char *text) {
     return out;
 }
 
-static char *clu_append_number(char *out, unsigned number) {
+char *clu_append_number(char *out, unsigned number) {
     char digits[12];
     int count = 0;
     do {

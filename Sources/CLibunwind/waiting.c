@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clu_memory.h"
+#include "procfs_text.h"
 
 // Which argument of a system call says what; -1: none does.
 typedef struct shape {
@@ -70,22 +71,11 @@ static shape clu_shape_of(const clu_thread_syscall *call) {
     return found;
 }
 
-static char *clu_append_decimal(char *out, unsigned number) {
-    char digits[12];
-    int count = 0;
-    do {
-        digits[count++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    while (count) *out++ = digits[--count];
-    return out;
-}
-
 // The link tells a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`: without touching the file itself.
 static void clu_read_link(int descriptor, clu_wait *wait) {
     char path[40];
     memcpy(path, "/proc/self/fd/", 14);
-    *clu_append_decimal(path + 14, (unsigned)descriptor) = 0;
+    *clu_append_number(path + 14, (unsigned)descriptor) = 0;
     ssize_t length = readlink(path, wait->target, sizeof(wait->target));
     wait->target_length = length > 0 ? (uint32_t)length : 0;
 }

@@ -60,6 +60,7 @@ extension Watchdog {
         }
         entry.pointee.stalls.add(1, ordering: .relaxed)
         entry.pointee.usage.begin(kind, since: span.since)
+        entry.pointee.stalledNanoseconds = span.since
         entry.pointee.activity = reading.activity
         entry.pointee.episode = queue.takeFree()
         // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.

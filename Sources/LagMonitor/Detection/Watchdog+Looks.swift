@@ -41,19 +41,20 @@ extension Watchdog {
         )
         // After the first look, whether it has waited for something since the last one.
         entry.pointee.earlier = ThreadState(tid: target.tid)
-        defer { entry.pointee.lookNanoseconds = clock().saturatingSum(entry.pointee.annealing.gapNanoseconds) }
+        // Not in step with what the thread may do at a fixed pace.
+        defer { entry.pointee.lookNanoseconds = clock().saturatingSum(entry.pointee.annealing.gap(random.next())) }
         guard stillStands(index, kind, as: reading) else {
             capture.forget(target.tid)
-            entry.pointee.annealing.note(isSame: true)
+            entry.pointee.annealing.note(isSame: true, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
             return episode.tally.note(.failed(.loopMovedOn))
         }
         guard outcome.method != .none else {
             // What could not be had may cost as much the next time.
-            entry.pointee.annealing.note(isSame: true)
+            entry.pointee.annealing.note(isSame: true, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
             return outcome.state == .asleep ? noteSleep(outcome, of: target, in: episode, at: now) : episode.tally.note(outcome)
         }
         let place = episode.tally.add(outcome, scratch, key: key(of: outcome), at: now)
-        entry.pointee.annealing.note(isSame: place.isSame)
+        entry.pointee.annealing.note(isSame: place.isSame, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
         guard case .waiting(let call) = outcome.state else { return }
         describe(call, of: target, in: episode, place.index, isNew: place.isNew)
         if !stillStands(index, kind, as: reading) { episode.tally.forgetOwners(place.index) }
@@ -113,15 +114,19 @@ extension Watchdog {
         let begun = clock()
         var number = 1
         // The other loops wait meanwhile.
-        while number < min(chain.count, 1 + StackTally.ownerCapacity), clock() &- begun < Self.ownersNanoseconds {
+        while number < chain.count {
             let link = chain[number]
             let identity = capture.identity(of: link.tid)
-            // Nobody has looked at this thread before: it has to be found quiet first.
-            let outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: identity.stackLow != 0, patience: .brief)
+            var outcome = CaptureOutcome.failed(.noFreeSlot)
+            // The other loops wait meanwhile. Nobody has looked at this thread before: it has to be found quiet first.
+            if number <= StackTally.ownerStacks, clock() &- begun < Self.ownersNanoseconds {
+                let isBounded = identity.stackLow != 0
+                outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: isBounded, patience: .brief)
+            }
             var name = clu_name()
             clu_procfs_name(link.tid, &name)
             let owner = TalliedOwner(tid: link.tid, lock: link.lock, outcome: outcome, name: name)
-            guard episode.tally.add(owner, scratch, to: index) else { return }
+            episode.tally.add(owner, scratch, to: index)
             number += 1
         }
     }

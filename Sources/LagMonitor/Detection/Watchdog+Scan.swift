@@ -58,6 +58,8 @@ extension Watchdog {
         let count = registry.count
         let readsClocks = count <= Self.readClocks
         for index in 0..<count {
+            // A look may take long; whoever stops the monitor waits for this thread.
+            if isStopping { break }
             if index + Self.fetchedAhead < count { clu_beacon_prefetch(registry.lines[index + Self.fetchedAhead].beacon) }
             visit(index, &look)
             // Afterwards: a stall that is over is accounted for by what was read around its beginning.
@@ -115,6 +117,7 @@ extension Watchdog {
             look.busy = true
             return
         }
+        if let blackout, let episode = entry.pointee.episode { queue.episodes[episode].tally.pass(over: blackout, until: look.now) }
         // The end of a stall may be younger than the beginning of this round of looks.
         inspect(index, reading, at: hasChanged && wasStalled ? clock() : look.now, blackout)
         if !wasStalled, entry.pointee.judge.isStalled { look.goOn(at: clock()) }

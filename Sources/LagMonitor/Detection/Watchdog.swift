@@ -75,6 +75,8 @@ package final class Watchdog: @unchecked Sendable {
     /// In what time the process could not run, as far as this thread noticed.
     package var processPauses: ProcessPauses { pauses.present }
 
+    var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
     /// The registry changed: look again.
     package func wake() {
         changed.store(true, ordering: .releasing)

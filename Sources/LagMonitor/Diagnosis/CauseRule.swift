@@ -111,16 +111,3 @@ package struct CauseRule: Sendable {
         whole == 0 ? 0 : whole.dividingFullWidth(time.multipliedFullWidth(by: weight)).quotient
     }
 }
-
-extension UInt64 {
-    fileprivate func subtractingSaturated(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
-    fileprivate func addingSaturated(_ other: UInt64) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
-    }
-
-    fileprivate func multipliedSaturated(by other: UInt64) -> UInt64 {
-        let (product, overflow) = multipliedReportingOverflow(by: other)
-        return overflow ? .max : product
-    }
-}

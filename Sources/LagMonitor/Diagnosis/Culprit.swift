@@ -27,8 +27,8 @@ package struct Culprit: Sendable, Hashable {
     /// the weight together with those like it (the same functions in the same order, recursion left out); of those alike
     /// the heaviest, then the first.
     package let representative: Int
-    /// How many stacks are like the representative, itself included.
-    package let samplesMatched: Int
+    /// How many looks found a stack like the representative.
+    package let samplesMatched: UInt64
     /// Their share of the weight of all looks, 0…1.
     package let matchedShare: Double
     /// Index of the blamed frame among the representative's, leaf first; nil when no frame can be blamed.
@@ -45,7 +45,7 @@ package struct Culprit: Sendable, Hashable {
         // Of equal ones the first, whatever the order of a dictionary.
         guard let group = groups.max(by: { ($0.weight, -$0.first) < ($1.weight, -$1.first) }) else { return nil }
         representative = group.heaviest
-        samplesMatched = group.count
+        samplesMatched = group.looks
         matchedShare = group.weight / search.totalWeight
         frameIndex = blamed.flatMap { blamed in
             stacks[group.heaviest].frames.firstIndex { $0.function == blamed.function }

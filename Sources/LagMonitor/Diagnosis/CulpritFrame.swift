@@ -20,18 +20,21 @@ package struct CulpritFrame: Sendable, Hashable {
     }
 }
 
-/// One look at the stalled thread.
+/// One look at the stalled thread, or several alike.
 package struct CulpritStack: Sendable, Hashable {
-    /// The stretch of the stall that this look stands for.
+    /// The stretch of the stall that the looks stand for in all.
     package var weightNanoseconds: UInt64
     /// Leaf first; empty when the look brought no stack.
     package var frames: [CulpritFrame]
     /// Whether the walk reached the thread's first frame.
     package var isComplete: Bool
+    /// How many looks found it; at least 1.
+    package var looks: UInt64
 
-    package init(weightNanoseconds: UInt64, frames: [CulpritFrame], isComplete: Bool = true) {
+    package init(weightNanoseconds: UInt64, frames: [CulpritFrame], isComplete: Bool = true, looks: UInt64 = 1) {
         self.weightNanoseconds = weightNanoseconds
         self.frames = frames
         self.isComplete = isComplete
+        self.looks = max(1, looks)
     }
 }

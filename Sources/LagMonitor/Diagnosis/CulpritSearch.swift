@@ -11,7 +11,7 @@ struct CulpritSearch {
         let first: Int
         var heaviest: Int
         var weight: Double
-        var count: Int
+        var looks: UInt64
     }
 
     private enum Factor {
@@ -48,7 +48,7 @@ struct CulpritSearch {
         }
         // Looks that nobody gave a weight count alike.
         let areWeighted = stacks.contains { $0.weightNanoseconds > 0 && !$0.frames.isEmpty }
-        weights = stacks.map { areWeighted ? Double($0.weightNanoseconds) : 1 }
+        weights = stacks.map { Double(areWeighted ? $0.weightNanoseconds : $0.looks) }
         totalWeight = weights.reduce(0, +)
         stackWeight = zip(stacks, weights).reduce(0) { $1.0.frames.isEmpty ? $0 : $0 + $1.1 }
         for (stack, weight) in zip(stacks, weights) {
@@ -83,10 +83,10 @@ struct CulpritSearch {
             if var group = groups[functions] {
                 if weights[index] > weights[group.heaviest] { group.heaviest = index }
                 group.weight += weights[index]
-                group.count += 1
+                group.looks += stack.looks
                 groups[functions] = group
             } else {
-                groups[functions] = Group(first: index, heaviest: index, weight: weights[index], count: 1)
+                groups[functions] = Group(first: index, heaviest: index, weight: weights[index], looks: stack.looks)
             }
         }
         return Array(groups.values)
@@ -99,7 +99,7 @@ struct CulpritSearch {
         var incomplete = 0.0
         var squares = 0.0
         for (stack, weight) in zip(stacks, weights) where stack.frames.contains(where: { $0.function == blamed.function }) {
-            squares += weight * weight
+            squares += weight * weight / Double(stack.looks)
             if !stack.isComplete { incomplete += weight }
         }
         let looks = max(1, covered * covered / squares)

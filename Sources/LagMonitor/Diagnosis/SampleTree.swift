@@ -29,7 +29,8 @@ package struct SampleTree: Sendable, Hashable {
         for stack in stacks where !stack.frames.isEmpty {
             trie.insert(
                 stack.frames.prefix(Self.maximumDepth).reversed().map(\.function),
-                weightNanoseconds: stack.weightNanoseconds
+                weightNanoseconds: stack.weightNanoseconds,
+                samples: stack.looks
             )
         }
         roots = trie.nodes
@@ -97,9 +98,9 @@ private struct SampleTrie {
     var nodes: [SampleTree.Node] { children(of: 0) }
 
     /// - Parameter functions: root first.
-    mutating func insert(_ functions: [String], weightNanoseconds: UInt64) {
+    mutating func insert(_ functions: [String], weightNanoseconds: UInt64, samples: UInt64) {
         var index = 0
-        count(weightNanoseconds, at: index)
+        count(weightNanoseconds, samples, at: index)
         for function in functions {
             if let next = entries[index].children[function] {
                 index = next
@@ -108,13 +109,13 @@ private struct SampleTrie {
                 index = entries.count
                 entries.append(Entry(function: function))
             }
-            count(weightNanoseconds, at: index)
+            count(weightNanoseconds, samples, at: index)
         }
     }
 
-    private mutating func count(_ weight: UInt64, at index: Int) {
+    private mutating func count(_ weight: UInt64, _ samples: UInt64, at index: Int) {
         entries[index].weightNanoseconds = entries[index].weightNanoseconds.addingSaturated(weight)
-        entries[index].samples += 1
+        entries[index].samples += samples
     }
 
     private func children(of index: Int) -> [SampleTree.Node] {
@@ -146,12 +147,5 @@ private struct SampleTrie {
             children: children(of: last),
             prunedNanoseconds: 0
         )
-    }
-}
-
-extension UInt64 {
-    fileprivate func addingSaturated(_ other: UInt64) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }

@@ -70,6 +70,7 @@ struct EvidenceBuilder {
         var chain = [StallRecord.LockOwner(threadID: thread.id, threadName: thread.name, waitsFor: lock.address)]
         for number in 0..<look.stack.owners {
             let owner = tally.owner(number, of: look.index)
+            // Of the first ones only.
             let frames = (0..<owner.outcome.stored).map { tally.frame($0, ofOwner: number, of: look.index) }
             chain.append(
                 StallRecord.LockOwner(

@@ -13,6 +13,9 @@ struct FrameBuilder {
 
     init(modules: ModuleMap) { self.modules = modules }
 
+    /// Finds the names of frames that will be asked for.
+    mutating func prepare(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) { _ = frames(captured, rules) }
+
     /// The frames in the order given, one for each.
     mutating func frames(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
         levels(captured, rules, withLines: false).map { $0[0] }

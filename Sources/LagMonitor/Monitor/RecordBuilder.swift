@@ -63,7 +63,7 @@ struct RecordBuilder {
         record.samples = episode.tally.looks
         fill(&record, from: findings, episode, configuration)
         let print = Fingerprint(
-            frames: record.frames.map {
+            frames: (findings.representative?.frames ?? []).map {
                 Fingerprint.Frame(
                     modulePath: $0.module,
                     buildID: $0.buildID,
@@ -101,7 +101,8 @@ struct RecordBuilder {
         record.unwindEnd = Self.name(outcome.end)
         record.frames = Array(look.frames.prefix(configuration.maxFrames))
         record.framesTotal = outcome.total
-        record.samplesMatched = findings.culprit.map { UInt64($0.samplesMatched) } ?? look.stack.count
+        record.samplesMatched = findings.culprit?.samplesMatched ?? look.stack.count
+        record.samplesShare = findings.culprit?.matchedShare
         if configuration.samples == .all { record.sampleTree = findings.tree }
         if let culprit = findings.culprit, let index = culprit.frameIndex {
             record.culprit = look.frames[index].symbol ?? look.frames[index].place

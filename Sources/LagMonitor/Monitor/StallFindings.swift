@@ -64,7 +64,7 @@ struct StallFindings {
     }
 
     let seen: [Seen]
-    /// A stack a look, as far as they were kept.
+    /// The same for the search of the culprit; what had to make room for others is one without frames.
     let stacks: [CulpritStack]
     let culprit: Culprit?
     let cause: StallCause
@@ -72,6 +72,8 @@ struct StallFindings {
 
     init(_ episode: Episode, _ rules: InAppRules, _ builder: inout FrameBuilder) {
         let tally = episode.tally
+        // All at once: names are looked for in one pass over each module's table.
+        builder.prepare(Self.captured(in: tally), rules)
         var seen: [Seen] = []
         for index in 0..<tally.count {
             let stack = tally[index]
@@ -93,19 +95,23 @@ struct StallFindings {
         culprit = Culprit(stacks: stacks)
     }
 
+    private static func captured(in tally: StackTally) -> [FrameBuffer.Frame] {
+        (0..<tally.count).flatMap { index in
+            (0..<tally[index].outcome.stored).map { tally.frame($0, of: index) }
+                + (0..<tally[index].owners).flatMap { owner in
+                    (0..<tally.owner(owner, of: index).outcome.stored).map { tally.frame($0, ofOwner: owner, of: index) }
+                }
+        }
+    }
+
     private static func stacks(of seen: [Seen], lost: UInt64) -> [CulpritStack] {
-        var stacks: [CulpritStack] = []
-        for look in seen {
-            let frames = look.frames.map {
-                CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false)
-            }
-            let stack = CulpritStack(
-                weightNanoseconds: look.stack.weightNanoseconds / max(1, look.stack.count),
-                frames: frames,
-                isComplete: look.stack.outcome.end == .complete
+        var stacks = seen.map { look in
+            CulpritStack(
+                weightNanoseconds: look.stack.weightNanoseconds,
+                frames: look.frames.map { CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false) },
+                isComplete: look.stack.outcome.end == .complete,
+                looks: look.stack.count
             )
-            // Each look that found it counts as one.
-            stacks += Array(repeating: stack, count: Int(clamping: min(look.stack.count, 64)))
         }
         if lost > 0 { stacks.append(CulpritStack(weightNanoseconds: lost, frames: [])) }
         return stacks
@@ -126,14 +132,8 @@ struct StallFindings {
 
     /// The stack that stands for the stall: the culprit's; else the first that was seen.
     var representative: Seen? {
-        guard let culprit else { return seen.first }
-        var index = culprit.representative
-        for look in seen {
-            let count = Int(clamping: min(look.stack.count, 64))
-            if index < count { return look }
-            index -= count
-        }
-        return seen.first
+        guard let culprit, seen.indices.contains(culprit.representative) else { return seen.first }
+        return seen[culprit.representative]
     }
 
     /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up.

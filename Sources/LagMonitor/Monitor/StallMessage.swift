@@ -30,7 +30,9 @@ struct StallMessage {
         case .deadlock:
             let count = evidence.lockCycle.count
             guard evidence.lockCycle.contains(where: { $0.threadID == record.threadID }) else {
-                return ", waiting for \(lock(evidence)), which is in a deadlock of \(count) threads"
+                let isOwner = evidence.lockCycle.contains { $0.threadID == evidence.lockOwner?.threadID }
+                let owner = isOwner ? "which is in" : "which waits for"
+                return ", waiting for \(lock(evidence)), \(owner) a deadlock of \(count) threads"
             }
             return count == 1 ? ", in a deadlock with itself" : ", in a deadlock of \(count) threads"
         }

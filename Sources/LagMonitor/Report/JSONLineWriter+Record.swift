@@ -7,8 +7,17 @@ struct StringCaps {
     let word: Int
     let reason: Int
     let symbol: Int
-    /// Whether optional fields appear.
-    let keepsOptional: Bool
+    let keeps: Keeps
+
+    /// Which optional fields appear.
+    enum Keeps: Comparable {
+        case none
+        /// Why, and who is to blame.
+        case essential
+        case all
+    }
+
+    var keepsOptional: Bool { keeps == .all }
 
     /// Tried in this order until the line fits.
     static let fromWideToTight = [
@@ -20,10 +29,11 @@ struct StringCaps {
             word: 64,
             reason: 256,
             symbol: LineLimits.maximumSymbolBytes,
-            keepsOptional: true
+            keeps: .all
         ),
-        StringCaps(message: 128, name: 32, host: 64, hash: 32, word: 32, reason: 96, symbol: 96, keepsOptional: true),
-        StringCaps(message: 32, name: 20, host: 24, hash: 20, word: 16, reason: 0, symbol: 0, keepsOptional: false),
+        StringCaps(message: 128, name: 32, host: 64, hash: 32, word: 32, reason: 96, symbol: 96, keeps: .all),
+        StringCaps(message: 128, name: 20, host: 32, hash: 20, word: 16, reason: 0, symbol: 96, keeps: .essential),
+        StringCaps(message: 32, name: 20, host: 24, hash: 20, word: 16, reason: 0, symbol: 0, keeps: .none),
     ]
 
     static let path = 512
@@ -55,7 +65,7 @@ extension JSONLineWriter {
         field("severity", record.severity.rawValue, caps.word)
         field("message", record.message, caps.message)
         field("kind", record.kind.rawValue, caps.word)
-        if !record.foundBy.isEmpty {
+        if caps.keepsOptional, !record.foundBy.isEmpty {
             key("found_by")
             beginArray()
             for kind in record.foundBy { value(kind.rawValue, maxBytes: caps.word) }
@@ -91,7 +101,7 @@ extension JSONLineWriter {
             optional("mode", record.mode, caps.word)
         }
         field("cause", record.cause.rawValue, caps.word)
-        if caps.keepsOptional {
+        if caps.keeps >= .essential {
             write(record.evidence, caps: caps, owners: OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
         }
         field("capture", record.capture.rawValue, caps.word)
@@ -105,17 +115,16 @@ extension JSONLineWriter {
         }
         field("samples", record.samples)
         field("samples_matched", record.samplesMatched)
-        if caps.keepsOptional {
+        if caps.keepsOptional { share("samples_share", record.samplesShare) }
+        if caps.keeps >= .essential {
             optional("culprit", record.culprit, caps.symbol)
-            if let confidence = record.culpritConfidence, !confidence.isNaN {
-                key("culprit_confidence")
-                value(thousandths: UInt64((min(1, max(0, confidence)) * 1000).rounded()))
-            }
+            share("culprit_confidence", record.culpritConfidence)
         }
         field("seq", record.sequence)
         field("dropped_total", record.droppedTotal)
         field("suppressed_total", record.suppressedTotal)
-        field("frames_total", UInt64(max(record.framesTotal, record.frames.count)))
+        // Inlined ones have no place on the stack.
+        field("frames_total", UInt64(max(record.framesTotal, record.frames.count { $0.inlined != true })))
         key("frames")
         beginArray()
     }
@@ -144,15 +153,24 @@ extension JSONLineWriter {
         let maxLineBytes: Int
     }
 
+    /// A part of a whole, 0…1.
+    private mutating func share(_ name: StaticString, _ share: Double?) {
+        guard let share, !share.isNaN else { return }
+        key(name)
+        value(thousandths: UInt64((min(1, max(0, share)) * 1000).rounded()))
+    }
+
     private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, owners: OwnerLimits) {
         if let time = evidence.cpuNanoseconds { milliseconds("cpu_ms", time) }
         if let time = evidence.runDelayNanoseconds { milliseconds("run_delay_ms", time) }
         if let time = evidence.blockedNanoseconds { milliseconds("blocked_ms", time) }
-        if let time = evidence.systemNanoseconds { milliseconds("system_ms", time) }
-        if let faults = evidence.minorFaults { field("minor_faults", faults) }
-        if let faults = evidence.majorFaults { field("major_faults", faults) }
+        if caps.keepsOptional {
+            if let time = evidence.systemNanoseconds { milliseconds("system_ms", time) }
+            if let faults = evidence.minorFaults { field("minor_faults", faults) }
+            if let faults = evidence.majorFaults { field("major_faults", faults) }
+        }
         optional("syscall", evidence.syscall, caps.name)
-        if let descriptor = evidence.syscallDescriptor {
+        if caps.keepsOptional, let descriptor = evidence.syscallDescriptor {
             key("syscall_fd")
             value(Int64(descriptor))
         }
@@ -160,7 +178,7 @@ extension JSONLineWriter {
             key("syscall_target")
             value(target, maxBytes: caps.host, keepingEnd: true)
         }
-        optional("wchan", evidence.wchan, caps.word)
+        if caps.keepsOptional { optional("wchan", evidence.wchan, caps.word) }
         optional("lock_kind", evidence.lockKind?.rawValue, caps.word)
         if let address = evidence.lockAddress {
             key("lock_address")
@@ -170,6 +188,7 @@ extension JSONLineWriter {
             key("lock_owner")
             write(owner, caps: caps, owners)
         }
+        guard caps.keepsOptional else { return }
         write("lock_cycle", evidence.lockCycle, caps: caps, owners)
         write("lock_chain", evidence.lockChain, caps: caps, owners)
     }

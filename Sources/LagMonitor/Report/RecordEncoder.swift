@@ -68,15 +68,17 @@ public struct RecordEncoder: Sendable {
     }
 
     private mutating func write(_ record: borrowing StallRecord) {
-        // The widest strings with which the leaf frame fits; failing that, the widest that fit at all.
+        // The widest strings with which the leaf frame fits; failing that, the widest that fit at all. Who is to blame is worth more
+        // than one frame, so the tightest, which does not say it, is the last resort.
+        let levels = StringCaps.fromWideToTight
         var widest: Int?
-        for level in StringCaps.fromWideToTight.indices {
+        for level in levels.indices where levels[level].keeps > .none {
             guard let frames = attempt(record, level: level) else { continue }
             if frames > 0 || record.frames.isEmpty { return }
             widest = widest ?? level
         }
         // Not nil for any allowed limit: a test tries the lowest with the longest values there are.
-        _ = attempt(record, level: widest ?? StringCaps.fromWideToTight.count - 1)
+        _ = attempt(record, level: widest ?? levels.count - 1)
     }
 
     /// What of a record gives way, step by step, until enough of the stack's own frames fit.
@@ -97,11 +99,14 @@ public struct RecordEncoder: Sendable {
 
     /// One part in so many of a line is kept for the tree of samples.
     private static let treeShare = 4
+    /// A shorter line has a tree only where the frames leave room.
+    private static let leastLineWithTree = 3000
 
     /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
     private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
         let evidence = record.evidence
-        let ownersHaveFrames = !(evidence.lockOwner?.frames ?? []).isEmpty || evidence.lockCycle.contains { !$0.frames.isEmpty }
+        let owners = [evidence.lockOwner].compactMap { $0 } + evidence.lockCycle + evidence.lockChain
+        let ownersHaveFrames = owners.contains { !$0.frames.isEmpty }
         let hasFunctions = record.frames.contains { $0.function != nil }
         for step in Step.all where step.functions ? hasFunctions : ownersHaveFrames {
             let frames = write(record, level: level, functions: step.functions, ownerFrames: step.ownerFrames)
@@ -122,7 +127,7 @@ public struct RecordEncoder: Sendable {
         )
         let fits = writer.count + JSONLineWriter.tailBytes <= limit
         // Who asks for the tree gets a part of it also where the frames would fill the line.
-        let kept = record.sampleTree.isEmpty ? 0 : limit / Self.treeShare
+        let kept = record.sampleTree.isEmpty || limit < Self.leastLineWithTree ? 0 : limit / Self.treeShare
         let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit - kept) : 0
         writer.endArray()
         let rest = limit - writer.count - JSONLineWriter.tailBytes

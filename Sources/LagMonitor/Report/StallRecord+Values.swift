@@ -107,7 +107,7 @@ extension StallRecord {
         case futex
     }
 
-    /// The thread that holds the lock: an object of its own in the line (`thread_id`, `thread_name`, `frames`).
+    /// The thread that holds the lock: an object of its own in the line (`thread_id`, `thread_name`, `waits_for`, `frames`).
     public struct LockOwner: Sendable, Equatable {
         public var threadID: Int32
         public var threadName: String?

@@ -57,6 +57,8 @@ public struct StallRecord: Sendable, Equatable {
     public var samples: UInt64
     /// `samples_matched`: how often it was this stack.
     public var samplesMatched: UInt64
+    /// `samples_share`, 0…1: how much of the stall's time this stack stands for.
+    public var samplesShare: Double?
     /// `sample_tree`: all the stacks that were seen, merged; empty unless asked for.
     public var sampleTree: [SampleNode] = []
     /// `culprit`: the symbol of the frame to blame.
@@ -64,14 +66,14 @@ public struct StallRecord: Sendable, Equatable {
     /// `culprit_confidence`, 0…1; outside values are brought into that range, not-a-number is left out.
     public var culpritConfidence: Double?
 
-    /// `seq`: counts the records of this process from 1, so that a gap shows.
+    /// `seq`: counts the records that a monitor told, from 1, so that a loss shows as a gap. What a limit held back has none.
     public var sequence: UInt64
     /// `dropped_total`: records lost so far in this process.
     public var droppedTotal: UInt64
     /// `suppressed_total`: records held back on purpose so far (limits of rate).
     public var suppressedTotal: UInt64
 
-    /// `frames_total`: the stack's depth before any trimming. The line never says less than `frames.count`.
+    /// `frames_total`: the stack's depth before any trimming, inlined frames not counted.
     public var framesTotal: Int
     /// `frames`, leaf first.
     public var frames: [Frame]

@@ -8,10 +8,18 @@ struct Annealing: Sendable, Equatable {
     /// The longest: a look at a thread that has hung for hours still tells what it does now.
     static let longestNanoseconds: UInt64 = 10_000_000_000
 
+    /// A busy hang is left alone, too: after `age / 64` at the earliest, at the latest after this.
+    static let longestFirstNanoseconds: UInt64 = 1_000_000_000
+
     private(set) var gapNanoseconds = Annealing.firstNanoseconds
 
     /// Notes a look.
-    mutating func note(isSame: Bool) {
-        gapNanoseconds = isSame ? min(gapNanoseconds * 2, Self.longestNanoseconds) : Self.firstNanoseconds
+    /// - Parameter age: how long the stall has lasted.
+    mutating func note(isSame: Bool, age: UInt64) {
+        let first = min(max(Self.firstNanoseconds, age / 64), Self.longestFirstNanoseconds)
+        gapNanoseconds = isSame ? min(max(gapNanoseconds * 2, first), Self.longestNanoseconds) : first
     }
+
+    /// The gap, longer or shorter by up to a quarter.
+    func gap(_ random: UInt64) -> UInt64 { gapNanoseconds / 4 * 3 + random % (gapNanoseconds / 2 + 1) }
 }

@@ -3,16 +3,20 @@ package import LagCapture
 
 /// The stacks that were seen in one stall, each with the time it stands for: memory that is there before it is needed.
 ///
-/// A look stands for the time around it: what lies between two looks at the same stack is that stack's, what lies between two
-/// different ones is shared by halves. The first look stands for all that came before it, the last for what came after.
+/// A look stands for the time since the one before it, the last one also for what came after. (Not for what lies around it: the
+/// looks come the later the longer the stack before was the same, so that one would be given more than its part.)
 ///
 /// When there are more different stacks than places, the lightest goes; its time is in ``lostNanoseconds``.
 package final class StackTally {
     /// Different stacks that are kept.
     package static let capacity = 12
-    /// Owners of locks that are kept of each, with so many frames.
-    package static let ownerCapacity = 4
+    /// Owners of locks that are kept of each: all of the longest chain.
+    package static let ownerCapacity = LockChain.maximumLength - 1
+    /// Of so many of them the stack is kept, too, with so many frames.
+    package static let ownerStacks = 4
     package static let ownerFrames = 48
+
+    private static let keptStacks = 2
 
     private let maximumFrames: Int
     private let memory: UnsafeMutableRawPointer
@@ -33,7 +37,8 @@ package final class StackTally {
 
     private static func bytes(_ maximumFrames: Int) -> Int {
         capacity * (MemoryLayout<TalliedStack>.stride + maximumFrames * MemoryLayout<clu_frame>.stride)
-            + capacity * ownerCapacity * (MemoryLayout<TalliedOwner>.stride + ownerFrames * MemoryLayout<clu_frame>.stride)
+            + capacity * ownerCapacity * MemoryLayout<TalliedOwner>.stride
+            + capacity * ownerStacks * ownerFrames * MemoryLayout<clu_frame>.stride
     }
 
     /// Takes its memory straight from the kernel; it becomes resident where it is used.
@@ -61,8 +66,8 @@ package final class StackTally {
         latestNanoseconds = since
     }
 
-    /// Gives the memory back to the kernel.
-    package func release() { clu_memory_release(memory, Self.bytes(maximumFrames)) }
+    /// Gives the memory back to the kernel, if it is more than most stalls need: the next one should not have to wait for pages.
+    package func release() { if count > Self.keptStacks { clu_memory_release(memory, Self.bytes(maximumFrames)) } }
 
     package subscript(index: Int) -> TalliedStack {
         precondition(index >= 0 && index < count, "stack \(index) of \(count)")
@@ -76,7 +81,7 @@ package final class StackTally {
     package func owner(_ number: Int, of index: Int) -> TalliedOwner { owners[index * Self.ownerCapacity + number] }
 
     package func frame(_ number: Int, ofOwner owner: Int, of index: Int) -> FrameBuffer.Frame {
-        FrameBuffer.Frame(framesOfOwners[(index * Self.ownerCapacity + owner) * Self.ownerFrames + number])
+        FrameBuffer.Frame(framesOfOwners[(index * Self.ownerStacks + owner) * Self.ownerFrames + number])
     }
 
     /// A look that brought no stack, and why.
@@ -101,11 +106,6 @@ package final class StackTally {
             stacks[latest].count += 1
             return (latest, true, false)
         }
-        var own = gap
-        if let latest {
-            own = gap / 2
-            stacks[latest].weightNanoseconds += gap - own
-        }
         let known = position(of: key)
         let index = known ?? place()
         if known == nil {
@@ -113,7 +113,7 @@ package final class StackTally {
             stored.stored = stack?.copy(min(outcome.stored, maximumFrames), to: frames + index * maximumFrames) ?? 0
             (stacks + index).initialize(to: TalliedStack(key: key, outcome: stored))
         }
-        stacks[index].weightNanoseconds += own
+        stacks[index].weightNanoseconds += gap
         stacks[index].count += 1
         latest = index
         return (index, false, known == nil)
@@ -127,18 +127,24 @@ package final class StackTally {
         stacks[index].owners = 0
     }
 
-    /// The next thread of the chain of owners.
-    /// - Returns: false when there is no place.
-    package func add(_ owner: TalliedOwner, _ stack: FrameBuffer, to index: Int) -> Bool {
+    /// The next thread of the chain of owners, with its stack if it is one of the first.
+    package func add(_ owner: TalliedOwner, _ stack: FrameBuffer, to index: Int) {
         let number = stacks[index].owners
-        guard number < Self.ownerCapacity else { return false }
-        let place = index * Self.ownerCapacity + number
-        let stored = stack.copy(min(owner.outcome.stored, Self.ownerFrames), to: framesOfOwners + place * Self.ownerFrames)
+        guard number < Self.ownerCapacity else { return }
         var outcome = owner.outcome
-        outcome.stored = stored
-        (owners + place).initialize(to: TalliedOwner(tid: owner.tid, lock: owner.lock, outcome: outcome, name: owner.name))
+        outcome.stored = 0
+        if number < Self.ownerStacks {
+            let place = framesOfOwners + (index * Self.ownerStacks + number) * Self.ownerFrames
+            outcome.stored = stack.copy(min(owner.outcome.stored, Self.ownerFrames), to: place)
+        }
+        (owners + index * Self.ownerCapacity + number)
+            .initialize(to: TalliedOwner(tid: owner.tid, lock: owner.lock, outcome: outcome, name: owner.name))
         stacks[index].owners = number + 1
-        return true
+    }
+
+    /// The process could not run for a time before `now`: no look stands for that.
+    package func pass(over blackout: Blackout, until now: UInt64) {
+        latestNanoseconds = latestNanoseconds.saturatingSum(blackout.share(from: latestNanoseconds, until: now).atLeast)
     }
 
     /// The stall ended while they were looked at: what they did may have been later.
@@ -168,12 +174,12 @@ package final class StackTally {
             (stacks + index).initialize(to: other.stacks[index])
             let first = index * maximumFrames
             (frames + first).update(from: other.frames + first, count: stacks[index].outcome.stored)
-            var owner = index * Self.ownerCapacity
-            let end = owner + stacks[index].owners
-            while owner < end {
-                (owners + owner).initialize(to: other.owners[owner])
-                let place = owner * Self.ownerFrames
-                (framesOfOwners + place).update(from: other.framesOfOwners + place, count: owners[owner].outcome.stored)
+            var owner = 0
+            while owner < stacks[index].owners {
+                let place = index * Self.ownerCapacity + owner
+                (owners + place).initialize(to: other.owners[place])
+                let frame = (index * Self.ownerStacks + owner) * Self.ownerFrames
+                (framesOfOwners + frame).update(from: other.framesOfOwners + frame, count: owners[place].outcome.stored)
                 owner += 1
             }
             index += 1

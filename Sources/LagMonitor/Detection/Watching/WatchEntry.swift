@@ -40,6 +40,8 @@ struct WatchEntry: ~Copyable {
     /// When its stack is to be looked at next.
     var lookNanoseconds: UInt64 = .max
     var annealing = Annealing()
+    /// When the stall in progress began.
+    var stalledNanoseconds: UInt64 = 0
 
     var counters: WatchCounters {
         WatchCounters(
