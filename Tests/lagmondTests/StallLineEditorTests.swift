@@ -41,6 +41,19 @@ struct StallLineEditorTests {
         )
     }
 
+    /// Some writers have a null where others have nothing.
+    @Test func aMemberThatIsThereIsNotAddedAgain() throws {
+        let full = FrameName(name: "App.run()", simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
+        let null = Self.head + #""frames":[{"pc":"0x1","symbol":null,"in_app":true}]}"#
+        let after = null.replacing("null", with: #"null,"file":"/s/App.swift","line":12"#)
+        #expect(try edited(null, [[full]]) == after)
+        let others = Self.head + #""frames":[{"symbol_offset":null,"function":null,"line":null,"in_app":true}]}"#
+        let added = #"null,"symbol":"App.run","file":"/s/App.swift","line""#
+        #expect(try edited(others, [[full]]) == others.replacing(#"null,"line""#, with: added))
+        let file = Self.head + #""frames":[{"pc":"0x1","file":null}]}"#
+        #expect(try edited(file, [[full]]) == file)
+    }
+
     @Test func ofTheProgramsOwnFunctionsTheFullNameIsAdded() throws {
         let full = FrameName(name: "App.run(Swift.Int) -> ()", simplified: "App.run")
         let own = Self.head + #""frames":[{"pc":"0x1","in_app":true}]}"#
@@ -88,6 +101,20 @@ struct StallLineEditorTests {
         #expect(line.frames.map(\.isReturnAddress) == [false, true, false, true, false, true, false, true])
         #expect(line.frames[0].offset == 5)
         #expect(line.frames[0].buildID == "ab")
+    }
+
+    /// Records have the other threads before the stalled one's stack; other writers need not.
+    @Test(arguments: [
+        [#""lock_owner":{FRAMES}"#, #""lock_chain":[{FRAMES}]"#, #""frames":7,FRAMES"#],
+        [#""lock_cycle":[{FRAMES},{FRAMES}]"#, "FRAMES"],
+        [#""lock_chain":[{FRAMES}]"#, "FRAMES", #""lock_cycle":[{FRAMES}]"#, #""lock_owner":{FRAMES}"#],
+    ])
+    func stacksAreEditedWhereverTheyStandInTheLine(members: [String]) throws {
+        let frame = #"{"pc":"0x1","symbol":"App.run"}"#
+        let before = (Self.head + members.joined(separator: ",") + "}").replacing("FRAMES", with: #""frames":["# + frame + "]")
+        let after = before.replacing(#""App.run""#, with: #""App.run","file":"/s/App.swift","line":12"#)
+        let count = before.ranges(of: frame).count
+        #expect(try edited(before, Array(repeating: [function], count: count)) == after)
     }
 
     @Test func aFrameThatASignalInterruptedIsNoReturnAddress() throws {

@@ -8,7 +8,8 @@ struct StallLine {
         let buildID: String?
         let module: String?
         let offset: UInt64?
-        let hasSymbol: Bool
+        /// What it has, whatever that says: a member that is null stays so, for there cannot be two of one name.
+        let members: Set<String>
         /// It was looked up before: it says where it is in the source, it is inlined, or it follows an inlined one.
         let hasPlace: Bool
         let isInApp: Bool
@@ -17,7 +18,8 @@ struct StallLine {
     }
 
     let text: JSONText
-    /// The stacks of the stalled thread, of the lock's owner, and of the threads of a cycle or chain, one after the other.
+    /// Those of the stalled thread, of the lock's owner, and of the threads of a cycle or chain, as they follow each other in
+    /// the line: an editor goes through its bytes once.
     let frames: [Frame]
 
     /// Nil when the line is some other JSON text.
@@ -30,6 +32,7 @@ struct StallLine {
         let others = ["lock_cycle", "lock_chain"].flatMap { text.elements($0, of: text.root) }
         let threads = [text.root] + owner + others
         frames = threads.flatMap { Self.frames(of: text.elements("frames", of: $0), in: text) }
+            .sorted { $0.value.range.lowerBound < $1.value.range.lowerBound }
     }
 
     private static func frames(of stack: [JSONText.Value], in text: JSONText) -> [Frame] {
@@ -45,7 +48,7 @@ struct StallLine {
                 buildID: text.string(text.member("build_id", of: value)),
                 module: text.string(text.member("module", of: value)),
                 offset: text.string(text.member("offset", of: value)).flatMap(hex),
-                hasSymbol: symbol != nil,
+                members: text.names(of: value),
                 hasPlace: text.member("file", of: value) != nil || isInlined || followsInlined,
                 isInApp: text.isTrue(text.member("in_app", of: value)),
                 isReturnAddress: isReturnAddress
