@@ -197,7 +197,7 @@ public final class LagMonitor: Sendable {
         }
     }
 
-    /// Has every stall delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
+    /// Has every record that is told delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
     /// that queue runs things concurrently). Records that wait for a queue which is itself stuck are bounded
     /// (``StallHandler/capacity``).
     @discardableResult

@@ -68,6 +68,21 @@ extension Scenario {
             CaptureSignals.remove()
             CaptureProbe.finish(thread)
         },
+        // The kernel has no memory to keep who sent a signal: it is delivered all the same, and must not be taken for a foreign one.
+        "lost-sender": {
+            CaptureSignals.install()
+            let capture = try ThreadCapture()
+            let thread = StalledThread { thread in
+                thread.setReady()
+                _ = spinUntilReleased(thread)
+            }
+            var none = rlimit(rlim_cur: 0, rlim_max: 0)
+            setrlimit(__rlimit_resource_t(11), &none)  // RLIMIT_SIGPENDING
+            let outcome = capture.capture(thread.target, earlier: nil, into: FrameBuffer(capacity: 16))
+            print("failure=\(outcome.failure?.rawValue ?? "none")")
+            CaptureSignals.remove()
+            CaptureProbe.finish(thread)
+        },
         // The answer comes long after the wait for it: the request stands meanwhile.
         "late-answer": {
             CaptureSignals.install()

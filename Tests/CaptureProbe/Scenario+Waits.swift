@@ -106,6 +106,26 @@ extension Scenario {
             }
             tell(waiter, [("holder", holder)])
         },
+        // A number that happens to be a thread's: an event count, a sequence.
+        "wait-number": {
+            let holder = StalledThread { sleepForever($0) }
+            holder.waitUntilStalled(sleeping: true)
+            let number = SharedNumber(UInt32(holder.target.tid))
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                number.wait()
+            }
+            tell(waiter, [("holder", holder)])
+        },
+        // What lies behind a condition looks like a lock's owner where threads have small numbers.
+        "wait-condition-before-mutex": {
+            let pair = ConditionAndMutex()
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                pair.wait()
+            }
+            tell(waiter, [])
+        },
         "wait-sleep": { try oneWaits({}, { sleep(1000) }) },
     ]
 
@@ -248,87 +268,4 @@ extension Scenario {
 func sleepForever(_ thread: StalledThread) {
     thread.setReady()
     while true { poll(nil, 0, -1) }
-}
-
-final class MutexBox: Sendable { let mutex = Mutex(0) }
-
-/// A number that threads wait for by looking at it.
-final class Gate: Sendable {
-    private let number = Atomic<Int32>(0)
-
-    var value: Int32 {
-        get { number.load(ordering: .acquiring) }
-        set { number.store(newValue, ordering: .releasing) }
-    }
-
-    func add() { number.add(1, ordering: .acquiringAndReleasing) }
-}
-
-/// A block that keeps a queue busy for ever, and the thread that it runs on.
-struct Worker {
-    let tid: Int32
-
-    init(on queue: DispatchQueue, flags: DispatchWorkItemFlags = []) {
-        let running = Gate()
-        queue.async(flags: flags) {
-            running.value = CaptureProbe.gettid()
-            while true { poll(nil, 0, -1) }
-        }
-        while running.value == 0 { usleep(1000) }
-        tid = running.value
-    }
-}
-
-// Unchecked, all of these: they are made to be shared, and never freed.
-
-final class SharedMutex: @unchecked Sendable {
-    private let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-
-    init(_ kind: Int32? = nil, explicitly: Bool = false, priority: Bool = false, robust: Bool = false) {
-        var attributes = pthread_mutexattr_t()
-        pthread_mutexattr_init(&attributes)
-        if let kind, explicitly || kind != Int32(PTHREAD_MUTEX_TIMED_NP) { pthread_mutexattr_settype(&attributes, kind) }
-        if priority { pthread_mutexattr_setprotocol(&attributes, Int32(PTHREAD_PRIO_INHERIT)) }
-        if robust { pthread_mutexattr_setrobust(&attributes, Int32(PTHREAD_MUTEX_ROBUST)) }
-        pthread_mutex_init(raw, &attributes)
-    }
-
-    func lock() { pthread_mutex_lock(raw) }
-
-    func lock(seconds: Int) {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        time.tv_sec += seconds
-        pthread_mutex_timedlock(raw, &time)
-    }
-}
-
-final class SharedReadWriteLock: @unchecked Sendable {
-    private let raw = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
-
-    init() { pthread_rwlock_init(raw, nil) }
-    func read() { pthread_rwlock_rdlock(raw) }
-    func write() { pthread_rwlock_wrlock(raw) }
-}
-
-final class SharedSemaphore: @unchecked Sendable {
-    private let raw = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-    init() { sem_init(raw, 0, 0) }
-    func wait() { sem_wait(raw) }
-}
-
-final class SharedCondition: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let raw = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-
-    init() {
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(raw, nil)
-    }
-
-    func wait() {
-        pthread_mutex_lock(mutex)
-        pthread_cond_wait(raw, mutex)
-    }
 }

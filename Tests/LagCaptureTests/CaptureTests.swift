@@ -126,6 +126,12 @@ import Testing
         #expect(run["timed-out"] == "yes")
     }
 
+    @Test func aSignalWhoseSenderWasLostIsNotPassedOn() throws {
+        let run = try ProbeRun("lost-sender")
+        #expect(run.status == 0, "the signal's default action ended the process")
+        #expect(["signal_timed_out", "not_permitted"].contains(run["failure"] ?? ""))
+    }
+
     @Test func answerOfAThreadThatCouldNotGiveItAtOnceIsStillTaken() throws {
         let run = try ProbeRun("late-answer")
         #expect(run["owed"] == "yes")

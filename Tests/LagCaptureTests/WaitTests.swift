@@ -25,7 +25,7 @@ import Testing
     @Test(
         arguments: [
             "wait-write-lock-of-reader", "wait-semaphore", "wait-dispatch-semaphore", "wait-group", "wait-condition",
-            "wait-ended-owner",
+            "wait-ended-owner", "wait-number", "wait-condition-before-mutex",
         ]
     )
     func whatHasNoOwnerGetsNone(scenario: String) throws {

@@ -107,7 +107,7 @@ struct GivingWayTests {
             let stage =
                 switch (kept.functions, kept.ownerFrames) {
                 // In the shortest lines no optional field is left.
-                case (0, []), (0, [0, 0, 0]): 0
+                case (0, []), (0, [0]), (0, [0, 0, 0]): 0
                 case (0, [3, 3, 3]): 1
                 case (0, [8, 8, 8]): 2
                 case (40, [8, 8, 8]): 3
@@ -141,5 +141,34 @@ struct GivingWayTests {
         let cycle = try #require(parsed["lock_cycle"] as? [[String: Any]])
         #expect(cycle.count == 3 && cycle.allSatisfy { $0["thread_id"] != nil && $0["frames"] == nil })
         #expect(try #require(parsed["frames"] as? [Any]).count >= 5)
+    }
+
+    /// Who is to blame is worth more than a frame.
+    @Test func theShortestLineStillSaysWhyAndWho() throws {
+        var record = Self.record(frames: 20, owners: 1)
+        record.message = "main was stalled for 300 ms, waiting for a lock held by thread 50 'owner-0' in Shop.checkOut"
+        record.cause = .lock
+        record.culprit = "Shop.checkOut"
+        record.culpritConfidence = 0.9
+        record.evidence.syscall = "futex"
+        record.evidence.blockedNanoseconds = 300_000_000
+        record.sampleTree = [StallRecord.SampleNode(weightNanoseconds: 1, samples: 1, frames: ["main"])]
+        for limit in [1024, 1600, 2400] {
+            let line = try Sample.line(record, limit: limit)
+            #expect(line.utf8.count <= limit)
+            let parsed = try Sample.parse(line)
+            #expect(parsed["culprit"] as? String == "Shop.checkOut" && parsed["lock_kind"] as? String == "mutex", "\(limit)")
+            #expect(parsed["blocked_ms"] as? Double == 300 && parsed["message"] as? String == record.message, "\(limit)")
+            #expect((parsed["lock_owner"] as? [String: Any])?["thread_name"] as? String == "owner-0", "\(limit)")
+            // A tree does not push out the frame that it is about.
+            #expect(!(parsed["frames"] as? [Any] ?? []).isEmpty || parsed["sample_tree"] == nil, "\(limit)")
+        }
+    }
+
+    @Test func inlinedFramesAreNotInTheTotal() throws {
+        var record = Sample.record(frames: 3)
+        record.frames[0].inlined = true
+        record.framesTotal = 2
+        #expect(try Sample.parse(Sample.line(record))["frames_total"] as? Int == 2)
     }
 }

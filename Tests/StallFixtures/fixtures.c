@@ -3,12 +3,14 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <linux/futex.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,3 +90,5 @@ const char *fixture_file_of(const char *symbol) {
 }
 
 void fixture_unbuffer_stdout(void) { setvbuf(stdout, NULL, _IONBF, 0); }
+
+void fixture_futex_wait(unsigned *word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }

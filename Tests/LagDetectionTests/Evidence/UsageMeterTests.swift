@@ -111,6 +111,30 @@ struct UsageMeterTests {
         #expect(meter.callout?.after == Self.reading(400, 299) && meter.wake?.after == Self.reading(110, 9))
     }
 
+    /// The end is told a round later, when the next callout has been seen already.
+    @Test func whatWasReadAroundTheBeginningStaysUntilTheEndIsTold() {
+        var meter = UsageMeter()
+        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.note(Self.reading(101, 1000), Self.beacon(2, since: 100, woke: 100))
+        meter.begin(.callout, since: 100 * millisecond)
+        // A sleep of 2 s, then a callout that computes.
+        meter.note(Self.reading(2116, 1016), Self.beacon(3, since: 2100, woke: 2100))
+        let usage = usage(meter, 100, 2100, Self.totals(2116, cpu: 1016))
+        #expect((usage.cpuNanoseconds ?? .max) <= 16 * millisecond)
+        // The callout that was seen meanwhile has an anchor of its own from then on.
+        meter.end()
+        meter.note(Self.reading(2150, 1050), Self.beacon(3, since: 2100, woke: 2100))
+        #expect(meter.callout?.after == Self.reading(2116, 1016))
+    }
+
+    @Test func aStallThatTheFirstLookFindsGetsItsAnchorFromThatLook() {
+        var meter = UsageMeter()
+        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.begin(.callout, since: 100 * millisecond)
+        meter.note(Self.reading(300, 1200), Self.beacon(2, since: 100, woke: 100))
+        #expect(meter.callout == UsageMeter.Anchor(before: Self.reading(50, 1000), after: Self.reading(300, 1200)))
+    }
+
     /// The wake is looked at when the callout has begun already, and the word changes once more after that.
     @Test func theReadingNextToTheBeginningCounts() {
         var meter = UsageMeter()

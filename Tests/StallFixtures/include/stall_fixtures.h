@@ -58,4 +58,7 @@ void fixture_trace_allow(void);
 #ifdef __cplusplus
 }
 #endif
+// Sleeps in a futex as long as the word has this value.
+void fixture_futex_wait(unsigned *word, unsigned value);
+
 #endif
