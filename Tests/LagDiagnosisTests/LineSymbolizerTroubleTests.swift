@@ -43,13 +43,76 @@ struct LineSymbolizerTroubleTests {
         #expect(lines.cachedCount < 1000)
     }
 
-    @Test func aChildThatHangsIsEndedAtTheDeadline() throws {
+    @Test func aChildThatHangsIsEndedAfterALongSilence() throws {
         let fake = try FakeProgram("echo $$ >> $D/started; exec sleep 1000")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
         #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
+        #expect(lines.childPID != nil)
+        lines.silenceNanoseconds = 0
+        #expect(lines.levels(for: try queries(0..<1)) == [[]])
         #expect(lines.childPID == nil)
         let pid = try #require(fake.lines(of: "started").first.flatMap { Int32($0) })
         #expect(isGone(pid))
+    }
+
+    /// As one that reads the DWARF of a big program: the first record goes without lines, and no later one.
+    @Test func aChildThatIsSlowAtItsFirstBatchGoesOnAndItsAnswersAreTaken() throws {
+        let fake = try FakeProgram.answering(first: "echo started >> $D/started; while [ ! -e $D/go ]; do sleep 0.01; done")
+        var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
+        defer { lines.close() }
+        #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
+        let pid = try #require(lines.childPID)
+        // Neither these nor others are asked for while it reads.
+        #expect(lines.levels(for: try queries(0..<5)) == Array(repeating: [], count: 5))
+        #expect(lines.asked == 3)
+        _ = try fake.scratch.write([], to: "go")
+        let end = Date().addingTimeInterval(60)
+        while lines.levels(for: try queries(2..<3)) != [answer], Date() < end {}
+        #expect(lines.levels(for: try queries(0..<3)) == Array(repeating: answer, count: 3))
+        #expect(lines.asked == 3)
+        #expect(lines.childPID == pid && fake.lines(of: "started").count == 1)
+        while lines.levels(for: try queries(0..<5)) != Array(repeating: answer, count: 5), Date() < end {}
+        #expect(lines.asked == 5)
+    }
+
+    @Test func answersThatCameBeforeTheDeadlineAreGivenAtOnceAndTheOthersLater() throws {
+        let reply = "printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\""
+        let fake = try FakeProgram(
+            "read -r file address; \(reply); while [ ! -e $D/go ]; do sleep 0.01; done; while read -r file address; do \(reply); done"
+        )
+        var lines = LineSymbolizer(program: fake.path, deadline: .seconds(1))
+        defer { lines.close() }
+        #expect(lines.levels(for: try queries(0..<3)) == [answer, [], []])
+        _ = try fake.scratch.write([], to: "go")
+        let end = Date().addingTimeInterval(60)
+        while lines.levels(for: try queries(0..<3)) != [answer, answer, answer], Date() < end {}
+        #expect(lines.levels(for: try queries(0..<3)) == [answer, answer, answer])
+        #expect(lines.asked == 3)
+    }
+
+    @Test func aWaitIsCutShortFromAnotherThread() throws {
+        let fake = try FakeProgram("echo started >> $D/started; exec sleep 1000")
+        var lines = LineSymbolizer(program: fake.path, deadline: .seconds(3600))
+        defer { lines.close() }
+        let (limit, started) = (lines.waitLimit, fake.scratch.path + "/started")
+        Thread.detachNewThread {
+            while access(started, F_OK) != 0 { usleep(1000) }
+            limit.limit(untilMonotonicNanoseconds: 1)
+        }
+        #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
+        let asked = lines.asked
+        #expect(lines.levels(for: try queries(10..<13)) == [[], [], []])
+        #expect(lines.asked == asked, "there is no time to ask")
+    }
+
+    @Test func aLimitThatIsLiftedIsForgotten() throws {
+        let fake = try FakeProgram.answering()
+        var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
+        defer { lines.close() }
+        lines.waitLimit.limit(untilMonotonicNanoseconds: 1)
+        #expect(lines.levels(for: try queries(0..<1)) == [[]])
+        lines.waitLimit.limit(untilMonotonicNanoseconds: nil)
+        #expect(lines.levels(for: try queries(0..<1)) == [answer])
     }
 
     @Test func aChildThatAlwaysFailsIsStartedThreeTimesAMinute() throws {
@@ -101,6 +164,28 @@ struct LineSymbolizerTroubleTests {
     func aMissingProgramMeansNoLines(path: String) throws {
         var lines = LineSymbolizer(program: path, deadline: Self.soon)
         #expect(lines.levels(for: try queries(0..<2)) == [[], []])
+    }
+
+    /// A script that starts the program instead of becoming it.
+    @Test(arguments: [true, false])
+    func whatAWrapperHasStartedIsEndedWithIt(outlived: Bool) throws {
+        let fake = try FakeProgram.answering(
+            first: "sleep 1000 > /dev/null & echo $! >> $D/started" + (outlived ? "; read -r file address; exit 0" : "")
+        )
+        var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
+        #expect(lines.levels(for: try queries(0..<1)) == [outlived ? [] : answer])
+        let pid = try #require(fake.lines(of: "started").first.flatMap { Int32($0) })
+        lines.close()
+        // Whoever adopts it may take its time to wait for it.
+        let end = Date().addingTimeInterval(60)
+        while !isGone(pid), stateOf(pid) != "Z", Date() < end { usleep(1000) }
+        #expect(isGone(pid) || stateOf(pid) == "Z")
+        kill(pid, SIGKILL)
+    }
+
+    private func stateOf(_ pid: Int32) -> String {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+        return text.split(separator: ")").last?.split(separator: " ").first.map(String.init) ?? ""
     }
 
     @Test func nothingIsLeftAfterClose() throws {

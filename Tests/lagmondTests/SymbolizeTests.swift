@@ -118,14 +118,16 @@ import Testing
             ["--config", "c.json", "--duration", "2"],
             files: ["c.json": #"{"workload": {"steps": ["# + step + "]}}"]
         )
-        let record = try #require(records.split(separator: "\n").first { $0.contains("\"\(member)\":") }) + "\n"
+        let record: String = try #require(records.split(separator: "\n").first { $0.contains("\"\(member)\":") }.map { $0 + "\n" })
         let (status, output, errors) = try LagmondProcess.run(["symbolize", "r"], files: ["r": record])
         #expect(status == 0, "\(errors)")
         #expect(output.split(separator: "\n").count == 1)
         let object = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
-        let others = object[member] as? [[String: Any]] ?? [try #require(object[member] as? [String: Any])]
-        for thread in [object] + others {
-            let frames = try #require(thread["frames"] as? [[String: Any]])
+        let others = try object[member] as? [[String: Any]] ?? [#require(object[member] as? [String: Any])]
+        // Of the stalled thread in a cycle they are the record's own.
+        let stacks = ([object] + others).compactMap { $0["frames"] as? [[String: Any]] }
+        #expect(stacks.count == 2)
+        for frames in stacks {
             #expect(frames.contains { $0["symbol"] != nil })
             guard SymbolizerProgram.find() != nil else { continue }
             #expect(frames.contains { ($0["file"] as? String)?.contains("/Workload/") == true })

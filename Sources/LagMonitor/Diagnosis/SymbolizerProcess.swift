@@ -63,7 +63,7 @@ final class SymbolizerProcess: Sendable {
         guard pidfd >= 0 else {
             // A kernel or a container without such descriptors. The child is a moment old and nobody has waited for it.
             close(ends.0)
-            kill(pid, SIGKILL)
+            kill(-pid, SIGKILL)
             while waitpid(pid, nil, 0) < 0, errno == EINTR {}
             return nil
         }
@@ -103,22 +103,37 @@ final class SymbolizerProcess: Sendable {
         return posix_spawn(&pid, program, &actions, &attributes, &arguments, &environment) == 0 ? pid : nil
     }
 
-    /// Sends `text` and takes replies until `replies` has all of them, or until the deadline on CLOCK_MONOTONIC.
+    /// Questions on their way and what has come of them.
+    struct Exchange: Sendable {
+        fileprivate var unsent: ArraySlice<UInt8>
+        fileprivate(set) var replies: SymbolizerReplies
+
+        init(_ text: [UInt8], addresses: [UInt64]) {
+            unsent = text[...]
+            replies = SymbolizerReplies(addresses: addresses)
+        }
+    }
+
+    /// Sends questions and takes replies until all are there, or until the deadline on CLOCK_MONOTONIC, or the limit.
     ///
-    /// After anything but `.complete` the child must be ended: what it may still say belongs to no question.
-    func exchange(_ text: [UInt8], _ replies: inout SymbolizerReplies, deadline: UInt64) -> Ending {
+    /// After `.timedOut` it may be gone on with. After `.broken` the child must be ended: what it may still say belongs to no
+    /// question.
+    func go(on exchange: inout Exchange, deadline: UInt64, _ limit: SymbolizerWaitLimit) -> Ending {
         child.withLock { child in
             guard let socket = child?.socket else { return .broken }
-            var unsent = text[...]
-            while !replies.isComplete {
+            while !exchange.replies.isComplete {
                 let now = clu_now_ns()
-                guard now < deadline else { return .timedOut }
-                var poller = pollfd(fd: socket, events: Int16(unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
+                let end = min(deadline, limit.monotonicNanoseconds)
+                guard now < end else { return .timedOut }
+                var poller = pollfd(fd: socket, events: Int16(exchange.unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
                 // Rounded up: what is due in less than a millisecond is not asked for in a tight loop.
-                let ready = poll(&poller, 1, Int32(clamping: (deadline - now + 999_999) / 1_000_000))
+                let wait = min(end - now, SymbolizerWaitLimit.lookNanoseconds)
+                let ready = poll(&poller, 1, Int32((wait + 999_999) / 1_000_000))
                 if ready < 0, errno != EINTR { return .broken }
                 guard ready > 0 else { continue }
-                guard Self.send(&unsent, to: socket), Self.receive(from: socket, into: &replies) else { return .broken }
+                guard Self.send(&exchange.unsent, to: socket), Self.receive(from: socket, into: &exchange.replies) else {
+                    return .broken
+                }
             }
             return .complete
         }
@@ -146,11 +161,12 @@ final class SymbolizerProcess: Sendable {
         return count < 0 && (failure == EAGAIN || failure == EINTR)
     }
 
-    /// Kills the child and waits for it. Nothing of it is left then, unless it waits for a disk. May be called again.
+    /// Kills the child and what it has started, and waits for it. Nothing of it is left then, unless it waits for a disk. May be called again.
     func end() {
         guard let child = child.withLock({ $0.take() }) else { return }
         close(child.socket)
-        _ = clu_pidfd_kill(child.pidfd, SIGKILL)
+        // What a wrapper has started is in its group. Before it is waited for: until then the group's number is nobody else's.
+        _ = clu_pidfd_kill_group(child.pidfd, pid, SIGKILL)
         var poller = pollfd(fd: child.pidfd, events: Int16(POLLIN), revents: 0)
         while poll(&poller, 1, Self.endMilliseconds) < 0, errno == EINTR {}
         if clu_pidfd_reap(child.pidfd) == 0 {

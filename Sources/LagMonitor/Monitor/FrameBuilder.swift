@@ -16,6 +16,9 @@ struct FrameBuilder {
     /// Finds the names of frames that will be asked for.
     mutating func prepare(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) { _ = frames(captured, rules) }
 
+    /// Cuts waits for lines short, from any thread.
+    var waitLimit: SymbolizerWaitLimit? { namer.waitLimit }
+
     /// The frames in the order given, one for each.
     mutating func frames(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
         levels(captured, rules, withLines: false).map { $0[0] }
