@@ -90,6 +90,20 @@ struct StallLineEditorTests {
         #expect(line.frames[0].buildID == "ab")
     }
 
+    /// Records have the other threads before the stalled one's stack; other writers need not.
+    @Test(arguments: [
+        [#""lock_owner":{FRAMES}"#, #""lock_chain":[{FRAMES}]"#, #""frames":7,FRAMES"#],
+        [#""lock_cycle":[{FRAMES},{FRAMES}]"#, "FRAMES"],
+        [#""lock_chain":[{FRAMES}]"#, "FRAMES", #""lock_cycle":[{FRAMES}]"#, #""lock_owner":{FRAMES}"#],
+    ])
+    func stacksAreEditedWhereverTheyStandInTheLine(members: [String]) throws {
+        let frame = #"{"pc":"0x1","symbol":"App.run"}"#
+        let before = (Self.head + members.joined(separator: ",") + "}").replacing("FRAMES", with: #""frames":["# + frame + "]")
+        let after = before.replacing(#""App.run""#, with: #""App.run","file":"/s/App.swift","line":12"#)
+        let count = before.ranges(of: frame).count
+        #expect(try edited(before, Array(repeating: [function], count: count)) == after)
+    }
+
     @Test func aFrameThatASignalInterruptedIsNoReturnAddress() throws {
         let frames = #"[{"symbol":"handler"},{"symbol":"__restore_rt"},{"symbol":"f"},{"symbol":"g"}]"#
         #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, true, false, true])

@@ -110,6 +110,33 @@ import Testing
         }
     }
 
+    /// The stacks of the other threads stand in the line before the stalled thread's.
+    @Test(arguments: [("lock", "lock_owner"), ("hang", "lock_cycle")])
+    func recordsOfLocksAndDeadlocksGetLinesInEveryStack(kind: String, member: String) throws {
+        let step = kind == "hang" ? #"{"kind": "hang"}"# : #"{"kind": "lock", "for_ms": 400}"#
+        let (_, records, _) = try LagmondProcess.run(
+            ["--config", "c.json", "--duration", "2"],
+            files: ["c.json": #"{"workload": {"steps": ["# + step + "]}}"]
+        )
+        let found = try #require(records.split(separator: "\n").first { $0.contains("\"\(member)\":") })
+        let record = "\(found)\n"
+        let (status, output, errors) = try LagmondProcess.run(["symbolize", "r"], files: ["r": record])
+        #expect(status == 0, "\(errors)")
+        #expect(output.split(separator: "\n").count == 1)
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+        // Of the stalled thread in a cycle they are the record's own, of the owner in one the owner's.
+        let owner = try #require(object["lock_owner"] as? [String: Any])
+        let stacks = ([object, owner] + (object["lock_cycle"] as? [[String: Any]] ?? [])).compactMap {
+            $0["frames"] as? [[String: Any]]
+        }
+        #expect(stacks.count >= 2)
+        for frames in stacks {
+            #expect(frames.contains { $0["symbol"] != nil })
+            guard SymbolizerProgram.find() != nil else { continue }
+            #expect(frames.contains { ($0["file"] as? String)?.contains("/Workload/") == true })
+        }
+    }
+
     private func entryPoint(of path: String) throws -> String {
         let header = [UInt8](try #require(try FileHandle(forReadingAtPath: path)?.read(upToCount: 64)))
         let entry = header[24..<32].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -17,7 +17,8 @@ struct StallLine {
     }
 
     let text: JSONText
-    /// The stacks of the stalled thread, of the lock's owner, and of the threads of a cycle or chain, one after the other.
+    /// Those of the stalled thread, of the lock's owner, and of the threads of a cycle or chain, as they follow each other in
+    /// the line: an editor goes through its bytes once.
     let frames: [Frame]
 
     /// Nil when the line is some other JSON text.
@@ -30,6 +31,7 @@ struct StallLine {
         let others = ["lock_cycle", "lock_chain"].flatMap { text.elements($0, of: text.root) }
         let threads = [text.root] + owner + others
         frames = threads.flatMap { Self.frames(of: text.elements("frames", of: $0), in: text) }
+            .sorted { $0.value.range.lowerBound < $1.value.range.lowerBound }
     }
 
     private static func frames(of stack: [JSONText.Value], in text: JSONText) -> [Frame] {
