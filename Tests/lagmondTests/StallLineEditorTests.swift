@@ -41,6 +41,19 @@ struct StallLineEditorTests {
         )
     }
 
+    /// Some writers have a null where others have nothing.
+    @Test func aMemberThatIsThereIsNotAddedAgain() throws {
+        let full = FrameName(name: "App.run()", simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
+        let null = Self.head + #""frames":[{"pc":"0x1","symbol":null,"in_app":true}]}"#
+        let after = null.replacing("null", with: #"null,"file":"/s/App.swift","line":12"#)
+        #expect(try edited(null, [[full]]) == after)
+        let others = Self.head + #""frames":[{"symbol_offset":null,"function":null,"line":null,"in_app":true}]}"#
+        let added = #"null,"symbol":"App.run","file":"/s/App.swift","line""#
+        #expect(try edited(others, [[full]]) == others.replacing(#"null,"line""#, with: added))
+        let file = Self.head + #""frames":[{"pc":"0x1","file":null}]}"#
+        #expect(try edited(file, [[full]]) == file)
+    }
+
     @Test func ofTheProgramsOwnFunctionsTheFullNameIsAdded() throws {
         let full = FrameName(name: "App.run(Swift.Int) -> ()", simplified: "App.run")
         let own = Self.head + #""frames":[{"pc":"0x1","in_app":true}]}"#

@@ -48,6 +48,12 @@ struct JSONText {
         return members.last { $0.name == name }?.value
     }
 
+    /// The names of its members; none when `value` is no object.
+    func names(of value: Value) -> Set<String> {
+        guard case .object(let members) = value.content else { return [] }
+        return Set(members.map(\.name))
+    }
+
     /// The elements of the array that is the member of that name; none when there is no such array.
     func elements(_ name: String, of value: Value) -> [Value] {
         guard let array = member(name, of: value), case .array(let elements) = array.content else { return [] }

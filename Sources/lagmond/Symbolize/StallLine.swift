@@ -8,7 +8,8 @@ struct StallLine {
         let buildID: String?
         let module: String?
         let offset: UInt64?
-        let hasSymbol: Bool
+        /// What it has, whatever that says: a member that is null stays so, for there cannot be two of one name.
+        let members: Set<String>
         /// It was looked up before: it says where it is in the source, it is inlined, or it follows an inlined one.
         let hasPlace: Bool
         let isInApp: Bool
@@ -47,7 +48,7 @@ struct StallLine {
                 buildID: text.string(text.member("build_id", of: value)),
                 module: text.string(text.member("module", of: value)),
                 offset: text.string(text.member("offset", of: value)).flatMap(hex),
-                hasSymbol: symbol != nil,
+                members: text.names(of: value),
                 hasPlace: text.member("file", of: value) != nil || isInlined || followsInlined,
                 isInApp: text.isTrue(text.member("in_app", of: value)),
                 isReturnAddress: isReturnAddress

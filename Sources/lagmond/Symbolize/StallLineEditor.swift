@@ -46,14 +46,14 @@ struct StallLineEditor {
     private mutating func addition(_ level: FrameName, to frame: StallLine.Frame) -> ArraySlice<UInt8> {
         writer.reset()
         writer.beginObject()
-        if !frame.hasSymbol {
-            symbol(level, isInApp: frame.isInApp)
-            if let offset = level.symbolOffset {
+        if !frame.members.contains("symbol") {
+            symbol(level, isInApp: frame.isInApp, without: frame.members)
+            if let offset = level.symbolOffset, !frame.members.contains("symbol_offset") {
                 writer.key("symbol_offset")
                 writer.value(offset)
             }
         }
-        if level.file != nil { place(level) }
+        if level.file != nil { place(level, without: frame.members) }
         writer.endObject()
         return writer.withBytes { ArraySlice($0).dropFirst().dropLast() }
     }
@@ -77,22 +77,22 @@ struct StallLineEditor {
     }
 
     /// The names, as a record has them: of the system's functions the short one says enough.
-    private mutating func symbol(_ level: FrameName, isInApp: Bool) {
+    private mutating func symbol(_ level: FrameName, isInApp: Bool, without present: Set<String> = []) {
         guard let name = level.simplified else { return }
         writer.key("symbol")
         writer.value(name, maxBytes: LineLimits.maximumSymbolBytes)
-        if isInApp, let function = level.name, function != name {
+        if isInApp, let function = level.name, function != name, !present.contains("function") {
             writer.key("function")
             writer.value(function, maxBytes: LineLimits.maximumSymbolBytes)
         }
     }
 
-    private mutating func place(_ level: FrameName) {
+    private mutating func place(_ level: FrameName, without present: Set<String> = []) {
         if let file = level.file {
             writer.key("file")
             writer.value(file, maxBytes: Self.maximumFileBytes, keepingEnd: true)
         }
-        if let line = level.line {
+        if let line = level.line, !present.contains("line") {
             writer.key("line")
             writer.value(Int64(line))
         }
