@@ -82,6 +82,34 @@ struct StallLineEditorTests {
         )
     }
 
+    /// The record's rules had prefixes, by which its function is judged otherwise than here.
+    @Test(arguments: [
+        (#""module":"libswiftX.so","symbol":"X.f","in_app":true"#, [], true),
+        (#""module":"libswiftX.so","symbol":"X.f","in_app":false"#, [], false),
+        (#""module":"app","symbol":"Vendor.f","in_app":false"#, [], false),
+        (#""module":"app","symbol":"Foundation.f","in_app":false"#, [], true),
+        (#""module":"libswiftX.so","symbol":"X.f","in_app":true"#, ["libswiftX"], true),
+        (#""module":"libswiftX.so","symbol":"Y.f","in_app":false"#, ["X."], true),
+    ])
+    func inlinedFramesFollowTheRecordsOwnRules(frame: String, prefixes: [String], isInApp: Bool) throws {
+        var editor = StallLineEditor(rules: InAppRules(inAppPrefixes: prefixes))
+        let levels = [FrameName(simplified: "X.inlined", isInlined: true), FrameName(simplified: "f")]
+        let line = try line(Self.head + #""frames":[{"# + frame + "}]}")
+        let after = String(decoding: editor.edited(line, levels: [levels]), as: UTF8.self)
+        #expect(after.contains(#""inlined":true,"in_app":\#(isInApp)}"#), "\(after)")
+    }
+
+    @Test func aFrameThatSaysNothingIsJudgedByTheRulesHere() throws {
+        let full = FrameName(name: "Swift.f() -> ()", simplified: "Swift.f")
+        let before = try line(Self.head + #""frames":[{"pc":"0x1","module":"app"}]}"#)
+        for (prefixes, isInApp) in [([], false), (["Swift.f"], true)] {
+            var editor = StallLineEditor(rules: InAppRules(inAppPrefixes: prefixes))
+            let after = String(decoding: editor.edited(before, levels: [[full]]), as: UTF8.self)
+            #expect(after.contains("function") == isInApp)
+            #expect(!after.contains("in_app"))
+        }
+    }
+
     @Test func aFrameThatSaysWhereItIsStaysAsItIs() throws {
         let before = Self.head + #""frames":[{"pc":"0x1","inlined":true},{"pc":"0x1"},{"pc":"0x1","file":"a.c"},{"pc":"0x2"},7]}"#
         let after = before.replacing(

@@ -75,9 +75,16 @@ struct JSONText {
         return written(value)
     }
 
-    /// Whether it is the word `true`.
-    func isTrue(_ value: Value?) -> Bool {
-        guard let value, case .word = value.content else { return false }
-        return bytes[value.range.lowerBound] == UInt8(ascii: "t")
+    /// Nil for anything but `true` and `false`.
+    func boolean(_ value: Value?) -> Bool? {
+        guard let value, case .word = value.content else { return nil }
+        switch bytes[value.range.lowerBound] {
+        case UInt8(ascii: "t"): return true
+        case UInt8(ascii: "f"): return false
+        default: return nil
+        }
     }
+
+    /// Whether it is the word `true`.
+    func isTrue(_ value: Value?) -> Bool { boolean(value) == true }
 }

@@ -12,7 +12,10 @@ struct StallLine {
         let members: Set<String>
         /// It was looked up before: it says where it is in the source, it is inlined, or it follows an inlined one.
         let hasPlace: Bool
-        let isInApp: Bool
+        /// What its symbol is, if it has one.
+        let symbol: String?
+        /// What the record says; nil where it says nothing.
+        let isInApp: Bool?
         /// Its address is the one after a call.
         let isReturnAddress: Bool
     }
@@ -50,7 +53,8 @@ struct StallLine {
                 offset: text.string(text.member("offset", of: value)).flatMap(hex),
                 members: text.names(of: value),
                 hasPlace: text.member("file", of: value) != nil || isInlined || followsInlined,
-                isInApp: text.isTrue(text.member("in_app", of: value)),
+                symbol: symbol,
+                isInApp: text.boolean(text.member("in_app", of: value)),
                 isReturnAddress: isReturnAddress
             )
             followsInlined = isInlined

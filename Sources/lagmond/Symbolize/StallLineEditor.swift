@@ -12,10 +12,11 @@ struct StallLineEditor {
     /// What an inlined frame has in common with the one that it lies in.
     private static let sharedMembers: Set<String> = ["pc", "module", "build_id", "offset"]
 
-    private let rules = InAppRules()
+    private let rules: InAppRules
     private var writer = JSONLineWriter()
 
-    init() {}
+    /// - Parameter rules: which code is the program's own; the record's word on a frame goes before them.
+    init(rules: InAppRules = InAppRules()) { self.rules = rules }
 
     /// The line with what `levels` say, for each frame of the line.
     mutating func edited(_ line: StallLine, levels: [[FrameName]]) -> [UInt8] {
@@ -25,7 +26,7 @@ struct StallLineEditor {
         for (frame, levels) in zip(line.frames, levels) {
             guard !frame.hasPlace, let function = levels.last else { continue }
             bytes += source[position..<frame.value.range.lowerBound]
-            for level in levels.dropLast() { bytes += inlined(level, in: frame, of: line.text) + [UInt8(ascii: ",")] }
+            for level in levels.dropLast() { bytes += inlined(level, in: frame, function, of: line.text) + [UInt8(ascii: ",")] }
             position = frame.value.range.lowerBound
             let addition = addition(function, to: frame)
             if !addition.isEmpty, let place = Self.place(in: frame.value) {
@@ -47,7 +48,8 @@ struct StallLineEditor {
         writer.reset()
         writer.beginObject()
         if !frame.members.contains("symbol") {
-            symbol(level, isInApp: frame.isInApp, without: frame.members)
+            let isInApp = frame.isInApp ?? rules.isInApp(modulePath: frame.module, symbol: level.simplified)
+            symbol(level, isInApp: isInApp, without: frame.members)
             if let offset = level.symbolOffset, !frame.members.contains("symbol_offset") {
                 writer.key("symbol_offset")
                 writer.value(offset)
@@ -59,21 +61,36 @@ struct StallLineEditor {
     }
 
     /// A whole frame for a function that lies in `frame`.
-    private mutating func inlined(_ level: FrameName, in frame: StallLine.Frame, of text: JSONText) -> [UInt8] {
+    private mutating func inlined(
+        _ level: FrameName,
+        in frame: StallLine.Frame,
+        _ function: FrameName,
+        of text: JSONText
+    ) -> [UInt8] {
         guard case .object(let members) = frame.value.content else { return [] }
         let shared = members.filter { Self.sharedMembers.contains($0.name) }
             .map { "\"\($0.name)\":\(text.written($0.value))" }.joined(separator: ",")
-        let isInApp = rules.isInApp(modulePath: frame.module, symbol: level.simplified)
+        let isInApp = isInApp(level, in: frame, function)
         writer.reset()
         writer.beginObject()
         symbol(level, isInApp: isInApp)
         place(level)
-        if text.member("in_app", of: frame.value) != nil {
+        if frame.isInApp != nil {
             writer.key("in_app")
             writer.value(isInApp)
         }
         writer.endObject()
         return Array("{\(shared),".utf8) + writer.withBytes { $0.dropFirst() }
+    }
+
+    /// Whether a function that lies in `frame` is the program's own. Where the record judged its function otherwise than these
+    /// rules do, it was made by rules of its own, and the inlined one is what its function is.
+    private func isInApp(_ level: FrameName, in frame: StallLine.Frame, _ function: FrameName) -> Bool {
+        if let told = frame.isInApp {
+            let name = frame.symbol ?? function.simplified
+            guard rules.isInApp(modulePath: frame.module, symbol: name) == told else { return told }
+        }
+        return rules.isInApp(modulePath: frame.module, symbol: level.simplified)
     }
 
     /// The names, as a record has them: of the system's functions the short one says enough.

@@ -11,7 +11,7 @@ struct Symbolization {
 
     private var finder: BinaryFinder
     private var namer: FrameNamer
-    private var editor = StallLineEditor()
+    private var editor: StallLineEditor
     private let isText: Bool
     /// The input's name, for messages.
     private var input = ""
@@ -19,9 +19,12 @@ struct Symbolization {
     private var brokenLines = 0
     private var output: [UInt8] = []
 
-    /// - Parameter symbolizer: the program for lines; nil: none, names alone.
-    init(finder: BinaryFinder, symbolizer: String?, isText: Bool) {
+    /// - Parameters:
+    ///   - symbolizer: the program for lines; nil: none, names alone.
+    ///   - rules: which code is the program's own.
+    init(finder: BinaryFinder, symbolizer: String?, rules: InAppRules, isText: Bool) {
         self.finder = finder
+        editor = StallLineEditor(rules: rules)
         self.isText = isText
         let lines = symbolizer.map {
             LineSymbolizer(program: $0, debugRoots: finder.debugRoots, deadline: Self.deadline, cacheBytes: Self.cacheBytes)

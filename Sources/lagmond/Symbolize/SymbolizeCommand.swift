@@ -34,6 +34,14 @@ struct SymbolizeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The llvm-symbolizer to use; else the toolchain's or the system's.", valueName: "path"))
     var symbolizer: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A beginning of modules or symbols that are the program's own, as monitor.in_app_prefixes; may be repeated.",
+            valueName: "prefix"
+        )
+    )
+    var inAppPrefix: [String] = []
+
     @Flag(help: "Write text for people, one paragraph a record.")
     var text = false
 
@@ -49,7 +57,8 @@ struct SymbolizeCommand: ParsableCommand {
         if program == nil {
             Diagnostics.say("no llvm-symbolizer in PATH, /usr/bin or /usr/lib/llvm-*/bin: names alone, no files and lines")
         }
-        var work = Symbolization(finder: finder, symbolizer: program, isText: text)
+        let rules = InAppRules(inAppPrefixes: inAppPrefix)
+        var work = Symbolization(finder: finder, symbolizer: program, rules: rules, isText: text)
         let status = work.run(files)
         if status != ExitStatus.success { throw ExitCode(status) }
     }
