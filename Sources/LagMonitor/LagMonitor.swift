@@ -36,6 +36,8 @@ public final class LagMonitor: Sendable {
 
     /// How long ``stop()`` waits for lines on their way.
     private static let drainNanoseconds: UInt64 = 1_000_000_000
+    /// How much of it records may wait for lines; the rest is for writing them.
+    private static let lineNanoseconds: UInt64 = 250_000_000
 
     /// - Parameter sinks: where lines go. They are opened by their makers, closed by ``stop()``, and opened again by the
     ///   next ``start()``.
@@ -70,11 +72,14 @@ public final class LagMonitor: Sendable {
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
-    /// its way is written, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
+    /// its way is written, without files and lines that are not known within a quarter of a second, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
     public func stop() {
         state.withLock { state in
             guard let parts = state.parts else { return }
-            let deadline = clu_now_ns() + Self.drainNanoseconds
+            let now = clu_now_ns()
+            let deadline = now + Self.drainNanoseconds
+            let lineDeadline = now + Self.lineNanoseconds
+            parts.reporter.limitWaiting(until: lineDeadline)
             core.limitWaiting(until: deadline)
             _ = parts.registry.endAll(of: core)
             parts.watchdog.wake()
@@ -90,6 +95,7 @@ public final class LagMonitor: Sendable {
             if !drained { state.unfinished = parts }
             state.parts = nil
             MonitorEngine.shared.release()
+            parts.reporter.liftWaitLimit(lineDeadline)
         }
     }
 
@@ -217,7 +223,8 @@ public final class LagMonitor: Sendable {
     public var statistics: LagMonitorStatistics {
         state.withLock { state in
             if let pauses = state.parts?.watchdog.processPauses { core.notePauses(pauses) }
-            return core.statistics(of: state.parts?.registry.counters(of: core) ?? core.absorbed)
+            let registry = (state.parts ?? state.unfinished)?.registry
+            return core.statistics(of: registry?.counters(of: core) ?? core.absorbed)
         }
     }
 

@@ -52,6 +52,31 @@ struct LineSymbolizerTroubleTests {
         #expect(isGone(pid))
     }
 
+    @Test func aWaitIsCutShortFromAnotherThread() throws {
+        let fake = try FakeProgram("echo started >> $D/started; exec sleep 1000")
+        var lines = LineSymbolizer(program: fake.path, deadline: .seconds(3600))
+        defer { lines.close() }
+        let (limit, started) = (lines.waitLimit, fake.scratch.path + "/started")
+        Thread.detachNewThread {
+            while access(started, F_OK) != 0 { usleep(1000) }
+            limit.limit(untilMonotonicNanoseconds: 1)
+        }
+        #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
+        let asked = lines.asked
+        #expect(lines.levels(for: try queries(10..<13)) == [[], [], []])
+        #expect(lines.asked == asked, "there is no time to ask")
+    }
+
+    @Test func aLimitThatIsLiftedIsForgotten() throws {
+        let fake = try FakeProgram.answering()
+        var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
+        defer { lines.close() }
+        lines.waitLimit.limit(untilMonotonicNanoseconds: 1)
+        #expect(lines.levels(for: try queries(0..<1)) == [[]])
+        lines.waitLimit.limit(untilMonotonicNanoseconds: nil)
+        #expect(lines.levels(for: try queries(0..<1)) == [answer])
+    }
+
     @Test func aChildThatAlwaysFailsIsStartedThreeTimesAMinute() throws {
         let fake = try FakeProgram("echo started >> $D/started; exit 1")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)

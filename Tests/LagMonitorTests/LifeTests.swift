@@ -80,6 +80,23 @@ extension MonitorTests {
             watched.end()
         }
 
+        @Test func aStopThatTheReporterHangsInLeavesTheCounts() throws {
+            let sink = HangingSink()
+            let monitor = LagMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let thread = try KeepAliveThread(name: "worker")
+            try monitor.start()
+            try monitor.watch(thread.loop)
+            let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+            #expect(eventually { injected.isOver && sink.isWriting })
+            monitor.stop()
+            #expect(monitor.statistics.stalls == 1)
+            sink.release()
+            #expect(eventually { !engineRuns && monitor.statistics.reported == 1 })
+            #expect(monitor.statistics.stalls == 1)
+            thread.stop()
+            thread.join()
+        }
+
         @Test func aStallThatIsOverAtTheStopIsNotAbandoned() throws {
             for _ in 0..<5 {
                 let watched = try Watched()

@@ -12,8 +12,9 @@ import LagMonitor
         case "stop-signal": try StopSignal.check()
         case "across-stop": try AcrossStop.check()
         case "debugger": try Debugger.check()
+        case "slow-symbolizer": try SlowSymbolizer.check()
         case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
-        default: fail("leftovers, unwinder, cycles, stop-signal, across-stop or debugger is wanted")
+        default: fail("leftovers, unwinder, cycles, stop-signal, across-stop, debugger or slow-symbolizer is wanted")
         }
         print("fine")
     }

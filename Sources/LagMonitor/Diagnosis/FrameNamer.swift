@@ -14,6 +14,9 @@ public struct FrameNamer: Sendable {
         self.lines = lines
     }
 
+    /// Cuts waits for lines short, from any thread; nil where there are no lines to wait for.
+    public var waitLimit: SymbolizerWaitLimit? { lines?.waitLimit }
+
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself, whose name
     /// is the symbol table's with and without lines. Empty where nothing is known.
     ///

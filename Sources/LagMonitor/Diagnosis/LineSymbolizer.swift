@@ -33,6 +33,8 @@ public struct LineSymbolizer: Sendable {
     public let program: String?
     /// How long a batch may take.
     public let deadline: Duration
+    /// Cuts waits short, from any thread.
+    public let waitLimit: SymbolizerWaitLimit
     private let files: SymbolFiles
     private let demangler = Demangler()
     private var cache: SymbolCache<[FrameName]>
@@ -49,14 +51,17 @@ public struct LineSymbolizer: Sendable {
     ///   - debugRoots: where `.build-id` directories are, in the order of the search.
     ///   - deadline: how long a batch may take.
     ///   - cacheBytes: memory for answers.
+    ///   - waitLimit: what can end a wait before that.
     public init(
         program: String? = nil,
         debugRoots: [String] = [Symbolizer.debugRoot],
         deadline: Duration = LineSymbolizer.defaultDeadline,
-        cacheBytes: Int = LineSymbolizer.defaultCacheBytes
+        cacheBytes: Int = LineSymbolizer.defaultCacheBytes,
+        waitLimit: SymbolizerWaitLimit = SymbolizerWaitLimit()
     ) {
         self.program = program ?? SymbolizerProgram.find()
         self.deadline = deadline
+        self.waitLimit = waitLimit
         files = SymbolFiles(debugRoots: debugRoots)
         cache = SymbolCache(byteLimit: cacheBytes)
     }
@@ -111,12 +116,12 @@ public struct LineSymbolizer: Sendable {
         let end = clu_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
         var answers: [Key: [FrameName]] = [:]
         var rest = questions[...]
-        while !rest.isEmpty, clu_now_ns() < end {
+        while !rest.isEmpty, clu_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
             let batch = Self.batch(of: rest)
             guard let child = childFor(batch) else { break }
             var replies = SymbolizerReplies(addresses: batch.map(\.address))
             asked += batch.count
-            let ending = child.exchange(Self.text(of: batch), &replies, deadline: end)
+            let ending = child.exchange(Self.text(of: batch), &replies, deadline: end, waitLimit)
             let answered = batch.prefix(replies.replies.count)
             for (question, reply) in zip(answered, replies.replies) { answers[question.key] = levels(reply) }
             rest = rest.dropFirst(answered.count)

@@ -13,6 +13,9 @@ struct FrameBuilder {
 
     init(modules: ModuleMap) { self.modules = modules }
 
+    /// Cuts waits for lines short, from any thread.
+    var waitLimit: SymbolizerWaitLimit? { namer.waitLimit }
+
     /// The frames in the order given, one for each.
     mutating func frames(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
         levels(captured, rules, withLines: false).map { $0[0] }

@@ -15,6 +15,9 @@ struct RecordBuilder {
 
     init(modules: ModuleMap) { builder = FrameBuilder(modules: modules) }
 
+    /// Cuts waits for lines short, from any thread.
+    var waitLimit: SymbolizerWaitLimit? { builder.waitLimit }
+
     /// Ends what it has started.
     mutating func close() { builder.close() }
 

@@ -1,4 +1,5 @@
 internal import LagDetection
+internal import LagDiagnosis
 internal import Synchronization
 
 /// The thread that does what is slow: names, lines, sinks, handlers.
@@ -11,17 +12,39 @@ final class Reporter: @unchecked Sendable {
     private var builder: RecordBuilder
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
+    private let waitLimit: SymbolizerWaitLimit?
+    /// Until when lines may be waited for: those of all the monitors that stop just now.
+    private let waitDeadlines = Mutex<[UInt64]>([])
 
     init(registry: WatchRegistry, queue: EpisodeQueue, builder: RecordBuilder) {
         self.registry = registry
         self.queue = queue
         self.builder = builder
+        waitLimit = builder.waitLimit
     }
 
     /// Any thread; does not block.
     func wake() { semaphore.post() }
 
+    /// Nobody's record waits for lines beyond this time (`CLOCK_MONOTONIC`): it would be in the way of those of a monitor
+    /// that stops. Any thread; ``liftWaitLimit(_:)`` ends it.
+    func limitWaiting(until deadline: UInt64) {
+        waitDeadlines.withLock { deadlines in
+            deadlines.append(deadline)
+            waitLimit?.limit(untilMonotonicNanoseconds: deadlines.min())
+        }
+    }
+
+    func liftWaitLimit(_ deadline: UInt64) {
+        waitDeadlines.withLock { deadlines in
+            if let index = deadlines.firstIndex(of: deadline) { deadlines.remove(at: index) }
+            waitLimit?.limit(untilMonotonicNanoseconds: deadlines.min())
+        }
+    }
+
+    /// It writes what there is, without waiting for lines any more.
     func stop() {
+        limitWaiting(until: 0)
         stopping.store(true, ordering: .releasing)
         semaphore.post()
     }
