@@ -43,13 +43,51 @@ struct LineSymbolizerTroubleTests {
         #expect(lines.cachedCount < 1000)
     }
 
-    @Test func aChildThatHangsIsEndedAtTheDeadline() throws {
+    @Test func aChildThatHangsIsEndedAfterALongSilence() throws {
         let fake = try FakeProgram("echo $$ >> $D/started; exec sleep 1000")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
         #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
+        #expect(lines.childPID != nil)
+        lines.silenceNanoseconds = 0
+        #expect(lines.levels(for: try queries(0..<1)) == [[]])
         #expect(lines.childPID == nil)
         let pid = try #require(fake.lines(of: "started").first.flatMap { Int32($0) })
         #expect(isGone(pid))
+    }
+
+    /// As one that reads the DWARF of a big program: the first record goes without lines, and no later one.
+    @Test func aChildThatIsSlowAtItsFirstBatchGoesOnAndItsAnswersAreTaken() throws {
+        let fake = try FakeProgram.answering(first: "echo started >> $D/started; while [ ! -e $D/go ]; do sleep 0.01; done")
+        var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
+        defer { lines.close() }
+        #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
+        let pid = try #require(lines.childPID)
+        // Neither these nor others are asked for while it reads.
+        #expect(lines.levels(for: try queries(0..<5)) == Array(repeating: [], count: 5))
+        #expect(lines.asked == 3)
+        _ = try fake.scratch.write([], to: "go")
+        let end = Date().addingTimeInterval(60)
+        while lines.levels(for: try queries(2..<3)) != [answer], Date() < end {}
+        #expect(lines.levels(for: try queries(0..<3)) == Array(repeating: answer, count: 3))
+        #expect(lines.asked == 3)
+        #expect(lines.childPID == pid && fake.lines(of: "started").count == 1)
+        while lines.levels(for: try queries(0..<5)) != Array(repeating: answer, count: 5), Date() < end {}
+        #expect(lines.asked == 5)
+    }
+
+    @Test func answersThatCameBeforeTheDeadlineAreGivenAtOnceAndTheOthersLater() throws {
+        let reply = "printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\""
+        let fake = try FakeProgram(
+            "read -r file address; \(reply); while [ ! -e $D/go ]; do sleep 0.01; done; while read -r file address; do \(reply); done"
+        )
+        var lines = LineSymbolizer(program: fake.path, deadline: .seconds(1))
+        defer { lines.close() }
+        #expect(lines.levels(for: try queries(0..<3)) == [answer, [], []])
+        _ = try fake.scratch.write([], to: "go")
+        let end = Date().addingTimeInterval(60)
+        while lines.levels(for: try queries(0..<3)) != [answer, answer, answer], Date() < end {}
+        #expect(lines.levels(for: try queries(0..<3)) == [answer, answer, answer])
+        #expect(lines.asked == 3)
     }
 
     @Test func aWaitIsCutShortFromAnotherThread() throws {

@@ -6,7 +6,9 @@ internal import CLibunwind
 /// Swift and C, with and without optimisation, whatever DWARF version and compression the program knows. The module's
 /// file must carry the build-id that was asked for; where it has no line tables, the debug file of the same build-id serves.
 /// Never fails: where there is no program, no file, no line, where the child hangs or dies, the answer is empty. A child that
-/// fails is ended, and another is started at most three times a minute; the question at which it failed is not asked again.
+/// needs longer, as for its first look at a big program, goes on, and its answers are taken when they are there. One that
+/// fails, or says nothing for 30 s, is ended, and another is started at most three times a minute; the question at which it
+/// failed is not asked again.
 ///
 /// Memory: ``cacheBytes`` here. The child is bounded to 512 MiB of its own, and ended when it has seen
 /// 32 files, or when a file that it has read is another one now. Descriptors: two, while there is a child.
@@ -18,6 +20,10 @@ public struct LineSymbolizer: Sendable {
     /// Memory for answers that are kept, by (build-id or path, address), unless it is set otherwise.
     public static let defaultCacheBytes = 4 << 20
     public static let defaultDeadline = Duration.seconds(2)
+    /// A child that says nothing for so long is not reading a big file any more, it hangs.
+    static let defaultSilenceNanoseconds: UInt64 = 30_000_000_000
+    /// What a batch waits for answers to an earlier one: as good as none.
+    private static let lateNanoseconds: UInt64 = 10_000_000
     /// A child keeps what it has read of each file.
     static let maximumFilesAChild = 32
 
@@ -27,6 +33,22 @@ public struct LineSymbolizer: Sendable {
         let key: Key
         let file: SymbolFiles.LineFile
         var address: UInt64 { key.address }
+    }
+
+    /// A batch that the child is at.
+    private struct Work {
+        let questions: ArraySlice<Question>
+        var exchange: SymbolizerProcess.Exchange
+        /// How many of its answers are kept already.
+        var taken = 0
+        /// When it was asked, or answered the last time.
+        var lastAnswer: UInt64
+
+        init(_ questions: ArraySlice<Question>) {
+            self.questions = questions
+            exchange = .init(LineSymbolizer.text(of: questions), addresses: questions.map(\.address))
+            lastAnswer = clu_now_ns()
+        }
     }
 
     /// The program, nil when there is none.
@@ -39,6 +61,9 @@ public struct LineSymbolizer: Sendable {
     private let demangler = Demangler()
     private var cache: SymbolCache<[FrameName]>
     private var child: SymbolizerProcess?
+    /// What the child has not answered yet, though its time was up: nothing else is asked meanwhile.
+    private var work: Work?
+    var silenceNanoseconds = LineSymbolizer.defaultSilenceNanoseconds
     /// What the child has read.
     private var childFiles: [String: FileIdentity] = [:]
     private var budget = RestartBudget()
@@ -72,8 +97,9 @@ public struct LineSymbolizer: Sendable {
     package var childPID: Int32? { child?.pid }
 
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where
-    /// no line is known.
+    /// no line is known, and where the child needs longer: it goes on, and a later query finds the answer.
     public mutating func levels(for queries: [SymbolQuery]) -> [[FrameName]] {
+        if work != nil { _ = takeAnswers(until: clu_now_ns() + Self.lateNanoseconds) }
         var answers: [Key: [FrameName]] = [:]
         var unknown: [SymbolFiles.Module: Set<Key>] = [:]
         for query in queries {
@@ -94,6 +120,7 @@ public struct LineSymbolizer: Sendable {
     public mutating func close() {
         child?.end()
         child = nil
+        work = nil
         childFiles = [:]
     }
 
@@ -116,23 +143,48 @@ public struct LineSymbolizer: Sendable {
         let end = clu_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
         var answers: [Key: [FrameName]] = [:]
         var rest = questions[...]
-        while !rest.isEmpty, clu_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
+        while work == nil, !rest.isEmpty, clu_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
             let batch = Self.batch(of: rest)
-            guard let child = childFor(batch) else { break }
-            var replies = SymbolizerReplies(addresses: batch.map(\.address))
+            guard childFor(batch) != nil else { break }
             asked += batch.count
-            let ending = child.exchange(Self.text(of: batch), &replies, deadline: end, waitLimit)
-            let answered = batch.prefix(replies.replies.count)
-            for (question, reply) in zip(answered, replies.replies) { answers[question.key] = levels(reply) }
-            rest = rest.dropFirst(answered.count)
-            if ending != .complete {
-                close()
-                budget.noteFailure(at: clu_now_ns())
-                // What it failed at would make the next one fail.
-                if let culprit = rest.popFirst() { answers[culprit.key] = [] }
+            work = Work(batch)
+            let (found, settled) = takeAnswers(until: end)
+            answers.merge(found) { $1 }
+            rest = rest.dropFirst(settled)
+        }
+        return answers
+    }
+
+    /// Takes and keeps what the child answers.
+    /// - Returns: the answers, and of how many questions of its batch nothing else will be said.
+    private mutating func takeAnswers(until end: UInt64) -> (answers: [Key: [FrameName]], settled: Int) {
+        guard var work, let child else { return ([:], 0) }
+        let ending = child.go(on: &work.exchange, deadline: end, waitLimit)
+        let now = clu_now_ns()
+        let replies = work.exchange.replies.replies
+        var settled = work.taken..<replies.count
+        var answers: [Key: [FrameName]] = [:]
+        for (question, reply) in zip(work.questions.dropFirst(work.taken), replies[settled]) {
+            answers[question.key] = levels(reply)
+        }
+        if !settled.isEmpty { work.lastAnswer = now }
+        work.taken = replies.count
+        let hangs = ending == .timedOut && now - work.lastAnswer >= silenceNanoseconds
+        if ending == .timedOut, !hangs {
+            self.work = work
+        } else {
+            self.work = nil
+        }
+        if ending == .broken || hangs {
+            close()
+            budget.noteFailure(at: now)
+            // What it failed at would make the next one fail.
+            if let culprit = work.questions.dropFirst(settled.upperBound).first {
+                answers[culprit.key] = []
+                settled = settled.lowerBound..<settled.upperBound + 1
             }
         }
-        return kept(answers, of: questions)
+        return (kept(answers, of: work.questions.dropFirst(settled.lowerBound).prefix(settled.count)), settled.upperBound)
     }
 
     /// As many questions as one child may see files for.
@@ -162,7 +214,7 @@ public struct LineSymbolizer: Sendable {
     }
 
     /// Keeps the answers, less those from a file that was replaced meanwhile: they may be of either one.
-    private mutating func kept(_ answers: [Key: [FrameName]], of questions: [Question]) -> [Key: [FrameName]] {
+    private mutating func kept(_ answers: [Key: [FrameName]], of questions: ArraySlice<Question>) -> [Key: [FrameName]] {
         let files = Set(questions.map(\.file))
         let replaced = files.filter { FileIdentity(path: $0.path) != $0.identity }
         if !replaced.isEmpty { close() }

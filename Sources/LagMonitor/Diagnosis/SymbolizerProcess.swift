@@ -103,29 +103,37 @@ final class SymbolizerProcess: Sendable {
         return posix_spawn(&pid, program, &actions, &attributes, &arguments, &environment) == 0 ? pid : nil
     }
 
-    /// Sends `text` and takes replies until `replies` has all of them, or until the deadline on CLOCK_MONOTONIC, or the limit.
+    /// Questions on their way and what has come of them.
+    struct Exchange: Sendable {
+        fileprivate var unsent: ArraySlice<UInt8>
+        fileprivate(set) var replies: SymbolizerReplies
+
+        init(_ text: [UInt8], addresses: [UInt64]) {
+            unsent = text[...]
+            replies = SymbolizerReplies(addresses: addresses)
+        }
+    }
+
+    /// Sends questions and takes replies until all are there, or until the deadline on CLOCK_MONOTONIC, or the limit.
     ///
-    /// After anything but `.complete` the child must be ended: what it may still say belongs to no question.
-    func exchange(
-        _ text: [UInt8],
-        _ replies: inout SymbolizerReplies,
-        deadline: UInt64,
-        _ limit: SymbolizerWaitLimit
-    ) -> Ending {
+    /// After `.timedOut` it may be gone on with. After `.broken` the child must be ended: what it may still say belongs to no
+    /// question.
+    func go(on exchange: inout Exchange, deadline: UInt64, _ limit: SymbolizerWaitLimit) -> Ending {
         child.withLock { child in
             guard let socket = child?.socket else { return .broken }
-            var unsent = text[...]
-            while !replies.isComplete {
+            while !exchange.replies.isComplete {
                 let now = clu_now_ns()
                 let end = min(deadline, limit.monotonicNanoseconds)
                 guard now < end else { return .timedOut }
-                var poller = pollfd(fd: socket, events: Int16(unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
+                var poller = pollfd(fd: socket, events: Int16(exchange.unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
                 // Rounded up: what is due in less than a millisecond is not asked for in a tight loop.
                 let wait = min(end - now, SymbolizerWaitLimit.lookNanoseconds)
                 let ready = poll(&poller, 1, Int32((wait + 999_999) / 1_000_000))
                 if ready < 0, errno != EINTR { return .broken }
                 guard ready > 0 else { continue }
-                guard Self.send(&unsent, to: socket), Self.receive(from: socket, into: &replies) else { return .broken }
+                guard Self.send(&exchange.unsent, to: socket), Self.receive(from: socket, into: &exchange.replies) else {
+                    return .broken
+                }
             }
             return .complete
         }
