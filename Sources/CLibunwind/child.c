@@ -2,6 +2,7 @@
 #include "clu_child.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,6 +16,14 @@ int clu_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 int clu_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
 int clu_pidfd_kill(int pidfd, int signal) { return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0); }
+
+int clu_pidfd_kill_group(int pidfd, pid_t pid, int signal) {
+    enum { SIGNAL_PROCESS_GROUP = 1 << 2 };
+    if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, SIGNAL_PROCESS_GROUP) == 0) return 0;
+    if (errno != EINVAL) return clu_pidfd_kill(pidfd, signal);
+    if (clu_pidfd_kill(pidfd, 0) != 0) return -1;
+    return kill(-pid, signal);
+}
 
 int clu_pidfd_reap(int pidfd) {
     enum { WAIT_BY_PIDFD = 3 };

@@ -166,6 +166,28 @@ struct LineSymbolizerTroubleTests {
         #expect(lines.levels(for: try queries(0..<2)) == [[], []])
     }
 
+    /// A script that starts the program instead of becoming it.
+    @Test(arguments: [true, false])
+    func whatAWrapperHasStartedIsEndedWithIt(outlived: Bool) throws {
+        let fake = try FakeProgram.answering(
+            first: "sleep 1000 > /dev/null & echo $! >> $D/started" + (outlived ? "; read -r file address; exit 0" : "")
+        )
+        var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
+        #expect(lines.levels(for: try queries(0..<1)) == [outlived ? [] : answer])
+        let pid = try #require(fake.lines(of: "started").first.flatMap { Int32($0) })
+        lines.close()
+        // Whoever adopts it may take its time to wait for it.
+        let end = Date().addingTimeInterval(60)
+        while !isGone(pid), stateOf(pid) != "Z", Date() < end { usleep(1000) }
+        #expect(isGone(pid) || stateOf(pid) == "Z")
+        kill(pid, SIGKILL)
+    }
+
+    private func stateOf(_ pid: Int32) -> String {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+        return text.split(separator: ")").last?.split(separator: " ").first.map(String.init) ?? ""
+    }
+
     @Test func nothingIsLeftAfterClose() throws {
         let fake = try FakeProgram.answering()
         let before = descriptors()

@@ -14,6 +14,9 @@ int clu_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 int clu_pidfd_open(pid_t pid);
 // 0, or -1 and errno: ESRCH when it has ended and been waited for.
 int clu_pidfd_kill(int pidfd, int signal);
+// The same for the whole group that the child leads. Linux 6.9 signals it through the descriptor; before that by the number, and
+// only while the child has not been waited for, for then that number is nobody else's.
+int clu_pidfd_kill_group(int pidfd, pid_t pid, int signal);
 // Waits for the child without blocking: 1 waited for, 0 still running, -1 and errno (ECHILD: somebody else did).
 int clu_pidfd_reap(int pidfd);
 // Bounds the private writable memory of a process (RLIMIT_DATA; files that are only read do not count). 0, or -1 and errno.

@@ -63,7 +63,7 @@ final class SymbolizerProcess: Sendable {
         guard pidfd >= 0 else {
             // A kernel or a container without such descriptors. The child is a moment old and nobody has waited for it.
             close(ends.0)
-            kill(pid, SIGKILL)
+            kill(-pid, SIGKILL)
             while waitpid(pid, nil, 0) < 0, errno == EINTR {}
             return nil
         }
@@ -161,11 +161,12 @@ final class SymbolizerProcess: Sendable {
         return count < 0 && (failure == EAGAIN || failure == EINTR)
     }
 
-    /// Kills the child and waits for it. Nothing of it is left then, unless it waits for a disk. May be called again.
+    /// Kills the child and what it has started, and waits for it. Nothing of it is left then, unless it waits for a disk. May be called again.
     func end() {
         guard let child = child.withLock({ $0.take() }) else { return }
         close(child.socket)
-        _ = clu_pidfd_kill(child.pidfd, SIGKILL)
+        // What a wrapper has started is in its group. Before it is waited for: until then the group's number is nobody else's.
+        _ = clu_pidfd_kill_group(child.pidfd, pid, SIGKILL)
         var poller = pollfd(fd: child.pidfd, events: Int16(POLLIN), revents: 0)
         while poll(&poller, 1, Self.endMilliseconds) < 0, errno == EINTR {}
         if clu_pidfd_reap(child.pidfd) == 0 {
