@@ -55,6 +55,13 @@ void clu_lock_prepare(void) {
     dispatch_release(layout.queue);
 }
 
+pid_t clu_queue_owner(const void *queue) {
+    uint32_t word;
+    if (queue_owner_offset == 0 || !clu_read_words((uint64_t)(uintptr_t)queue + queue_owner_offset, &word, 1)) return 0;
+    pid_t owner = (pid_t)(word & FUTEX_TID_MASK);
+    return clu_thread_is_live(owner) ? owner : 0;
+}
+
 // dispatch_sync sleeps in an event on its own stack, in a record that holds a pointer to the queue before it.
 static void clu_find_queue(pid_t tid, uint64_t event, uint64_t stack_pointer, clu_lock *lock) {
     enum { BYTES = 192, NEAR = 4096 };

@@ -152,7 +152,6 @@ extension MonitorTests {
             if line.number("run_delay_ms") < 50 { #expect(line.string("cause") == cause, "\(line.text)") }
             if cause == "lock" {
                 #expect(line.object("lock_owner")["thread_name"] as? String == "holder", "\(line.text)")
-                #expect(line.integer("samples_matched") < line.integer("samples") || line.integer("samples") < 4)
             }
         }
 

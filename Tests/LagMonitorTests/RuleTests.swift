@@ -73,10 +73,16 @@ extension MonitorTests {
             #expect(eventually { threadNames().contains("lag-pings") })
             // Some pings are answered first, so that there is a last answer.
             blockForTheTest(milliseconds: 400)
-            queue.async { blockForTheTest(milliseconds: 500) }
+            let ranOn = Atomically()
+            queue.async {
+                ranOn.set(gettid())
+                blockForTheTest(milliseconds: 500)
+            }
             let line = try line(watched)
             #expect(line.string("kind") == "ping" && line.string("loop") == "work")
-            #expect(line.string("capture") == "none" && line.string("capture_error") == "thread_unknown")
+            // The thread that happened to run it, and its stack.
+            #expect(line.string("capture") == "passive" && line.integer("thread_id") == Int(ranOn.value))
+            #expect(line.string("cause") == "syscall" && line.string("culprit").hasPrefix("LagMonitorTests.blockForTheTest"))
             // It began between the last answer and the ping that was not answered.
             #expect(line.number("duration_ms") == line.number("duration_min_ms"))
             #expect(line.number("duration_max_ms") >= 500 && line.number("duration_min_ms") >= 120)

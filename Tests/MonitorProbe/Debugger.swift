@@ -1,6 +1,7 @@
 import Glibc
 import LagMonitor
 import StallFixtures
+import Synchronization
 
 /// A thread that a debugger holds has no stall, although the rest of the process runs.
 enum Debugger {
@@ -8,11 +9,13 @@ enum Debugger {
         let (told, monitor, thread) = try Probe.watchedThread()
         // The debugger is another process of this program: it may trace its parent.
         fixture_trace_allow()
-        thread.perform {
-            for _ in 0..<60 { usleep(1000) }
-        }
+        // Short callouts, as long as it takes: how soon the debugger comes depends on the machine.
+        let isOver = Flag()
+        let work = Work(thread, until: isOver)
+        work.goOn()
         usleep(20_000)
         try hold(thread.loop.thread.tid, milliseconds: 700)
+        isOver.raise()
         if !Probe.eventually({ thread.loop.isWaiting }) { Probe.fail("the loop does not come to rest") }
         let statistics = monitor.statistics
         if !told.records.isEmpty || statistics.stalls > 0 { Probe.fail("\(told.records) \(statistics)") }
@@ -21,6 +24,31 @@ enum Debugger {
         thread.perform { usleep(400_000) }
         if !Probe.eventually({ told.records.count == 1 }) { Probe.fail("no record afterwards") }
         monitor.stop()
+    }
+
+    private final class Flag: Sendable {
+        private let raised = Atomic<Bool>(false)
+
+        var isRaised: Bool { raised.load(ordering: .acquiring) }
+        func raise() { raised.store(true, ordering: .releasing) }
+    }
+
+    /// One short callout after the other.
+    private final class Work: Sendable {
+        private let thread: KeepAliveThread
+        private let isOver: Flag
+
+        init(_ thread: KeepAliveThread, until isOver: Flag) {
+            self.thread = thread
+            self.isOver = isOver
+        }
+
+        func goOn() {
+            thread.perform {
+                usleep(2000)
+                if !self.isOver.isRaised { self.goOn() }
+            }
+        }
     }
 
     /// Has a child of this program hold a thread of this process.

@@ -118,15 +118,18 @@ import Testing
             ["--config", "c.json", "--duration", "2"],
             files: ["c.json": #"{"workload": {"steps": ["# + step + "]}}"]
         )
-        let record: String = try #require(records.split(separator: "\n").first { $0.contains("\"\(member)\":") }.map { $0 + "\n" })
+        let found = try #require(records.split(separator: "\n").first { $0.contains("\"\(member)\":") })
+        let record = "\(found)\n"
         let (status, output, errors) = try LagmondProcess.run(["symbolize", "r"], files: ["r": record])
         #expect(status == 0, "\(errors)")
         #expect(output.split(separator: "\n").count == 1)
         let object = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
-        let others = try object[member] as? [[String: Any]] ?? [#require(object[member] as? [String: Any])]
-        // Of the stalled thread in a cycle they are the record's own.
-        let stacks = ([object] + others).compactMap { $0["frames"] as? [[String: Any]] }
-        #expect(stacks.count == 2)
+        // Of the stalled thread in a cycle they are the record's own, of the owner in one the owner's.
+        let owner = try #require(object["lock_owner"] as? [String: Any])
+        let stacks = ([object, owner] + (object["lock_cycle"] as? [[String: Any]] ?? [])).compactMap {
+            $0["frames"] as? [[String: Any]]
+        }
+        #expect(stacks.count >= 2)
         for frames in stacks {
             #expect(frames.contains { $0["symbol"] != nil })
             guard SymbolizerProgram.find() != nil else { continue }

@@ -58,6 +58,9 @@ void clu_lock_prepare(void);
 // The lock that a sleeping thread of this process waits for, by the arguments of its system call.
 void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock);
 
+// The thread that drains a dispatch queue at present; 0: none, or not known. No lock, no allocation.
+pid_t clu_queue_owner(const void *queue);
+
 // Whether this process has a thread `tid`.
 int clu_thread_is_live(pid_t tid);
 

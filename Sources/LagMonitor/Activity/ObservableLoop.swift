@@ -32,6 +32,13 @@ extension PingableLoop {
     public var pingsWithoutLocking: Bool { false }
 }
 
+/// A loop whose work is done now by one thread, now by another.
+public protocol WanderingLoop: ObservableLoop {
+    /// The kernel's id of the thread that works for it at present; 0: none, or not known. Called by the watchdog: no lock, no
+    /// allocation.
+    var presentThread: Int32 { get }
+}
+
 /// A loop that can call something at a fixed rate.
 public protocol TickingLoop: ObservableLoop {
     /// Has `tick` called on the loop every `interval`, in whatever mode it runs, until the result is cancelled or released. Ticks

@@ -27,6 +27,8 @@ package final class Episode: @unchecked Sendable {
         /// Random bits of the stall's identifier.
         package var random: (UInt64, UInt64) = (0, 0)
         package var activity = LoopActivity.notRunning
+        /// The thread whose stacks these are; 0: none was found.
+        package var thread: Int32 = 0
         package var mode: UInt32 = 0
         /// What the thread used during the stall.
         package var usage = ThreadUsage()

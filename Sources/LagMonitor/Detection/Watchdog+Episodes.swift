@@ -34,6 +34,7 @@ extension Watchdog {
 
     private func suspect(_ index: Int) {
         let entry = registry.entries + index
+        locate(index)
         let tid = entry.pointee.target.tid
         guard tid != 0 else { return }
         entry.pointee.earlier = ThreadState(tid: tid)
@@ -79,9 +80,15 @@ extension Watchdog {
         case .callout: now.word == reading.word
         // Any of the many callouts is as much a part of it as another.
         case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
-        case .ping: now.pongNanoseconds == reading.pongNanoseconds
+        case .ping: now.pongNanoseconds == reading.pongNanoseconds && isStillThere(index)
         case .frame: now.word == reading.word
         }
+    }
+
+    /// Whether the thread that was looked at still works for the loop, of one that wanders.
+    private func isStillThere(_ index: Int) -> Bool {
+        guard let loop = registry.entries[index].wandering else { return true }
+        return loop.presentThread == registry.entries[index].target.tid
     }
 
     private func describe(_ episode: Episode, _ index: Int, since: UInt64) {

@@ -20,6 +20,18 @@ extension Watchdog {
         entry.pointee.usage.note(reading, BeaconReading(registry.lines[index].beacon))
     }
 
+    /// Finds the thread that works for a loop which has none of its own.
+    func locate(_ index: Int) {
+        let entry = registry.entries + index
+        guard let loop = entry.pointee.wandering else { return }
+        let tid = loop.presentThread
+        guard tid != entry.pointee.target.tid else { return }
+        entry.pointee.target = tid == 0 ? ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) : capture.identity(of: tid)
+        // What was known of another thread says nothing of this one.
+        entry.pointee.earlier = nil
+        entry.pointee.usage.first = UsageMeter.Totals(tid: tid, at: clock())
+    }
+
     /// Looks at the stack of the stall in progress, and says when to look again.
     func lookAtStack(_ index: Int, _ reading: BeaconReading) {
         let entry = registry.entries + index
@@ -27,8 +39,10 @@ extension Watchdog {
         else {
             return
         }
+        locate(index)
         let target = entry.pointee.target
         guard target.tid != 0 else { return episode.tally.note(.failed(.threadUnknown)) }
+        episode.facts.thread = target.tid
         takeLateAnswer()
         let now = clock()
         let outcome = capture.capture(

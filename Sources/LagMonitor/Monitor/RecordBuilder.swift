@@ -29,7 +29,7 @@ struct RecordBuilder {
     {
         let facts = episode.facts
         let findings = StallFindings(episode, InAppRules(inAppPrefixes: configuration.inAppPrefixes), &builder)
-        let thread = watch.loop.thread
+        let thread = facts.thread != 0 ? facts.thread : watch.loop.thread.tid
         var record = StallRecord(
             id: StallID(
                 startRealtimeNanoseconds: facts.identityRealtimeNanoseconds,
@@ -44,8 +44,8 @@ struct RecordBuilder {
             kind: Self.kind(facts.kind),
             foundBy: facts.kinds.kinds.map(Self.kind),
             loop: watch.name,
-            threadID: thread.tid,
-            threadName: Self.threadName(thread.tid)
+            threadID: thread,
+            threadName: Self.threadName(thread)
         )
         record.severity = severity(of: record, hang: UInt64(configuration.hangAfter.wholeNanoseconds))
         if facts.extent.lengthAtLeast < facts.extent.lengthAtMost {

@@ -1,3 +1,4 @@
+internal import CLibunwind
 public import Dispatch
 public import LagActivity
 internal import Synchronization
@@ -8,14 +9,15 @@ internal import Synchronization
 /// ```swift
 /// let watched = PingedQueue(.main)
 /// ```
-/// Its beacon tells no activity (it stays at `notRunning`) and it has no thread: a queue's blocks run now on one, now on another,
-/// the main queue's too in a program that lives in `dispatchMain()` or `@main` async. Everything here is safe from any thread.
+/// Its beacon tells no activity (it stays at `notRunning`) and it has no thread of its own: a queue's blocks run now on one, now on
+/// another, the main queue's too in a program that lives in `dispatchMain()` or `@main` async, where `@MainActor` runs on it. Which thread
+/// runs a serial queue at the time of a stall is read from the queue's state word. Everything here is safe from any thread.
 ///
 /// A watch belongs to this object: keep it in order to end or pause the watch; another one for the same queue is another loop.
 ///
 /// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
 /// thread is free for it.
-public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
+public final class PingedQueue: PingableLoop, TickingLoop, WanderingLoop, Sendable {
     /// What the queue's blocks hold.
     private final class Mailbox: Sendable {
         let beacon = ActivityBeacon()
@@ -31,6 +33,8 @@ public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
     public let name: String
     private let queue: DispatchQueue
     private let mailbox = Mailbox()
+    /// Where the queue lies, for reading; nil when that cannot be found out.
+    private let address: UInt?
 
     /// - Parameters:
     ///   - queue: the queue to look after.
@@ -38,7 +42,14 @@ public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
     public init(_ queue: DispatchQueue, named: String? = nil) {
         self.queue = queue
         name = named ?? PingedQueue.name(of: queue)
+        // Swift's class for queues keeps libdispatch's own object in its only property.
+        let property = Mirror(reflecting: queue).children.first { $0.label == "__wrapped" }?.value
+        address = (property as? OpaquePointer).map { UInt(bitPattern: $0) }
+        clu_lock_prepare()
     }
+
+    /// The thread that drains a serial queue, or runs a block of `sync` on it. Of a concurrent queue, 0.
+    public var presentThread: Int32 { address.map { clu_queue_owner(UnsafeRawPointer(bitPattern: $0)) } ?? 0 }
 
     private static func name(of queue: DispatchQueue) -> String {
         // By its label: the object that stands for the main queue is not always the same.
@@ -48,7 +59,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
 
     public var beacon: ActivityBeacon { mailbox.beacon }
 
-    /// Thread 0: unknown.
+    /// Thread 0: it changes (``presentThread``).
     public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
 
     public var tellsActivities: Bool { false }

@@ -42,6 +42,8 @@ struct UsageMeter {
 
         /// Three files of `/proc`, some 20 µs. No lock, no allocation.
         init?(tid: Int32, at time: UInt64) {
+            // 0 would be the calling thread.
+            guard tid != 0 else { return nil }
             let cpu = clu_thread_cpu_ns(tid)
             guard cpu > 0 else { return nil }
             reading = Reading(time: time, cpu: cpu)

@@ -15,9 +15,11 @@ struct WatchEntry: ~Copyable {
     let resumed = Atomic<UInt64>(0)
     /// When a ping was last given to the loop, `CLOCK_MONOTONIC`. Written by whoever gives it.
     let pinged = Atomic<UInt64>(0)
-    let target: ThreadIdentity
+    /// The thread to look at; of a loop that wanders the one that worked for it when it was last looked at.
+    var target: ThreadIdentity
     // Kept alive by the registration, which is let go after the watchdog is done with the entry.
     unowned(unsafe) let pingable: (any PingableLoop)?
+    unowned(unsafe) let wandering: (any WanderingLoop)?
     unowned(unsafe) let ticks: TickCell?
 
     // The watchdog's, from here on.
@@ -56,6 +58,7 @@ struct WatchEntry: ~Copyable {
     init(_ loop: any ObservableLoop, target: ThreadIdentity, ticks: TickCell?, rules: WatchRules, floor: UInt64) {
         self.target = target
         pingable = loop as? any PingableLoop
+        wandering = loop as? any WanderingLoop
         self.ticks = ticks
         judge = LoopJudge(rules: rules, floor: floor)
     }
