@@ -117,7 +117,9 @@ extension Watchdog {
             look.busy = true
             return
         }
-        if let blackout, let episode = entry.pointee.episode { queue.episodes[episode].tally.pass(over: blackout, until: look.now) }
+        if let blackout, let episode = entry.pointee.episode {
+            queue.episodes[episode].tally.pass(over: blackout, until: look.now)
+        }
         // The end of a stall may be younger than the beginning of this round of looks.
         inspect(index, reading, at: hasChanged && wasStalled ? clock() : look.now, blackout)
         if !wasStalled, entry.pointee.judge.isStalled { look.goOn(at: clock()) }

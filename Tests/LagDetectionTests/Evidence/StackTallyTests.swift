@@ -164,7 +164,12 @@ struct StackTallyTests {
     @Test func timeInWhichTheProcessCouldNotRunIsNobodys() {
         tally.begin(at: start)
         look(1, 100)
-        let stop = Blackout(from: start + 110 * millisecond, to: start + 1110 * millisecond, atLeast: 990 * millisecond, atMost: 1000 * millisecond)
+        let stop = Blackout(
+            from: start + 110 * millisecond,
+            to: start + 1110 * millisecond,
+            atLeast: 990 * millisecond,
+            atMost: 1000 * millisecond
+        )
         tally.pass(over: stop, until: start + 1120 * millisecond)
         look(2, 1150)
         #expect(weights() == [1: 100, 2: 60])
