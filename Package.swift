@@ -16,6 +16,7 @@ let package = Package(
     name: "LagMonitor",
     products: [
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
+        .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
         .executable(name: "lagmond", targets: ["lagmond"]),
     ],
     dependencies: [
@@ -57,6 +58,8 @@ let package = Package(
             exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Report"],
             swiftSettings: strict
         ),
+        // Adapters to other loops: the core does not know them.
+        .target(name: "LagMonitorFoundation", dependencies: ["LagActivity", "CLibunwind"], swiftSettings: strict),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
         .target(
             name: "LagWorkload",
@@ -86,8 +89,8 @@ let package = Package(
         .executableTarget(
             name: "lagbench",
             dependencies: [
-                "LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport",
-                "CLibunwind",
+                "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
+                "LagReport", "CLibunwind",
             ],
             swiftSettings: strict
         ),
