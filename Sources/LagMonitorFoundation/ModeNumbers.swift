@@ -7,9 +7,9 @@ final class ModeNumbers: @unchecked Sendable {
     private let names = Mutex<[String]>([])
     private var last: (name: CFString, number: UInt32)?
 
-    /// The number of the mode that the calling thread's loop runs in. The loop's own thread.
-    func numberOfCurrent() -> UInt32 {
-        guard let name = CFRunLoopCopyCurrentMode(CFRunLoopGetCurrent()) else { return 0 }
+    /// The number of the mode that `loop` runs in. The loop's own thread.
+    func number(ofModeOf loop: CFRunLoop) -> UInt32 {
+        guard let name = CFRunLoopCopyCurrentMode(loop) else { return 0 }
         // CFRunLoop gives the same string for a mode every time.
         if let last, last.name === name { return last.number }
         let number = number(of: Self.text(name))

@@ -8,11 +8,12 @@ struct ObserverPair: @unchecked Sendable {
 
     /// Makes them and adds them to the modes of `parts`. Any thread.
     init(on parts: LoopParts, telling teller: LoopTeller) {
+        // Guaranteed: the observer has a reference for as long as it is there. One more a call would cost as much as the rest.
         first = Self.make(LoopTeller.firstActivities, order: .min, teller) { _, activity, info in
-            Unmanaged<LoopTeller>.fromOpaque(info!).takeUnretainedValue().begin(activity)
+            Unmanaged<LoopTeller>.fromOpaque(info!)._withUnsafeGuaranteedRef { $0.begin(activity) }
         }
         last = Self.make(LoopTeller.lastActivities, order: .max, teller) { _, activity, info in
-            Unmanaged<LoopTeller>.fromOpaque(info!).takeUnretainedValue().end(activity)
+            Unmanaged<LoopTeller>.fromOpaque(info!)._withUnsafeGuaranteedRef { $0.end(activity) }
         }
         for mode in parts.modes {
             CFRunLoopAddObserver(parts.loop, first, mode)
