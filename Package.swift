@@ -159,6 +159,17 @@ let package = Package(
             dependencies: ["LagRunLoop", "LagActivity", "CLibunwind", "RunLoopProbe"],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "FoundationProbe",
+            dependencies: ["LagMonitor", "LagMonitorFoundation"],
+            path: "Tests/FoundationProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorFoundationTests",
+            dependencies: ["LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
