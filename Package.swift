@@ -17,6 +17,7 @@ let package = Package(
     products: [
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
         .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
+        .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
         .executable(name: "lagmond", targets: ["lagmond"]),
     ],
     dependencies: [
@@ -60,6 +61,7 @@ let package = Package(
         ),
         // Adapters to other loops: the core does not know them.
         .target(name: "LagMonitorFoundation", dependencies: ["LagActivity", "CLibunwind"], swiftSettings: strict),
+        .target(name: "LagMonitorExecutors", dependencies: ["LagRunLoop"], swiftSettings: strict),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
         .target(
             name: "LagWorkload",
@@ -168,6 +170,11 @@ let package = Package(
         .testTarget(
             name: "LagMonitorFoundationTests",
             dependencies: ["LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorExecutorsTests",
+            dependencies: ["LagMonitor", "LagMonitorExecutors"],
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),

@@ -15,8 +15,8 @@ public import LagActivity
 /// changes: an observer keeps no run from ending.
 ///
 /// What is seen. CFRunLoop tells of phases, not of callbacks: all timers, the main queue's blocks, ports and descriptors of one
-/// turn stand in `after_waiting`, all performed blocks and manual sources (source0) of one turn in `before_sources`, and so does a
-/// main queue that is served without a wait after them. Callbacks that are short by themselves count together within a phase:
+/// turn stand in `after_waiting`, all manual sources (source0) of one turn in `before_sources`, and so does a main queue that is
+/// served without a wait after them; performed blocks come at the end of either. Callbacks that are short by themselves count together within a phase:
 /// the loop did not come round meanwhile. Under `RunLoop.run()` and `run(mode:before:)`, a turn performs one manual source at most.
 ///
 /// Rests. A wait for events is one, however short. After a handled manual source CFRunLoop does not wait but looks at everything
@@ -35,7 +35,7 @@ public final class FoundationLoop: ObservableLoop {
     public let beacon: ActivityBeacon
 
     let teller: LoopTeller
-    let attachment = Attachment()
+    let attachment: Attachment
 
     /// Attaches to a loop. Any thread.
     ///
@@ -50,16 +50,16 @@ public final class FoundationLoop: ObservableLoop {
         let teller = LoopTeller(isMain: isMain)
         let names = modes.map(\.rawValue)
         self.teller = teller
+        attachment = Attachment(of: teller, furtherModes: names)
         beacon = teller.beacon
         if isMain {
-            attachment.attach(to: CFRunLoopGetMain(), furtherModes: names, telling: teller)
+            attachment.attach(to: CFRunLoopGetMain())
         } else if runLoop === RunLoop.current {
             teller.learn()
-            attachment.attach(to: CFRunLoopGetCurrent(), furtherModes: names, telling: teller)
+            attachment.attach(to: CFRunLoopGetCurrent())
         } else {
             let timer = Timer(timeInterval: 0, repeats: false) { [attachment] _ in
-                attachment.attach(to: CFRunLoopGetCurrent(), furtherModes: names, telling: teller)
-                teller.learn()
+                attachment.attachFromLoop()
             }
             for mode in [.common] + modes { runLoop.add(timer, forMode: mode) }
             teller.place.wait(atMost: Self.patience)

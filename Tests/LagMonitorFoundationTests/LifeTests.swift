@@ -45,8 +45,7 @@ extension FoundationTests {
                 let loop = FoundationLoop(thread.runLoop)
                 gone = loop
                 beacon = loop.beacon
-                thread.performAndWait {}
-                #expect(beacon.sequence > 0)
+                #expect(eventually { beacon.activity == .waiting })
             }
             #expect(gone == nil)
             // The call that may have been in progress.

@@ -28,7 +28,6 @@ final class LoopThread: Sendable {
         let box = Box()
         self.box = box
         thread = Thread {
-            Thread.current.name = name
             box.runLoop = RunLoop.current
             box.core = CFRunLoopGetCurrent()
             if watchesItself { box.observed = FoundationLoop(RunLoop.current) }
@@ -46,6 +45,8 @@ final class LoopThread: Sendable {
             box.runLoop = nil
             box.ended.signal()
         }
+        // Before the start: only then the thread finds it when it begins.
+        thread.name = name
         thread.start()
         box.ready.wait()
     }
@@ -74,8 +75,8 @@ final class LoopThread: Sendable {
     /// Ends the loop and its thread.
     func stop() {
         box.stopping.store(true, ordering: .releasing)
-        perform { CFRunLoopStop(CFRunLoopGetCurrent()) }
-        box.ended.wait()
+        // A stop ends one run; there may be one inside another.
+        repeat { perform { CFRunLoopStop(CFRunLoopGetCurrent()) } } while box.ended.wait(timeout: .now() + 0.05) == .timedOut
     }
 }
 

@@ -17,7 +17,11 @@ import Testing
             #expect(stall.string("kind") == "callout" && stall.string("loop") == "foundation")
             #expect(stall.string("thread_name") == "foundation")
             #expect(stall.number("thread_id") == Double(thread.loop.thread.tid))
-            #expect(stall.string("activity") == "before_sources" && stall.string("mode") == "kCFRunLoopDefaultMode")
+            // The wake that came with it ended the wait, and blocks are performed at the end of a turn too.
+            #expect(
+                stall.string("activity") == "after_waiting" && stall.string("mode") == "kCFRunLoopDefaultMode",
+                "\(stall.fields)"
+            )
             #expect(stall.names("blockForTheTest"), "\(stall.symbols)")
             #expect(stall.string("culprit").contains("blockForTheTest"), "\(stall.fields)")
             #expect(stall.number("duration_ms") >= 299)
@@ -117,7 +121,7 @@ import Testing
             #expect(try watching.stall().names("spinForTheTest"))
         }
 
-        @Test func pingsAndFramesFindTheSameStall() throws {
+        @Test func pingsFindAStallByThemselves() throws {
             let thread = LoopThread(name: "asked")
             defer { thread.stop() }
             var rules = StallRules()
