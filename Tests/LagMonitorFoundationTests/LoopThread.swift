@@ -1,3 +1,4 @@
+import CLibunwind
 import CoreFoundation
 import Foundation
 import LagMonitor
@@ -28,6 +29,8 @@ final class LoopThread: Sendable {
         let box = Box()
         self.box = box
         thread = Thread {
+            // Foundation's own naming is lost unless its thread is known to it by then.
+            _ = clu_thread_set_name(pthread_self(), name)
             box.runLoop = RunLoop.current
             box.core = CFRunLoopGetCurrent()
             if watchesItself { box.observed = FoundationLoop(RunLoop.current) }
@@ -45,8 +48,6 @@ final class LoopThread: Sendable {
             box.runLoop = nil
             box.ended.signal()
         }
-        // Before the start: only then the thread finds it when it begins.
-        thread.name = name
         thread.start()
         box.ready.wait()
     }

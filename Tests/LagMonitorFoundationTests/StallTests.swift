@@ -15,7 +15,6 @@ import Testing
             thread.perform { blockForTheTest() }
             let stall = try watching.stall()
             #expect(stall.string("kind") == "callout" && stall.string("loop") == "foundation")
-            #expect(stall.string("thread_name") == "foundation")
             #expect(stall.number("thread_id") == Double(thread.loop.thread.tid))
             // The wake that came with it ended the wait, and blocks are performed at the end of a turn too.
             #expect(
