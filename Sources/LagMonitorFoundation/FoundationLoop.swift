@@ -15,9 +15,10 @@ public import LagActivity
 /// changes: an observer keeps no run from ending.
 ///
 /// What is seen. CFRunLoop tells of phases, not of callbacks: all timers, the main queue's blocks, ports and descriptors of one
-/// turn stand in `after_waiting`, all manual sources (source0) of one turn in `before_sources`, and so does a main queue that is
-/// served without a wait after them; performed blocks come at the end of either. What other observers of `beforeTimers` and `exit` do counts to the phase before. Callbacks that are short by themselves count together within a phase:
-/// the loop did not come round meanwhile. Under `RunLoop.run()` and `run(mode:before:)`, a turn performs one manual source at most.
+/// turn stand in `after_waiting`, all manual sources (source0) of one turn in `before_sources`, and so does all that is served
+/// after them without a wait; performed blocks come at the end of either. What other observers of `beforeTimers` and `exit` do
+/// counts to the phase before. Callbacks that are short by themselves count together within a phase: the loop did not come round
+/// meanwhile. Under `RunLoop.run()` and `run(mode:before:)`, a turn performs one manual source at most.
 ///
 /// Rests. A wait for events is one, however short. After a handled manual source CFRunLoop does not wait but looks at everything
 /// it has and goes on, without a word to its observers; that look counts as a rest too, as does the time between two runs.
