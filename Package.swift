@@ -16,6 +16,8 @@ let package = Package(
     name: "LagMonitor",
     products: [
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
+        .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
+        .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
         .executable(name: "lagmond", targets: ["lagmond"]),
     ],
     dependencies: [
@@ -57,6 +59,9 @@ let package = Package(
             exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Report"],
             swiftSettings: strict
         ),
+        // Adapters to other loops: the core does not know them.
+        .target(name: "LagMonitorFoundation", dependencies: ["LagActivity", "CLibunwind"], swiftSettings: strict),
+        .target(name: "LagMonitorExecutors", dependencies: ["LagRunLoop"], swiftSettings: strict),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
         .target(
             name: "LagWorkload",
@@ -86,8 +91,8 @@ let package = Package(
         .executableTarget(
             name: "lagbench",
             dependencies: [
-                "LagMonitor", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport",
-                "CLibunwind",
+                "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
+                "LagReport", "CLibunwind",
             ],
             swiftSettings: strict
         ),
@@ -154,6 +159,22 @@ let package = Package(
         .testTarget(
             name: "LagRunLoopTests",
             dependencies: ["LagRunLoop", "LagActivity", "CLibunwind", "RunLoopProbe"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "FoundationProbe",
+            dependencies: ["LagMonitor", "LagMonitorFoundation"],
+            path: "Tests/FoundationProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorFoundationTests",
+            dependencies: ["LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorExecutorsTests",
+            dependencies: ["LagMonitor", "LagMonitorExecutors"],
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),

@@ -7,8 +7,9 @@ enum Lagbench {
     /// - Parameter subject: the program for names and lines; nil: this one.
     static func benchmarks(subject: String? = nil) -> [any Benchmark] {
         [
-            ActivityStore(), LoopTurn(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(), CapturePausePassive(),
-            UnwindFrame(), ThousandLoopsTick(), ResidentSetStart(), DetectLatency(), SymbolNames(subject: subject),
+            ActivityStore(), LoopTurn(), LoopTurnFoundation(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(),
+            CapturePausePassive(), UnwindFrame(), ThousandLoopsTick(), ResidentSetStart(), DetectLatency(),
+            SymbolNames(subject: subject),
             SymbolNamesKnown(subject: subject), SymbolLines(subject: subject), SymbolLinesKnown(subject: subject),
         ]
     }

@@ -85,7 +85,7 @@ struct OptionsTests {
     }
 
     @Test func everyFigureHasANameOfItsOwnAndATarget() {
-        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 14)
+        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 15)
         #expect(Lagbench.benchmarks().allSatisfy { !$0.targets.isEmpty })
     }
 }

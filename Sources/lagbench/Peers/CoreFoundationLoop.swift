@@ -32,10 +32,17 @@ final class CoreFoundationLoop: Sendable {
 
     /// - Parameters:
     ///   - observer: told every activity of the loop, as the seeds do it; none: the loop is not monitored.
+    ///   - runsAnewForEachSource: whether it runs as `RunLoop.run()` does, which begins again after each handled source.
+    ///   - prepare: called on the loop's thread before it runs.
     ///   - perform: the source's callback, on the loop's thread.
-    init(observer: ClassicObserver? = nil, perform: @escaping @Sendable () -> Void) throws {
+    init(
+        observer: ClassicObserver? = nil,
+        runsAnewForEachSource: Bool = false,
+        prepare: (@Sendable () -> Void)? = nil,
+        perform: @escaping @Sendable () -> Void
+    ) throws {
         let box = box
-        thread = try BenchThread { Self.body(box, observer, Work(perform)) }
+        thread = try BenchThread { Self.body(box, observer, runsAnewForEachSource, prepare, Work(perform)) }
         box.ready.wait()
     }
 
@@ -57,7 +64,13 @@ final class CoreFoundationLoop: Sendable {
         thread.join()
     }
 
-    private static func body(_ box: Box, _ observer: ClassicObserver?, _ work: Work) {
+    private static func body(
+        _ box: Box,
+        _ observer: ClassicObserver?,
+        _ runsAnewForEachSource: Bool,
+        _ prepare: (@Sendable () -> Void)?,
+        _ work: Work
+    ) {
         var context = CFRunLoopSourceContext()
         context.info = Unmanaged.passUnretained(work).toOpaque()
         context.perform = { raw in Unmanaged<Work>.fromOpaque(raw!).takeUnretainedValue().perform() }
@@ -71,10 +84,17 @@ final class CoreFoundationLoop: Sendable {
             }
             CFRunLoopAddObserver(loop, observed, kCFRunLoopDefaultMode)
         }
+        prepare?()
         box.parts = Parts(loop: loop, source: source)
         // Only now: a signal from another thread needs the parts.
         box.ready.signal()
-        while !box.stopping.load(ordering: .acquiring) { CFRunLoopRun() }
+        while !box.stopping.load(ordering: .acquiring) {
+            if runsAnewForEachSource {
+                CFRunLoopRunInMode(kCFRunLoopDefaultMode, .greatestFiniteMagnitude, true)
+            } else {
+                CFRunLoopRun()
+            }
+        }
         withExtendedLifetime(work) {}
     }
 

@@ -1,0 +1,32 @@
+internal import Dispatch
+internal import Synchronization
+
+/// One job on its way to the thread: it runs once, there or, when the thread drops it, on a queue.
+final class JobTicket: Sendable {
+    private let job: UnownedJob
+    private let executor: RunLoopExecutor
+    private let afterwards: DispatchQueue
+    private let hasRun = Atomic<Bool>(false)
+
+    init(_ job: UnownedJob, of executor: RunLoopExecutor, _ afterwards: DispatchQueue) {
+        self.job = job
+        self.executor = executor
+        self.afterwards = afterwards
+    }
+
+    deinit {
+        guard !hasRun.load(ordering: .acquiring) else { return }
+        // The thread drops work only after its last callback, so nothing runs beside this.
+        afterwards.async { [job, executor] in Self.run(job, on: executor) }
+    }
+
+    /// On the executor's thread.
+    func run() {
+        guard !hasRun.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        Self.run(job, on: executor)
+    }
+
+    private static func run(_ job: UnownedJob, on executor: RunLoopExecutor) {
+        job.runSynchronously(isolatedTo: executor.asUnownedSerialExecutor(), taskExecutor: executor.asUnownedTaskExecutor())
+    }
+}

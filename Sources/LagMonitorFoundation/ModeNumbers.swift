@@ -1,0 +1,41 @@
+internal import CoreFoundation
+internal import Synchronization
+
+/// Numbers for a loop's modes, as they stand in the beacon; the first is 1.
+// Sendable without a check: `last` is for the loop's own thread alone, the names are behind a lock.
+final class ModeNumbers: @unchecked Sendable {
+    private let names = Mutex<[String]>([])
+    private var last: (name: CFString, number: UInt32)?
+
+    /// The number of the mode that `loop` runs in. The loop's own thread.
+    func number(ofModeOf loop: CFRunLoop) -> UInt32 {
+        guard let name = CFRunLoopCopyCurrentMode(loop) else { return 0 }
+        // CFRunLoop gives the same string for a mode every time.
+        if let last, last.name === name { return last.number }
+        let number = number(of: Self.text(name))
+        last = (name, number)
+        return number
+    }
+
+    /// The name of a number. Any thread.
+    func name(of number: UInt32) -> String? {
+        names.withLock { names in
+            number > 0 && number <= names.count ? names[Int(number) - 1] : nil
+        }
+    }
+
+    private func number(of name: String) -> UInt32 {
+        names.withLock { names in
+            if let index = names.firstIndex(of: name) { return UInt32(index) + 1 }
+            names.append(name)
+            return UInt32(names.count)
+        }
+    }
+
+    private static func text(_ string: CFString) -> String {
+        let units = CFStringGetLength(string)
+        var buffer = [UniChar](repeating: 0, count: units)
+        CFStringGetCharacters(string, CFRange(location: 0, length: units), &buffer)
+        return String(decoding: buffer, as: UTF16.self)
+    }
+}

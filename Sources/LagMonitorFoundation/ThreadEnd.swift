@@ -1,0 +1,31 @@
+internal import Glibc
+
+/// Hears of the end of the calling thread, for the loops that are on it.
+enum ThreadEnd {
+    /// What a thread keeps for itself until its end.
+    private final class Listeners {
+        struct Listener { weak var teller: LoopTeller? }
+
+        var listeners: [Listener] = []
+    }
+
+    /// One for the process. Nil when there are no keys left: then a loop's end is not heard of.
+    private static let key: pthread_key_t? = {
+        var key = pthread_key_t()
+        let error = pthread_key_create(&key) { raw in
+            guard let raw else { return }
+            for listener in Unmanaged<Listeners>.fromOpaque(raw).takeRetainedValue().listeners { listener.teller?.finish() }
+        }
+        return error == 0 ? key : nil
+    }()
+
+    /// Has `teller` told of the calling thread's end, if it is still there then.
+    static func tell(_ teller: LoopTeller) {
+        guard let key else { return }
+        let present = pthread_getspecific(key).map { Unmanaged<Listeners>.fromOpaque($0).takeUnretainedValue() }
+        let listeners = present ?? Listeners()
+        listeners.listeners.removeAll { $0.teller == nil }
+        listeners.listeners.append(Listeners.Listener(teller: teller))
+        if present == nil { pthread_setspecific(key, Unmanaged.passRetained(listeners).toOpaque()) }
+    }
+}

@@ -1,0 +1,59 @@
+import CoreFoundation
+import Foundation
+import LagMonitor
+import LagMonitorFoundation
+import Testing
+
+extension FoundationTests {
+    @Suite struct QuietTests {
+        /// One short callback after the other for longer than the starvation rule allows: nobody is kept waiting longer than a turn.
+        @Test(arguments: [true, false]) func shortSourcesWithoutAWaitAreNoStarvation(usesRunLoop: Bool) throws {
+            let thread = LoopThread(name: "turning", usesRunLoop: usesRunLoop)
+            defer { thread.stop() }
+            var rules = StallRules()
+            rules.callout = .init(interval: .milliseconds(100))
+            rules.starvationThreshold = .milliseconds(500)
+            let watching = try Watching(thread.loop, rules: rules)
+            defer { watching.monitor.stop() }
+            let turner = Turner(on: thread.core)
+            turner.start()
+            sleep(2)
+            turner.stop()
+            #expect(turner.turns.value > 1000)
+            #expect(watching.stalls.isEmpty, "\(watching.sink.lines)")
+        }
+
+        /// Timers, blocks, manual sources and nested runs by the thousand: no record. `LAGMONITOR_QUIET_SECONDS` makes it longer.
+        @Test func aBusyLoopIsQuiet() throws {
+            let seconds = ProcessInfo.processInfo.environment["LAGMONITOR_QUIET_SECONDS"].flatMap(Double.init) ?? 3
+            let thread = LoopThread(name: "busy")
+            defer { thread.stop() }
+            var rules = StallRules()
+            rules.callout = .init(interval: .milliseconds(100))
+            let watching = try Watching(thread.loop, rules: rules)
+            defer { watching.monitor.stop() }
+            let count = Counter()
+            let source = ManualSource(on: thread.core) { count.add() }
+            thread.performAndWait {
+                for _ in 0..<4 {
+                    let timer = Timer(timeInterval: 0.001, repeats: true) { _ in count.add() }
+                    RunLoop.current.add(timer, forMode: .common)
+                }
+                let nesting = Timer(timeInterval: 0.02, repeats: true) { _ in
+                    count.add()
+                    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.005))
+                }
+                RunLoop.current.add(nesting, forMode: .common)
+            }
+            let end = MonotonicTime.now + .nanoseconds(Int(seconds * 1e9))
+            while MonotonicTime.now < end {
+                for _ in 0..<10 { thread.perform { count.add() } }
+                source.signal()
+                usleep(1000)
+            }
+            #expect(Double(count.value) / seconds > 3000, "\(Double(count.value) / seconds) callbacks a second")
+            #expect(watching.stalls.isEmpty, "\(watching.sink.lines)")
+            print("\(Int(Double(count.value) / seconds)) callbacks a second for \(seconds) s, records: \(watching.stalls.count)")
+        }
+    }
+}
