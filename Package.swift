@@ -16,9 +16,14 @@ let package = Package(
     name: "LagMonitor",
     products: [
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
+        // Empty without the trait of the same name.
+        .library(name: "LagMonitorNIO", targets: ["LagMonitorNIO"]),
         .executable(name: "lagmond", targets: ["lagmond"]),
     ],
+    // Adapters to what is no part of the toolchain. Off by default: who does not ask for one neither resolves nor builds it.
+    traits: [.trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops.")],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     ],
@@ -55,6 +60,15 @@ let package = Package(
             dependencies: ["LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport", "CLibunwind"],
             path: "Sources/LagMonitor",
             exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Report"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LagMonitorNIO",
+            dependencies: [
+                "LagMonitor", "CLibunwind",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+            ],
             swiftSettings: strict
         ),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
@@ -154,6 +168,15 @@ let package = Package(
         .testTarget(
             name: "LagRunLoopTests",
             dependencies: ["LagRunLoop", "LagActivity", "CLibunwind", "RunLoopProbe"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorNIOTests",
+            dependencies: [
+                "LagMonitorNIO", "LagMonitor", "CLibunwind",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),

@@ -1,0 +1,3 @@
+#if NIO
+import LagMonitorNIO
+#endif
