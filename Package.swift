@@ -173,7 +173,7 @@ let package = Package(
         .testTarget(
             name: "LagMonitorNIOTests",
             dependencies: [
-                "LagMonitorNIO", "LagMonitor", "CLibunwind",
+                "LagMonitorNIO", "LagMonitor", "CLibunwind", "StallFixtures",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
             ],

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 __attribute__((noinline)) int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t seed) {
@@ -88,3 +89,10 @@ const char *fixture_file_of(const char *symbol) {
 }
 
 void fixture_unbuffer_stdout(void) { setvbuf(stdout, NULL, _IONBF, 0); }
+
+void fixture_epoll_wait(int milliseconds) {
+    struct epoll_event event;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    epoll_wait(epoll, &event, 1, milliseconds);
+    close(epoll);
+}

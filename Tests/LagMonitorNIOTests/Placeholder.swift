@@ -1,3 +1,0 @@
-#if NIO
-import LagMonitorNIO
-#endif
