@@ -176,16 +176,20 @@
                     close(saved)
                     unlink(path)
                 }
-                var rules = StallRules.empty
-                rules.ping = .init(interval: .milliseconds(1), timeouts: 1000)
                 for _ in 0..<20 {
                     let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-                    let loops = try watching.monitor.watch(group, rules: rules)
+                    let loops = try watching.monitor.watch(group)
                     watched = loops[0]
-                    // Always busy, so that there are heartbeats.
+                    // Always busy, so that there are heartbeats, and as many as can be: also at the very end, and afterwards.
                     for loop in loops { Self.turn(loop.eventLoop, until: MonotonicTime.now + .milliseconds(30)) }
+                    let beats = DispatchGroup()
+                    let end = MonotonicTime.now + .milliseconds(60)
+                    DispatchQueue.global().async(group: beats) { while MonotonicTime.now < end { loops.forEach { $0.ping() } } }
                     usleep(20_000)
                     try group.syncShutdownGracefully()
+                    beats.wait()
+                    #expect(loops.contains { $0.heartbeats > 0 }, "\(loops.map(\.heartbeats))")
+                    #expect(loops.allSatisfy { $0.beacon.activity == .finished })
                 }
                 usleep(50_000)
                 var bytes = [UInt8](repeating: 0, count: 4096)
