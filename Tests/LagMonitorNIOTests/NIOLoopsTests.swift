@@ -184,7 +184,9 @@
                     for loop in loops { Self.turn(loop.eventLoop, until: MonotonicTime.now + .milliseconds(30)) }
                     let beats = DispatchGroup()
                     let end = MonotonicTime.now + .milliseconds(60)
-                    DispatchQueue.global().async(group: beats) { while MonotonicTime.now < end { loops.forEach { $0.ping() } } }
+                    DispatchQueue.global().async(group: beats) {
+                        while MonotonicTime.now < end { for loop in loops { loop.ping() } }
+                    }
                     usleep(20_000)
                     try group.syncShutdownGracefully()
                     beats.wait()

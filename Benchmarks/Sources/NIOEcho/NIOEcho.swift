@@ -1,3 +1,4 @@
+import Dispatch
 import LagMonitor
 import LagMonitorNIO
 import NIOCore
@@ -12,6 +13,8 @@ import NIOPosix
         let pairs = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 60
         let window = CommandLine.arguments.dropFirst(2).first.flatMap(Int.init) ?? 500
         let monitor = LagMonitor()
+        // There should be none, but where the machine does not let the loop run.
+        monitor.onStall(queue: .global()) { print("stall: \($0.message); cause: \($0.cause)") }
         try monitor.start()
         try measureThroughput(pairs: max(2, pairs), milliseconds: max(10, window), monitor)
         try HeartbeatCost.measure(rounds: 40)
