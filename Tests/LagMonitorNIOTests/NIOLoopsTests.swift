@@ -53,6 +53,8 @@
                 defer { server.close() }
                 let client = server.connect()
                 defer { close(client) }
+                // So that there is a last sign of life before the stall.
+                #expect(eventually { loops.allSatisfy(\.seesIdleness) })
                 #expect(EchoServer.echo("a", client))
                 #expect(EchoServer.echo("b", client))
                 let record = try watching.record()
