@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench bench-symbols accuracy diagnosis lint
+.PHONY: help setup run test bench bench-nio bench-symbols accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -18,13 +18,18 @@ run: setup ## build in release mode and run about ten seconds of the built-in wo
 	$(SWIFT) build -c release --product lagmond >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" --config config/lagmond.json
 
+# With every adapter. A build without is another one to the compiler: `swift build` afterwards builds anew what a trait touches.
 test: setup ## run the whole test suite
-	$(SWIFT) build --build-tests >&2
-	$(SWIFT) test --skip-build --no-parallel
+	$(SWIFT) build --build-tests --enable-all-traits >&2
+	$(SWIFT) test --skip-build --enable-all-traits --no-parallel
 
 bench: setup ## measure, against the seeds' design
 	$(SWIFT) build -c release --product lagbench >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench"
+
+bench-nio: setup ## measure what watching costs an echo server on SwiftNIO, in paired runs (75 s)
+	$(SWIFT) build --package-path Benchmarks -c release --product NIOEcho >&2
+	exec "$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path 2>/dev/null)/NIOEcho" $(NIO)
 
 bench-symbols: setup ## measure names and lines in a SwiftNIO program, against the toolchain's symboliser
 	$(SWIFT) build --package-path Benchmarks -c release --product NIOSubject >&2
@@ -42,4 +47,5 @@ diagnosis: setup ## hold the records of stalls with known cause and culprit agai
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(DIAGNOSIS)
 
 lint: ## check the format; every warning is an error
-	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Benchmarks/Sources Benchmarks/Package.swift Package.swift
+	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Benchmarks/Sources Benchmarks/Package.swift \
+		Examples/*/Sources Examples/*/Package.swift Package.swift

@@ -18,9 +18,14 @@ let package = Package(
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
         .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
         .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
+        // Empty without the trait of the same name.
+        .library(name: "LagMonitorNIO", targets: ["LagMonitorNIO"]),
         .executable(name: "lagmond", targets: ["lagmond"]),
     ],
+    // Adapters to what is no part of the toolchain. Off by default: who does not ask for one neither resolves nor builds it.
+    traits: [.trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops.")],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     ],
@@ -62,6 +67,15 @@ let package = Package(
         // Adapters to other loops: the core does not know them.
         .target(name: "LagMonitorFoundation", dependencies: ["LagActivity", "CLibunwind"], swiftSettings: strict),
         .target(name: "LagMonitorExecutors", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .target(
+            name: "LagMonitorNIO",
+            dependencies: [
+                "LagMonitor", "CLibunwind",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+            ],
+            swiftSettings: strict
+        ),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
         .target(
             name: "LagWorkload",
@@ -175,6 +189,15 @@ let package = Package(
         .testTarget(
             name: "LagMonitorExecutorsTests",
             dependencies: ["LagMonitor", "LagMonitorExecutors"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorNIOTests",
+            dependencies: [
+                "LagMonitorNIO", "LagMonitor", "CLibunwind", "StallFixtures",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),

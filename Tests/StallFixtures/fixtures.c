@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -92,3 +93,10 @@ const char *fixture_file_of(const char *symbol) {
 void fixture_unbuffer_stdout(void) { setvbuf(stdout, NULL, _IONBF, 0); }
 
 void fixture_futex_wait(unsigned *word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
+
+void fixture_epoll_wait(int milliseconds) {
+    struct epoll_event event;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    epoll_wait(epoll, &event, 1, milliseconds);
+    close(epoll);
+}

@@ -47,6 +47,9 @@ typedef struct {
 } fixture_inlined_place;
 void fixture_with_inlined(fixture_inlined_place *place);
 
+// Waits in an epoll instance that nobody else has.
+void fixture_epoll_wait(int milliseconds);
+
 // A debugger in three calls, all from one thread: attach to a process without stopping it, stop it (and wait until it
 // is stopped), let it go. 0 or an errno.
 int fixture_trace_attach(int pid);

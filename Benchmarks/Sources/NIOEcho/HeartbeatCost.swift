@@ -1,0 +1,118 @@
+import Dispatch
+import Glibc
+import LagMonitor
+import LagMonitorNIO
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// What a heartbeat takes of a busy loop's time: the CPU time of so many turns with heartbeats, less that of as many without; and how
+/// much of it is the heartbeat's own task, the rest being NIO's way of taking any task from another thread.
+enum HeartbeatCost {
+    /// Heartbeats, as fast as 50 µs apart, from a thread of their own; without a loop, only that thread and its sleeps.
+    private final class Beats: Sendable {
+        private let isOver = Atomic<Bool>(false)
+        private let beating = DispatchGroup()
+
+        init(of loop: NIOLoop?) {
+            DispatchQueue.global().async(group: beating) {
+                while !self.isOver.load(ordering: .relaxed) {
+                    loop?.ping()
+                    usleep(50)
+                }
+            }
+        }
+
+        func end() {
+            isOver.store(true, ordering: .relaxed)
+            beating.wait()
+        }
+    }
+
+    private static let turns = 20_000
+    /// Some 10 µs of work a turn. With none, the measure would be of nothing but two threads at one lock.
+    private static let workOfATurn = 4000
+
+    static func measure(rounds: Int) throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let loop = NIOLoops(group)[0]
+        var costs: [Double] = []
+        for round in 0..<(rounds + 2) {
+            // What the other thread's waking up does to this one's caches is in both.
+            let sleeps = Beats(of: nil)
+            let quiet = cpuOfTurns(on: loop.eventLoop)
+            sleeps.end()
+            let before = loop.heartbeats
+            let beats = Beats(of: loop)
+            let beaten = cpuOfTurns(on: loop.eventLoop)
+            beats.end()
+            // The first ones are for the caches.
+            if round >= 2 { costs.append((beaten - quiet) / Double(loop.heartbeats - before)) }
+        }
+        let summary = Summary(costs)
+        print(
+            "loop time of a heartbeat: median \(Int(summary.median)) ns, 95 % \(Int(summary.low))…\(Int(summary.high)) ns, \(rounds) pairs"
+        )
+        print(
+            "CPU time of the whole turn that one heartbeat makes an idle loop take: \(Int(try cpuOfWakes(of: loop.eventLoop))) ns"
+        )
+        print("of that its own task: \(Int(costOfTask())) ns")
+        try group.syncShutdownGracefully()
+    }
+
+    /// Nanoseconds.
+    private static func cpuOfTurns(on loop: any EventLoop) -> Double {
+        let promise = loop.makePromise(of: Double.self)
+        loop.execute {
+            let start = cpuTime()
+            turn(loop, turns) { promise.succeed(cpuTime() - start) }
+        }
+        return (try? promise.futureResult.wait()) ?? .nan
+    }
+
+    private static func turn(_ loop: any EventLoop, _ left: Int, _ end: @escaping @Sendable () -> Void) {
+        loop.execute {
+            work()
+            if left == 0 { end() } else { turn(loop, left - 1, end) }
+        }
+    }
+
+    @inline(never) private static func work() {
+        var value = result.load(ordering: .relaxed)
+        for _ in 0..<workOfATurn { value = (value ^ value >> 29) &* 6_364_136_223_846_793_005 &+ 1 }
+        result.store(value, ordering: .relaxed)
+    }
+
+    // So that the work is not optimised away.
+    private static let result = Atomic<UInt64>(0)
+
+    /// What watched loops are spared, and the upper bound of what a heartbeat may take: waking up, reading NIO's eventfd, the task.
+    private static func cpuOfWakes(of loop: any EventLoop) throws -> Double {
+        let beacon = ActivityBeacon()
+        let count = 5000
+        let start = try loop.submit { cpuTime() }.wait()
+        for _ in 0..<count {
+            loop.execute { beacon.pong() }
+            usleep(100)
+        }
+        return try loop.submit { cpuTime() - start }.wait() / Double(count)
+    }
+
+    /// What `NIOLoopLink.answer` does.
+    private static func costOfTask() -> Double {
+        let beacon = ActivityBeacon()
+        let isOutstanding = Atomic<Bool>(false)
+        let (start, times) = (cpuTime(), 1_000_000)
+        for _ in 0..<times {
+            isOutstanding.store(false, ordering: .sequentiallyConsistent)
+            beacon.pong()
+        }
+        return (cpuTime() - start) / Double(times)
+    }
+
+    private static func cpuTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+    }
+}

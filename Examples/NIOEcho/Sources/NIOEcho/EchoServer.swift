@@ -1,0 +1,26 @@
+import Glibc
+import LagMonitor
+import LagMonitorNIO
+import NIOCore
+import NIOPosix
+
+/// An echo server on the loopback interface whose loops are watched. Says its port on standard error, writes a line for each stall to
+/// standard output, and ends when its standard input does.
+@main struct EchoServer {
+    static func main() throws {
+        let group = MultiThreadedEventLoopGroup.singleton
+
+        // All that it takes.
+        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        try monitor.start()
+        try monitor.watch(group, named: "echo")
+
+        let server = try ServerBootstrap(group: group).childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(EchoHandler()) }
+        }.bind(host: "127.0.0.1", port: 0).wait()
+        "port \(server.localAddress?.port ?? 0)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
+        while getchar() != EOF {}
+        try server.close().wait()
+        monitor.stop()
+    }
+}
