@@ -28,7 +28,10 @@ let package = Package(
     traits: [
         .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
         .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
-        .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."),
+        .trait(
+            name: "ServiceLifecycle",
+            description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."
+        ),
         .trait(name: "Configuration", description: "LagMonitorConfigReader: settings from swift-configuration."),
     ],
     dependencies: [
@@ -226,7 +229,7 @@ let package = Package(
                 "LagMonitor", "LagMonitorTestKit", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
                 "LagMonitorConfigReader", "EnvironmentProbe",
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
-                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",

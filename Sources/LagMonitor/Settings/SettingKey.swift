@@ -55,7 +55,11 @@ package struct SettingKey: Sendable {
     private static let counts = Form.wholeNumber(1...1000)
 
     package static let output = SettingKey("output.path", .text, option: "--output")
-    package static let preset = SettingKey("monitor.preset", .choice(DetectionPreset.allCases.map(\.rawValue)), option: "--preset")
+    package static let preset = SettingKey(
+        "monitor.preset",
+        .choice(DetectionPreset.allCases.map(\.rawValue)),
+        option: "--preset"
+    )
     package static let rules = SettingKey("monitor.rules", .names(RuleName.allCases.map(\.rawValue)), option: "--rules")
     package static let interval = SettingKey("monitor.interval_ms", intervals, option: "--interval-ms", for: .callout)
     package static let timeouts = SettingKey("monitor.timeouts", counts, option: "--timeouts", for: .callout)
@@ -74,7 +78,11 @@ package struct SettingKey: Sendable {
     package static let sampleFunctions = SettingKey("monitor.sample_functions", .wholeNumber(1...4), for: .sample)
     package static let startupGrace = SettingKey("monitor.startup_grace_ms", .wholeNumber(0...hourMilliseconds))
     package static let restore = SettingKey("monitor.restore_interval_ms", .wholeNumber(0...hourMilliseconds))
-    package static let hangAfter = SettingKey("monitor.hang_after_ms", .wholeNumber(0...hourMilliseconds), option: "--hang-after-ms")
+    package static let hangAfter = SettingKey(
+        "monitor.hang_after_ms",
+        .wholeNumber(0...hourMilliseconds),
+        option: "--hang-after-ms"
+    )
     package static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(1024...1_048_576))
     package static let frames = SettingKey("monitor.max_frames", .wholeNumber(1...256))
     private static let bursts = Form.wholeNumber(0...10_000)
