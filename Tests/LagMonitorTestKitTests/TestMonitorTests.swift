@@ -71,6 +71,17 @@ import Testing
         #expect(call.fingerprint != lock.fingerprint)
     }
 
+    @Test func oneCallbackAfterTheOtherIsToldByItsOwnCause() throws {
+        let kit = try TestMonitor()
+        let loop = kit.loop()
+        loop.begin(ScriptedWork(.lock))
+        kit.advance(by: .milliseconds(300))
+        loop.begin(ScriptedWork(.cpu))
+        kit.advance(by: .milliseconds(10))
+        loop.end()
+        #expect(kit.records.map(\.cause) == [.lock])
+    }
+
     @Test func twoLoopsWorkAtOnce() throws {
         let kit = try TestMonitor()
         let (one, two) = (kit.loop("one"), kit.loop("two"))
