@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench bench-nio bench-symbols accuracy diagnosis lint
+.PHONY: help setup run test dependencies bench bench-nio bench-symbols accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -19,9 +19,12 @@ run: setup ## build in release mode and run about ten seconds of the built-in wo
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" --config config/lagmond.json
 
 # With every adapter. A build without is another one to the compiler: `swift build` afterwards builds anew what a trait touches.
-test: setup ## run the whole test suite
-	$(SWIFT) build --build-tests --enable-all-traits >&2
-	$(SWIFT) test --skip-build --enable-all-traits --no-parallel
+test: setup ## run the whole test suite, the adapters' included
+	$(SWIFT) build --enable-all-traits --build-tests >&2
+	$(SWIFT) test --enable-all-traits --skip-build --no-parallel
+
+dependencies: ## check what users of the library have to resolve: nothing, unless they turn on a trait (1 min)
+	Scripts/check-dependencies
 
 bench: setup ## measure, against the seeds' design
 	$(SWIFT) build -c release --product lagbench >&2

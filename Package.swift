@@ -14,20 +14,37 @@ let strictC: [CSetting] = [
 
 let package = Package(
     name: "LagMonitor",
+    // lagmond is no product, but every executable target of a root package is one by itself: `swift build --product lagmond`
+    // works here, and who uses the library does not even resolve what only lagmond needs.
     products: [
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
         .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
         .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
-        // Empty without the trait of the same name.
         .library(name: "LagMonitorNIO", targets: ["LagMonitorNIO"]),
-        .executable(name: "lagmond", targets: ["lagmond"]),
+        .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
+        .library(name: "LagMonitorLogging", targets: ["LagMonitorLogging"]),
+        .library(name: "LagMonitorMetrics", targets: ["LagMonitorMetrics"]),
+        .library(name: "LagMonitorLifecycle", targets: ["LagMonitorLifecycle"]),
+        .library(name: "LagMonitorConfigReader", targets: ["LagMonitorConfigReader"]),
     ],
-    // Adapters to what is no part of the toolchain. Off by default: who does not ask for one neither resolves nor builds it.
-    traits: [.trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops.")],
+    // A product with a dependency is empty unless its trait is on; then the dependency is not resolved either.
+    traits: [
+        .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
+        .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
+        .trait(
+            name: "ServiceLifecycle",
+            description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."
+        ),
+        .trait(name: "Configuration", description: "LagMonitorConfigReader: settings from swift-configuration."),
+        .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.3"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
     ],
     targets: [
         .target(name: "CLibunwind", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
@@ -73,6 +90,48 @@ let package = Package(
                 "LagMonitor", "CLibunwind",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+            ],
+            swiftSettings: strict
+        ),
+        // Manual time and scripted loops, for the tests of those who use the monitor.
+        .target(name: "LagMonitorTestKit", dependencies: ["LagMonitor", "LagActivity", "CLibunwind"], swiftSettings: strict),
+        .target(
+            name: "LagMonitorLogging",
+            dependencies: [
+                "LagMonitor",
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LagMonitorMetrics",
+            dependencies: [
+                "LagMonitor", "CLibunwind",
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LagMonitorLifecycle",
+            dependencies: [
+                "LagMonitor",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LagMonitorConfigReader",
+            dependencies: [
+                "LagMonitor",
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])
+                ),
             ],
             swiftSettings: strict
         ),
@@ -167,6 +226,43 @@ let package = Package(
             name: "RunLoopProbe",
             dependencies: ["LagRunLoop", "LagActivity", "CLibunwind"],
             path: "Tests/RunLoopProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorTestKitTests",
+            dependencies: ["LagMonitorTestKit", "LagMonitor"],
+            swiftSettings: strict
+        ),
+        // Programs that activate the monitor by one line, and the snippets of the documentation.
+        .executableTarget(
+            name: "EnvironmentProbe",
+            dependencies: ["LagMonitor", "StallFixtures"],
+            path: "Tests/EnvironmentProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ConventionsTests",
+            dependencies: [
+                "LagMonitor", "LagMonitorTestKit", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
+                "LagMonitorConfigReader", "EnvironmentProbe",
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])
+                ),
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),

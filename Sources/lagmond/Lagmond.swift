@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import LagMonitor
 internal import LagWorkload
 
 /// The entry: reads the command line and hands over to a command.

@@ -1,3 +1,4 @@
+import LagMonitor
 import Testing
 
 @testable import lagmond

@@ -1,4 +1,5 @@
 import Foundation
+import LagMonitor
 import Testing
 
 @testable import LagWorkload

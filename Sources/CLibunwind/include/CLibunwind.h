@@ -1,6 +1,7 @@
 // The C edge of LagMonitor: one header a concern.
 #include "clu_beacon.h"
 #include "clu_child.h"
+#include "clu_environment.h"
 #include "clu_epoll_wait.h"
 #include "clu_linux.h"
 #include "clu_loader.h"

@@ -12,7 +12,8 @@ extension Settings {
     ///   - environment: the whole environment; names outside `LAGMONITOR_` are nobody's business here.
     /// - Throws: ``SettingsError`` with everything that is wrong.
     static func load(commandLine: [String: JSONValue], environment: [String: String]) throws(SettingsError) -> Settings {
-        var problems = objections(toCommandLine: commandLine) + objections(toEnvironment: environment)
+        var problems = objections(toCommandLine: commandLine)
+        problems += SettingProblem.problems(ofEnvironment: environment, known: SettingKey.all)
         let overFile: [any ConfigProvider] = [
             memory("command line", commandLine),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "lagmonitor"),
@@ -51,46 +52,27 @@ extension Settings {
         }
     }
 
-    private static func objections(toEnvironment environment: [String: String]) -> [SettingProblem] {
-        let known = Dictionary(uniqueKeysWithValues: SettingKey.all.map { ($0.environmentName, $0) })
-        let ours = environment.filter { $0.key.hasPrefix(SettingKey.environmentPrefix) }.sorted { $0.key < $1.key }
-        return ours.compactMap { name, word in
-            guard let key = known[name] else {
-                let names = SettingKey.all.map(\.environmentName).joined(separator: ", ")
-                return SettingProblem(source: .environment, key: name, wrong: "unknown name", allowed: names)
-            }
-            guard let wrong = key.objection(to: key.value(of: word)) else { return nil }
-            return SettingProblem(source: .environment, key: name, wrong: wrong, allowed: key.allowed)
-        }
-    }
-
     /// - Parameter providers: strongest first, their values already checked.
     private init(providers: [any ConfigProvider]) {
         let reader = ConfigReader(providers: providers)
-        // A preset stands for an interval and a count. Where a stronger source names a preset, a weaker source's
-        // interval must not spoil it, so these are read from the preset's own source upward.
         let presetSource = providers.firstIndex { ConfigReader(provider: $0).string(for: .preset) != nil }
-        let preset = reader.string(for: .preset).flatMap(DetectionPreset.init(rawValue:))
         let overPreset = presetSource.map { ConfigReader(providers: Array(providers[...$0])) } ?? reader
-        if let preset { monitor = .preset(preset) }
-        monitor.rules = StallRules(reader, overPreset: overPreset, preset: monitor.rules)
-        if let restore = overPreset.milliseconds(for: .restore) { monitor.restoreInterval = restore }
-        if let grace = reader.milliseconds(for: .startupGrace) { monitor.startupGrace = grace }
-        if let hangAfter = reader.milliseconds(for: .hangAfter) { monitor.hangAfter = hangAfter }
-        monitor.limits = RecordLimits(reader)
-        monitor.recurrence = RecurrenceRule(reader)
-        if let prefixes = reader.stringArray(forKey: ConfigKey(SettingKey.inAppPrefixes.path)) {
-            // An empty variable is a list of one empty text.
-            monitor.inAppPrefixes = prefixes.filter { !$0.isEmpty }
-        }
-        if let samples = reader.string(for: .samples).flatMap(LagMonitorConfiguration.Samples.init) { monitor.samples = samples }
-        if let symbols = reader.string(for: .symbols).flatMap(LagMonitorConfiguration.Symbols.init) { monitor.symbols = symbols }
-        if let bytes = reader.int(for: .lineBytes) { monitor.maxLineBytes = bytes }
-        if let frames = reader.int(for: .frames) { monitor.maxFrames = frames }
-        monitor.serviceName = reader.string(for: .serviceName)
-        monitor.serviceVersion = reader.string(for: .serviceVersion)
+        monitor = LagMonitorConfiguration(reader.checked, overPreset: overPreset.checked)
         if let path = reader.string(for: .output) { outputPath = path }
         truthPath = reader.string(for: .truth)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
+    }
+}
+
+extension ConfigReader {
+    fileprivate func string(for key: SettingKey) -> String? { string(forKey: ConfigKey(key.path)) }
+
+    /// As the monitor reads its settings.
+    fileprivate var checked: SettingsReader {
+        SettingsReader(
+            string: { string(forKey: ConfigKey($0.path)) },
+            int: { int(forKey: ConfigKey($0.path)) },
+            texts: { stringArray(forKey: ConfigKey($0.path)) }
+        )
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagMonitor
 internal import LagWorkload
 
 /// The configuration file, read and checked: known keys with good values, and the workload's steps.

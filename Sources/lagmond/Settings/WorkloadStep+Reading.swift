@@ -1,3 +1,4 @@
+internal import LagMonitor
 internal import LagWorkload
 
 // How a step stands in the settings file.

@@ -1,18 +1,11 @@
 internal import Foundation
+internal import LagMonitor
 
-/// A JSON document as it stands, so that a check can name exactly what it found.
+/// A JSON document as it stands.
 ///
 /// The JSON snapshot of swift-configuration refuses arrays of objects, and `workload.steps` is one; so Foundation reads
 /// the document.
-enum JSONValue: Equatable {
-    case null
-    case bool(Bool)
-    case int(Int)
-    case double(Double)
-    case string(String)
-    case array([JSONValue])
-    case object([String: JSONValue])
-
+extension JSONValue {
     /// Why a text is not JSON, in Foundation's words.
     struct Failure: Error, Equatable, CustomStringConvertible {
         let description: String
@@ -38,19 +31,6 @@ enum JSONValue: Equatable {
         case let array as [Any]: self = .array(array.map(JSONValue.init))
         case let object as [String: Any]: self = .object(object.mapValues(JSONValue.init))
         default: self = .null
-        }
-    }
-
-    /// How a message shows this value.
-    var shown: String {
-        switch self {
-        case .null: "null"
-        case .bool(let bool): "\(bool)"
-        case .int(let int): "\(int)"
-        case .double(let double): "\(double)"
-        case .string(let string): "\"\(string)\""
-        case .array: "a list"
-        case .object: "an object"
         }
     }
 }

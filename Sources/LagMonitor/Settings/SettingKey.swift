@@ -1,10 +1,7 @@
-internal import Configuration
-internal import LagMonitor
-
-/// A setting lagmond knows: its name in each source, and what it may be.
-struct SettingKey: Sendable {
+/// A setting of a monitor (or of lagmond): its name in each source, and what it may be.
+package struct SettingKey: Sendable {
     /// What a setting may be, with its bounds.
-    enum Form: Sendable {
+    package enum Form: Sendable {
         case wholeNumber(ClosedRange<Int>)
         case positiveNumber(upTo: Double)
         case choice([String])
@@ -18,16 +15,16 @@ struct SettingKey: Sendable {
     }
 
     /// The key's path in the file: `monitor.interval_ms`.
-    let path: String
-    let form: Form
+    package let path: String
+    package let form: Form
     /// The option on the command line, if there is one: `--interval-ms`.
-    let option: String?
+    package let option: String?
     /// Whether the configuration file may hold it (it cannot name itself).
-    let inFile: Bool
+    package let inFile: Bool
     /// The rules whose parameter this is; empty: it is none.
-    let users: [RuleName]
+    package let users: [RuleName]
 
-    init(_ path: String, _ form: Form, option: String? = nil, inFile: Bool = true, for users: RuleName...) {
+    package init(_ path: String, _ form: Form, option: String? = nil, inFile: Bool = true, for users: RuleName...) {
         self.path = path
         self.form = form
         self.option = option
@@ -36,7 +33,7 @@ struct SettingKey: Sendable {
     }
 
     /// The key as a source spells it.
-    func name(in source: SettingProblem.Source) -> String {
+    package func name(in source: SettingProblem.Source) -> String {
         switch source {
         case .file: path
         case .environment: environmentName
@@ -45,68 +42,74 @@ struct SettingKey: Sendable {
     }
 
     /// `LAGMONITOR_` and the path in capitals, as swift-configuration spells it.
-    var environmentName: String { Self.environmentPrefix + path.uppercased().replacing(".", with: "_") }
+    package var environmentName: String { Self.environmentPrefix + path.uppercased().replacing(".", with: "_") }
 
-    static let environmentPrefix = "LAGMONITOR_"
+    package static let environmentPrefix = "LAGMONITOR_"
 
-    static let hourMilliseconds = 3_600_000
+    package static let hourMilliseconds = 3_600_000
     /// A day is more than anybody stalls on purpose.
-    static let dayMilliseconds = 86_400_000
+    package static let dayMilliseconds = 86_400_000
 
     /// What ``StallRules`` takes as an interval and as a number of timeouts.
     private static let intervals = Form.wholeNumber(1...60_000)
     private static let counts = Form.wholeNumber(1...1000)
 
-    static let config = SettingKey("config", .file, option: "--config", inFile: false)
-    static let duration = SettingKey("duration_s", .positiveNumber(upTo: 31_536_000), option: "--duration")
-    static let output = SettingKey("output.path", .text, option: "--output")
-    static let truth = SettingKey("truth.path", .file, option: "--truth")
-    static let preset = SettingKey("monitor.preset", .choice(DetectionPreset.allCases.map(\.rawValue)), option: "--preset")
-    static let rules = SettingKey("monitor.rules", .names(RuleName.allCases.map(\.rawValue)), option: "--rules")
-    static let interval = SettingKey("monitor.interval_ms", intervals, option: "--interval-ms", for: .callout)
-    static let timeouts = SettingKey("monitor.timeouts", counts, option: "--timeouts", for: .callout)
-    static let starvation = SettingKey(
+    package static let output = SettingKey("output.path", .text, option: "--output")
+    package static let preset = SettingKey(
+        "monitor.preset",
+        .choice(DetectionPreset.allCases.map(\.rawValue)),
+        option: "--preset"
+    )
+    package static let rules = SettingKey("monitor.rules", .names(RuleName.allCases.map(\.rawValue)), option: "--rules")
+    package static let interval = SettingKey("monitor.interval_ms", intervals, option: "--interval-ms", for: .callout)
+    package static let timeouts = SettingKey("monitor.timeouts", counts, option: "--timeouts", for: .callout)
+    package static let starvation = SettingKey(
         "monitor.starvation_ms",
         .wholeNumber(1...hourMilliseconds),
         option: "--starvation-ms",
         for: .starvation
     )
-    static let pingInterval = SettingKey("monitor.ping_interval_ms", intervals, for: .pingWhileWaiting, .ping)
-    static let pingTimeouts = SettingKey("monitor.ping_timeouts", counts, for: .pingWhileWaiting, .ping)
-    static let frameRate = SettingKey("monitor.frame_rate", .wholeNumber(1...1000), for: .frame)
-    static let frameMissed = SettingKey("monitor.frame_missed", .wholeNumber(1...100_000), for: .frame)
-    static let sampleInterval = SettingKey("monitor.sample_interval_ms", intervals, for: .sample)
-    static let sampleCount = SettingKey("monitor.sample_count", .wholeNumber(2...1000), for: .sample)
-    static let sampleFunctions = SettingKey("monitor.sample_functions", .wholeNumber(1...4), for: .sample)
-    static let startupGrace = SettingKey("monitor.startup_grace_ms", .wholeNumber(0...hourMilliseconds))
-    static let restore = SettingKey("monitor.restore_interval_ms", .wholeNumber(0...hourMilliseconds))
-    static let hangAfter = SettingKey("monitor.hang_after_ms", .wholeNumber(0...hourMilliseconds), option: "--hang-after-ms")
-    static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(1024...1_048_576))
-    static let frames = SettingKey("monitor.max_frames", .wholeNumber(1...256))
+    package static let pingInterval = SettingKey("monitor.ping_interval_ms", intervals, for: .pingWhileWaiting, .ping)
+    package static let pingTimeouts = SettingKey("monitor.ping_timeouts", counts, for: .pingWhileWaiting, .ping)
+    package static let frameRate = SettingKey("monitor.frame_rate", .wholeNumber(1...1000), for: .frame)
+    package static let frameMissed = SettingKey("monitor.frame_missed", .wholeNumber(1...100_000), for: .frame)
+    package static let sampleInterval = SettingKey("monitor.sample_interval_ms", intervals, for: .sample)
+    package static let sampleCount = SettingKey("monitor.sample_count", .wholeNumber(2...1000), for: .sample)
+    package static let sampleFunctions = SettingKey("monitor.sample_functions", .wholeNumber(1...4), for: .sample)
+    package static let startupGrace = SettingKey("monitor.startup_grace_ms", .wholeNumber(0...hourMilliseconds))
+    package static let restore = SettingKey("monitor.restore_interval_ms", .wholeNumber(0...hourMilliseconds))
+    package static let hangAfter = SettingKey(
+        "monitor.hang_after_ms",
+        .wholeNumber(0...hourMilliseconds),
+        option: "--hang-after-ms"
+    )
+    package static let lineBytes = SettingKey("monitor.max_line_bytes", .wholeNumber(1024...1_048_576))
+    package static let frames = SettingKey("monitor.max_frames", .wholeNumber(1...256))
     private static let bursts = Form.wholeNumber(0...10_000)
     private static let dayIntervals = Form.wholeNumber(1...dayMilliseconds)
-    static let limitBurst = SettingKey("monitor.limit_burst", bursts)
-    static let limitInterval = SettingKey("monitor.limit_interval_ms", dayIntervals)
-    static let limitAllBurst = SettingKey("monitor.limit_all_burst", bursts)
-    static let limitAllInterval = SettingKey("monitor.limit_all_interval_ms", dayIntervals)
-    static let limitQuiet = SettingKey("monitor.limit_quiet_ms", dayIntervals)
-    static let recurringCount = SettingKey("monitor.recurring_count", .wholeNumber(0...20))
-    static let recurringWindow = SettingKey("monitor.recurring_window_s", .wholeNumber(1...86_400))
-    static let inAppPrefixes = SettingKey("monitor.in_app_prefixes", .texts)
-    static let samples = SettingKey("monitor.samples", .choice(LagMonitorConfiguration.Samples.allCases.map(\.rawValue)))
-    static let symbols = SettingKey("monitor.symbols", .choice(LagMonitorConfiguration.Symbols.allCases.map(\.rawValue)))
-    static let serviceName = SettingKey("service.name", .text)
-    static let serviceVersion = SettingKey("service.version", .text)
+    package static let limitBurst = SettingKey("monitor.limit_burst", bursts)
+    package static let limitInterval = SettingKey("monitor.limit_interval_ms", dayIntervals)
+    package static let limitAllBurst = SettingKey("monitor.limit_all_burst", bursts)
+    package static let limitAllInterval = SettingKey("monitor.limit_all_interval_ms", dayIntervals)
+    package static let limitQuiet = SettingKey("monitor.limit_quiet_ms", dayIntervals)
+    package static let recurringCount = SettingKey("monitor.recurring_count", .wholeNumber(0...20))
+    package static let recurringWindow = SettingKey("monitor.recurring_window_s", .wholeNumber(1...86_400))
+    package static let inAppPrefixes = SettingKey("monitor.in_app_prefixes", .texts)
+    package static let samples = SettingKey("monitor.samples", .choice(LagMonitorConfiguration.Samples.allCases.map(\.rawValue)))
+    package static let symbols = SettingKey("monitor.symbols", .choice(LagMonitorConfiguration.Symbols.allCases.map(\.rawValue)))
+    package static let serviceName = SettingKey("service.name", .text)
+    package static let serviceVersion = SettingKey("service.version", .text)
 
-    static let all = [
-        config, duration, output, truth, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate,
-        frameMissed, sampleInterval, sampleCount, sampleFunctions, startupGrace, restore, hangAfter, limitBurst,
-        limitInterval, limitAllBurst, limitAllInterval, limitQuiet, recurringCount, recurringWindow, lineBytes, frames, samples,
-        symbols, inAppPrefixes, serviceName, serviceVersion,
+    /// What a monitor itself can be told.
+    package static let monitorSettings = [
+        preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate, frameMissed, sampleInterval,
+        sampleCount, sampleFunctions, startupGrace, restore, hangAfter, limitBurst, limitInterval, limitAllBurst,
+        limitAllInterval, limitQuiet, recurringCount, recurringWindow, lineBytes, frames, samples, symbols, inAppPrefixes,
+        serviceName, serviceVersion,
     ]
 
     /// What may stand here, in words.
-    var allowed: String {
+    package var allowed: String {
         switch form {
         case .wholeNumber(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .positiveNumber(let limit): "a number above 0, up to \(Int(limit))"
@@ -119,7 +122,7 @@ struct SettingKey: Sendable {
     }
 
     /// What is wrong with a value, or nil.
-    func objection(to value: JSONValue) -> String? {
+    package func objection(to value: JSONValue) -> String? {
         switch (form, value) {
         case (.wholeNumber(let range), .int(let int)): range.contains(int) ? nil : "\(int) is out of bounds"
         case (.wholeNumber, _): "\(value.shown) is not a whole number"
@@ -170,27 +173,11 @@ struct SettingKey: Sendable {
     }
 
     /// A word from the environment as the value it stands for.
-    func value(of word: String) -> JSONValue {
+    package func value(of word: String) -> JSONValue {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
         case .choice, .names, .texts, .text, .file: .string(word)
-        }
-    }
-
-    /// An accepted value as swift-configuration carries it: its in-memory provider converts nothing.
-    func content(_ value: JSONValue) -> ConfigContent? {
-        switch (form, value) {
-        case (.positiveNumber, .int(let int)): .double(Double(int))
-        case (_, .int(let int)): .int(int)
-        case (_, .double(let double)): .double(double)
-        case (.texts, .string(let text)): .stringArray(text.isEmpty ? [] : RuleName.words(in: text))
-        case (.texts, .array(let texts)):
-            .stringArray(texts.compactMap { if case .string(let text) = $0 { text } else { nil } })
-        case (_, .string(let string)): .string(string)
-        case (.names, .array(let words)):
-            .string(words.compactMap { if case .string(let word) = $0 { word } else { nil } }.joined(separator: ","))
-        default: nil
         }
     }
 }

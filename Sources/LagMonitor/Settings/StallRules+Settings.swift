@@ -1,6 +1,3 @@
-internal import Configuration
-internal import LagMonitor
-
 extension StallRules {
     /// The rules that the settings choose, with their parameters.
     ///
@@ -8,7 +5,7 @@ extension StallRules {
     ///   - reader: all sources; their values are checked.
     ///   - overPreset: the sources that may refine what the preset says.
     ///   - preset: its rules, which hold where no source chooses any.
-    init(_ reader: ConfigReader, overPreset: ConfigReader, preset: StallRules) {
+    init(_ reader: SettingsReader, overPreset: SettingsReader, preset: StallRules) {
         let names =
             reader.string(for: .rules).map(RuleName.rules) ?? Set(RuleName.allCases.filter { $0.isIncluded(in: preset) })
         self = .empty
@@ -26,11 +23,7 @@ extension StallRules {
     }
 }
 
-extension ConfigReader {
-    func string(for key: SettingKey) -> String? { string(forKey: ConfigKey(key.path)) }
-    func int(for key: SettingKey) -> Int? { int(forKey: ConfigKey(key.path)) }
-    func milliseconds(for key: SettingKey) -> Duration? { int(for: key).map { .milliseconds($0) } }
-
+extension SettingsReader {
     fileprivate func timeouts(_ interval: SettingKey, _ timeouts: SettingKey, else standard: StallRules.Timeouts)
         -> StallRules.Timeouts
     {

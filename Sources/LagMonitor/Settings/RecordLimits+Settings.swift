@@ -1,9 +1,6 @@
-internal import Configuration
-internal import LagMonitor
-
 extension RecordLimits {
     /// The limits that the settings choose; the library's own where they say nothing.
-    init(_ reader: ConfigReader) {
+    init(_ reader: SettingsReader) {
         self.init()
         perFingerprint = reader.rate(.limitBurst, .limitInterval, else: perFingerprint)
         overall = reader.rate(.limitAllBurst, .limitAllInterval, else: overall)
@@ -13,7 +10,7 @@ extension RecordLimits {
 
 extension RecurrenceRule {
     /// The rule that the settings choose; nil when they turn it off.
-    init?(_ reader: ConfigReader) {
+    init?(_ reader: SettingsReader) {
         self.init()
         if let count = reader.int(for: .recurringCount) { self.count = count }
         if let seconds = reader.int(for: .recurringWindow) { window = .seconds(seconds) }
@@ -21,7 +18,7 @@ extension RecurrenceRule {
     }
 }
 
-extension ConfigReader {
+extension SettingsReader {
     /// Nil where the settings turn the limit off, by a burst of zero.
     fileprivate func rate(_ burst: SettingKey, _ interval: SettingKey, else standard: RecordLimits.Rate?) -> RecordLimits.Rate? {
         guard var rate = standard else { return nil }

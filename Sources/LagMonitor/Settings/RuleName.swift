@@ -1,8 +1,5 @@
-internal import Foundation
-internal import LagMonitor
-
 /// A rule of detection by its name in the settings.
-enum RuleName: String, CaseIterable, Sendable {
+package enum RuleName: String, CaseIterable, Sendable {
     case callout
     case starvation
     case pingWhileWaiting = "ping_while_waiting"
@@ -11,7 +8,7 @@ enum RuleName: String, CaseIterable, Sendable {
     case sample
 
     /// Whether these rules include this one.
-    func isIncluded(in rules: StallRules) -> Bool {
+    package func isIncluded(in rules: StallRules) -> Bool {
         switch self {
         case .callout: rules.callout != nil
         case .starvation: rules.starvationThreshold != nil
@@ -23,10 +20,15 @@ enum RuleName: String, CaseIterable, Sendable {
     }
 
     /// The words of a list that is written as one text, with commas. Words may be anything: ``SettingKey`` checks them.
-    static func words(in text: String) -> [String] {
-        text.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    package static func words(in text: String) -> [String] {
+        func isBlank(_ character: Character) -> Bool { character.isWhitespace && !character.isNewline }
+        return text.split(separator: ",", omittingEmptySubsequences: false).map { word in
+            let begun = word.drop(while: isBlank)
+            let length = begun.reversed().drop(while: isBlank).count
+            return String(begun.prefix(length))
+        }
     }
 
     /// The rules of a checked list.
-    static func rules(in text: String) -> Set<RuleName> { Set(words(in: text).compactMap(RuleName.init)) }
+    package static func rules(in text: String) -> Set<RuleName> { Set(words(in: text).compactMap(RuleName.init)) }
 }

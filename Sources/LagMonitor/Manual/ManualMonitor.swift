@@ -1,0 +1,194 @@
+internal import CLibunwind
+package import Dispatch
+package import LagActivity
+internal import LagCapture
+internal import LagDetection
+internal import LagDiagnosis
+package import LagReport
+internal import Synchronization
+
+/// A monitor without threads: its watchdog looks when time is moved, and the same call does the reporter's part.
+///
+/// Everything between a beacon and a handler is what a real monitor has; only the clock, and what a capture would have found, are
+/// the caller's. For the test kit. Any thread, one call at a time.
+package final class ManualMonitor: Sendable {
+    private struct State: ~Copyable {
+        var builder: RecordBuilder
+        var steps: WatchdogSteps
+        var ids: [StallID: StallID] = [:]
+    }
+
+    package let configuration: LagMonitorConfiguration
+    private let clock: ManualClock
+    private let core: MonitorCore
+    private let registry: WatchRegistry
+    private let queue: EpisodeQueue
+    private let handlers = ManualHandlers()
+    private let dress: @Sendable (inout StallRecord) -> Void
+    private let state: Mutex<State>
+
+    /// - Parameter dress: adds to a record what a capture would have found: cause, evidence, frames, culprit.
+    /// - Throws: ``LagMonitorError`` as ``LagMonitor/start()`` does.
+    package init(
+        configuration: LagMonitorConfiguration,
+        sinks: [any RecordSink],
+        dress: @escaping @Sendable (inout StallRecord) -> Void
+    ) throws(LagMonitorError) {
+        try configuration.validate()
+        try Self.check(configuration.rules)
+        let capture: ThreadCapture
+        do throws(CaptureUnavailable) {
+            capture = try ThreadCapture()
+        } catch {
+            throw .captureUnavailable(reason: error.reason)
+        }
+        guard let registry = WatchRegistry(), let queue = EpisodeQueue(maximumFrames: 1) else {
+            throw .resources(reason: "no memory for the list of watched loops")
+        }
+        let clock = ManualClock()
+        self.configuration = configuration
+        self.dress = dress
+        self.clock = clock
+        self.registry = registry
+        self.queue = queue
+        core = MonitorCore(configuration: configuration, sinks: sinks) { clock.output }
+        let watchdog = Watchdog(
+            registry: registry,
+            queue: queue,
+            capture: capture,
+            relay: PingRelay(registry: registry),
+            clock: { clock.now },
+            notify: {}
+        )
+        state = Mutex(State(builder: RecordBuilder(modules: capture.modules), steps: WatchdogSteps(watchdog)))
+        try core.open()
+    }
+
+    /// - Throws: for rules that need more than a beacon and a ping.
+    private static func check(_ rules: StallRules) throws(LagMonitorError) {
+        let reason = "a scripted loop has no thread and does not tick"
+        if rules.frame != nil { throw .ruleNotPossible(rule: "frame", reason: reason) }
+        if rules.sampling != nil { throw .ruleNotPossible(rule: "sampling", reason: reason) }
+    }
+
+    /// The present, which only ``advance(by:)`` moves.
+    package var now: UInt64 { clock.now }
+
+    package func watch(_ loop: any ObservableLoop, rules: StallRules? = nil) throws(LagMonitorError) {
+        let rules = rules ?? configuration.rules
+        try rules.validate()
+        try Self.check(rules)
+        let watchRules = configuration.watchRules(of: rules)
+        guard registry.add(loop, name: loop.name, owner: core, rules: watchRules, now: now) != nil else {
+            throw .tooManyLoops(limit: WatchRegistry.capacity)
+        }
+        look()
+    }
+
+    package func unwatch(_ loop: any ObservableLoop) {
+        if registry.end(loop, of: core) { look() }
+    }
+
+    /// Ends every watch, tells what is left, and closes the sinks.
+    package func stop() {
+        _ = registry.endAll(of: core)
+        look()
+        core.close(announcing: true)
+    }
+
+    package func addHandler(queue: DispatchQueue, _ body: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
+        let handler = handlers.make(queue: queue, body)
+        core.addHandler(handler)
+        return handler
+    }
+
+    /// Whether every handler is done with what it was given.
+    package var handlersAreDone: Bool { handlers.areDone }
+
+    package var statistics: LagMonitorStatistics { core.statistics(of: registry.counters(of: core)) }
+
+    /// Tells the activity of a loop, as the loop would, and looks if that would have woken the watchdog.
+    package func move(_ beacon: ActivityBeacon, _ tell: (UInt64) -> Void) {
+        let now = clock.now
+        let before = beacon.raw.pointee.armed
+        tell(now)
+        // The bits that the beacon's code cleared are those it answered; it took the real clock's time for that.
+        guard before & ~beacon.raw.pointee.armed != 0 else { return }
+        beacon.raw.pointee.answered_ns = now
+        if state.withLock({ $0.steps.wantsPosts }) { look() }
+    }
+
+    /// Lets time pass. The watchdog looks whenever its plan says so.
+    package func advance(by nanoseconds: UInt64) {
+        let (sum, isTooLate) = clock.now.addingReportingOverflow(nanoseconds)
+        let end = isTooLate ? .max - 1 : sum
+        state.withLock { state in
+            while state.steps.deadline <= end {
+                clock.set(state.steps.deadline)
+                look(&state)
+            }
+            clock.set(end)
+            report(&state)
+        }
+    }
+
+    /// One look at every loop, now.
+    package func look() { state.withLock { look(&$0) } }
+
+    private func look(_ state: inout State) {
+        state.steps.look(at: clock.now)
+        report(&state)
+    }
+
+    /// What the reporter's thread does.
+    private func report(_ state: inout State) {
+        let retired = registry.retired()
+        while queue.takeSocket() != nil {}
+        while let index = queue.takeReady() {
+            let episode = queue.episodes[index]
+            if let watch = registry.registration(at: episode.facts.watch) {
+                var record = state.builder.build(episode, watch, configuration)
+                finish(&record, &state)
+                handlers.noteGiven()
+                core.deliver(record, registry.counters(of: core))
+            }
+            queue.giveFree(index)
+        }
+        registry.reap(retired)
+        core.reopenIfAsked()
+        _ = core.tellDueSuppressions { registry.counters(of: core) }
+    }
+
+    /// Makes a record of a test the same in every run, and whole.
+    private func finish(_ record: inout StallRecord, _ state: inout State) {
+        record.startRealtimeNanoseconds = clock.realtime(of: record.startMonotonicNanoseconds)
+        let made = StallID(
+            startRealtimeNanoseconds: record.startRealtimeNanoseconds,
+            randomHigh: 0,
+            randomLow: UInt64(state.ids.count + 1)
+        )
+        let id = state.ids[record.id, default: made]
+        state.ids[record.id] = id
+        record.id = id
+        dress(&record)
+        ManualMonitor.describe(&record)
+    }
+
+    /// Gives a record the fingerprint and the message that a real one with these frames and this cause has.
+    package static func describe(_ record: inout StallRecord) {
+        let print = Fingerprint(
+            frames: record.frames.map {
+                Fingerprint.Frame(
+                    modulePath: $0.module,
+                    buildID: $0.buildID,
+                    offset: $0.offset,
+                    symbol: $0.symbol,
+                    inApp: $0.inApp ?? false
+                )
+            }
+        )
+        record.fingerprint = print.text
+        record.stackHash = print.stackHash
+        record.message = StallMessage(record).text
+    }
+}

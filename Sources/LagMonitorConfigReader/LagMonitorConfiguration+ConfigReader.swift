@@ -1,0 +1,55 @@
+#if Configuration
+    public import Configuration
+    public import LagMonitor
+
+    extension LagMonitorConfiguration {
+        /// The configuration that swift-configuration's sources choose; the defaults where they say nothing.
+        ///
+        /// ```swift
+        /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
+        /// let configuration = try LagMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
+        /// ```
+        /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … What is read is
+        /// checked as there. (A reader cannot tell what else its sources hold, so an unknown key is not noticed.)
+        ///
+        /// - Throws: ``LagMonitor/LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
+        public init(config: ConfigReader) throws(LagMonitorError) {
+            var values: [String: JSONValue] = [:]
+            for key in SettingKey.monitorSettings {
+                guard let value = config.value(of: key) else { continue }
+                guard key.objection(to: value) == nil else {
+                    throw .invalidConfiguration(key: key.path, value: value.shown, allowed: key.allowed)
+                }
+                values[key.path] = value
+            }
+            self.init(SettingsReader(values))
+            try validate()
+        }
+    }
+
+    extension ConfigReader {
+        /// What stands at a key, as what the key wants to be; else as whatever it is.
+        fileprivate func value(of key: SettingKey) -> JSONValue? {
+            let name = ConfigKey(key.path)
+            if case .wholeNumber = key.form, let int = int(forKey: name) { return .int(int) }
+            if let text = string(forKey: name) { return key.value(of: text) }
+            if let texts = stringArray(forKey: name) { return .array(texts.map(JSONValue.string)) }
+            if let int = int(forKey: name) { return .int(int) }
+            if let double = double(forKey: name) { return .double(double) }
+            if let bool = bool(forKey: name) { return .bool(bool) }
+            if let ints = intArray(forKey: name) { return .array(ints.map(JSONValue.int)) }
+            return nil
+        }
+    }
+#else
+    public import LagMonitor
+
+    extension LagMonitorConfiguration {
+        @available(
+            *,
+            unavailable,
+            message: "turn on the trait 'Configuration' of the package LagMonitor: traits: [\"Configuration\"]"
+        )
+        public init(config: Any) { self.init() }
+    }
+#endif

@@ -1,0 +1,55 @@
+#if Logging
+    public import Dispatch
+    public import LagMonitor
+    public import Logging
+
+    extension StallSource {
+        /// Tells every stall through a `Logger`, too: the record's message, its severity as level, its fields as metadata.
+        ///
+        /// ```swift
+        /// monitor.logStalls(to: Logger(label: "stalls"))
+        /// ```
+        /// The metadata's keys are those of the JSON line (`loop`, `cause`, `duration_ms`, …); numbers are texts, as swift-log has it. It
+        /// runs on a queue of its own, never on the stalled loop and never on the monitor's threads, so a log handler may block.
+        ///
+        /// - Parameters:
+        ///   - logger: its level decides what is logged: a warning for a stall, an error for a long one, critical for one that was
+        ///     not over when the watch ended.
+        ///   - frames: how many frames go into the metadata, innermost first; 0: none.
+        ///   - queue: where the logger is called.
+        /// - Returns: what ends it, by ``LagMonitor/StallHandler/cancel()``.
+        @discardableResult
+        public func logStalls(
+            to logger: Logger,
+            frames: Int = 16,
+            on queue: DispatchQueue = DispatchQueue(label: "LagMonitor.log")
+        ) -> StallHandler {
+            onStall(queue: queue) { record in
+                logger.log(
+                    level: record.severity.logLevel,
+                    "\(record.message)",
+                    metadata: record.logMetadata(frames: frames),
+                    source: "LagMonitor"
+                )
+            }
+        }
+    }
+
+    extension StallRecord.Severity {
+        /// The level of swift-log that stands for it.
+        public var logLevel: Logger.Level {
+            switch self {
+            case .warning: .warning
+            case .error: .error
+            case .critical: .critical
+            }
+        }
+    }
+#else
+    public import LagMonitor
+
+    extension StallSource {
+        @available(*, unavailable, message: "turn on the trait 'Logging' of the package LagMonitor: traits: [\"Logging\"]")
+        public func logStalls(to logger: Any) {}
+    }
+#endif

@@ -1,0 +1,117 @@
+#if Metrics
+    public import CoreMetrics
+    internal import CLibunwind
+    public import Dispatch
+    public import LagMonitor
+    internal import Synchronization
+
+    /// Stalls as metrics, by swift-metrics.
+    ///
+    /// ```swift
+    /// let metrics = StallMetrics(of: monitor)
+    /// ```
+    /// | metric | kind | labels |
+    /// |---|---|---|
+    /// | `lagmonitor_loop_stall_duration_seconds` | timer (a histogram in Prometheus) | `loop`, `cause` |
+    /// | `lagmonitor_stalled_seconds_total` | counter | `loop`, `cause` |
+    /// | `lagmonitor_stall_in_progress` | gauge: 1 from a hang's `begin` record to its end | `loop` |
+    /// | `lagmonitor_last_stall_timestamp_seconds` | gauge: when the last stall began, since 1970 | `loop` |
+    /// | `lagmonitor_loop_lag_seconds` | gauge, set by ``updateLag(of:)`` | `loop` |
+    /// | `lagmonitor_records_dropped_total` | counter | `reason` |
+    /// | `lagmonitor_build_info` | gauge, always 1 | `version` |
+    ///
+    /// No label is by fingerprint, thread or function: how many series there are is known beforehand. What a monitor's limits hold back is no
+    /// record, so it is not in the first two (``LagMonitor/LagMonitorStatistics/suppressed`` counts it).
+    ///
+    /// Any thread. Records are counted on a queue of their own, never on a stalled loop.
+    public final class StallMetrics: Sendable {
+        /// Of the package, in `lagmonitor_build_info`.
+        public static let version = "0.1.0"
+
+        /// What is kept of the past to count only what is new.
+        private struct Seen {
+            var dropped: UInt64 = 0
+            var missed: UInt64 = 0
+            var handler: StallHandler?
+        }
+
+        private weak let source: (any StallSource)?
+        private let series: Mutex<MetricSeries>
+        private let seen = Mutex(Seen())
+
+        /// - Parameters:
+        ///   - source: a monitor. It is not kept alive; this object has to be, as long as anything is to be counted.
+        ///   - factory: where the metrics go; the one that `MetricsSystem` was bootstrapped with unless said.
+        ///   - queue: where it counts.
+        public init(
+            of source: any StallSource,
+            factory: any MetricsFactory = MetricsSystem.factory,
+            on queue: DispatchQueue = DispatchQueue(label: "LagMonitor.metrics")
+        ) {
+            self.source = source
+            series = Mutex(MetricSeries(factory: factory))
+            gauge("lagmonitor_build_info", [("version", Self.version)]).record(1)
+            let handler = source.onStall(queue: queue) { [weak self] record in self?.count(record) }
+            seen.withLock { $0.handler = handler }
+        }
+
+        deinit { seen.withLock { $0.handler }?.cancel() }
+
+        /// Sets `lagmonitor_loop_lag_seconds`: for how long these loops have been at what they do now, which is what anything new has
+        /// to wait for at least; 0 at rest. Call it as often as the metrics are collected; some 50 ns a loop and the factory's cost.
+        /// - Parameter loops: with a name as they were watched with; only those that tell their activities.
+        public func updateLag(of loops: [any ObservableLoop]) {
+            for loop in loops where loop.tellsActivities {
+                // With the same word before and after, the time belongs to it; a loop that has just moved on is not behind.
+                let sequence = loop.beacon.sequence
+                let (began, now) = (clu_beacon_callout_ns(loop.beacon.raw), clu_now_ns())
+                let isAtIt = loop.beacon.activity.isWorking && loop.beacon.sequence == sequence
+                let lag = isAtIt && began > 0 && now > began ? now - began : 0
+                gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(lag))
+            }
+            countDrops()
+        }
+
+        private func count(_ record: StallRecord) {
+            let loop = [("loop", record.loop)]
+            let isOver = record.phase != .begin
+            gauge("lagmonitor_stall_in_progress", loop).record(isOver ? 0 : 1)
+            gauge("lagmonitor_last_stall_timestamp_seconds", loop).record(Double(record.startRealtimeNanoseconds) / 1e9)
+            countDrops()
+            guard isOver else { return }
+            let why = loop + [("cause", record.cause.rawValue)]
+            series.withLock { $0.durations("lagmonitor_loop_stall_duration_seconds", why) }
+                .recordNanoseconds(Int64(clamping: record.durationNanoseconds))
+            series.withLock { $0.seconds("lagmonitor_stalled_seconds_total", why) }
+                .increment(by: Self.seconds(record.durationNanoseconds))
+        }
+
+        /// `not_written`: there was no memory prepared for so many stalls at once, or a sink did not take the line. `not_counted`: the
+        /// queue of these metrics did not keep up.
+        private func countDrops() {
+            guard let dropped = source?.statistics.dropped else { return }
+            let (lost, missed) = seen.withLock { seen in
+                let missed = seen.handler?.missed ?? 0
+                defer { (seen.dropped, seen.missed) = (max(dropped, seen.dropped), missed) }
+                return (dropped > seen.dropped ? dropped - seen.dropped : 0, missed - seen.missed)
+            }
+            for (reason, count) in [("not_written", lost), ("not_counted", missed)] where count > 0 {
+                series.withLock { $0.counter("lagmonitor_records_dropped_total", [("reason", reason)]) }
+                    .increment(by: Int64(clamping: count))
+            }
+        }
+
+        private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Gauge {
+            series.withLock { $0.gauge(label, dimensions) }
+        }
+
+        private static func seconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds) / 1e9 }
+    }
+#else
+    public import LagMonitor
+
+    @available(*, unavailable, message: "turn on the trait 'Metrics' of the package LagMonitor: traits: [\"Metrics\"]")
+    public final class StallMetrics {
+        public init(of source: any StallSource) {}
+    }
+#endif

@@ -1,0 +1,137 @@
+public import Dispatch
+public import LagActivity
+public import LagMonitor
+internal import Synchronization
+
+/// A monitor for tests: time moves when the test says so, loops do what the test says, and stalls come out as they would from a
+/// real one: by the same rules, through the same limits, to handlers and sinks.
+///
+/// ```swift
+/// let kit = try TestMonitor()
+/// let alerts = AlertBook(kit)                          // what is tested: it takes a StallSource
+/// kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock))
+/// #expect(kit.waitForHandlers())
+/// #expect(alerts.titles == ["main: lock"])
+/// ```
+///
+/// Nothing here sleeps or depends on the machine: a record is the same in every run, its `id` and `time` included (the
+/// time begins at 2026-01-01T00:00:00Z). It starts no thread. One thread at a time.
+public final class TestMonitor: StallSource {
+    private struct State {
+        var loops: [String: ScriptedLoop] = [:]
+    }
+
+    /// What records are made of and come to; the loops' link to it must not be to the kit itself.
+    private final class Book: Sendable {
+        let records = Mutex<[StallRecord]>([])
+        let loops = Mutex<[String: WeakLoop]>([:])
+    }
+
+    private struct WeakLoop {
+        weak var loop: ScriptedLoop?
+    }
+
+    private let monitor: ManualMonitor
+    private let book: Book
+    private let memory = MemorySink()
+    private let own = DispatchQueue(label: "LagMonitor.TestMonitor")
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - configuration: as for a real monitor.
+    ///   - sinks: get the lines, besides ``lines``.
+    /// - Throws: for a configuration that ``LagMonitor/LagMonitor/start()`` would refuse; for the rules `frame` and `sampling`, which
+    ///   need a real thread; where libunwind is missing.
+    public init(configuration: LagMonitorConfiguration = .init(), sinks: [any RecordSink] = []) throws(LagMonitorError) {
+        let book = Book()
+        self.book = book
+        monitor = try ManualMonitor(configuration: configuration, sinks: [memory] + sinks) { record in
+            guard let loop = book.loops.withLock({ $0[record.loop]?.loop }) else { return }
+            loop.work(since: record.startMonotonicNanoseconds, for: record.durationNanoseconds).dress(&record)
+        }
+        _ = monitor.addHandler(queue: own) { record in book.records.withLock { $0.append(record) } }
+    }
+
+    /// With these rules, and no other change to the default configuration.
+    public convenience init(rules: StallRules) throws(LagMonitorError) {
+        var configuration = LagMonitorConfiguration()
+        configuration.rules = rules
+        try self.init(configuration: configuration)
+    }
+
+    deinit { monitor.stop() }
+
+    /// The loop of this name; made and watched when it is first asked for. At most 16,384 of them.
+    public func loop(_ name: String = "main") -> ScriptedLoop {
+        do {
+            return try watch(name, rules: nil)
+        } catch {
+            preconditionFailure("the loop '\(name)' cannot be watched: \(error)")
+        }
+    }
+
+    /// The same with rules of its own, for a loop that is not watched yet.
+    /// - Throws: as ``LagMonitor/LagMonitor/watch(_:named:rules:)`` does.
+    @discardableResult
+    public func watch(_ name: String, rules: StallRules?) throws(LagMonitorError) -> ScriptedLoop {
+        try state.withLock { state throws(LagMonitorError) in
+            if let loop = state.loops[name] { return loop }
+            let loop = ScriptedLoop(name: name, monitor: monitor)
+            loop.beacon.mark(.waiting)
+            book.loops.withLock { $0[name] = WeakLoop(loop: loop) }
+            try monitor.watch(loop, rules: rules)
+            state.loops[name] = loop
+            return loop
+        }
+    }
+
+    /// Ends the watch of a loop: a stall in progress becomes an `abandoned` record. The next ``loop(_:)`` of its name is
+    /// another one.
+    public func unwatch(_ loop: ScriptedLoop) {
+        monitor.unwatch(loop)
+        state.withLock { if $0.loops[loop.name] === loop { $0.loops[loop.name] = nil } }
+    }
+
+    /// The test's time.
+    public var now: MonotonicTime { MonotonicTime(nanoseconds: monitor.now) }
+
+    /// Lets time pass: loops that work go on with it, the others rest.
+    public func advance(by duration: Duration) { monitor.advance(by: UInt64(max(0, duration.wholeNanoseconds))) }
+
+    /// The records so far, in order, as handlers get them.
+    public var records: [StallRecord] {
+        // A record was given to the queue by the call that moved the time.
+        own.sync {}
+        return book.records.withLock { $0 }
+    }
+
+    /// The lines so far, notices included.
+    public var lines: [String] { memory.lines }
+
+    public var statistics: LagMonitorStatistics { monitor.statistics }
+
+    @discardableResult
+    public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
+        monitor.addHandler(queue: queue, handler)
+    }
+
+    /// Waits until every handler has returned from every record so far. Not on a queue that a handler needs.
+    /// - Parameter limit: for how long at most, in real time: a guard against a handler that hangs.
+    /// - Returns: false when that time is over.
+    public func waitForHandlers(atMost limit: Duration = .seconds(30)) -> Bool {
+        let deadline = MonotonicTime.now + limit
+        while !monitor.handlersAreDone {
+            guard MonotonicTime.now < deadline else { return false }
+            // No semaphore of the handlers' own would do: one that was cancelled never answers.
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(1))
+        }
+        return true
+    }
+
+    /// Ends every watch, as a real monitor's ``LagMonitor/LagMonitor/stop()`` does: stalls in progress become `abandoned` records, and
+    /// the sinks are closed.
+    public func stop() {
+        monitor.stop()
+        state.withLock { $0.loops.removeAll() }
+    }
+}

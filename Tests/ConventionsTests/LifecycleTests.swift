@@ -1,0 +1,57 @@
+#if ServiceLifecycle
+    import Dispatch
+    import LagMonitor
+    import LagMonitorLifecycle
+    import ServiceLifecycle
+    import ServiceLifecycleTestKit
+    import Synchronization
+    import Testing
+
+    @Suite struct LifecycleTests {
+        @Test func aShutdownDrains() async throws {
+            let sink = MemorySink()
+            var configuration = LagMonitorConfiguration()
+            configuration.rules.callout = .init(interval: .milliseconds(20), timeouts: 2)
+            let monitor = LagMonitor(configuration: configuration, sinks: [sink])
+            let thread = try KeepAliveThread(name: "serving")
+            defer {
+                thread.stop()
+                thread.join()
+            }
+            let isFree = Mutex(false)
+            try await testGracefulShutdown { trigger in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await LagMonitorService(monitor, watching: [thread.loop]).run() }
+                    while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+                    // One stall that is over, and one that is not when the shutdown comes.
+                    thread.perform { sleepForTheTest(milliseconds: 200) }
+                    while sink.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+                    thread.perform { while !isFree.withLock({ $0 }) { sleepForTheTest(milliseconds: 5) } }
+                    while monitor.statistics.stalls < 2 { try await Task.sleep(for: .milliseconds(5)) }
+                    #expect(sink.lines.count == 1 && monitor.isRunning)
+                    trigger.triggerGracefulShutdown()
+                    try await group.waitForAll()
+                }
+            }
+            #expect(!monitor.isRunning && sink.isClosed)
+            #expect(sink.lines.count == 2 && sink.lines[1].contains(#""phase":"abandoned""#))
+            isFree.withLock { $0 = true }
+        }
+
+        @Test func aCancelledTaskStopsTheMonitor() async throws {
+            let monitor = LagMonitor()
+            let task = Task { try await LagMonitorService(monitor).run() }
+            while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+            task.cancel()
+            try await task.value
+            #expect(!monitor.isRunning)
+        }
+
+        @Test func whatCannotBeWatchedEndsTheService() async throws {
+            let monitor = LagMonitor()
+            let service = LagMonitorService(monitor, watching: [PingedQueue(.main)])
+            await #expect(throws: LagMonitorError.self) { try await service.run() }
+            #expect(!monitor.isRunning)
+        }
+    }
+#endif

@@ -1,0 +1,34 @@
+import Glibc
+import LagMonitor
+
+/// A monitor and a thread of its own that really stalls once, for 300 ms.
+struct RealStall {
+    let monitor: LagMonitor
+    let thread: KeepAliveThread
+
+    init(_ prepare: (LagMonitor) -> Void) throws {
+        monitor = LagMonitor()
+        thread = try KeepAliveThread(name: "real")
+        prepare(monitor)
+        try monitor.start()
+        try monitor.watch(thread.loop)
+        thread.perform { sleepForTheTest(milliseconds: 300) }
+    }
+
+    func end() {
+        monitor.stop()
+        thread.stop()
+        thread.join()
+    }
+}
+
+@inline(never) @_optimize(none) func sleepForTheTest(milliseconds: UInt32) { usleep(milliseconds * 1000) }
+
+/// Whether something becomes true within a time that is only there against a hang.
+func eventually(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
+    for _ in 0..<(seconds * 200) {
+        if condition() { return true }
+        usleep(5000)
+    }
+    return condition()
+}
