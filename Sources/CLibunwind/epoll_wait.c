@@ -16,7 +16,7 @@ int clu_epoll_marker(void) {
     return fd >= 0 ? fd : -errno;
 }
 
-static int is_epoll_wait(int64_t number) {
+static int clu_is_epoll_wait(int64_t number) {
     switch (number) {
 #ifdef SYS_epoll_wait  // there is none on arm64
     case SYS_epoll_wait:
@@ -31,7 +31,7 @@ static int is_epoll_wait(int64_t number) {
 
 int clu_epoll_of_sleeping(pid_t tid) {
     clu_thread_syscall call;
-    if (clu_procfs_syscall(getpid(), tid, &call) != CLU_SYSCALL_BLOCKED || !is_epoll_wait(call.number)) return -1;
+    if (clu_procfs_syscall(getpid(), tid, &call) != CLU_SYSCALL_BLOCKED || !clu_is_epoll_wait(call.number)) return -1;
     return (int)call.arguments[0];
 }
 

@@ -131,7 +131,7 @@ public struct RecordEncoder: Sendable {
         let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit - kept) : 0
         writer.endArray()
         let rest = limit - writer.count - JSONLineWriter.tailBytes
-        if fits, !record.sampleTree.isEmpty, rest > 0 { writer.writeSampleTree(record.sampleTree, maxBytes: rest) }
+        if frames > 0, !record.sampleTree.isEmpty, rest > 0 { writer.writeSampleTree(record.sampleTree, maxBytes: rest) }
         writer.writeTail()
         return fits ? frames : nil
     }
