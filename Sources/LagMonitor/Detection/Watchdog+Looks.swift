@@ -55,8 +55,13 @@ extension Watchdog {
         )
         // After the first look, whether it has waited for something since the last one.
         entry.pointee.earlier = ThreadState(tid: target.tid)
-        // Not in step with what the thread may do at a fixed pace.
-        defer { entry.pointee.lookNanoseconds = clock().saturatingSum(entry.pointee.annealing.gap(random.next())) }
+        defer {
+            // Not in step with what the thread may do at a fixed pace.
+            let next = clock().saturatingSum(entry.pointee.annealing.gap(random.next()))
+            // Of a loop that moves, at a tick, which comes anyway: a stall of hours must not cost more wakes than being busy does.
+            let isMoving = kind == .starvation || kind == .sample
+            entry.pointee.lookNanoseconds = isMoving ? next.nextTick(ofInterval: registry.lines[index].tickNanoseconds) : next
+        }
         guard stillStands(index, kind, as: reading) else {
             capture.forget(target.tid)
             entry.pointee.annealing.note(isSame: true, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
