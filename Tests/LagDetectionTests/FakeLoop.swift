@@ -57,6 +57,26 @@ final class FakeLoop: PingableLoop {
     }
 }
 
+/// A loop whose work is done now by one thread, now by another.
+final class WanderingFake: PingableLoop, WanderingLoop {
+    let beacon = ActivityBeacon()
+    let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
+    let name = "wandering"
+    let tellsActivities = false
+    let pingsWithoutLocking = true
+    private let present: Atomic<Int32>
+
+    init(on tid: Int32) { present = Atomic(tid) }
+
+    func modeName(_ number: UInt32) -> String? { nil }
+    func ping() {}
+
+    var presentThread: Int32 {
+        get { present.load(ordering: .acquiring) }
+        set { present.store(newValue, ordering: .releasing) }
+    }
+}
+
 /// A loop that cannot be pinged.
 final class DeafLoop: ObservableLoop {
     let beacon = ActivityBeacon()

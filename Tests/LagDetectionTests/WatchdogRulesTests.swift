@@ -41,6 +41,23 @@ struct WatchdogRulesTests {
         #expect(told.first?.threshold == 150 * millisecond && told.first?.activity == .waiting)
     }
 
+    /// Nobody works for it any more, or it cannot be told who: that is no reason to look again at once, and again.
+    @Test func aLoopWhoseThreadIsLostIsLookedAtNoMoreOften() throws {
+        let bench = try WatchdogBench()
+        let loop = WanderingFake(on: getpid())
+        let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
+        bench.look(at: start)
+        bench.run(until: at(200))
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+        loop.presentThread = 0
+        #expect(bench.run(until: at(3000)).count < 400)
+        loop.presentThread = getpid()
+        #expect(bench.run(until: at(6000)).count < 400)
+        clu_beacon_pong(loop.beacon.raw, at(6000))
+        bench.run(until: at(6100))
+        #expect(bench.told().map(\.phase) == [.begin, .end])
+    }
+
     @Test func aLoopThatAnswersIsAskedOnceAnIntervalAndNeverFound() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()

@@ -35,13 +35,28 @@ extension Watchdog {
     /// Looks at the stack of the stall in progress, and says when to look again.
     func lookAtStack(_ index: Int, _ reading: BeaconReading) {
         let entry = registry.entries + index
-        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }), let kind = entry.pointee.judge.incident?.lead
-        else {
+        let kind = entry.pointee.judge.incident?.lead ?? .callout
+        var isWorthAnother = true
+        // Whatever comes of this look: one that is due already would be due for ever.
+        defer {
+            // Not in step with what the thread may do at a fixed pace.
+            let next = clock().saturatingSum(entry.pointee.annealing.gap(random.next()))
+            // Of a loop that moves, at a tick, which comes anyway: a stall of hours must not cost more wakes than being busy does.
+            let isMoving = kind == .starvation || kind == .sample
+            let due = isMoving ? next.nextTick(ofInterval: registry.lines[index].tickNanoseconds) : next
+            entry.pointee.lookNanoseconds = isWorthAnother ? due : .max
+        }
+        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }) else {
+            isWorthAnother = false
             return
         }
         locate(index)
         let target = entry.pointee.target
-        guard target.tid != 0 else { return episode.tally.note(.failed(.threadUnknown)) }
+        guard target.tid != 0 else {
+            isWorthAnother = entry.pointee.wandering != nil
+            entry.pointee.annealing.note(isSame: true, age: 0)
+            return episode.tally.note(.failed(.threadUnknown))
+        }
         episode.facts.thread = target.tid
         takeLateAnswer()
         let now = clock()
@@ -55,13 +70,6 @@ extension Watchdog {
         )
         // After the first look, whether it has waited for something since the last one.
         entry.pointee.earlier = ThreadState(tid: target.tid)
-        defer {
-            // Not in step with what the thread may do at a fixed pace.
-            let next = clock().saturatingSum(entry.pointee.annealing.gap(random.next()))
-            // Of a loop that moves, at a tick, which comes anyway: a stall of hours must not cost more wakes than being busy does.
-            let isMoving = kind == .starvation || kind == .sample
-            entry.pointee.lookNanoseconds = isMoving ? next.nextTick(ofInterval: registry.lines[index].tickNanoseconds) : next
-        }
         guard stillStands(index, kind, as: reading) else {
             capture.forget(target.tid)
             entry.pointee.annealing.note(isSame: true, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
@@ -96,7 +104,8 @@ extension Watchdog {
         var index = 0
         while index < registry.count {
             let entry = registry.entries + index
-            if entry.pointee.target.tid == late.tid, let episode = entry.pointee.episode {
+            let isMeant = entry.pointee.target.tid == late.tid && late.asked >= entry.pointee.stalledNanoseconds
+            if isMeant, let episode = entry.pointee.episode {
                 _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
             }
             index += 1
@@ -132,7 +141,6 @@ extension Watchdog {
         if chain.count > 1, clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
         let begun = clock()
         var number = 1
-        // The other loops wait meanwhile.
         while number < chain.count {
             let link = chain[number]
             let identity = capture.identity(of: link.tid)
