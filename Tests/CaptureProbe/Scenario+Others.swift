@@ -51,16 +51,7 @@ extension Scenario {
         // A late answer: the signal is blocked when it is sent and let through after the request was withdrawn.
         "removal-with-pending-signal": {
             CaptureSignals.install()
-            let thread = StalledThread { thread in
-                blockEverySignal()
-                thread.setReady()
-                _ = spinUntilReleased(thread)
-                var none = sigset_t()
-                sigemptyset(&none)
-                pthread_sigmask(SIG_SETMASK, &none, nil)
-                usleep(1000)
-            }
-            usleep(20_000)
+            let thread = answeringLate()
             var snapshot = clu_snapshot()
             let taken = clu_signal_capture(thread.target.tid, SIGPROF, 0, 0, &snapshot, clu_now_ns() + 5_000_000)
             let withdrawn = clu_signal_withdraw()
@@ -86,16 +77,7 @@ extension Scenario {
         // The answer comes long after the wait for it: the request stands meanwhile.
         "late-answer": {
             CaptureSignals.install()
-            let thread = StalledThread { thread in
-                blockEverySignal()
-                thread.setReady()
-                _ = spinUntilReleased(thread)
-                var none = sigset_t()
-                sigemptyset(&none)
-                pthread_sigmask(SIG_SETMASK, &none, nil)
-                usleep(1000)
-            }
-            usleep(20_000)
+            let thread = answeringLate()
             let stack = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
             var snapshot = clu_snapshot()
             snapshot.stack = stack.assumingMemoryBound(to: UInt8.self)
@@ -120,6 +102,21 @@ extension Scenario {
             stack.deallocate()
         },
     ]
+
+    /// A thread that answers no signal before it is released.
+    private static func answeringLate() -> StalledThread {
+        let thread = StalledThread { thread in
+            blockEverySignal()
+            thread.setReady()
+            _ = spinUntilReleased(thread)
+            var none = sigset_t()
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, nil)
+            usleep(1000)
+        }
+        usleep(20_000)
+        return thread
+    }
 }
 
 @inline(never) func recurse(_ depth: Int, _ body: () -> Int) -> Int {

@@ -3,7 +3,6 @@ package import Dispatch
 package import LagActivity
 internal import LagCapture
 internal import LagDetection
-internal import LagDiagnosis
 package import LagReport
 internal import Synchronization
 
@@ -176,19 +175,7 @@ package final class ManualMonitor: Sendable {
 
     /// Gives a record the fingerprint and the message that a real one with these frames and this cause has.
     package static func describe(_ record: inout StallRecord) {
-        let print = Fingerprint(
-            frames: record.frames.map {
-                Fingerprint.Frame(
-                    modulePath: $0.module,
-                    buildID: $0.buildID,
-                    offset: $0.offset,
-                    symbol: $0.symbol,
-                    inApp: $0.inApp ?? false
-                )
-            }
-        )
-        record.fingerprint = print.text
-        record.stackHash = print.stackHash
+        record.group(by: record.frames)
         record.message = StallMessage(record).text
     }
 }

@@ -65,19 +65,7 @@ struct RecordBuilder {
         record.evidence = evidence.build(facts.usage, &builder, &sockets)
         record.samples = episode.tally.looks
         fill(&record, from: findings, episode, configuration)
-        let print = Fingerprint(
-            frames: (findings.representative?.frames ?? []).map {
-                Fingerprint.Frame(
-                    modulePath: $0.module,
-                    buildID: $0.buildID,
-                    offset: $0.offset,
-                    symbol: $0.symbol,
-                    inApp: $0.inApp ?? false
-                )
-            }
-        )
-        record.fingerprint = print.text
-        record.stackHash = print.stackHash
+        record.group(by: findings.representative?.frames ?? [])
         if configuration.symbols == .lines, let look = findings.representative {
             let captured = (0..<min(look.stack.outcome.stored, configuration.maxFrames))
                 .map { episode.tally.frame($0, of: look.index) }
