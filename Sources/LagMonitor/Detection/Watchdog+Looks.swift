@@ -60,6 +60,7 @@ extension Watchdog {
         episode.facts.thread = target.tid
         takeLateAnswer()
         let now = clock()
+        let age = now.saturatingDifference(entry.pointee.stalledNanoseconds)
         let outcome = capture.capture(
             target,
             earlier: entry.pointee.earlier,
@@ -72,16 +73,16 @@ extension Watchdog {
         entry.pointee.earlier = ThreadState(tid: target.tid)
         guard stillStands(index, kind, as: reading) else {
             capture.forget(target.tid)
-            entry.pointee.annealing.note(isSame: true, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
+            entry.pointee.annealing.note(isSame: true, age: age)
             return episode.tally.note(.failed(.loopMovedOn))
         }
         guard outcome.method != .none else {
             // What could not be had may cost as much the next time.
-            entry.pointee.annealing.note(isSame: true, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
+            entry.pointee.annealing.note(isSame: true, age: age)
             return outcome.state == .asleep ? noteSleep(outcome, of: target, in: episode, at: now) : episode.tally.note(outcome)
         }
         let place = episode.tally.add(outcome, scratch, key: key(of: outcome), at: now)
-        entry.pointee.annealing.note(isSame: place.isSame, age: now.saturatingDifference(entry.pointee.stalledNanoseconds))
+        entry.pointee.annealing.note(isSame: place.isSame, age: age)
         guard case .waiting(let call) = outcome.state else { return }
         describe(call, of: target, in: episode, place.index, isNew: place.isNew)
         if !stillStands(index, kind, as: reading) { episode.tally.forgetOwners(place.index) }

@@ -35,6 +35,11 @@ struct EvidenceBuilder {
 
     private static func name(_ number: Int64) -> String { SystemCallName.name(number) ?? "syscall_\(number)" }
 
+    /// A thread's name; nil when it had none any more.
+    static func text(of name: clu_name) -> String? {
+        withUnsafeBytes(of: name.text) { text($0, $0.firstIndex(of: 0) ?? $0.count) }
+    }
+
     private static func text(_ bytes: UnsafeRawBufferPointer, _ length: Int) -> String? {
         guard length > 0 else { return nil }
         var text = bytes.prefix(length)
@@ -75,9 +80,7 @@ struct EvidenceBuilder {
             chain.append(
                 StallRecord.LockOwner(
                     threadID: owner.tid,
-                    threadName: withUnsafeBytes(of: owner.name.text) { name in
-                        Self.text(name, name.firstIndex(of: 0) ?? name.count)
-                    },
+                    threadName: Self.text(of: owner.name),
                     waitsFor: owner.lock.kind == 0 ? nil : owner.lock.address,
                     frames: withLines
                         ? builder.framesWithLines(frames, findings.rules) : builder.frames(frames, findings.rules)

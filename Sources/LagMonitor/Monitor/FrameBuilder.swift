@@ -14,7 +14,10 @@ struct FrameBuilder {
     init(modules: ModuleMap) { self.modules = modules }
 
     /// Finds the names of frames that will be asked for.
-    mutating func prepare(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) { _ = frames(captured, rules) }
+    mutating func prepare(_ captured: [FrameBuffer.Frame]) {
+        let found = captured.map { $0.module.flatMap { info(of: $0) } }
+        _ = namer.frames(for: Self.queries(for: captured, in: found), withLines: false)
+    }
 
     /// Cuts waits for lines short, from any thread.
     var waitLimit: SymbolizerWaitLimit? { namer.waitLimit }
@@ -35,7 +38,17 @@ struct FrameBuilder {
 
     private mutating func levels(_ captured: [FrameBuffer.Frame], _ rules: InAppRules, withLines: Bool) -> [[StallRecord.Frame]] {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
-        let queries = zip(captured, found).compactMap { frame, module in
+        var names = namer.frames(for: Self.queries(for: captured, in: found), withLines: withLines)[...]
+        return zip(captured, found).map { captured, module in
+            guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
+            let levels = names.removeFirst()
+            return (levels.isEmpty ? [FrameName()] : levels).map { Self.frame(captured, module, $0, rules) }
+        }
+    }
+
+    /// One for each frame that has a module.
+    private static func queries(for captured: [FrameBuffer.Frame], in modules: [ModuleInfo?]) -> [SymbolQuery] {
+        zip(captured, modules).compactMap { frame, module in
             module.map {
                 SymbolQuery(
                     modulePath: $0.path,
@@ -44,12 +57,6 @@ struct FrameBuilder {
                     isReturnAddress: frame.isReturnAddress
                 )
             }
-        }
-        var names = namer.frames(for: queries, withLines: withLines)[...]
-        return zip(captured, found).map { captured, module in
-            guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
-            let levels = names.removeFirst()
-            return (levels.isEmpty ? [FrameName()] : levels).map { Self.frame(captured, module, $0, rules) }
         }
     }
 

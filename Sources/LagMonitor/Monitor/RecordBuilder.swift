@@ -1,5 +1,4 @@
 internal import CLibunwind
-internal import Glibc
 internal import LagActivity
 internal import LagCapture
 internal import LagDetection
@@ -155,9 +154,8 @@ struct RecordBuilder {
 
     private static func threadName(_ tid: Int32) -> String {
         guard tid > 0 else { return "" }
-        var buffer = [CChar](repeating: 0, count: 64)
-        let length = clu_procfs_read(getpid(), tid, "comm", &buffer, buffer.count)
-        guard length > 1 else { return "" }
-        return String(decoding: buffer[..<(length - 1)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var name = clu_name()
+        clu_procfs_name(tid, &name)
+        return EvidenceBuilder.text(of: name) ?? ""
     }
 }

@@ -73,7 +73,7 @@ struct StallFindings {
     init(_ episode: Episode, _ rules: InAppRules, _ builder: inout FrameBuilder) {
         let tally = episode.tally
         // All at once: names are looked for in one pass over each module's table.
-        builder.prepare(Self.captured(in: tally), rules)
+        builder.prepare(Self.captured(in: tally))
         var seen: [Seen] = []
         for index in 0..<tally.count {
             let stack = tally[index]

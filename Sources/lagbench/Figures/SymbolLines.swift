@@ -1,4 +1,3 @@
-internal import CLibunwind
 internal import Foundation
 internal import LagDiagnosis
 
@@ -24,7 +23,7 @@ struct SymbolLines: Benchmark {
             (0..<Self.starts).map { _ in
                 var lines = LineSymbolizer()
                 defer { lines.close() }
-                return Self.milliseconds { _ = lines.levels(for: batches[0]) }
+                return Stopwatch.milliseconds { _ = lines.levels(for: batches[0]) }
             }
         )
         var lines = LineSymbolizer()
@@ -34,7 +33,7 @@ struct SymbolLines: Benchmark {
         var levels = 0
         let later = Samples(
             batches.dropFirst().map { batch in
-                Self.milliseconds { levels += lines.levels(for: batch).reduce(0) { $0 + $1.count } }
+                Stopwatch.milliseconds { levels += lines.levels(for: batch).reduce(0) { $0 + $1.count } }
             }
         )
         guard found.contains(where: { !$0.isEmpty }) else { throw BenchmarkFailure("\(subject.path): no line was found") }
@@ -49,12 +48,6 @@ struct SymbolLines: Benchmark {
             figures.append(BenchLine("symbol_lines_child", resident, "MB"))
         }
         return figures
-    }
-
-    private static func milliseconds(_ body: () -> Void) -> Double {
-        let begin = clu_now_ns()
-        body()
-        return Double(clu_now_ns() - begin) / 1_000_000
     }
 
     private static func residentMegabytes(_ pid: Int32) -> Double? {
@@ -81,11 +74,7 @@ struct SymbolLinesKnown: Benchmark {
         defer { lines.close() }
         _ = lines.levels(for: batch)
         let times = Samples(
-            (0..<Self.rounds).map { _ in
-                let begin = clu_now_ns()
-                _ = lines.levels(for: batch)
-                return Double(clu_now_ns() - begin) / 1_000_000
-            }
+            (0..<Self.rounds).map { _ in Stopwatch.milliseconds { _ = lines.levels(for: batch) } }
         )
         return [subject.noting(BenchLine(name, times.median, unit))]
     }

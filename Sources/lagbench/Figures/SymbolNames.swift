@@ -1,4 +1,3 @@
-internal import CLibunwind
 internal import LagDiagnosis
 
 /// Names for thirty frames of one program, none of them asked for before: one pass over its symbol table. The peer is the
@@ -17,9 +16,7 @@ struct SymbolNames: Benchmark {
         var symbolizer = Symbolizer()
         let times = Samples(
             try subject.batches(Self.batches).map { batch in
-                let begin = clu_now_ns()
-                _ = symbolizer.resolve(batch)
-                return Double(clu_now_ns() - begin) / 1_000_000
+                Stopwatch.milliseconds { _ = symbolizer.resolve(batch) }
             }
         )
         var line = BenchLine(name, times.median, unit)
@@ -47,11 +44,7 @@ struct SymbolNamesKnown: Benchmark {
         var symbolizer = Symbolizer()
         _ = symbolizer.resolve(batch)
         let times = Samples(
-            (0..<Self.rounds).map { _ in
-                let begin = clu_now_ns()
-                _ = symbolizer.resolve(batch)
-                return Double(clu_now_ns() - begin) / 1_000_000
-            }
+            (0..<Self.rounds).map { _ in Stopwatch.milliseconds { _ = symbolizer.resolve(batch) } }
         )
         return [subject.noting(BenchLine(name, times.median, unit))]
     }
