@@ -69,6 +69,15 @@ public enum KernelState: Sendable, Equatable {
     /// Asleep, and the kernel does not tell us in what.
     case asleep
 
+    /// Whether the thread slept; nil: not known, or it waited for memory, which may have been at hand.
+    public var isAsleep: Bool? {
+        switch self {
+        case .running, .runningCall: false
+        case .waiting, .asleep: true
+        case .unknown, .faulting: nil
+        }
+    }
+
     public static func == (left: KernelState, right: KernelState) -> Bool {
         switch (left, right) {
         case (.unknown, .unknown), (.running, .running), (.faulting, .faulting), (.asleep, .asleep): true

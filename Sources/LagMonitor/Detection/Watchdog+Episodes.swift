@@ -140,6 +140,7 @@ extension Watchdog {
 
     private func forgetSuspicion(_ index: Int) {
         registry.entries[index].earlier = nil
+        registry.entries[index].lookTimes = nil
         registry.entries[index].usage.end()
         registry.entries[index].lookNanoseconds = .max
     }

@@ -29,6 +29,7 @@ extension Watchdog {
         entry.pointee.target = tid == 0 ? ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) : capture.identity(of: tid)
         // What was known of another thread says nothing of this one.
         entry.pointee.earlier = nil
+        entry.pointee.lookTimes = nil
         entry.pointee.usage.first = UsageMeter.Totals(tid: tid, at: clock())
     }
 
@@ -79,18 +80,34 @@ extension Watchdog {
         guard outcome.method != .none else {
             // What could not be had may cost as much the next time.
             entry.pointee.annealing.note(isSame: true, age: age)
-            return outcome.state == .asleep ? noteSleep(outcome, of: target, in: episode, at: now) : episode.tally.note(outcome)
+            guard outcome.state == .asleep else { return episode.tally.note(outcome) }
+            return noteSleep(outcome, of: target, in: episode, at: now, slept: timeAsleep(entry, episode.tally, at: now))
         }
-        let place = episode.tally.add(outcome, scratch, key: key(of: outcome), at: now)
+        let slept = timeAsleep(entry, episode.tally, at: now)
+        let place = episode.tally.add(outcome, scratch, key: key(of: outcome), at: now, slept: slept)
         entry.pointee.annealing.note(isSame: place.isSame, age: age)
         guard case .waiting(let call) = outcome.state else { return }
         describe(call, of: target, in: episode, place.index, isNew: place.isNew)
         if !stillStands(index, kind, as: reading) { episode.tally.forgetOwners(place.index) }
     }
 
+    /// For how long the thread slept since the look before.
+    private func timeAsleep(_ entry: UnsafeMutablePointer<WatchEntry>, _ tally: StackTally, at now: UInt64) -> UInt64? {
+        let earlier = entry.pointee.lookTimes
+        entry.pointee.lookTimes = ThreadTimes(tid: entry.pointee.target.tid)
+        guard let earlier, let times = entry.pointee.lookTimes else { return nil }
+        return times.slept(since: earlier, in: now.saturatingDifference(tally.latestNanoseconds))
+    }
+
     /// A thread of which the kernel tells no more than that it sleeps, and perhaps in which of its functions.
-    private func noteSleep(_ outcome: CaptureOutcome, of target: ThreadIdentity, in episode: Episode, at now: UInt64) {
-        let place = episode.tally.add(outcome, nil, key: key(of: outcome), at: now)
+    private func noteSleep(
+        _ outcome: CaptureOutcome,
+        of target: ThreadIdentity,
+        in episode: Episode,
+        at now: UInt64,
+        slept: UInt64?
+    ) {
+        let place = episode.tally.add(outcome, nil, key: key(of: outcome), at: now, slept: slept)
         guard place.isNew else { return }
         var call = clu_thread_syscall()
         call.number = Int64(CLU_CALL_UNKNOWN)
@@ -108,6 +125,7 @@ extension Watchdog {
             let isMeant = entry.pointee.target.tid == late.tid && late.asked >= entry.pointee.stalledNanoseconds
             if isMeant, let episode = entry.pointee.episode {
                 _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
+                entry.pointee.lookTimes = nil
             }
             index += 1
         }

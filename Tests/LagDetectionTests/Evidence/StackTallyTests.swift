@@ -68,6 +68,33 @@ struct StackTallyTests {
         #expect(tally.looks == 3 && tally[0].count == 2 && tally[1].count == 1)
     }
 
+    /// A gap of 200 ms between two looks, of which the thread slept so long.
+    @Test(arguments: [
+        (KernelState.asleep, KernelState.running, UInt64(120), 120.0, 80.0),
+        (.running, .asleep, 120, 80, 120),
+        (.running, .running, 120, 0, 200),
+        (.asleep, .asleep, 120, 0, 200),
+        (.unknown, .running, 120, 0, 200),
+        (.asleep, .faulting, 120, 0, 200),
+        (.asleep, .running, 900, 200, 0),
+        (.running, .asleep, 900, 0, 200),
+    ])
+    func sleepBetweenTwoLooksIsTheSleepers(
+        _ before: KernelState,
+        _ after: KernelState,
+        slept: UInt64,
+        weightBefore: Double,
+        weightAfter: Double
+    ) {
+        tally.begin(at: start)
+        var outcome = Self.outcome()
+        outcome.state = before
+        _ = tally.add(outcome, Self.stack([1]), key: 1, at: start, slept: nil)
+        outcome.state = after
+        _ = tally.add(outcome, Self.stack([2]), key: 2, at: start + 200 * millisecond, slept: slept * millisecond)
+        #expect(weights() == [1: weightBefore, 2: weightAfter])
+    }
+
     @Test func anOddNanosecondIsNotLost() {
         tally.begin(at: 0)
         _ = tally.add(Self.outcome(), Self.stack([1]), key: 1, at: 0)

@@ -4,7 +4,8 @@ package import LagCapture
 /// The stacks that were seen in one stall, each with the time it stands for: memory that is there before it is needed.
 ///
 /// A look stands for the time since the one before it, the last one also for what came after. (Not for what lies around it: the
-/// looks come the later the longer the stack before was the same, so that one would be given more than its part.)
+/// looks come the later the longer the stack before was the same, so that one would be given more than its part.) Where the thread
+/// slept at one of two looks and was awake at the other, what it slept in between is known, and each gets its own.
 ///
 /// When there are more different stacks than places, the lightest goes; its time is in ``lostNanoseconds``.
 package final class StackTally {
@@ -33,7 +34,8 @@ package final class StackTally {
     /// Why there is no stack at all.
     package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
     private var latest: Int?
-    private var latestNanoseconds: UInt64 = 0
+    /// When the last look was, or that of the beginning.
+    private(set) var latestNanoseconds: UInt64 = 0
 
     private static func bytes(_ maximumFrames: Int) -> Int {
         capacity * (MemoryLayout<TalliedStack>.stride + maximumFrames * MemoryLayout<clu_frame>.stride)
@@ -91,20 +93,29 @@ package final class StackTally {
     }
 
     /// A look that brought a stack, or (`nil`) only that the thread sleeps. Allocates nothing.
+    /// - Parameter slept: for how long the thread slept since the look before; nil: not known.
     /// - Returns: where it is kept, whether it is the same as the one before, and whether it is there for the first time.
     package func add(
         _ outcome: CaptureOutcome,
         _ stack: FrameBuffer?,
         key: UInt64,
-        at now: UInt64
+        at now: UInt64,
+        slept: UInt64? = nil
     ) -> (index: Int, isSame: Bool, isNew: Bool) {
         looks += 1
-        let gap = now.saturatingDifference(latestNanoseconds)
+        var gap = now.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, now)
         if let latest, stacks[latest].key == key {
             stacks[latest].weightNanoseconds += gap
             stacks[latest].count += 1
             return (latest, true, false)
+        }
+        if let latest, let slept, let sleptBefore = stacks[latest].outcome.state.isAsleep, let sleeps = outcome.state.isAsleep,
+            sleptBefore != sleeps
+        {
+            let earlier = sleptBefore ? min(slept, gap) : gap.saturatingDifference(slept)
+            stacks[latest].weightNanoseconds += earlier
+            gap -= earlier
         }
         let known = position(of: key)
         let index = known ?? place()

@@ -59,4 +59,10 @@ package struct ThreadTimes: Sendable, Equatable {
             runDelayNanoseconds: runDelayNanoseconds.saturatingDifference(earlier.runDelayNanoseconds)
         )
     }
+
+    /// For how long the thread slept since an earlier reading, of which it is so long.
+    func slept(since earlier: ThreadTimes, in length: UInt64) -> UInt64 {
+        let had = since(earlier)
+        return length.saturatingDifference(had.cpuNanoseconds.saturatingSum(had.runDelayNanoseconds))
+    }
 }

@@ -29,6 +29,8 @@ struct WatchEntry: ~Copyable {
     var isPaused = false
     /// The thread's state at the first timeout of the present suspicion.
     var earlier: ThreadState?
+    /// What the thread had had when its stack was last looked at.
+    var lookTimes: ThreadTimes?
     /// What the thread has used.
     var usage = UsageMeter()
     /// Whether the last look was put off, because it may have come after a stop of the process in the same round.
