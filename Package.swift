@@ -142,17 +142,21 @@ let package = Package(
             path: "Sources/lagmond/Workload",
             swiftSettings: strict
         ),
+        // Lines read back: files, gzip, stdin. zlib is lagmond's alone.
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "LagReader", dependencies: ["CZlib"], path: "Sources/lagmond/Reader", swiftSettings: strict),
         .executableTarget(
             name: "lagmond",
             dependencies: [
                 "LagMonitor",
                 "LagDiagnosis",
+                "LagReader",
                 "LagReport",
                 "LagWorkload",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
-            exclude: ["Workload"],
+            exclude: ["Reader", "Workload"],
             swiftSettings: strict
         ),
         // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
@@ -298,6 +302,7 @@ let package = Package(
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
+        .testTarget(name: "LagReaderTests", dependencies: ["LagReader", "CZlib"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
         .testTarget(
             name: "lagaccuracyTests",

@@ -1,0 +1,101 @@
+/// Groups the stalls of lines, each stall once. One thread; those of several threads share a ledger, and are added up at the end.
+package struct StallGrouping: ~Copyable, LineConsumer {
+    /// What was found. In any order of reading the same, but for the hosts' count, which is an estimate beyond 64.
+    package struct Findings: Sendable {
+        package var table = GroupTable()
+        package var tally = LineTally()
+
+        package init() {}
+
+        package mutating func add(_ other: Findings) {
+            table.add(other.table)
+            tally.add(other.tally)
+        }
+    }
+
+    private let key: GroupKey
+    /// By the stall's start, in nanoseconds since 1970.
+    private let times: Range<Int64>
+    private let ledger: StallLedger
+    private var scanner = LineScanner()
+    private var findings = Findings()
+
+    package init(by key: GroupKey, times: Range<Int64> = .min ..< .max, ledger: StallLedger) {
+        self.key = key
+        self.times = times
+        self.ledger = ledger
+    }
+
+    package mutating func take(_ line: UnsafeRawBufferPointer) {
+        findings.tally.lines += 1
+        guard scanner.scan(line) == nil else { return findings.tally.damaged += 1 }
+        let kind = scanner.kind()
+        switch kind {
+        case .begin, .end, .abandoned:
+            guard let time = scanner.time(.time), times.contains(time) else { return }
+            guard scanner.isCounted(kind, by: ledger) else { return findings.tally.repeated += 1 }
+            count(time: time, isOpen: kind == .begin)
+        case .suppressed:
+            guard let time = scanner.time(.lastTime), times.contains(time), scanner.isCounted(kind, by: ledger) else { return }
+            countHeldBack(time: time)
+        case .notice: break
+        case .foreign: findings.tally.foreign += 1
+        case .incomplete: findings.tally.incomplete += 1
+        }
+    }
+
+    package mutating func takeOverlong() {
+        findings.tally.lines += 1
+        findings.tally.damaged += 1
+    }
+
+    /// What there is so far; stalls that go on are in it.
+    package borrowing func snapshot() -> Findings {
+        var other = StallGrouping(by: key, times: times, ledger: ledger)
+        other.takeOpenLines()
+        var snapshot = findings
+        snapshot.table.add(other.findings.table)
+        return snapshot
+    }
+
+    /// Counts the stalls whose end has not come. Once, when everything is read.
+    package mutating func takeOpenLines() {
+        for line in ledger.openLines() {
+            line.withUnsafeBytes { bytes in
+                guard scanner.scan(bytes) == nil, let time = scanner.time(.time) else { return }
+                count(time: time, isOpen: true)
+            }
+        }
+    }
+
+    package consuming func finish() -> Findings { findings }
+
+    private mutating func count(time: Int64, isOpen: Bool) {
+        let nanoseconds = scanner.nanoseconds(.duration) ?? 0
+        let cause = StallGroup.causeIndex(scanner)
+        let host = scanner.withText(.hostName) { ByteHash.hash($0) } ?? 0
+        Self.withKey(key, scanner) { key in
+            findings.table.update(key) { group in
+                group.add(scanner, time: time, nanoseconds: nanoseconds, causeIndex: cause, hostHash: host)
+                if isOpen { group.openCount += 1 }
+            }
+        }
+    }
+
+    private mutating func countHeldBack(time: Int64) {
+        guard let count = scanner.count(.suppressed), let total = scanner.nanoseconds(.total) else { return }
+        // Those of many fingerprints have none of their own.
+        Self.withKey(key, scanner) { key in
+            findings.table.update(key) { $0.addHeldBack(count: count, nanoseconds: total, lastTime: time) }
+        }
+    }
+
+    /// What the line does not say is the empty key.
+    private static func withKey(
+        _ key: GroupKey,
+        _ scanner: borrowing LineScanner,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Void
+    ) {
+        if scanner.withText(key.field, body) == nil { body(UnsafeBufferPointer(start: nil, count: 0)) }
+    }
+}

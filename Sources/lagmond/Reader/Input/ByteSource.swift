@@ -1,0 +1,70 @@
+internal import Glibc
+
+/// Bytes that come one after the other. One thread at a time.
+package protocol ByteSource: AnyObject {
+    /// Fills `buffer` from its start, as far as bytes are there.
+    /// - Returns: how many; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int
+}
+
+/// A regular file's bytes from a place on; many may read one file at the same time.
+package final class RangeSource: ByteSource {
+    private let file: InputFile
+    private let progress: ReadProgress?
+    private var place: UInt64
+
+    package init(file: InputFile, from place: UInt64, progress: ReadProgress? = nil) {
+        self.file = file
+        self.place = place
+        self.progress = progress
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+        while true {
+            let count = pread(file.descriptor, buffer.baseAddress, buffer.count, off_t(clamping: place))
+            if count >= 0 {
+                place += UInt64(count)
+                progress?.add(count)
+                return count
+            }
+            guard errno == EINTR else { throw InputTrouble(file.name, "cannot read", errno) }
+        }
+    }
+}
+
+/// A pipe's bytes.
+package final class StreamSource: ByteSource {
+    private let file: InputFile
+    private let progress: ReadProgress?
+    private var head: ArraySlice<UInt8>
+
+    package init(file: InputFile, progress: ReadProgress? = nil) {
+        self.file = file
+        self.progress = progress
+        head = file.head[...]
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+        if !head.isEmpty {
+            let count = min(head.count, buffer.count)
+            buffer.copyBytes(from: head.prefix(count))
+            head = head.dropFirst(count)
+            progress?.add(count)
+            return count
+        }
+        while true {
+            let count = Glibc.read(file.descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 {
+                progress?.add(count)
+                return count
+            }
+            // Somebody may have made stdin non-blocking.
+            if errno == EAGAIN {
+                var entry = pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0)
+                _ = poll(&entry, 1, -1)
+                continue
+            }
+            guard errno == EINTR else { throw InputTrouble(file.name, "cannot read", errno) }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import Glibc
+
+/// A file that grows, is emptied or replaced, as logs are: what `tail -F` does. One thread at a time.
+///
+/// A file that is missing is waited for. One that got shorter is read from its start (a file that was emptied and has grown beyond
+/// its former length between two looks cannot be told from one that only grew). When another file has the path, the old one is read to its end,
+/// twice with a look between, for its writer may not know yet; then the new one from its start.
+package final class FollowedFile {
+    package let path: String
+    private var descriptor: Int32 = -1
+    private var position: UInt64 = 0
+    private var partial: [UInt8] = []
+    private var isSkipping = false
+    private var wasReplaced = false
+    private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    /// What was last wrong; told once.
+    package private(set) var trouble: InputTrouble?
+
+    package init(path: String) { self.path = path }
+
+    deinit {
+        block.deallocate()
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Hands on the lines that have come since the last call.
+    /// - Returns: whether there were bytes.
+    package func readNew(_ take: (LineFeed.Piece) -> Void) -> Bool {
+        guard descriptor >= 0 || openFile() else { return false }
+        var hasRead = readToEnd(take)
+        var own = stat()
+        if fstat(descriptor, &own) == 0, UInt64(max(0, own.st_size)) < position {
+            position = 0
+            partial = []
+            isSkipping = false
+            hasRead = readToEnd(take) || hasRead
+        }
+        var named = stat()
+        let isReplaced = stat(path, &named) != 0 || named.st_ino != own.st_ino || named.st_dev != own.st_dev
+        if isReplaced, wasReplaced {
+            // What stands without a newline at the end of a file that nobody writes any more is a line.
+            if !partial.isEmpty, !isSkipping { partial.withUnsafeBytes { take(.line($0)) } }
+            close(descriptor)
+            descriptor = -1
+            wasReplaced = false
+            return openFile() ? readToEnd(take) || hasRead : hasRead
+        }
+        wasReplaced = isReplaced
+        return hasRead
+    }
+
+    private func openFile() -> Bool {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            trouble = InputTrouble(path, "cannot open", errno)
+            return false
+        }
+        trouble = nil
+        position = 0
+        partial = []
+        isSkipping = false
+        return true
+    }
+
+    private func readToEnd(_ take: (LineFeed.Piece) -> Void) -> Bool {
+        var hasRead = false
+        while true {
+            let count = pread(descriptor, block.baseAddress, block.count, off_t(clamping: position))
+            if count < 0, errno == EINTR { continue }
+            if count < 0 { trouble = InputTrouble(path, "cannot read", errno) }
+            guard count > 0 else { return hasRead }
+            hasRead = true
+            position += UInt64(count)
+            cut(UnsafeRawBufferPointer(rebasing: block[..<count]), take)
+        }
+    }
+
+    private func cut(_ bytes: UnsafeRawBufferPointer, _ take: (LineFeed.Piece) -> Void) {
+        var rest = bytes
+        while let base = rest.baseAddress, !rest.isEmpty {
+            guard let newline = memchr(base, 0x0a, rest.count) else {
+                if isSkipping { return }
+                if partial.count + rest.count > LineFeed.maximumLineBytes {
+                    partial = []
+                    isSkipping = true
+                    take(.overlong)
+                } else {
+                    partial += rest
+                }
+                return
+            }
+            let count = UnsafeRawPointer(newline) - base
+            let line = UnsafeRawBufferPointer(rebasing: rest[..<count])
+            if isSkipping {
+                isSkipping = false
+            } else if partial.isEmpty {
+                take(.line(line))
+            } else {
+                partial += line
+                partial.withUnsafeBytes { take(.line($0)) }
+                partial = []
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[(count + 1)...])
+        }
+    }
+}

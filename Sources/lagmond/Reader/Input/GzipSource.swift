@@ -1,0 +1,121 @@
+internal import CZlib
+
+/// What is fixed in gzip (RFC 1952).
+enum Gzip {
+    static let magic: [UInt8] = [0x1f, 0x8b]
+}
+
+/// Undoes gzip, one member after the other: files that were compressed in parts and joined are whole.
+///
+/// Data that are cut short or damaged give what comes before the damage, then the error. Zeros after the last member are padding
+/// (tapes, some archivers); anything else there is told. Memory: 64 KiB and zlib's window of 32 KiB.
+package final class GzipSource: ByteSource {
+    private static let inputBytes = 64 << 10
+    /// Either of gzip's and zlib's heads, and the largest window (zlib.h, `inflateInit2`).
+    private static let windowBitsForGzip: Int32 = 15 + 16
+
+    private enum State {
+        case inMember, betweenMembers, ended
+        case failed(InputTrouble)
+    }
+
+    private let upstream: any ByteSource
+    private let name: String
+    private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: inputBytes, alignment: 16)
+    /// Has an address of its own: zlib's state points back at it, and refuses another one.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private var state = State.betweenMembers
+    private var members = 0
+
+    package init(_ upstream: any ByteSource, name: String) {
+        self.upstream = upstream
+        self.name = name
+        stream.initialize(to: z_stream())
+        let result = inflateInit2_(stream, Self.windowBitsForGzip, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        if result != Z_OK { state = .failed(InputTrouble(damaged: name, "zlib cannot be used here (\(result))")) }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+        input.deallocate()
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+        stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = UInt32(clamping: buffer.count)
+        let room = Int(stream.pointee.avail_out)
+        while stream.pointee.avail_out > 0 {
+            do throws(InputTrouble) {
+                guard try step() else { break }
+            } catch {
+                state = .failed(error)
+                break
+            }
+        }
+        let count = room - Int(stream.pointee.avail_out)
+        // What could be had first; the trouble with the next call.
+        if count == 0, case .failed(let trouble) = state {
+            state = .ended
+            throw trouble
+        }
+        return count
+    }
+
+    /// One call of zlib. False when there is no more.
+    private func step() throws(InputTrouble) -> Bool {
+        switch state {
+        case .ended, .failed: return false
+        case .betweenMembers: return try beginMember()
+        case .inMember: return try inflateSome()
+        }
+    }
+
+    private func inflateSome() throws(InputTrouble) -> Bool {
+        if stream.pointee.avail_in == 0, try !refill() {
+            throw InputTrouble(damaged: name, "the gzip data are cut short; what could be had of them was read")
+        }
+        switch inflate(stream, Z_NO_FLUSH) {
+        case Z_OK, Z_BUF_ERROR: return true
+        case Z_STREAM_END:
+            state = .betweenMembers
+            members += 1
+            return true
+        default:
+            let why = stream.pointee.msg.map { String(cString: $0) } ?? "no gzip"
+            throw InputTrouble(damaged: name, "the gzip data are damaged (\(why)); the rest was not read")
+        }
+    }
+
+    private func beginMember() throws(InputTrouble) -> Bool {
+        if members > 0 { try skipPadding() }
+        if stream.pointee.avail_in == 0, try !refill() {
+            state = .ended
+            return false
+        }
+        if members > 0 {
+            guard stream.pointee.next_in.pointee == Gzip.magic[0] else {
+                throw InputTrouble(damaged: name, "something that is no gzip follows the gzip data; it was not read")
+            }
+            inflateReset(stream)
+        }
+        state = .inMember
+        return true
+    }
+
+    private func skipPadding() throws(InputTrouble) {
+        while true {
+            if stream.pointee.avail_in == 0, try !refill() { return }
+            guard stream.pointee.next_in.pointee == 0 else { return }
+            stream.pointee.next_in += 1
+            stream.pointee.avail_in -= 1
+        }
+    }
+
+    private func refill() throws(InputTrouble) -> Bool {
+        let count = try upstream.read(into: input)
+        stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_in = UInt32(count)
+        return count > 0
+    }
+}

@@ -1,0 +1,108 @@
+internal import Glibc
+
+/// What is read: a file, or stdin. It says what it holds by its first bytes, never by its name. Any thread.
+package final class InputFile: Sendable {
+    package enum Content: Sendable, Equatable {
+        /// Lines in a regular file, which can be read from any place.
+        case plain(bytes: UInt64)
+        case gzip
+        /// Lines that come one after the other: a pipe, a terminal, a socket.
+        case stream
+    }
+
+    /// `stdin`, or the path.
+    package let name: String
+    package let content: Content
+    /// How many bytes there are to read, compressed or not; nil for a stream.
+    package let bytes: UInt64?
+    /// Where a plain file's bytes begin: stdin may have been read before.
+    package let start: UInt64
+    let descriptor: Int32
+    /// What was taken from a stream to look at it.
+    let head: [UInt8]
+
+    /// The name of stdin on the command line.
+    package static let stdin = "-"
+
+    /// Opens a file, `-` for stdin. Waits for the first bytes of a stream.
+    /// - Throws: ``InputTrouble`` when it cannot be opened or read, or is a folder.
+    package init(_ path: String) throws(InputTrouble) {
+        let isStdin = path == Self.stdin
+        name = isStdin ? "stdin" : path
+        let descriptor = isStdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw InputTrouble(name, "cannot open", errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let code = errno
+            if !isStdin { close(descriptor) }
+            throw InputTrouble(name, "cannot look at", code)
+        }
+        if status.st_mode & S_IFMT == S_IFREG {
+            let size = UInt64(max(0, status.st_size))
+            let place = isStdin ? UInt64(max(0, lseek(descriptor, 0, SEEK_CUR))) : 0
+            let first = Self.readFully(descriptor, count: Gzip.magic.count, from: place)
+            start = place
+            bytes = size - min(place, size)
+            content = first == Gzip.magic ? .gzip : .plain(bytes: size - min(place, size))
+            head = []
+        } else {
+            guard let first = Self.readFully(descriptor, count: Gzip.magic.count, from: nil) else {
+                let code = errno
+                if !isStdin { close(descriptor) }
+                throw InputTrouble(name, "cannot read", code)
+            }
+            start = 0
+            bytes = nil
+            content = first == Gzip.magic ? .gzip : .stream
+            head = first
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
+
+    /// Its lines' bytes from the start, decompressed. Once for a stream.
+    package func source(progress: ReadProgress? = nil) -> any ByteSource {
+        switch content {
+        case .plain: RangeSource(file: self, from: start, progress: progress)
+        case .gzip where bytes != nil: GzipSource(RangeSource(file: self, from: start, progress: progress), name: name)
+        case .gzip: GzipSource(StreamSource(file: self, progress: progress), name: name)
+        case .stream: StreamSource(file: self, progress: progress)
+        }
+    }
+
+    /// So many bytes, or what there is; nil for an error, told by `errno`.
+    private static func readFully(_ descriptor: Int32, count: Int, from place: UInt64?) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                guard let place else { return read(descriptor, rest.baseAddress, rest.count) }
+                return pread(descriptor, rest.baseAddress, rest.count, off_t(clamping: place + UInt64(filled)))
+            }
+            if got < 0, errno == EINTR { continue }
+            if got < 0 { return nil }
+            if got == 0 { break }
+            filled += got
+        }
+        return Array(bytes.prefix(filled))
+    }
+}
+
+/// Why a file, or the rest of it, could not be read.
+package struct InputTrouble: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Whether the file's bytes are damaged, and not the way to them.
+    package let isDamage: Bool
+    package let description: String
+
+    package init(_ name: String, _ what: String, _ code: Int32) {
+        isDamage = false
+        description = "\(what) \(name): \(String(cString: strerror(code)))"
+    }
+
+    package init(damaged name: String, _ what: String) {
+        isDamage = true
+        description = "\(name): \(what)"
+    }
+}

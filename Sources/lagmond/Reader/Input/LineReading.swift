@@ -1,0 +1,96 @@
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// What is done with lines. Each reading thread has one of its own; what they found is put together at the end.
+package protocol LineConsumer: ~Copyable, SendableMetatype {
+    associatedtype Findings: Sendable
+
+    /// A line without its newline; it is good during the call. Blank lines do not come.
+    mutating func take(_ line: UnsafeRawBufferPointer)
+    /// A line that was too long to be kept.
+    mutating func takeOverlong()
+    consuming func finish() -> Findings
+}
+
+/// Reads the lines of several files with several threads; the order of the lines is not kept.
+package struct LineReading: Sendable {
+    /// A part of a file that a thread takes at once.
+    private static let partBytes: UInt64 = 8 << 20
+
+    private struct Part {
+        let file: InputFile
+        /// Nil: the whole file, one line after the other.
+        let range: Range<UInt64>?
+    }
+
+    private let parts: [Part]
+    private let workers: Int
+    private let progress: ReadProgress
+
+    /// - Parameter workers: how many threads at most; there are never more than parts.
+    package init(_ files: [InputFile], workers: Int, progress: ReadProgress? = nil) {
+        parts = files.flatMap { file -> [Part] in
+            guard case .plain(let bytes) = file.content else { return [Part(file: file, range: nil)] }
+            let end = file.start + bytes
+            return stride(from: file.start, to: end, by: Int(Self.partBytes)).map {
+                // What is appended meanwhile belongs to the last one.
+                let next = $0 + Self.partBytes
+                return Part(file: file, range: $0..<(next >= end ? UInt64.max : next))
+            }
+        }
+        self.workers = max(1, min(workers, parts.count))
+        self.progress = progress ?? ReadProgress(total: 0)
+    }
+
+    /// Reads everything, and returns when that is done.
+    /// - Parameter make: a consumer for a thread; called in that thread.
+    package func run<Consumer: LineConsumer & ~Copyable>(
+        _ make: @Sendable () -> Consumer
+    ) -> (findings: [Consumer.Findings], troubles: [InputTrouble]) {
+        let next = Atomic<Int>(0)
+        let results = Mutex<([Consumer.Findings], [InputTrouble])>(([], []))
+        DispatchQueue.concurrentPerform(iterations: workers) { _ in
+            var consumer = make()
+            let feed = LineFeed()
+            var troubles: [InputTrouble] = []
+            while true {
+                let index = next.add(1, ordering: .relaxed).oldValue
+                guard index < parts.count else { break }
+                do throws(InputTrouble) {
+                    try read(parts[index], feed, &consumer)
+                } catch {
+                    troubles.append(error)
+                }
+            }
+            let findings = consumer.finish()
+            results.withLock { results in
+                results.0.append(findings)
+                results.1 += troubles
+            }
+        }
+        return results.withLock { ($0.0, $0.1) }
+    }
+
+    private func read<Consumer: LineConsumer & ~Copyable>(
+        _ part: Part,
+        _ feed: LineFeed,
+        _ consumer: inout Consumer
+    ) throws(InputTrouble) {
+        func take(_ piece: LineFeed.Piece) {
+            switch piece {
+            case .line(let line): if !isBlank(line) { consumer.take(line) }
+            case .overlong: consumer.takeOverlong()
+            }
+        }
+        if let range = part.range {
+            let isInside = range.lowerBound > part.file.start
+            let source = RangeSource(file: part.file, from: range.lowerBound - (isInside ? 1 : 0), progress: progress)
+            try feed.read(source, part: range, isInside: isInside, take)
+        } else {
+            try feed.read(part.file.source(progress: progress), take)
+        }
+    }
+
+    private func isBlank(_ line: UnsafeRawBufferPointer) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0d } }
+}

@@ -1,0 +1,109 @@
+extension JSONCursor {
+    /// Steps over a value, and tells where it is and what; nil after a failure.
+    @inline(__always) package mutating func value(depth: Int = 0) -> Span? {
+        let first = position
+        let kind: Kind
+        switch byte {
+        case UInt8(ascii: "\""):
+            guard let text = string() else { return nil }
+            return Span(offset: first + 1 - start, count: text.count, hasEscapes: stringHadEscapes, kind: .string)
+        case UInt8(ascii: "{"): kind = .object
+        case UInt8(ascii: "["): kind = .array
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): kind = .boolean
+        case UInt8(ascii: "n"): kind = .null
+        default: kind = .number
+        }
+        guard skipValue(depth: depth) else { return nil }
+        return Span(offset: first - start, count: position - first, hasEscapes: false, kind: kind)
+    }
+
+    /// The members of an object, one after the other, from the opening brace on: `body` gets the name as it is written, and whether
+    /// it has escapes, and has to step over the value. False after a failure, or when there is no object.
+    @inline(__always) mutating func members(
+        _ body: (inout JSONCursor, UnsafeBufferPointer<UInt8>, Bool) -> Bool
+    ) -> Bool {
+        guard skip("{") else { return fail("no object") }
+        skipSpaces()
+        if skip("}") { return true }
+        while true {
+            skipSpaces()
+            guard let name = string() else { return false }
+            let nameHasEscapes = stringHadEscapes
+            skipSpaces()
+            guard skip(":") else { return fail("no colon after a member's name") }
+            skipSpaces()
+            guard body(&self, name, nameHasEscapes) else { return false }
+            skipSpaces()
+            if skip(",") { continue }
+            guard skip("}") else { return fail("no comma and no end after a member") }
+            return true
+        }
+    }
+
+    /// The elements of an array, one after the other; `body` has to step over each.
+    @inline(__always) mutating func elements(_ body: (inout JSONCursor) -> Bool) -> Bool {
+        guard skip("[") else { return fail("no array") }
+        skipSpaces()
+        if skip("]") { return true }
+        while true {
+            skipSpaces()
+            guard body(&self) else { return false }
+            skipSpaces()
+            if skip(",") { continue }
+            guard skip("]") else { return fail("no comma and no end after an element") }
+            return true
+        }
+    }
+
+    /// Steps over a value of any kind.
+    mutating func skipValue(depth: Int) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""): return string() != nil
+        case UInt8(ascii: "{"):
+            guard depth < Self.maximumDepth else { return fail("nested too deeply") }
+            return members { cursor, _, _ in
+                // The most frequent kind without another call.
+                cursor.byte == UInt8(ascii: "\"") ? cursor.string() != nil : cursor.skipValue(depth: depth + 1)
+            }
+        case UInt8(ascii: "["):
+            guard depth < Self.maximumDepth else { return fail("nested too deeply") }
+            return elements { $0.skipValue(depth: depth + 1) }
+        case UInt8(ascii: "t"): return word("true")
+        case UInt8(ascii: "f"): return word("false")
+        case UInt8(ascii: "n"): return word("null")
+        default: return number()
+        }
+    }
+
+    /// Whether nothing but spaces follows.
+    package mutating func isAtEndOfText() -> Bool {
+        skipSpaces()
+        return isAtEnd ? true : fail("something after the end")
+    }
+
+    private mutating func number() -> Bool {
+        guard position < end else { return fail("the end where a value should be") }
+        _ = skip("-")
+        if !skip("0") { guard digits() else { return false } }
+        if skip(".") { guard digits() else { return false } }
+        if skip("e") || skip("E") {
+            if !skip("+") { _ = skip("-") }
+            guard digits() else { return false }
+        }
+        return true
+    }
+
+    @inline(__always) private mutating func digits() -> Bool {
+        let first = position
+        while position < end, position.pointee &- UInt8(ascii: "0") < 10 { position += 1 }
+        return position > first ? true : fail("no value")
+    }
+
+    private mutating func word(_ word: StaticString) -> Bool {
+        let count = word.utf8CodeUnitCount
+        guard end - position >= count else { return fail("no value") }
+        for index in 0..<count where position[index] != word.utf8Start[index] { return fail("no value") }
+        position += count
+        return true
+    }
+}

@@ -1,0 +1,57 @@
+/// The values of JSON numbers, whose grammar was checked before.
+package enum JSONNumber {
+    private static let nanosecondsAMillisecond: UInt64 = 1_000_000
+
+    /// Milliseconds as nanoseconds, what is below cut off; what is too long to count is `UInt64.max`, a negative number nil.
+    package static func nanoseconds(ofMilliseconds text: UnsafeBufferPointer<UInt8>) -> UInt64? {
+        var whole: UInt64 = 0
+        var fraction: UInt64 = 0
+        var unit = nanosecondsAMillisecond
+        var isFraction = false
+        for byte in text {
+            let digit = UInt64(byte &- UInt8(ascii: "0"))
+            if digit < 10 {
+                if isFraction {
+                    unit /= 10
+                    fraction += digit * unit
+                } else {
+                    // Beyond it the product below would not fit.
+                    guard whole < 1_000_000_000_000 else { return slowNanoseconds(text) }
+                    whole = whole &* 10 &+ digit
+                }
+            } else if byte == UInt8(ascii: "."), !isFraction {
+                isFraction = true
+            } else {
+                return slowNanoseconds(text)
+            }
+        }
+        return whole &* nanosecondsAMillisecond &+ fraction
+    }
+
+    /// With an exponent, a sign, or many digits.
+    private static func slowNanoseconds(_ text: UnsafeBufferPointer<UInt8>) -> UInt64? {
+        guard let number = double(text), number >= 0 else { return nil }
+        return UInt64(exactly: (number * Double(nanosecondsAMillisecond)).rounded(.down)) ?? .max
+    }
+
+    /// A whole number without fraction and exponent; nil for any other, and for one beyond 2^64.
+    package static func count(_ text: UnsafeBufferPointer<UInt8>) -> UInt64? {
+        guard !text.isEmpty else { return nil }
+        var number: UInt64 = 0
+        for byte in text {
+            let digit = UInt64(byte &- UInt8(ascii: "0"))
+            guard digit < 10 else { return nil }
+            let (shifted, isTooMuch) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isTooMuchStill) = shifted.addingReportingOverflow(digit)
+            guard !isTooMuch, !isTooMuchStill else { return nil }
+            number = sum
+        }
+        return number
+    }
+
+    /// Nil when it is not finite.
+    package static func double(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+        guard let number = Double(String(decoding: text, as: UTF8.self)), number.isFinite else { return nil }
+        return number
+    }
+}

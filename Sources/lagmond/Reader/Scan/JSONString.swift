@@ -1,0 +1,73 @@
+/// The text that stands in a JSON string.
+package enum JSONString {
+    /// - Parameters:
+    ///   - content: between the quotes, its grammar checked before.
+    /// - Returns: the text; what is no UTF-8 and a lone surrogate become U+FFFD.
+    package static func text(_ content: UnsafeBufferPointer<UInt8>, hasEscapes: Bool) -> String {
+        guard hasEscapes else { return String(decoding: content, as: UTF8.self) }
+        return String(decoding: bytes(content), as: UTF8.self)
+    }
+
+    /// The same as bytes.
+    package static func bytes(_ content: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(content.count)
+        var index = 0
+        while index < content.count {
+            let byte = content[index]
+            index += 1
+            guard byte == UInt8(ascii: "\\"), index < content.count else {
+                bytes.append(byte)
+                continue
+            }
+            let escaped = content[index]
+            index += 1
+            switch escaped {
+            case UInt8(ascii: "b"): bytes.append(0x08)
+            case UInt8(ascii: "f"): bytes.append(0x0c)
+            case UInt8(ascii: "n"): bytes.append(0x0a)
+            case UInt8(ascii: "r"): bytes.append(0x0d)
+            case UInt8(ascii: "t"): bytes.append(0x09)
+            case UInt8(ascii: "u"): bytes += Array(String(scalar(in: content, after: &index)).utf8)
+            default: bytes.append(escaped)
+            }
+        }
+        return bytes
+    }
+
+    /// The scalar of `\uXXXX`, or of a pair of surrogates; `index` is behind the `u`, and afterwards behind what was used.
+    private static func scalar(in content: UnsafeBufferPointer<UInt8>, after index: inout Int) -> Unicode.Scalar {
+        guard let first = unit(in: content, at: index) else {
+            index = content.count
+            return "\u{fffd}"
+        }
+        index += 4
+        if first & 0xfc00 == 0xd800, index + 1 < content.count, content[index] == UInt8(ascii: "\\"),
+            content[index + 1] == UInt8(ascii: "u"), let second = unit(in: content, at: index + 2), second & 0xfc00 == 0xdc00
+        {
+            index += 6
+            return Unicode.Scalar(0x10000 + (first & 0x3ff) << 10 + second & 0x3ff) ?? "\u{fffd}"
+        }
+        return Unicode.Scalar(first) ?? "\u{fffd}"
+    }
+
+    private static func unit(in content: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt32? {
+        guard index + 4 <= content.count else { return nil }
+        var unit: UInt32 = 0
+        for digit in content[index..<index + 4] {
+            guard let value = hexValue(digit) else { return nil }
+            unit = unit << 4 | UInt32(value)
+        }
+        return unit
+    }
+
+    /// The value of a hex digit, either case.
+    @inline(__always) package static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// A member of a line of schema `lagmonitor.stall.v1` that the readers know. Which name it has, what it may hold and which lines must
+/// have it stands in ``FieldRule/all``.
+package enum StallField: UInt8, CaseIterable, Sendable {
+    case schema, time, id, event, phase, severity, message, kind, foundBy, fingerprint, stackHash
+    case duration, durationMinimum, durationMaximum, excluded, threshold
+    case mono, bootID, pid, threadID, threadName, processName, hostName, serviceName, serviceVersion
+    case loop, activity, mode
+    case cause, cpu, runDelay, blocked, system, minorFaults, majorFaults
+    case syscall, syscallDescriptor, syscallTarget, wchan
+    case lockKind, lockAddress, lockOwner, lockCycle, lockChain
+    case capture, captureError, framePointerRecovered, unwindEnd
+    case samples, samplesMatched, samplesShare, culprit, culpritConfidence
+    case sequence, droppedTotal, suppressedTotal, framesTotal, frames, sampleTree
+    // Of the lines about other lines.
+    case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal
+
+    package var name: String { FieldRule.all[Int(rawValue)].name }
+}

@@ -1,0 +1,24 @@
+/// A fast 64-bit hash of bytes, seeded by chance at each start, so that nobody can prepare lines that collide: multiply and
+/// fold eight bytes at a time, after wyhash (Wang Yi, public domain). For tables in memory, never for a file.
+package enum ByteHash {
+    private static let seed = UInt64.random(in: .min ... .max)
+    private static let first: UInt64 = 0xa076_1d64_78bd_642f
+    private static let second: UInt64 = 0xe703_7ed1_a0b4_28db
+
+    package static func hash(_ bytes: UnsafeBufferPointer<UInt8>, seed more: UInt64 = 0) -> UInt64 {
+        var hash = seed ^ more ^ first
+        var rest = UnsafeRawBufferPointer(bytes)
+        while rest.count >= 8 {
+            hash = fold(hash ^ rest.loadUnaligned(as: UInt64.self), second)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(8))
+        }
+        var last = UInt64(bytes.count) << 56
+        for byte in rest { last = last << 8 ^ UInt64(byte) }
+        return fold(hash ^ last ^ UInt64(bytes.count), first)
+    }
+
+    @inline(__always) private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+}

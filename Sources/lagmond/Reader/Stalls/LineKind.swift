@@ -1,0 +1,50 @@
+/// What a line is for those who count stalls.
+package enum LineKind: Sendable, Equatable {
+    /// A stall, by its phase.
+    case begin, end, abandoned
+    /// A line about records that a limit held back.
+    case suppressed
+    /// Another line of ours: about losses, or stalls that come again.
+    case notice
+    /// JSON, and not ours.
+    case foreign
+    /// Ours, and without what a stall must have; with the name of that.
+    case incomplete(StallField)
+}
+
+extension LineScanner {
+    /// What the line is that was scanned last.
+    package borrowing func kind() -> LineKind {
+        guard let schema = span(.schema), schema.kind == .string else { return .foreign }
+        guard has(.schema, "lagmonitor.stall.v1") else { return .foreign }
+        guard has(.event, "stall") else { return has(.event, "suppressed") ? .suppressed : .notice }
+        for field in [StallField.id, .fingerprint] where span(field)?.kind != .string { return .incomplete(field) }
+        guard nanoseconds(.duration) != nil else { return .incomplete(.duration) }
+        guard time(.time) != nil else { return .incomplete(.time) }
+        if has(.phase, "end") { return .end }
+        if has(.phase, "begin") { return .begin }
+        return has(.phase, "abandoned") ? .abandoned : .incomplete(.phase)
+    }
+
+    /// What stands for the stall in a ``StallLedger``.
+    package borrowing func idHash() -> UInt64 { withText(.id) { ByteHash.hash($0) } ?? 0 }
+
+    /// Whether a line of this kind counts now: what is told twice, or will be told to its end, does not.
+    package borrowing func isCounted(_ kind: LineKind, by ledger: StallLedger) -> Bool {
+        switch kind {
+        case .begin, .end, .abandoned:
+            ledger.admit(idHash(), isBegin: kind == .begin, line: bytes) == .count
+        case .suppressed:
+            // They have no id; a process writes one of each fingerprint at a time.
+            ledger.admit(noticeHash(), isBegin: false, line: bytes) == .count
+        case .notice, .foreign, .incomplete: false
+        }
+    }
+
+    private borrowing func noticeHash() -> UInt64 {
+        [StallField.hostName, .pid, .mono, .fingerprint, .suppressedTotal].reduce(1) { hash, field in
+            guard let span = span(field) else { return hash &* 31 }
+            return ByteHash.hash(bytes(of: span), seed: hash)
+        }
+    }
+}

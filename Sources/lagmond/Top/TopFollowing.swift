@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import Foundation
+internal import LagReader
+internal import LagWorkload
+
+/// `lagmond top --follow`: the table again and again, while the files grow.
+struct TopFollowing {
+    let command: TopCommand
+    let range: Range<Int64>
+
+    /// How often the files are looked at.
+    private static let lookNanoseconds = 200_000_000
+    private static let clearScreen = "\u{1b}[H\u{1b}[2J"
+
+    func run() throws {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        let files = command.input.files.map(FollowedFile.init)
+        var told: Set<String> = []
+        let ledger = StallLedger()
+        var grouping = StallGrouping(by: command.by, times: range, ledger: ledger)
+        var hasNews = true
+        var nextTable = Date.distantPast
+        while true {
+            for file in files {
+                let hasRead = file.readNew { piece in
+                    switch piece {
+                    case .line(let line): if !line.isEmpty { grouping.take(line) }
+                    case .overlong: grouping.takeOverlong()
+                    }
+                }
+                hasNews = hasNews || hasRead
+                if let trouble = file.trouble, told.insert("\(trouble)").inserted { Diagnostics.say("\(trouble); waiting for it") }
+            }
+            if hasNews, Date() >= nextTable {
+                try show(grouping.snapshot())
+                hasNews = false
+                nextTable = Date() + command.intervalSeconds
+            }
+            var wait = timespec(tv_sec: 0, tv_nsec: Self.lookNanoseconds)
+            if sigtimedwait(&signals, nil, &wait) > 0 { break }
+        }
+        let findings = grouping.snapshot()
+        if hasNews { try show(findings) }
+        if let leftOut = findings.tally.leftOut { Diagnostics.say(leftOut) }
+    }
+
+    private func show(_ findings: StallGrouping.Findings) throws {
+        let isTerminal = isatty(STDOUT_FILENO) == 1 && !command.json
+        let separator = isTerminal ? Array(Self.clearScreen.utf8) : []
+        try StandardOutput.write(separator + command.text(findings.table) + (isTerminal || command.json ? [] : [0x0a]))
+    }
+}

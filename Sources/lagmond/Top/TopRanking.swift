@@ -1,0 +1,26 @@
+internal import LagReader
+
+/// The groups in the order in which they matter: by all the time that they stalled.
+struct TopRanking {
+    let shown: [StallGroup]
+    let groupCount: Int
+    let count: UInt64
+    let totalNanoseconds: UInt64
+    let heldBackCount: UInt64
+
+    /// - Parameter limit: how many are shown; 0: all.
+    init(_ table: GroupTable, limit: Int) {
+        let hasRest = table.rest.count + table.rest.heldBackCount > 0
+        let groups = Array(table.groups) + (hasRest ? [table.rest] : [])
+        groupCount = groups.count
+        let order = groups.indices.sorted { left, right in
+            let (one, other) = (groups[left], groups[right])
+            if one.weight != other.weight { return one.weight > other.weight }
+            return one.count != other.count ? one.count > other.count : one.key.lexicographicallyPrecedes(other.key)
+        }
+        shown = order.prefix(limit == 0 ? .max : limit).map { groups[$0] }
+        count = groups.reduce(0) { $0 &+ $1.count }
+        totalNanoseconds = groups.reduce(0) { $0 &+ $1.totalNanoseconds }
+        heldBackCount = groups.reduce(0) { $0 &+ $1.heldBackCount }
+    }
+}
