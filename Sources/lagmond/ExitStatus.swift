@@ -5,6 +5,8 @@ internal import LagWorkload
 enum ExitStatus {
     /// The run ended in order: its time was over, a signal asked for it, or the output's reader went away.
     static let success: Int32 = 0
+    /// `check` found damage.
+    static let damaged: Int32 = 1
     /// The command line could not be understood.
     static let usage: Int32 = 64
     /// A file or folder to read from is missing, or is no such thing.

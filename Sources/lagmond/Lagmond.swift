@@ -15,11 +15,11 @@ struct Lagmond: ParsableCommand {
             Records go to stdout (or --output), everything else to stderr.
 
             Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
-            64 usage; 66 an input of symbolize is missing; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
+            1 check found damage; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
             73 the output cannot be opened; 78 a setting is wrong or unknown.
             """,
         version: version,
-        subcommands: [RunCommand.self, TopCommand.self, SymbolizeCommand.self],
+        subcommands: [RunCommand.self, TopCommand.self, CheckCommand.self, SymbolizeCommand.self],
         defaultSubcommand: RunCommand.self
     )
 

@@ -38,8 +38,8 @@ struct TopLines {
         number("count", group.count, &writer)
         number("open", group.openCount, &writer)
         milliseconds("total_ms", group.totalNanoseconds, &writer)
-        milliseconds("p50_ms", group.durations.nanoseconds(atShare: 0.5), &writer)
-        milliseconds("p99_ms", group.durations.nanoseconds(atShare: 0.99), &writer)
+        milliseconds("p50_ms", group.nanoseconds(atShare: 0.5), &writer)
+        milliseconds("p99_ms", group.nanoseconds(atShare: 0.99), &writer)
         milliseconds("worst_ms", group.worstNanoseconds, &writer)
         number("hosts", UInt64(group.hosts.count), &writer)
         if group.lastTime != .min {

@@ -10,7 +10,7 @@ package struct StallGroup: Sendable {
     package private(set) var count: UInt64 = 0
     package private(set) var totalNanoseconds: UInt64 = 0
     package private(set) var worstNanoseconds: UInt64 = 0
-    package private(set) var durations = DurationHistogram()
+    private var durations = DurationHistogram()
     package private(set) var hosts = DistinctCount()
     package private(set) var causes = [UInt64](repeating: 0, count: Self.causes.count)
     package private(set) var firstTime = Int64.max
@@ -32,6 +32,9 @@ package struct StallGroup: Sendable {
 
     /// What decides the rank: all the time that is known of.
     package var weight: UInt64 { totalNanoseconds.addingSaturated(heldBackNanoseconds) }
+
+    /// The duration that so large a part of them does not exceed, 0…1.
+    package func nanoseconds(atShare share: Double) -> UInt64 { min(worstNanoseconds, durations.nanoseconds(atShare: share)) }
 
     /// The most frequent cause.
     package var cause: String {
@@ -88,7 +91,7 @@ package struct StallGroup: Sendable {
 
     /// The newer one; of two of the same time the one that is first as text, so that the order of reading does not show.
     private static func keep(_ new: UnsafeBufferPointer<UInt8>, in text: inout [UInt8], isNewer: Bool) {
-        guard !new.elementsEqual(text) else { return }
+        guard new.count != text.count || (!new.isEmpty && memcmp(new.baseAddress!, text, new.count) != 0) else { return }
         if isNewer || text.isEmpty || new.lexicographicallyPrecedes(text) { text = Array(new) }
     }
 

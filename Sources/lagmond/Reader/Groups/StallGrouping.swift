@@ -1,6 +1,6 @@
 /// Groups the stalls of lines, each stall once. One thread; those of several threads share a ledger, and are added up at the end.
 package struct StallGrouping: ~Copyable, LineConsumer {
-    /// What was found. In any order of reading the same, but for the hosts' count, which is an estimate beyond 64.
+    /// What was found. The same in any order of reading.
     package struct Findings: Sendable {
         package var table = GroupTable()
         package var tally = LineTally()
@@ -73,7 +73,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     private mutating func count(time: Int64, isOpen: Bool) {
         let nanoseconds = scanner.nanoseconds(.duration) ?? 0
         let cause = StallGroup.causeIndex(scanner)
-        let host = scanner.withText(.hostName) { ByteHash.hash($0) } ?? 0
+        let host = scanner.withText(.hostName) { ByteHash.fixed($0) } ?? 0
         Self.withKey(key, scanner) { key in
             findings.table.update(key) { group in
                 group.add(scanner, time: time, nanoseconds: nanoseconds, causeIndex: cause, hostHash: host)

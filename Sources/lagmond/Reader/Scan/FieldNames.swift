@@ -1,41 +1,40 @@
 internal import Glibc
 
-/// Finds the field that a name stands for: one look into a small table, and one comparison.
-struct FieldNames {
+/// Finds the field that a name stands for: one look into a small table, and one comparison. No counted references on the way.
+struct FieldNames: ~Copyable {
     private struct Entry {
-        var name: ContiguousArray<UInt8> = []
-        var field: StallField = .schema
+        /// Nil: nothing is here. A static string's, so it stays.
+        let name: UnsafePointer<UInt8>?
+        let count: Int
+        let field: StallField
     }
 
     private static let slots = 512
-    private let entries: ContiguousArray<Entry>
+    private let entries: UnsafeMutablePointer<Entry>
 
     init() {
-        var entries = ContiguousArray(repeating: Entry(), count: Self.slots)
+        entries = .allocate(capacity: Self.slots)
+        entries.initialize(repeating: Entry(name: nil, count: 0, field: .schema), count: Self.slots)
         for rule in FieldRule.all {
-            let name = ContiguousArray(rule.name.utf8)
-            var slot = name.withUnsafeBufferPointer { Self.slot($0) }
-            while !entries[slot].name.isEmpty { slot = (slot + 1) % Self.slots }
-            entries[slot] = Entry(name: name, field: rule.field)
+            let name = UnsafeBufferPointer(start: rule.staticName.utf8Start, count: rule.staticName.utf8CodeUnitCount)
+            var slot = Self.slot(name)
+            while entries[slot].name != nil { slot = (slot + 1) % Self.slots }
+            entries[slot] = Entry(name: name.baseAddress, count: name.count, field: rule.field)
         }
-        self.entries = entries
     }
 
+    deinit { entries.deallocate() }
+
     /// Nil when nobody knows the name.
-    @inline(__always) func field(named name: UnsafeBufferPointer<UInt8>) -> StallField? {
+    @inline(__always) borrowing func field(named name: UnsafeBufferPointer<UInt8>) -> StallField? {
         guard let first = name.baseAddress, !name.isEmpty else { return nil }
-        return entries.withUnsafeBufferPointer { entries in
-            var slot = Self.slot(name)
-            // It ends: there are more slots than names.
-            while true {
-                let known = entries[slot].name.count
-                if known == 0 { return nil }
-                if known == name.count, entries[slot].name.withUnsafeBufferPointer({ memcmp($0.baseAddress!, first, known) }) == 0 {
-                    return entries[slot].field
-                }
-                slot = (slot + 1) % Self.slots
-            }
+        var slot = Self.slot(name)
+        // It ends: there are more slots than names.
+        while let known = entries[slot].name {
+            if entries[slot].count == name.count, memcmp(known, first, name.count) == 0 { return entries[slot].field }
+            slot = (slot + 1) % Self.slots
         }
+        return nil
     }
 
     /// By length, first, middle and last character.

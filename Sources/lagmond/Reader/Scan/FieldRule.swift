@@ -1,7 +1,8 @@
 /// What a field may hold, and which lines must have it: the schema's table, for the scanner (names) and for `check` (the rest).
 package struct FieldRule: Sendable {
     package let field: StallField
-    package let name: String
+    package var name: String { "\(staticName)" }
+    let staticName: StaticString
     package let content: Content
     package let required: Events
 
@@ -45,15 +46,16 @@ package struct FieldRule: Sendable {
         case integer
         case flag
         case kinds
+        case texts
         case frames
         case thread
         case threads
         case sampleTree
     }
 
-    private init(_ field: StallField, _ name: String, _ content: Content, _ required: Events) {
+    private init(_ field: StallField, _ name: StaticString, _ content: Content, _ required: Events) {
         self.field = field
-        self.name = name
+        staticName = name
         self.content = content
         self.required = required
     }

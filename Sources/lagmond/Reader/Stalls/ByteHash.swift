@@ -6,7 +6,12 @@ package enum ByteHash {
     private static let second: UInt64 = 0xe703_7ed1_a0b4_28db
 
     package static func hash(_ bytes: UnsafeBufferPointer<UInt8>, seed more: UInt64 = 0) -> UInt64 {
-        var hash = seed ^ more ^ first
+        fixed(bytes, seed: seed ^ more)
+    }
+
+    /// The same at each start: for estimates, which would differ otherwise.
+    package static func fixed(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64 = 0) -> UInt64 {
+        var hash = seed ^ first
         var rest = UnsafeRawBufferPointer(bytes)
         while rest.count >= 8 {
             hash = fold(hash ^ rest.loadUnaligned(as: UInt64.self), second)

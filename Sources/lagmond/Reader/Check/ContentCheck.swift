@@ -1,0 +1,125 @@
+/// Holds a value against what its field may hold.
+struct ContentCheck {
+    /// The bytes the value's place counts in.
+    let text: UnsafeRawBufferPointer
+
+    private static let longestExcerpt = 40
+
+    /// What is wrong with a value, behind the field's name: `is "x"; allowed: …`. Nil when nothing is.
+    func problem(_ content: FieldRule.Content, _ span: JSONCursor.Span) -> String? {
+        switch content {
+        case .oneOf(let words): expect(span, words.joined(separator: ", ")) { words.contains($0) }
+        case .text: span.kind == .string ? nil : wrong(span, "a string")
+        case .time:
+            expect(span, "a UTC time with nine fractional digits and Z") {
+                $0.utf8.count == 30 && $0.hasSuffix("Z") && $0.utf8.dropFirst(10).first == UInt8(ascii: "T")
+                    && TimeText.nanoseconds($0) != nil
+            }
+        case .stallID: expect(span, "a UUID of version 7, in lower case", Self.isStallID)
+        case .fingerprint: expect(span, "v1: and 16 hex digits") { $0.hasPrefix("v1:") && Self.isHex($0.utf8.dropFirst(3), 16...16) }
+        case .hexDigits(let count): expect(span, "\(count) hex digits in lower case") { Self.isHex($0.utf8, count...count) }
+        case .address:
+            expect(span, "0x and 1 to 16 hex digits in lower case") { $0.hasPrefix("0x") && Self.isHex($0.utf8.dropFirst(2), 1...16) }
+        case .decimal: isDecimal(span) ? nil : wrong(span, "a number with a fraction, 0 or more")
+        case .share:
+            span.kind == .number && (JSONNumber.double(bytes(span)).map { (0...1).contains($0) } ?? false)
+                ? nil : wrong(span, "a number from 0 to 1")
+        case .count:
+            span.kind == .number && JSONNumber.count(bytes(span)) != nil ? nil : wrong(span, "a whole number, 0 or more")
+        case .integer: isInteger(span) ? nil : wrong(span, "a whole number")
+        case .flag: span.kind == .boolean ? nil : wrong(span, "true or false")
+        case .kinds: elements(span, "an array of rules") { problem(.oneOf(FieldRule.kinds), $0) }
+        case .texts: elements(span, "an array of strings") { problem(.text, $0) }
+        case .frames: elements(span, "an array of frames") { members($0, "a frame", NestedRule.frame) }
+        case .thread: members(span, "a thread", NestedRule.thread)
+        case .threads: elements(span, "an array of threads") { members($0, "a thread", NestedRule.thread) }
+        case .sampleTree: elements(span, "an array of samples") { members($0, "a sample", NestedRule.sampleNode) }
+        }
+    }
+
+    func bytes(_ span: JSONCursor.Span) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: text.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
+    }
+
+    /// The first problem of an array's elements, with the element's place.
+    private func elements(
+        _ span: JSONCursor.Span,
+        _ allowed: String,
+        _ check: (JSONCursor.Span) -> String?
+    ) -> String? {
+        guard span.kind == .array else { return wrong(span, allowed) }
+        var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
+        var index = 0
+        var found: String?
+        _ = cursor.elements { cursor in
+            guard let element = cursor.value() else { return false }
+            found = check(element.moved(by: span.offset)).map { "[\(index)]\($0.hasPrefix(".") ? "" : " ")\($0)" }
+            index += 1
+            return found == nil
+        }
+        return found
+    }
+
+    /// The first problem of an object's members.
+    private func members(_ span: JSONCursor.Span, _ allowed: String, _ rules: [NestedRule]) -> String? {
+        guard span.kind == .object else { return wrong(span, allowed) }
+        var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
+        var seen: Set<String> = []
+        var found: String?
+        _ = cursor.members { cursor, name, hasEscapes in
+            let name = JSONString.text(name, hasEscapes: hasEscapes)
+            guard let member = cursor.value() else { return false }
+            guard let rule = rules.first(where: { $0.name == name }) else { return true }
+            seen.insert(name)
+            found = problem(rule.content, member.moved(by: span.offset)).map { ".\(name)\($0.hasPrefix("[") ? "" : " ")\($0)" }
+            return found == nil
+        }
+        return found ?? rules.first { $0.isRequired && !seen.contains($0.name) }.map { ".\($0.name) is missing" }
+    }
+
+    private func expect(_ span: JSONCursor.Span, _ allowed: String, _ isAllowed: (String) -> Bool) -> String? {
+        guard span.kind == .string, isAllowed(JSONString.text(bytes(span), hasEscapes: span.hasEscapes)) else {
+            return wrong(span, allowed)
+        }
+        return nil
+    }
+
+    private func wrong(_ span: JSONCursor.Span, _ allowed: String) -> String {
+        let found = bytes(span)
+        let text = String(decoding: found.prefix(Self.longestExcerpt), as: UTF8.self) + (found.count > Self.longestExcerpt ? "…" : "")
+        return "is \(span.kind == .string ? "\"\(text)\"" : text); allowed: \(allowed)"
+    }
+
+    private func isDecimal(_ span: JSONCursor.Span) -> Bool {
+        guard span.kind == .number else { return false }
+        let bytes = bytes(span)
+        return bytes.contains(UInt8(ascii: ".")) && bytes.first != UInt8(ascii: "-") && JSONNumber.double(bytes) != nil
+    }
+
+    private func isInteger(_ span: JSONCursor.Span) -> Bool {
+        span.kind == .number && Int64(String(decoding: bytes(span), as: UTF8.self)) != nil
+    }
+
+    private static func isHex(_ digits: some Sequence<UInt8>, _ count: ClosedRange<Int>) -> Bool {
+        var found = 0
+        for digit in digits {
+            guard JSONString.hexValue(digit) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit) else { return false }
+            found += 1
+        }
+        return count.contains(found)
+    }
+
+    /// RFC 9562: 8-4-4-4-12 hex digits, version 7, variant 0b10.
+    private static func isStallID(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12], parts.allSatisfy({ isHex($0.utf8, 4...12) }) else { return false }
+        return parts[2].first == "7" && "89ab".contains(parts[3].first ?? "0")
+    }
+}
+
+extension JSONCursor.Span {
+    /// The same place, counted from elsewhere.
+    fileprivate func moved(by offset: Int) -> JSONCursor.Span {
+        JSONCursor.Span(offset: self.offset + offset, count: count, hasEscapes: hasEscapes, kind: kind)
+    }
+}

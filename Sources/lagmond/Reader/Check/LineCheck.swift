@@ -1,0 +1,84 @@
+/// Holds lines against the schema: every field of ``FieldRule/all``, and what fields say together. Fields that nobody knows are
+/// allowed: the schema may grow. One thread.
+package struct LineCheck: ~Copyable {
+    private var scanner = LineScanner()
+
+    package init() {}
+
+    /// What is wrong with a line, each with the name of the field; empty when nothing is.
+    package mutating func problems(in line: UnsafeRawBufferPointer) -> [String] {
+        if let failure = scanner.scan(line) { return ["no JSON object: \(failure)"] }
+        var problems = textProblems(line)
+        guard let event = event(&problems) else { return problems }
+        let check = ContentCheck(text: line)
+        for rule in FieldRule.all where rule.field != .event {
+            if let span = scanner.span(rule.field) {
+                if let problem = check.problem(rule.content, span) {
+                    problems.append("\(rule.name)\(problem.hasPrefix("[") || problem.hasPrefix(".") ? "" : " ")\(problem)")
+                }
+            } else if !rule.required.isDisjoint(with: event) {
+                problems.append("\(rule.name) is missing")
+            }
+        }
+        if problems.isEmpty { addContradictions(to: &problems) }
+        return problems
+    }
+
+    /// An event that is not known may come with a later version; what all lines have is asked of it.
+    private borrowing func event(_ problems: inout [String]) -> FieldRule.Events? {
+        guard let name = scanner.text(.event) else {
+            problems.append(scanner.span(.event) == nil ? "event is missing" : "event is no string")
+            return nil
+        }
+        if let known = FieldRule.Events.names.first(where: { $0.name == name }) { return known.event }
+        let allowed = FieldRule.Events.names.map(\.name).joined(separator: ", ")
+        problems.append("event is \"\(name)\"; allowed: \(allowed)")
+        return nil
+    }
+
+    private borrowing func addContradictions(to problems: inout [String]) {
+        if let samples = scanner.count(.samples), let matched = scanner.count(.samplesMatched), matched > samples {
+            problems.append("samples_matched is \(matched), more than samples, \(samples)")
+        }
+        if let least = scanner.nanoseconds(.durationMinimum), let most = scanner.nanoseconds(.durationMaximum), least > most {
+            problems.append("duration_min_ms is more than duration_max_ms")
+        }
+        if let first = scanner.time(.firstTime), let last = scanner.time(.lastTime), first > last {
+            problems.append("first_time is after last_time")
+        }
+        if scanner.has(.capture, "none"), let span = scanner.span(.frames), span.count > 2 {
+            problems.append("capture is none, and there are frames")
+        }
+    }
+
+    /// What readers stumble over: text that is no UTF-8, `\u0000`, half of a surrogate pair.
+    private borrowing func textProblems(_ line: UnsafeRawBufferPointer) -> [String] {
+        var problems: [String] = []
+        if String(validating: line, as: UTF8.self) == nil { problems.append("a text that is no UTF-8") }
+        var index = 0
+        while index < line.count {
+            guard line[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            guard let unit = Self.unit(in: line, at: index) else {
+                index += 2
+                continue
+            }
+            index += 6
+            if unit == 0 { problems.append("a text with \\u0000") }
+            switch unit & 0xfc00 {
+            case 0xd800 where Self.unit(in: line, at: index).map { $0 & 0xfc00 == 0xdc00 } ?? false: index += 6
+            case 0xd800, 0xdc00: problems.append("a text with half of a surrogate pair")
+            default: break
+            }
+        }
+        return problems
+    }
+
+    /// The code unit of the `\uXXXX` at a place; nil when there is no such escape.
+    private static func unit(in line: UnsafeRawBufferPointer, at place: Int) -> UInt32? {
+        guard place + 6 <= line.count, line[place] == UInt8(ascii: "\\"), line[place + 1] == UInt8(ascii: "u") else { return nil }
+        return line[place + 2..<place + 6].reduce(0) { $0 << 4 | UInt32(JSONString.hexValue($1) ?? 0) }
+    }
+}
