@@ -1,7 +1,7 @@
 internal import CZlib
 
 /// What is fixed in gzip (RFC 1952).
-enum Gzip {
+package enum Gzip {
     static let magic: [UInt8] = [0x1f, 0x8b]
 }
 

@@ -1,0 +1,104 @@
+internal import ArgumentParser
+internal import Glibc
+internal import LagReader
+internal import LagWorkload
+
+/// `lagmond export`: stalls for tools that know stacks.
+struct ExportCommand: ParsableCommand {
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case folded, perf, speedscope, pprof
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Turn stalls into profiles: flame graphs, perf, speedscope, pprof.",
+        discussion: """
+            folded: a stack a line, for flamegraph.pl and inferno; perf: what perf script writes; speedscope: a file for speedscope.app; \
+            pprof: gzip'ed protobuf, for go tool pprof. Weights are the time stalled, in milliseconds (pprof: nanoseconds). \
+            Records with all looks at a thread (samples: all) give each look its part. Each stall counts once.
+            """
+    )
+
+    @OptionGroup var input: InputOptions
+    @OptionGroup var times: TimeOptions
+
+    @Option(help: ArgumentHelp("folded, perf, speedscope or pprof.", valueName: "name"))
+    var format: Format
+
+    @Option(help: ArgumentHelp("Only stalls with this fingerprint; may be repeated.", valueName: "v1:…"))
+    var fingerprint: [String] = []
+
+    private static let outputBytes = 256 << 10
+
+    func run() throws {
+        signal(SIGPIPE, SIG_IGN)
+        let range = try times.range(now: TimeOptions.now)
+        var (files, status) = input.open()
+        if format == .pprof, isatty(STDOUT_FILENO) == 1 {
+            throw StartFailure(status: ExitStatus.usage, message: "pprof is binary, and stdout a terminal; allowed: a file or a pipe")
+        }
+        let wanted = Set(fingerprint)
+        let line = ProgressLine(files)
+        var output = ProfileOutput(format: format)
+        var stream = StallStream(times: range)
+        var refusal: ExitCode?
+        func take(_ stall: ReadStall) {
+            guard refusal == nil, wanted.isEmpty || wanted.contains(stall.fingerprint) else { return }
+            output.add(stall)
+            guard output.text.count > Self.outputBytes else { return }
+            do throws(ExitCode) { try output.flush() } catch { refusal = error }
+        }
+        for file in files where refusal == nil { stream.read(file, progress: line.progress, take) }
+        stream.readOpen(take)
+        line.end()
+        if let refusal { throw refusal }
+        for trouble in stream.troubles { Diagnostics.say("\(trouble)") }
+        if status == ExitStatus.success, stream.troubles.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        try output.finish()
+        if let leftOut = stream.tally.leftOut { Diagnostics.say(leftOut) }
+        if status != ExitStatus.success { throw ExitCode(status) }
+    }
+}
+
+/// A profile in the making.
+struct ProfileOutput {
+    private let format: ExportCommand.Format
+    private var tree = CallTree()
+    private var firstTime = Int64.max
+    private var lastTime = Int64.min
+    /// What can be written already.
+    private(set) var text: [UInt8] = []
+
+    init(format: ExportCommand.Format) { self.format = format }
+
+    mutating func add(_ stall: ReadStall) {
+        firstTime = min(firstTime, stall.time)
+        lastTime = max(lastTime, stall.time)
+        if format == .perf { return text += PerfText.text(stall) }
+        // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
+        for (index, path) in StackPath.paths(of: stall).enumerated() { tree.add(path, count: index == 0 ? 1 : 0) }
+    }
+
+    mutating func flush() throws(ExitCode) {
+        try StandardOutput.write(text)
+        text.removeAll(keepingCapacity: true)
+    }
+
+    mutating func finish() throws {
+        if tree.shortened > 0 { Diagnostics.say("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places") }
+        switch format {
+        case .folded: text = FoldedText.text(tree)
+        case .perf: break
+        case .speedscope: text = SpeedscopeFile.text(tree, name: "stalls", version: Lagmond.version)
+        case .pprof:
+            let hasTime = firstTime <= lastTime
+            // Centuries do not fit.
+            let nanoseconds = hasTime ? lastTime.subtractingReportingOverflow(firstTime).partialValue.magnitude : 0
+            guard let packed = Gzip.compressed(PprofFile.bytes(tree, time: hasTime ? firstTime : 0, nanoseconds: Int64(clamping: nanoseconds))) else {
+                throw StartFailure(status: ExitStatus.systemError, message: "the profile cannot be compressed: too large, or no memory")
+            }
+            text = packed
+        }
+        try flush()
+    }
+}

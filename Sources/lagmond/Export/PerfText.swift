@@ -1,0 +1,30 @@
+internal import LagReader
+
+/// What `perf script` writes: an event a way, its period the milliseconds, then the frames, leaf first.
+///
+///     server 1234/1240 1795284476.654466:  400 stall-ms:
+///     	    7ffbe1ccb12b __lll_lock_wait+0x2b (libc.so.6)
+enum PerfText {
+    static func text(_ stall: ReadStall) -> [UInt8] {
+        var text = ""
+        let process = PlainText.harmless(stall.processName.utf8).replacing(" ", with: "_")
+        let seconds = max(0, stall.time) / 1_000_000_000
+        let microseconds = String(max(0, stall.time) / 1000 % 1_000_000)
+        let time = "\(seconds).\(String(repeating: "0", count: 6 - microseconds.count))\(microseconds)"
+        for path in StackPath.paths(of: stall) {
+            let weight = path.nanoseconds / 1_000_000 + (path.nanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
+            guard weight > 0 else { continue }
+            text += "\(process.isEmpty ? "process" : process) \(stall.pid)/\(stall.threadID) \(time): \(weight) stall-ms: \n"
+            // The root is the process, which stands in the head.
+            for frame in path.frames.dropFirst().reversed() {
+                let address = String(frame.pc ?? 0, radix: 16)
+                let space = String(repeating: " ", count: max(0, 16 - address.count))
+                let offset = frame.symbolOffset.map { "+0x" + String($0, radix: 16) } ?? ""
+                let module = frame.module.map { PlainText.harmless($0.utf8) } ?? "[unknown]"
+                text += "\t\(space)\(address) \(frame.name)\(offset) (\(module))\n"
+            }
+            text += "\n"
+        }
+        return Array(text.utf8)
+    }
+}

@@ -1,0 +1,133 @@
+extension LineScanner {
+    /// The whole stall of the line that was scanned last; nil when it is no stall's, or lacks what a stall must have.
+    /// Cost: an allocation for most texts.
+    package borrowing func stall() -> ReadStall? {
+        var stall = ReadStall()
+        switch kind() {
+        case .begin: stall.phase = .begin
+        case .end: stall.phase = .end
+        case .abandoned: stall.phase = .abandoned
+        case .suppressed, .notice, .foreign, .incomplete: return nil
+        }
+        stall.id = text(.id) ?? ""
+        stall.time = time(.time) ?? 0
+        stall.durationNanoseconds = nanoseconds(.duration) ?? 0
+        stall.fingerprint = text(.fingerprint) ?? ""
+        stall.message = text(.message) ?? ""
+        stall.kind = text(.kind) ?? ""
+        stall.cause = text(.cause) ?? ""
+        stall.culprit = text(.culprit)
+        stall.loop = text(.loop) ?? ""
+        stall.hostName = text(.hostName) ?? ""
+        stall.processName = text(.processName) ?? ""
+        stall.serviceName = text(.serviceName)
+        stall.serviceVersion = text(.serviceVersion)
+        stall.pid = count(.pid).flatMap(Int64.init(exactly:)) ?? 0
+        stall.threadID = count(.threadID).flatMap(Int64.init(exactly:)) ?? 0
+        stall.threadName = text(.threadName) ?? ""
+        stall.cpuNanoseconds = nanoseconds(.cpu)
+        stall.runDelayNanoseconds = nanoseconds(.runDelay)
+        stall.blockedNanoseconds = nanoseconds(.blocked)
+        stall.syscall = text(.syscall)
+        stall.syscallTarget = text(.syscallTarget)
+        stall.capture = text(.capture) ?? ""
+        stall.samples = count(.samples) ?? 0
+        stall.samplesMatched = count(.samplesMatched) ?? 0
+        stall.framesTotal = count(.framesTotal) ?? 0
+        if let span = span(.frames), span.kind == .array { stall.frames = StackReader.frames(UnsafeRawBufferPointer(bytes(of: span))) }
+        if let span = span(.sampleTree), span.kind == .array {
+            stall.sampleTree = StackReader.samples(UnsafeRawBufferPointer(bytes(of: span)))
+        }
+        return stall
+    }
+}
+
+/// Reads arrays of frames and of samples, whose grammar was checked before. Elements of another form are left out.
+enum StackReader {
+    static func frames(_ text: UnsafeRawBufferPointer) -> [ReadStall.Frame] {
+        var frames: [ReadStall.Frame] = []
+        var cursor = JSONCursor(text)
+        _ = cursor.elements { cursor in
+            guard cursor.byte == UInt8(ascii: "{") else { return cursor.skipValue(depth: 0) }
+            var frame = ReadStall.Frame()
+            let isWhole = cursor.members { cursor, name, hasEscapes in
+                guard let span = cursor.value() else { return false }
+                let value = Value(text: text, span: span)
+                switch JSONString.text(name, hasEscapes: hasEscapes) {
+                case "pc": frame.pc = value.string ?? ""
+                case "module": frame.module = value.string
+                case "build_id": frame.buildID = value.string
+                case "offset": frame.offset = value.string
+                case "symbol": frame.symbol = value.string
+                case "function": frame.function = value.string
+                case "symbol_offset": frame.symbolOffset = value.count
+                case "file": frame.file = value.string
+                case "line": frame.line = value.count
+                case "inlined": frame.isInlined = value.isTrue
+                case "in_app": frame.isInApp = value.isTrue
+                default: break
+                }
+                return true
+            }
+            frames.append(frame)
+            return isWhole
+        }
+        return frames
+    }
+
+    static func samples(_ text: UnsafeRawBufferPointer) -> [ReadStall.Sample] {
+        var cursor = JSONCursor(text)
+        return samples(&cursor, text)
+    }
+
+    /// As deep as the scanner let the line be.
+    private static func samples(_ cursor: inout JSONCursor, _ text: UnsafeRawBufferPointer) -> [ReadStall.Sample] {
+        var samples: [ReadStall.Sample] = []
+        _ = cursor.elements { cursor in
+            guard cursor.byte == UInt8(ascii: "{") else { return cursor.skipValue(depth: 0) }
+            var sample = ReadStall.Sample()
+            let isWhole = cursor.members { cursor, name, hasEscapes in
+                let name = JSONString.text(name, hasEscapes: hasEscapes)
+                if name == "children", cursor.byte == UInt8(ascii: "[") {
+                    sample.children = Self.samples(&cursor, text)
+                    return cursor.failure == nil
+                }
+                if name == "frames", cursor.byte == UInt8(ascii: "[") {
+                    return cursor.elements { cursor in
+                        guard let span = cursor.value() else { return false }
+                        sample.frames.append(Value(text: text, span: span).string ?? "")
+                        return true
+                    }
+                }
+                guard let span = cursor.value() else { return false }
+                let value = Value(text: text, span: span)
+                switch name {
+                case "ms": sample.nanoseconds = value.nanoseconds ?? 0
+                case "samples": sample.samples = value.count ?? 0
+                case "frames_total": sample.framesTotal = value.count
+                case "pruned_ms": sample.prunedNanoseconds = value.nanoseconds ?? 0
+                default: break
+                }
+                return true
+            }
+            samples.append(sample)
+            return isWhole
+        }
+        return samples
+    }
+
+    private struct Value {
+        let bytes: UnsafeBufferPointer<UInt8>
+        let span: JSONCursor.Span
+
+        init(text: UnsafeRawBufferPointer, span: JSONCursor.Span) {
+            bytes = UnsafeBufferPointer(rebasing: text.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
+            self.span = span
+        }
+
+        var string: String? { span.kind == .string ? JSONString.text(bytes, hasEscapes: span.hasEscapes) : nil }
+        var count: UInt64? { span.kind == .number ? JSONNumber.count(bytes) : nil }
+        var nanoseconds: UInt64? { span.kind == .number ? JSONNumber.nanoseconds(ofMilliseconds: bytes) : nil }
+        var isTrue: Bool { span.kind == .boolean && bytes.first == UInt8(ascii: "t") }
+    }
+}
