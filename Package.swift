@@ -302,7 +302,7 @@ let package = Package(
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
-        .testTarget(name: "LagReaderTests", dependencies: ["LagReader", "CZlib"], swiftSettings: strict),
+        .testTarget(name: "LagReaderTests", dependencies: ["LagReader", "LagReport"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
         .testTarget(
             name: "lagaccuracyTests",
@@ -312,7 +312,7 @@ let package = Package(
         .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis", "LagReport"], swiftSettings: strict),
         .testTarget(
             name: "lagmondTests",
-            dependencies: ["lagmond", "LagMonitor", "LagDiagnosis", "LagWorkload", "MonitorProbe"],
+            dependencies: ["lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagWorkload", "MonitorProbe"],
             swiftSettings: strict
         ),
     ]

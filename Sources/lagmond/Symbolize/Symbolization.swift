@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagDiagnosis
+internal import LagReader
 internal import LagWorkload
 
 /// One run of `lagmond symbolize`: lines in, lines out.
@@ -45,31 +46,28 @@ struct Symbolization {
         return status
     }
 
-    private mutating func read(_ file: String) -> (status: Int32, isLast: Bool) {
-        let descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else {
-            Diagnostics.say("cannot open \(file): \(Diagnostics.reason(errno))")
-            return (ExitStatus.noInput, false)
-        }
-        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-        input = file == "-" ? "stdin" : file
+    private mutating func read(_ path: String) -> (status: Int32, isLast: Bool) {
         lineNumber = 0
         brokenLines = 0
-        defer { if brokenLines > 1 { Diagnostics.say("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") } }
-        var splitter = LineSplitter()
-        var buffer = [UInt8](repeating: 0, count: Self.readBytes)
-        while true {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                Diagnostics.say("cannot read \(input): \(Diagnostics.reason(errno))")
-                return (ExitStatus.noInput, false)
+        do throws(InputTrouble) {
+            let file = try InputFile(path)
+            input = file.name
+            defer { if brokenLines > 1 { Diagnostics.say("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") } }
+            let source = file.source()
+            var splitter = LineSplitter()
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readBytes, alignment: 16)
+            defer { buffer.deallocate() }
+            while true {
+                let count = try source.read(into: buffer)
+                if count == 0, let last = splitter.finish() { take(last) }
+                for piece in splitter.take(Array(buffer[..<count])[...]) { take(piece) }
+                // At once, for somebody may be watching a stream.
+                guard flush() else { return (errno == EPIPE ? ExitStatus.success : ExitStatus.systemError, true) }
+                if count == 0 { return (ExitStatus.success, false) }
             }
-            if count == 0, let last = splitter.finish() { take(last) }
-            for piece in splitter.take(buffer[..<count]) { take(piece) }
-            // At once, for somebody may be watching a stream.
-            guard flush() else { return (errno == EPIPE ? ExitStatus.success : ExitStatus.systemError, true) }
-            if count == 0 { return (ExitStatus.success, false) }
+        } catch {
+            Diagnostics.say("\(error)")
+            return (ExitStatus.noInput, false)
         }
     }
 

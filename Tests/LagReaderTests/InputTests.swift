@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+
+@testable import LagReader
+
+struct InputTests {
+    private func lines(
+        _ text: String,
+        step: Int = .max,
+        part: Range<UInt64> = 0..<UInt64.max
+    ) throws -> [String] {
+        let isInside = part.lowerBound > 0
+        let source = MemorySource(text.utf8.dropFirst(isInside ? Int(part.lowerBound) - 1 : 0), step: step)
+        var lines: [String] = []
+        try LineFeed().read(source, part: part, isInside: isInside) { piece in
+            switch piece {
+            case .line(let line): lines.append(String(decoding: line, as: UTF8.self))
+            case .overlong: lines.append("<overlong>")
+            }
+        }
+        return lines
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 100])
+    func linesAreTheSameHoweverTheyArrive(step: Int) throws {
+        #expect(try lines("one\n\nthree\r\nlast", step: step) == ["one", "", "three\r", "last"])
+        #expect(try lines("one\n", step: step) == ["one"])
+        #expect(try lines("", step: step) == [])
+        #expect(try lines("\n", step: step) == [""])
+    }
+
+    /// Each line is in exactly one part, wherever the cuts are.
+    @Test func partsTogetherAreTheWhole() throws {
+        let text = "a\nbb\n\nccc\ndddddddddd\ne\n\nlast one"
+        let whole = try lines(text)
+        let size = UInt64(text.utf8.count)
+        for first in 1..<size {
+            for second in first..<size {
+                let cuts = [0, first, second, UInt64.max].sorted()
+                let parts = try zip(cuts, cuts.dropFirst()).flatMap { try $0 < $1 ? lines(text, step: 3, part: $0..<$1) : [] }
+                #expect(parts == whole, "cut at \(first) and \(second)")
+            }
+        }
+    }
+
+    @Test func aLineThatIsTooLongCostsItself() throws {
+        let long = String(repeating: "x", count: LineFeed.maximumLineBytes + 1)
+        let longest = String(repeating: "y", count: LineFeed.maximumLineBytes)
+        #expect(try lines("a\n\(long)\nb\n\(longest)\n\(long)\(long)\(long)\nc\n\(long)") == [
+            "a", "<overlong>", "b", longest, "<overlong>", "c", "<overlong>",
+        ])
+        // The part that begins within it leaves it to the one before.
+        let text = "\(long)\nb\n"
+        #expect(try lines(text, part: 100..<UInt64.max) == ["b"])
+        #expect(try lines(text, part: 0..<100) == ["<overlong>"])
+        #expect(try lines(text, part: 100..<200) == [])
+    }
+
+    private func inflated(_ bytes: [UInt8], step: Int = .max) -> (text: String, trouble: InputTrouble?) {
+        let source = GzipSource(MemorySource(bytes, step: step), name: "f")
+        var text: [UInt8] = []
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
+        defer { buffer.deallocate() }
+        do throws(InputTrouble) {
+            while true {
+                let count = try source.read(into: buffer)
+                guard count > 0 else { return (String(decoding: text, as: UTF8.self), nil) }
+                text += buffer[..<count]
+            }
+        } catch {
+            return (String(decoding: text, as: UTF8.self), error)
+        }
+    }
+
+    private static let text = (0..<3000).map { "line \($0 &* 2_654_435_761)\n" }.joined()
+    private static let packed = Gzip.compressed(Array(text.utf8)) ?? []
+
+    @Test(arguments: [1, 2, 1000, Int.max])
+    func gzipIsUndoneWithMembersAndPadding(step: Int) {
+        #expect(inflated(Self.packed, step: step).text == Self.text)
+        let joined = inflated(Self.packed + Self.packed + [0, 0, 0], step: step)
+        #expect(joined.text == Self.text + Self.text)
+        #expect(joined.trouble == nil)
+        #expect(inflated([]).trouble == nil)
+    }
+
+    @Test func gzipThatIsCutShortGivesWhatThereIs() throws {
+        for length in stride(from: 1, to: Self.packed.count - 1, by: 97) {
+            let (text, trouble) = inflated(Array(Self.packed.prefix(length)))
+            #expect(Self.text.hasPrefix(text))
+            #expect(try #require(trouble).description.contains("cut short"))
+        }
+        #expect(!inflated(Array(Self.packed.prefix(Self.packed.count / 2))).text.isEmpty)
+    }
+
+    @Test func gzipThatIsDamagedIsTold() throws {
+        var bytes = Self.packed
+        bytes[bytes.count / 2] ^= 0xff
+        let damaged = inflated(bytes)
+        #expect(damaged.text.hasPrefix("line 0\n"))
+        #expect(try #require(damaged.trouble).isDamage)
+        let junk = inflated(Self.packed + Array("junk".utf8))
+        #expect(junk.text == Self.text)
+        #expect(try #require(junk.trouble).description.contains("no gzip follows"))
+    }
+
+    @Test func kindIsKnownByTheFirstBytesAndNotByTheName() throws {
+        try Folder.with { folder in
+            try Data(Self.packed).write(to: folder.appending(path: "plain.jsonl"))
+            try Data(Self.text.utf8).write(to: folder.appending(path: "lines.gz"))
+            try Data([0x1f]).write(to: folder.appending(path: "one"))
+            #expect(try InputFile(folder.appending(path: "plain.jsonl").path).content == .gzip)
+            #expect(try InputFile(folder.appending(path: "lines.gz").path).content == .plain(bytes: UInt64(Self.text.utf8.count)))
+            #expect(try InputFile(folder.appending(path: "one").path).content == .plain(bytes: 1))
+            #expect(throws: InputTrouble("missing", "cannot open", ENOENT)) { try InputFile("missing") }
+            #expect(throws: InputTrouble(folder.path, "cannot read", EISDIR)) { try InputFile(folder.path) }
+        }
+    }
+
+    @Test func aFileIsFollowedThroughGrowthTruncationAndRotation() throws {
+        try Folder.with { folder in
+            let path = folder.appending(path: "log").path
+            let file = FollowedFile(path: path)
+            var lines: [String] = []
+            func read() {
+                _ = file.readNew { if case .line(let line) = $0 { lines.append(String(decoding: line, as: UTF8.self)) } }
+            }
+            func append(_ text: String, to path: String) throws {
+                let handle = try #require(fopen(path, "a"))
+                fputs(text, handle)
+                fclose(handle)
+            }
+            read()
+            #expect(file.trouble != nil)
+            try append("one\ntw", to: path)
+            read()
+            #expect(lines == ["one"])
+            try append("o\n", to: path)
+            read()
+            #expect(lines == ["one", "two"])
+            #expect(truncate(path, 0) == 0)
+            try append("3\n", to: path)
+            read()
+            #expect(lines == ["one", "two", "3"])
+            // Its writer goes on for a while, as it does until it is told to reopen.
+            #expect(rename(path, path + ".1") == 0)
+            try append("new\n", to: path)
+            read()
+            try append("late", to: path + ".1")
+            read()
+            read()
+            #expect(lines == ["one", "two", "3", "late", "new"])
+            #expect(unlink(path) == 0)
+            for _ in 0..<3 { read() }
+            try append("again\n", to: path)
+            read()
+            #expect(lines.last == "again")
+        }
+    }
+}
+
+/// A folder that exists for one test.
+enum Folder {
+    static func with<Result>(_ body: (URL) throws -> Result) throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "lagreader-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try body(folder)
+    }
+}
