@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test dependencies bench bench-nio bench-symbols accuracy diagnosis lint
+.PHONY: help setup run test dependencies bench bench-nio bench-symbols bench-top exports accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -11,7 +11,7 @@ SWIFT ?= swift
 help: ## show this list
 	sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
 
-setup: ## install the Debian package that is missing: libunwind-dev
+setup: ## install the Debian packages that are missing: libunwind-dev, zlib1g-dev
 	Scripts/setup >&2
 
 run: setup ## build in release mode and run about ten seconds of the built-in workload
@@ -40,6 +40,14 @@ bench-symbols: setup ## measure names and lines in a SwiftNIO program, against t
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench" \
 		--subject "$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path 2>/dev/null)/NIOSubject" \
 		--only symbol_names --only symbol_names_known --only symbol_lines --only symbol_lines_known
+
+bench-top: setup ## measure `lagmond top` against DuckDB and jq on a million lines, 2 GB (python3, PyPI, jq; 5 minutes)
+	$(SWIFT) build -c release --product lagmond >&2
+	exec Scripts/bench-top "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(LINES)
+
+exports: setup ## read every format of `lagmond export` with a program that is not ours (python3, Debian packages, PyPI; 1 min)
+	$(SWIFT) build -c release --product lagmond >&2
+	exec Scripts/check-exports "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond"
 
 accuracy: setup ## measure what is found, missed and false, against the seeds' detector (12 minutes)
 	$(SWIFT) build -c release --product lagaccuracy >&2

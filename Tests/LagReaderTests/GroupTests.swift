@@ -4,7 +4,9 @@ import Testing
 @testable import LagReader
 
 struct GroupTests {
-    private func grouped(_ lines: [String], by key: GroupKey = .fingerprint, times: Range<Int64> = .min ..< .max) -> StallGrouping.Findings {
+    private func grouped(_ lines: [String], by key: GroupKey = .fingerprint, times: Range<Int64> = .min ..< .max)
+        -> StallGrouping.Findings
+    {
         let ledger = StallLedger()
         var grouping = StallGrouping(by: key, times: times, ledger: ledger)
         for line in lines { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
@@ -14,7 +16,8 @@ struct GroupTests {
 
     @Test func aStallCountsOnceInWhateverOrderItsLinesCome() {
         for lines in [
-            [Samples.begin, Samples.end, Samples.end], [Samples.end, Samples.begin], [Samples.end, Samples.begin, Samples.end, Samples.begin],
+            [Samples.begin, Samples.end, Samples.end], [Samples.end, Samples.begin],
+            [Samples.end, Samples.begin, Samples.end, Samples.begin],
         ] {
             let table = grouped(lines).table
             #expect(table.groups.count == 1)
@@ -56,7 +59,13 @@ struct GroupTests {
     func groupsAreMadeByTheKey(key: GroupKey) {
         let lines = [
             Samples.line(id: Samples.id(1)), Samples.line(id: Samples.id(2), milliseconds: "100.0"),
-            Samples.line(id: Samples.id(3), fingerprint: "v1:0000000000000000", host: "web-2", cause: "cpu", culprit: "App.compute"),
+            Samples.line(
+                id: Samples.id(3),
+                fingerprint: "v1:0000000000000000",
+                host: "web-2",
+                cause: "cpu",
+                culprit: "App.compute"
+            ),
         ]
         let table = grouped(lines, by: key).table
         let expected: [GroupKey: [String]] = [
@@ -70,8 +79,12 @@ struct GroupTests {
     @Test func partsAddUpToTheWhole() {
         let lines = (0..<2000).map { number in
             Samples.line(
-                id: Samples.id(number), milliseconds: "\(150 + number * 7 % 5000).25", fingerprint: "v1:\(number % 7)",
-                host: "web-\(number % 90)", cause: StallGroup.causes[number % 3], culprit: "f\(number % 5)",
+                id: Samples.id(number),
+                milliseconds: "\(150 + number * 7 % 5000).25",
+                fingerprint: "v1:\(number % 7)",
+                host: "web-\(number % 90)",
+                cause: StallGroup.causes[number % 3],
+                culprit: "f\(number % 5)",
                 time: "2026-11-21T18:07:\(10 + number % 50).000000000Z"
             )
         }
@@ -123,7 +136,8 @@ struct GroupTests {
     }
 
     @Test func whatIsHeldBackIsCountedApart() {
-        let notice = #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T18:07:56.654466405Z","event":"suppressed","#
+        let notice =
+            #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T18:07:56.654466405Z","event":"suppressed","#
             + #""fingerprint":"v1:6648237ade8e460d","suppressed":7,"first_time":"2026-11-21T18:07:56.0Z","#
             + #""last_time":"2026-11-21T18:08:56.0Z","longest_ms":500.0,"total_ms":2100.0,"mono_us":5,"host_name":"h","pid":1}"#
         let group = grouped([Samples.end, notice, notice]).table.groups[0]
@@ -143,7 +157,9 @@ struct GroupTests {
     @Test func groupsAreBounded() {
         var table = GroupTable()
         for number in 0..<GroupTable.maximumGroups + 10 {
-            Array("\(number)".utf8).withUnsafeBufferPointer { table.update($0) { $0.addHeldBack(count: 1, nanoseconds: 1, lastTime: nil) } }
+            Array("\(number)".utf8).withUnsafeBufferPointer {
+                table.update($0) { $0.addHeldBack(count: 1, nanoseconds: 1, lastTime: nil) }
+            }
         }
         #expect(table.groups.count == GroupTable.maximumGroups)
         #expect(table.rest.heldBackCount == 10)

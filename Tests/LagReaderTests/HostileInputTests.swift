@@ -29,10 +29,14 @@ struct HostileInputTests {
 
     @Test func mutilatedLinesAreSurvived() {
         var generator = SystemRandomNumberGenerator()
-        let tree = #","sample_tree":[{"ms":400.0,"samples":3,"frames":["main"],"children":[{"ms":3.0,"samples":2,"frames":["g"]}]}]}"#
+        let tree =
+            #","sample_tree":[{"ms":400.0,"samples":3,"frames":["main"],"children":[{"ms":3.0,"samples":2,"frames":["g"]}]}]}"#
         let lines = [Samples.end, Samples.begin, String(Samples.end.dropLast()) + tree].map { Array($0.utf8) }
-        let tokens = [#"""#, "\\", "{", "}", "[", "]", ",", ":", "\\u0000", "\\ud800", "1e999", "-", "0x", "null", "{}", "[]", "99999999999999999999999"]
-            .map { Array($0.utf8) }
+        let tokens = [
+            #"""#, "\\", "{", "}", "[", "]", ",", ":", "\\u0000", "\\ud800", "1e999", "-", "0x", "null", "{}", "[]",
+            "99999999999999999999999",
+        ]
+        .map { Array($0.utf8) }
         for _ in 0..<1500 {
             var line = lines.randomElement(using: &generator)!
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
@@ -56,12 +60,17 @@ struct HostileInputTests {
         var generator = SystemRandomNumberGenerator()
         for length in 0..<400 {
             readEverything((0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) })
-            readEverything(Array("{\"id\":".utf8) + (0..<length).map { _ in Array(#"{}[]",:\u1e-. "#.utf8).randomElement(using: &generator)! })
+            readEverything(
+                Array("{\"id\":".utf8)
+                    + (0..<length).map { _ in Array(#"{}[]",:\u1e-. "#.utf8).randomElement(using: &generator)! }
+            )
         }
     }
 
     /// Every figure at the ends of what can be written.
-    @Test(arguments: ["0.0", "1e308", "18446744073709551615.0", "99999999999999999999999999.9", "1e-400", "0.00000000000000000000001"])
+    @Test(arguments: [
+        "0.0", "1e308", "18446744073709551615.0", "99999999999999999999999999.9", "1e-400", "0.00000000000000000000001",
+    ])
     func extremeFiguresAreSurvived(figure: String) {
         let lines = (0..<3).map { Samples.line(id: Samples.id($0), milliseconds: figure, time: "2261-12-31T23:59:60.999999999Z") }
         let ledger = StallLedger()
@@ -78,7 +87,9 @@ struct HostileInputTests {
         defer { buffer.deallocate() }
         for _ in 0..<300 {
             var bytes = Gzip.compressed(Array(Samples.end.utf8))!
-            for _ in 0..<3 { bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator) }
+            for _ in 0..<3 {
+                bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
+            }
             let source = GzipSource(MemorySource(bytes + bytes, step: 50), name: "f")
             while let count = try? source.read(into: buffer), count > 0 {}
         }

@@ -46,9 +46,11 @@ struct InputTests {
     @Test func aLineThatIsTooLongCostsItself() throws {
         let long = String(repeating: "x", count: LineFeed.maximumLineBytes + 1)
         let longest = String(repeating: "y", count: LineFeed.maximumLineBytes)
-        #expect(try lines("a\n\(long)\nb\n\(longest)\n\(long)\(long)\(long)\nc\n\(long)") == [
-            "a", "<overlong>", "b", longest, "<overlong>", "c", "<overlong>",
-        ])
+        #expect(
+            try lines("a\n\(long)\nb\n\(longest)\n\(long)\(long)\(long)\nc\n\(long)") == [
+                "a", "<overlong>", "b", longest, "<overlong>", "c", "<overlong>",
+            ]
+        )
         // The part that begins within it leaves it to the one before.
         let text = "\(long)\nb\n"
         #expect(try lines(text, part: 100..<UInt64.max) == ["b"])

@@ -21,11 +21,13 @@ struct JSONCursorTests {
 
     @Test(arguments: [
         ("", "the end where a value should be at byte 1"), ("{", "no string at byte 2"), ("[1,]", "no value at byte 4"),
-        (#"{"a"}"#, "no colon after a member's name at byte 5"), (#"{"a":1 "b"}"#, "no comma and no end after a member at byte 8"),
+        (#"{"a"}"#, "no colon after a member's name at byte 5"),
+        (#"{"a":1 "b"}"#, "no comma and no end after a member at byte 8"),
         ("[1 2]", "no comma and no end after an element at byte 4"), ("01", "something after the end at byte 2"),
         ("\"a\nb\"", "a control character in a string at byte 3"), (#""\x""#, "an unknown escape at byte 3"),
         (#""\u12g4""#, "no four hex digits at byte 6"), (#""0123456789abcdef"#, "the end within a string at byte 18"),
-        ("tru", "no value at byte 1"), ("1.", "no value at byte 3"), ("+1", "no value at byte 1"), (#"{"a":1,}"#, "no string at byte 8"),
+        ("tru", "no value at byte 1"), ("1.", "no value at byte 3"), ("+1", "no value at byte 1"),
+        (#"{"a":1,}"#, "no string at byte 8"),
         ("1 2", "something after the end at byte 3"), ("'a'", "no value at byte 1"),
     ])
     func whatIsNotByTheGrammarIsToldWithItsPlace(text: String, expected: String) {
@@ -33,7 +35,9 @@ struct JSONCursorTests {
     }
 
     @Test func depthIsBounded() {
-        func nested(_ depth: Int) -> [UInt8] { Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8) }
+        func nested(_ depth: Int) -> [UInt8] {
+            Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
+        }
         #expect(failure(nested(JSONCursor.maximumDepth)) == nil)
         #expect(failure(nested(JSONCursor.maximumDepth + 1))?.reason == "nested too deeply")
         #expect(failure(nested(1_000_000))?.reason == "nested too deeply")

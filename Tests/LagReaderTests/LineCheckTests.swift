@@ -36,7 +36,12 @@ struct LineCheckTests {
         record.evidence.lockCycle = [.init(threadID: 6), .init(threadID: 7)]
         record.samplesShare = 0.5
         record.sampleTree = [
-            .init(weightNanoseconds: 5_000_000, samples: 2, frames: ["a"], children: [.init(weightNanoseconds: 1, samples: 1, frames: [])])
+            .init(
+                weightNanoseconds: 5_000_000,
+                samples: 2,
+                frames: ["a"],
+                children: [.init(weightNanoseconds: 1, samples: 1, frames: [])]
+            )
         ]
         let context = ProcessContext.current()
         for limit in [1024, 8000] {
@@ -54,16 +59,22 @@ struct LineCheckTests {
         ("654466405Z", "654Z", #"time is "2026-11-21T18:07:56.654Z"; allowed: a UTC time with nine fractional digits and Z"#),
         ("2026-11-21T", "2026-11-31T", "time is"), ("-7d69-", "-4d69-", "id is"), ("-964c-", "-164c-", "id is"),
         ("v1:6648237ade8e460d", "v1:6648237ADE8E460D", "fingerprint is"), ("9088f728ab831587", "9088", "stack_hash is"),
-        (#""culprit_confidence":0.900"#, #""culprit_confidence":1.1"#, "culprit_confidence is 1.1; allowed: a number from 0 to 1"),
+        (
+            #""culprit_confidence":0.900"#, #""culprit_confidence":1.1"#,
+            "culprit_confidence is 1.1; allowed: a number from 0 to 1"
+        ),
         (#""samples_matched":3"#, #""samples_matched":4"#, "samples_matched is 4, more than samples, 3"),
         (#""line":7"#, #""line":"7""#, #"frames[1].line is "7"; allowed: a whole number"#),
-        (#"{"pc":"0x55e5d2a20000","#, "{", "frames[2].pc is missing"), (#""pc":"0x7ffbe1ccb12b""#, #""pc":140"#, "frames[0].pc is 140"),
+        (#"{"pc":"0x55e5d2a20000","#, "{", "frames[2].pc is missing"),
+        (#""pc":"0x7ffbe1ccb12b""#, #""pc":140"#, "frames[0].pc is 140"),
         (#""thread_id":24385,"#, "", "lock_owner.thread_id is missing"),
         (#"{"pc":"0x7ffbe1d14545","#, #"{"pc":"7","#, #"lock_owner.frames[0].pc is "7""#),
-        (#"["callout"]"#, #"["callout","x"]"#, #"found_by[1] is "x""#), (#""capture":"passive""#, #""capture":"none""#, "capture is none"),
+        (#"["callout"]"#, #"["callout","x"]"#, #"found_by[1] is "x""#),
+        (#""capture":"passive""#, #""capture":"none""#, "capture is none"),
         (#""event":"stall""#, #""event":"stalled""#, #"event is "stalled""#), (#""event":"stall","#, "", "event is missing"),
         ("lagmonitor.stall.v1", "lagmonitor.stall.v9", "schema is"), ("main was", "main \\u0000 was", "a text with \\u0000"),
-        ("main was", "main \\ud83d was", "a text with half of a surrogate pair"), ("main was", "\\ude00\\ud83d", "a text with half"),
+        ("main was", "main \\ud83d was", "a text with half of a surrogate pair"),
+        ("main was", "\\ude00\\ud83d", "a text with half"),
         (#""seq":4"#, #""seq":-4"#, "seq is -4; allowed: a whole number, 0 or more"), ("]}", "]", "no JSON object:"),
     ])
     func eachDamageIsNamed(part: String, replacement: String, expected: String) throws {

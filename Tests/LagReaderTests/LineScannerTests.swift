@@ -55,9 +55,12 @@ struct LineScannerTests {
         (#"{"schema":"lagmonitor.stall.v1","event":"dropped"}"#, .notice),
         (#"{"schema":"lagmonitor.stall.v1","event":"stall"}"#, .incomplete(.id)),
         (Samples.line(milliseconds: "-1.0"), .incomplete(.duration)), (Samples.line(time: "yesterday"), .incomplete(.time)),
-        (Samples.line(phase: "over"), .incomplete(.phase)), (Samples.begin, .begin), (Samples.line(phase: "abandoned"), .abandoned),
+        (Samples.line(phase: "over"), .incomplete(.phase)), (Samples.begin, .begin),
+        (Samples.line(phase: "abandoned"), .abandoned),
     ])
-    func linesAreToldApart(line: String, expected: LineKind) { Samples.scan(line) { scanner, _ in #expect(scanner.kind() == expected) } }
+    func linesAreToldApart(line: String, expected: LineKind) {
+        Samples.scan(line) { scanner, _ in #expect(scanner.kind() == expected) }
+    }
 
     @Test func aDamagedLineHasNoFields() {
         Samples.scan(String(Samples.end.dropLast(1))) { scanner, failure in
@@ -67,7 +70,8 @@ struct LineScannerTests {
     }
 
     @Test func aWholeStallIsRead() throws {
-        let line = Samples.end.dropLast() + #","sample_tree":[{"ms":400.0,"samples":3,"frames":["main","App.f"],"children":"#
+        let line =
+            Samples.end.dropLast() + #","sample_tree":[{"ms":400.0,"samples":3,"frames":["main","App.f"],"children":"#
             + #"[{"ms":300.0,"samples":2,"frames":["g"]},5],"pruned_ms":50.5}]}"#
         let stall = try #require(Samples.scan(String(line)) { scanner, _ in scanner.stall() })
         #expect(stall.frames.map(\.symbol) == ["__lll_lock_wait", "App.acquire", "main"])
@@ -92,7 +96,8 @@ struct LineScannerTests {
     @Test(arguments: [
         ("2026-11-21T18:07:56.654466405Z", 1_795_284_476_654_466_405 as Int64?), ("1970-01-01T00:00:00Z", 0),
         ("1969-12-31T23:59:59.999999999Z", -1), ("2024-02-29T12:00:00+02:00", 1_709_200_800_000_000_000),
-        ("2023-02-29T12:00:00Z", nil), ("2026-13-01T00:00:00Z", nil), ("2026-11-21T18:07:56", nil), ("2026-11-21T18:07:56.Z", nil),
+        ("2023-02-29T12:00:00Z", nil), ("2026-13-01T00:00:00Z", nil), ("2026-11-21T18:07:56", nil),
+        ("2026-11-21T18:07:56.Z", nil),
         ("0001-01-01T00:00:00Z", nil), ("9999-01-01T00:00:00Z", nil), ("2026-11-21T18:07:56.1234567891234Zx", nil),
     ])
     func timesAreRead(text: String, expected: Int64?) {

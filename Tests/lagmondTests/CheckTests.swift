@@ -4,7 +4,10 @@ import Testing
 
 struct CheckTests {
     @Test func rightLinesAreRight() throws {
-        let (status, output, errors) = try LagmondProcess.run(["check", "a"], files: ["a": StallLines.line(1) + "\n" + StallLines.line(2)])
+        let (status, output, errors) = try LagmondProcess.run(
+            ["check", "a"],
+            files: ["a": StallLines.line(1) + "\n" + StallLines.line(2)]
+        )
         #expect(status == 0)
         #expect(output == "")
         #expect(errors == "lagmond: 2 lines, none damaged\n")
@@ -40,8 +43,10 @@ struct CheckTests {
 
     /// What lagmond itself writes, its notices included.
     @Test func whatARunWritesIsRight() throws {
-        let steps = #"{"kind": "sleep", "for_ms": 200, "every_ms": 300, "count": 5}, {"kind": "lock", "for_ms": 300, "start_ms": 1600}"#
-        let configuration = #"{"monitor": {"samples": "all", "limit_burst": 2, "limit_quiet_ms": 1000}, "workload": {"steps": [\#(steps)]}}"#
+        let steps =
+            #"{"kind": "sleep", "for_ms": 200, "every_ms": 300, "count": 5}, {"kind": "lock", "for_ms": 300, "start_ms": 1600}"#
+        let configuration =
+            #"{"monitor": {"samples": "all", "limit_burst": 2, "limit_quiet_ms": 1000}, "workload": {"steps": [\#(steps)]}}"#
         try TemporaryDirectory.with { directory in
             directory.write(configuration, to: "c.json")
             let run = try LagmondProcess(["--config", "c.json", "--duration", "3", "--output", "lines"], in: directory)

@@ -5,8 +5,10 @@ import Testing
 @testable import lagmond
 
 struct ExportTests {
-    private let lines = StallLines.line(1, phase: "begin", milliseconds: "5000.000") + StallLines.line(1, milliseconds: "6000.600")
-        + StallLines.line(2) + StallLines.line(3, culprit: "a;b->c") + StallLines.line(4, fingerprint: "v1:0000000000000001", more: StallLines.tree)
+    private let lines =
+        StallLines.line(1, phase: "begin", milliseconds: "5000.000") + StallLines.line(1, milliseconds: "6000.600")
+        + StallLines.line(2) + StallLines.line(3, culprit: "a;b->c")
+        + StallLines.line(4, fingerprint: "v1:0000000000000001", more: StallLines.tree)
 
     @Test func foldedStacksCarryTheirMilliseconds() throws {
         let (status, output, errors) = try LagmondProcess.run(["export", "--format", "folded", "a"], files: ["a": lines])
@@ -55,7 +57,9 @@ struct ExportTests {
         #expect(samples.count == weights.count)
         #expect(samples.allSatisfy { $0.allSatisfy(frames.indices.contains) })
         #expect(abs(weights.reduce(0, +) - 7200.6) < 0.001)
-        #expect(samples.contains { $0.map { frames[$0]["name"] as? String } == ["server", "main", "App.acquire", "__lll_lock_wait"] })
+        #expect(
+            samples.contains { $0.map { frames[$0]["name"] as? String } == ["server", "main", "App.acquire", "__lll_lock_wait"] }
+        )
     }
 
     @Test func pprofIsAProfileOfStallsAndTime() throws {
@@ -83,7 +87,9 @@ struct ExportTests {
             let values = samples.compactMap { Self.numbers($0.first { $0.number == 2 }?.content ?? []) }
             #expect(values.reduce(0) { $0 + $1[0] } == 4)
             #expect(values.reduce(0) { $0 + $1[1] } == 7_200_600_000)
-            #expect(fields.count { $0.number == 4 } == fields.filter { $0.number == 4 }.compactMap { Self.fields($0.content) }.count)
+            #expect(
+                fields.count { $0.number == 4 } == fields.filter { $0.number == 4 }.compactMap { Self.fields($0.content) }.count
+            )
         }
     }
 

@@ -11,11 +11,15 @@ enum StallLines {
     ) -> String {
         let last = String(number, radix: 16)
         let id = "01a1ff4b-22ee-7d69-964c-" + String(repeating: "0", count: 12 - last.count) + last
-        let frames = [("0x7ffbe1ccb12b", "__lll_lock_wait", "libc.so.6"), ("0x55e5d2a2c90e", culprit, "server"), ("0x55e5d2a20000", "main", "server")]
+        let frames = [
+            ("0x7ffbe1ccb12b", "__lll_lock_wait", "libc.so.6"), ("0x55e5d2a2c90e", culprit, "server"),
+            ("0x55e5d2a20000", "main", "server"),
+        ]
         let stack = frames.map {
             #"{"pc":"\#($0.0)","module":"\#($0.2)","build_id":"93ac61ec","offset":"0x8612b","symbol":"\#($0.1)","symbol_offset":43,"in_app":true}"#
         }
-        return #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T18:07:56.654466405Z","id":"\#(id)","event":"stall","phase":"\#(phase)","#
+        return
+            #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T18:07:56.654466405Z","id":"\#(id)","event":"stall","phase":"\#(phase)","#
             + #""severity":"warning","message":"main was stalled","kind":"callout","fingerprint":"\#(fingerprint)","#
             + #""stack_hash":"9088f728ab831587","duration_ms":\#(milliseconds),"threshold_ms":150.000,"mono_us":30477272205,"#
             + #""boot_id":"b467c849c0ae4c7c87c50b3069c2f79a","pid":24361,"thread_id":24362,"thread_name":"server","#
@@ -25,6 +29,7 @@ enum StallLines {
     }
 
     /// Two looks in one function, one in another, and a part that no look stands for.
-    static let tree = #","sample_tree":[{"ms":390.000,"samples":3,"frames":["main","App.f"],"children":"#
+    static let tree =
+        #","sample_tree":[{"ms":390.000,"samples":3,"frames":["main","App.f"],"children":"#
         + #"[{"ms":250.000,"samples":2,"frames":["App.g;h","App.acquire"]},{"ms":100.000,"samples":1,"frames":["a->b"]}]}]"#
 }

@@ -4,7 +4,8 @@ import Testing
 @testable import lagmond
 
 struct TopTests {
-    private let lines = StallLines.line(1) + StallLines.line(2, phase: "begin", milliseconds: "5000.000")
+    private let lines =
+        StallLines.line(1) + StallLines.line(2, phase: "begin", milliseconds: "5000.000")
         + StallLines.line(2, milliseconds: "6000.000") + StallLines.line(2, milliseconds: "6000.000")
         + StallLines.line(3, milliseconds: "300.000", fingerprint: "v1:0000000000000001", host: "web-2", culprit: "App.compute")
         + StallLines.line(4, phase: "begin", milliseconds: "5000.000", fingerprint: "v1:0000000000000002", culprit: "App.hang")
@@ -48,7 +49,9 @@ struct TopTests {
     }
 
     @Test func damageCostsItsLineAndIsTold() throws {
-        let text = StallLines.line(1) + "{\"half\":\n{\"a\":1}\n\n" + StallLines.line(2).replacing("\"pid\"", with: "\"pid") + StallLines.line(3)
+        let text =
+            StallLines.line(1) + "{\"half\":\n{\"a\":1}\n\n" + StallLines.line(2).replacing("\"pid\"", with: "\"pid")
+            + StallLines.line(3)
         let (status, output, errors) = try LagmondProcess.run(["top", "a"], files: ["a": text])
         #expect(status == 0)
         #expect(output.hasPrefix("2 stalls"))
@@ -70,7 +73,8 @@ struct TopTests {
     }
 
     @Test(arguments: [
-        (["--by", "colour"], "fingerprint"), (["--limit", "-1"], "0 or more"), (["--since", "soon"], "allowed: 2026-11-21T18:00:00Z"),
+        (["--by", "colour"], "fingerprint"), (["--limit", "-1"], "0 or more"),
+        (["--since", "soon"], "allowed: 2026-11-21T18:00:00Z"),
         (["--follow"], "stdin cannot be followed"), (["--interval-s", "0"], "allowed: 0.1 to 86400"),
     ])
     func wrongOptionsAreRefused(arguments: [String], part: String) throws {

@@ -35,7 +35,10 @@ struct ExportCommand: ParsableCommand {
         let range = try times.range(now: TimeOptions.now)
         var (files, status) = input.open()
         if format == .pprof, isatty(STDOUT_FILENO) == 1 {
-            throw StartFailure(status: ExitStatus.usage, message: "pprof is binary, and stdout a terminal; allowed: a file or a pipe")
+            throw StartFailure(
+                status: ExitStatus.usage,
+                message: "pprof is binary, and stdout a terminal; allowed: a file or a pipe"
+            )
         }
         let wanted = Set(fingerprint)
         let line = ProgressLine(files)
@@ -74,7 +77,10 @@ struct ProfileOutput {
     mutating func add(_ stall: ReadStall) {
         firstTime = min(firstTime, stall.time)
         lastTime = max(lastTime, stall.time)
-        if format == .perf { return text += PerfText.text(stall) }
+        if format == .perf {
+            text += PerfText.text(stall)
+            return
+        }
         // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
         for (index, path) in StackPath.paths(of: stall).enumerated() { tree.add(path, count: index == 0 ? 1 : 0) }
     }
@@ -94,8 +100,15 @@ struct ProfileOutput {
             let hasTime = firstTime <= lastTime
             // Centuries do not fit.
             let nanoseconds = hasTime ? lastTime.subtractingReportingOverflow(firstTime).partialValue.magnitude : 0
-            guard let packed = Gzip.compressed(PprofFile.bytes(tree, time: hasTime ? firstTime : 0, nanoseconds: Int64(clamping: nanoseconds))) else {
-                throw StartFailure(status: ExitStatus.systemError, message: "the profile cannot be compressed: too large, or no memory")
+            guard
+                let packed = Gzip.compressed(
+                    PprofFile.bytes(tree, time: hasTime ? firstTime : 0, nanoseconds: Int64(clamping: nanoseconds))
+                )
+            else {
+                throw StartFailure(
+                    status: ExitStatus.systemError,
+                    message: "the profile cannot be compressed: too large, or no memory"
+                )
             }
             text = packed
         }

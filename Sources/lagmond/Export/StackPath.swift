@@ -24,7 +24,9 @@ struct StackPath {
     private static let notLookedAt = "[not sampled]"
 
     private static func paths(ofTree stall: ReadStall, root: ExportFrame) -> [StackPath] {
-        let known = Dictionary(stall.frames.compactMap { frame in frame.symbol.map { ($0, ExportFrame(frame)) } }) { first, _ in first }
+        let known = Dictionary(stall.frames.compactMap { frame in frame.symbol.map { ($0, ExportFrame(frame)) } }) { first, _ in
+            first
+        }
         var paths: [StackPath] = []
         var sum: UInt64 = 0
         func walk(_ node: ReadStall.Sample, _ above: [ExportFrame]) {

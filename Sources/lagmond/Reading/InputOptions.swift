@@ -33,7 +33,10 @@ struct InputOptions: ParsableArguments {
 /// Which stalls, by when they began.
 struct TimeOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Only stalls that began then or later: 2026-11-21T18:00:00Z, or 90m, 24h, 7d before now.", valueName: "time")
+        help: ArgumentHelp(
+            "Only stalls that began then or later: 2026-11-21T18:00:00Z, or 90m, 24h, 7d before now.",
+            valueName: "time"
+        )
     )
     var since: String?
 

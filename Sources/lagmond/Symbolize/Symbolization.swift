@@ -52,7 +52,9 @@ struct Symbolization {
         do throws(InputTrouble) {
             let file = try InputFile(path)
             input = file.name
-            defer { if brokenLines > 1 { Diagnostics.say("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") } }
+            defer {
+                if brokenLines > 1 { Diagnostics.say("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") }
+            }
             let source = file.source()
             var splitter = LineSplitter()
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readBytes, alignment: 16)

@@ -34,7 +34,10 @@ struct TopCommand: ParsableCommand {
     @Flag(help: "Go on as the files grow, through rotation and truncation; ends by SIGINT or SIGTERM.")
     var follow = false
 
-    @Option(name: .customLong("interval-s"), help: ArgumentHelp("With --follow: how often the table is written.", valueName: "seconds"))
+    @Option(
+        name: .customLong("interval-s"),
+        help: ArgumentHelp("With --follow: how often the table is written.", valueName: "seconds")
+    )
     var intervalSeconds: Double = 2
 
     func validate() throws {

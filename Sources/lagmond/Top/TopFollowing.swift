@@ -32,7 +32,9 @@ struct TopFollowing {
                     }
                 }
                 hasNews = hasNews || hasRead
-                if let trouble = file.trouble, told.insert("\(trouble)").inserted { Diagnostics.say("\(trouble); waiting for it") }
+                if let trouble = file.trouble, told.insert("\(trouble)").inserted {
+                    Diagnostics.say("\(trouble); waiting for it")
+                }
             }
             if hasNews, Date() >= nextTable {
                 try show(grouping.snapshot())

@@ -16,10 +16,13 @@ struct ContentCheck {
                     && TimeText.nanoseconds($0) != nil
             }
         case .stallID: expect(span, "a UUID of version 7, in lower case", Self.isStallID)
-        case .fingerprint: expect(span, "v1: and 16 hex digits") { $0.hasPrefix("v1:") && Self.isHex($0.utf8.dropFirst(3), 16...16) }
+        case .fingerprint:
+            expect(span, "v1: and 16 hex digits") { $0.hasPrefix("v1:") && Self.isHex($0.utf8.dropFirst(3), 16...16) }
         case .hexDigits(let count): expect(span, "\(count) hex digits in lower case") { Self.isHex($0.utf8, count...count) }
         case .address:
-            expect(span, "0x and 1 to 16 hex digits in lower case") { $0.hasPrefix("0x") && Self.isHex($0.utf8.dropFirst(2), 1...16) }
+            expect(span, "0x and 1 to 16 hex digits in lower case") {
+                $0.hasPrefix("0x") && Self.isHex($0.utf8.dropFirst(2), 1...16)
+            }
         case .decimal: isDecimal(span) ? nil : wrong(span, "a number with a fraction, 0 or more")
         case .share:
             span.kind == .number && (JSONNumber.double(bytes(span)).map { (0...1).contains($0) } ?? false)
@@ -86,7 +89,8 @@ struct ContentCheck {
 
     private func wrong(_ span: JSONCursor.Span, _ allowed: String) -> String {
         let found = bytes(span)
-        let text = String(decoding: found.prefix(Self.longestExcerpt), as: UTF8.self) + (found.count > Self.longestExcerpt ? "…" : "")
+        let text =
+            String(decoding: found.prefix(Self.longestExcerpt), as: UTF8.self) + (found.count > Self.longestExcerpt ? "…" : "")
         return "is \(span.kind == .string ? "\"\(text)\"" : text); allowed: \(allowed)"
     }
 
@@ -103,7 +107,9 @@ struct ContentCheck {
     private static func isHex(_ digits: some Sequence<UInt8>, _ count: ClosedRange<Int>) -> Bool {
         var found = 0
         for digit in digits {
-            guard JSONString.hexValue(digit) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit) else { return false }
+            guard JSONString.hexValue(digit) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit) else {
+                return false
+            }
             found += 1
         }
         return count.contains(found)

@@ -98,7 +98,9 @@ package struct StallGroup: Sendable {
     /// Where a cause stands in ``causes``.
     static func causeIndex(_ line: borrowing LineScanner) -> Int {
         let index = line.withText(.cause) { text in
-            causeNames.firstIndex { $0.utf8CodeUnitCount == text.count && memcmp($0.utf8Start, text.baseAddress!, text.count) == 0 }
+            causeNames.firstIndex {
+                $0.utf8CodeUnitCount == text.count && memcmp($0.utf8Start, text.baseAddress!, text.count) == 0
+            }
         }
         return index.flatMap { $0 } ?? causes.count - 1
     }

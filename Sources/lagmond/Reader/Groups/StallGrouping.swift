@@ -28,12 +28,18 @@ package struct StallGrouping: ~Copyable, LineConsumer {
 
     package mutating func take(_ line: UnsafeRawBufferPointer) {
         findings.tally.lines += 1
-        guard scanner.scan(line) == nil else { return findings.tally.damaged += 1 }
+        guard scanner.scan(line) == nil else {
+            findings.tally.damaged += 1
+            return
+        }
         let kind = scanner.kind()
         switch kind {
         case .begin, .end, .abandoned:
             guard let time = scanner.time(.time), times.contains(time) else { return }
-            guard scanner.isCounted(kind, by: ledger) else { return findings.tally.repeated += 1 }
+            guard scanner.isCounted(kind, by: ledger) else {
+                findings.tally.repeated += 1
+                return
+            }
             count(time: time, isOpen: kind == .begin)
         case .suppressed:
             guard let time = scanner.time(.lastTime), times.contains(time), scanner.isCounted(kind, by: ledger) else { return }

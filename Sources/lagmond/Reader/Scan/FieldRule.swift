@@ -94,7 +94,10 @@ package struct FieldRule: Sendable {
         FieldRule(.activity, "activity", .text, .none),
         FieldRule(.mode, "mode", .text, .none),
         FieldRule(
-            .cause, "cause", .oneOf(["cpu", "syscall", "lock", "deadlock", "runqueue", "page_fault", "unknown"]), .stall
+            .cause,
+            "cause",
+            .oneOf(["cpu", "syscall", "lock", "deadlock", "runqueue", "page_fault", "unknown"]),
+            .stall
         ),
         FieldRule(.cpu, "cpu_ms", .decimal, .none),
         FieldRule(.runDelay, "run_delay_ms", .decimal, .none),

@@ -34,7 +34,9 @@ extension LineScanner {
         stall.samples = count(.samples) ?? 0
         stall.samplesMatched = count(.samplesMatched) ?? 0
         stall.framesTotal = count(.framesTotal) ?? 0
-        if let span = span(.frames), span.kind == .array { stall.frames = StackReader.frames(UnsafeRawBufferPointer(bytes(of: span))) }
+        if let span = span(.frames), span.kind == .array {
+            stall.frames = StackReader.frames(UnsafeRawBufferPointer(bytes(of: span)))
+        }
         if let span = span(.sampleTree), span.kind == .array {
             stall.sampleTree = StackReader.samples(UnsafeRawBufferPointer(bytes(of: span)))
         }

@@ -41,12 +41,18 @@ package struct StallStream: ~Copyable {
 
     private mutating func take(_ line: UnsafeRawBufferPointer, _ take: (ReadStall) -> Void) {
         tally.lines += 1
-        guard scanner.scan(line) == nil else { return tally.damaged += 1 }
+        guard scanner.scan(line) == nil else {
+            tally.damaged += 1
+            return
+        }
         let kind = scanner.kind()
         switch kind {
         case .begin, .end, .abandoned:
             guard let time = scanner.time(.time), times.contains(time) else { return }
-            guard scanner.isCounted(kind, by: ledger) else { return tally.repeated += 1 }
+            guard scanner.isCounted(kind, by: ledger) else {
+                tally.repeated += 1
+                return
+            }
             if let stall = scanner.stall() { take(stall) }
         case .suppressed, .notice: break
         case .foreign: tally.foreign += 1
