@@ -27,6 +27,7 @@ struct LineCheckTests {
             fingerprint: "v1:6648237ade8e460d",
             stackHash: "9088f728ab831587",
             cause: .pageFault,
+            capture: .passive,
             frames: [.init(pc: 1, module: "a", offset: 2, symbol: "f", line: 3, inlined: true, inApp: true), .init(pc: .max)]
         )
         record.durationBounds = 1...2_000_000

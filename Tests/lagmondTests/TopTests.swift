@@ -16,10 +16,10 @@ struct TopTests {
         #expect(errors == "")
         let expected = """
             4 stalls, 11.70 s in all; 3 groups by fingerprint
-            count  held   total      p50     p99   worst  hosts  last seen             cause  open  fingerprint          culprit
-                2        6.40 s   401 ms  6.00 s  6.00 s      1  2026-11-21T18:07:56Z  lock         v1:6648237ade8e460d  App.acquire
-                1        5.00 s   5.00 s  5.00 s  5.00 s      1  2026-11-21T18:07:56Z  lock      1  v1:0000000000000002  App.hang
-                1        300 ms   300 ms  300 ms  300 ms      1  2026-11-21T18:07:56Z  lock         v1:0000000000000001  App.compute
+            count  held   total     p50     p99   worst  hosts  last seen             cause  open  fingerprint          culprit
+                2        6.40 s  400 ms  6.00 s  6.00 s      1  2026-11-21T18:07:56Z  lock         v1:6648237ade8e460d  App.acquire
+                1        5.00 s  5.00 s  5.00 s  5.00 s      1  2026-11-21T18:07:56Z  lock      1  v1:0000000000000002  App.hang
+                1        300 ms  300 ms  300 ms  300 ms      1  2026-11-21T18:07:56Z  lock         v1:0000000000000001  App.compute
 
             """
         #expect(output == expected, "\(output)")
@@ -73,7 +73,7 @@ struct TopTests {
     }
 
     @Test(arguments: [
-        (["--by", "colour"], "fingerprint"), (["--limit", "-1"], "0 or more"),
+        (["--by", "colour"], "fingerprint"), (["--limit=-1"], "0 or more"),
         (["--since", "soon"], "allowed: 2026-11-21T18:00:00Z"),
         (["--follow"], "stdin cannot be followed"), (["--interval-s", "0"], "allowed: 0.1 to 86400"),
     ])

@@ -36,11 +36,11 @@ package struct DurationHistogram: Sendable {
         var sum: UInt64 = 0
         for pair in pairs {
             sum += UInt64(pair.count)
-            if sum >= wanted { return Self.middle(Int(pair.bucket)) * 1000 }
+            if sum >= wanted { return Self.nanoseconds(Int(pair.bucket)) }
         }
         for (index, times) in window.enumerated() {
             sum += UInt64(times)
-            if sum >= wanted { return Self.middle(windowStart + index) * 1000 }
+            if sum >= wanted { return Self.nanoseconds(windowStart + index) }
         }
         return 0
     }
@@ -84,6 +84,12 @@ package struct DurationHistogram: Sendable {
         guard microseconds >= 1 << bucketBits else { return Int(microseconds) }
         let shift = 63 - bucketBits - microseconds.leadingZeroBitCount
         return (shift + 1) << bucketBits + Int(microseconds >> UInt64(shift)) & ((1 << bucketBits) - 1)
+    }
+
+    /// The middle of the highest bucket is above what can be counted.
+    private static func nanoseconds(_ bucket: Int) -> UInt64 {
+        let (product, isTooMuch) = middle(bucket).multipliedReportingOverflow(by: 1000)
+        return isTooMuch ? .max : product
     }
 
     private static func middle(_ bucket: Int) -> UInt64 {
