@@ -14,7 +14,7 @@ struct LineScannerTests {
         for rule in FieldRule.all {
             #expect(field(rule.name) == rule.field)
             #expect(field(rule.name + "x") == nil)
-let shorter = String(rule.name.dropLast())
+            let shorter = String(rule.name.dropLast())
             #expect(field(shorter) == FieldRule.all.first { $0.name == shorter }?.field)
         }
         #expect(field("") == nil)
