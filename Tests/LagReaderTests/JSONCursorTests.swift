@@ -56,7 +56,8 @@ struct JSONCursorTests {
         }
     }
 
-    /// What another reader takes and refuses, of mutilated lines. (Those with numbers beyond a double's range are not asked for.)
+    /// What another reader takes and refuses, of mutilated lines; but for a comma before the end, which Foundation takes and RFC 8259
+    /// does not.
     @Test func agreesWithAnotherReader() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array(#"{}[]",:\u0a1-.eE+ tfn"#.utf8)
@@ -78,6 +79,7 @@ struct JSONCursorTests {
             // Half a surrogate pair is by the grammar; the other reader refuses it.
             let shown = String(decoding: text, as: UTF8.self)
             if shown.contains("\\ud") || shown.contains("\\ue") || shown.contains("\\u0") && !other && own { continue }
+            if other, !own, shown.contains(/,\s*[\]}]/) { continue }
             #expect(own == other, "\(shown)")
         }
         #expect((1..<rounds).contains(refused))

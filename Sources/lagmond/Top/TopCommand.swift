@@ -14,7 +14,7 @@ struct TopCommand: ParsableCommand {
             A stall counts once, however many lines tell of it (begin and end, lines sent twice); after more than 2 million others a \
             repeated line may no longer be known, and count again. A stall whose end has not come counts with what is known, as open. \
             held: stalls that a limit held back, in the total and in no other column. p50 and p99 are right within 0.4 %; hosts are \
-            counted exactly up to 64, beyond that within about 3 %. Above 65536 groups the rest is one group, -.
+            counted exactly up to 64, beyond that with a standard error of 3 %. Above 65536 groups the rest is one group, -.
             Lines that are damaged or of others are left out and counted on stderr.
             """
     )

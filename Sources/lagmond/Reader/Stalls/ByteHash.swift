@@ -19,7 +19,8 @@ package enum ByteHash {
         }
         var last = UInt64(bytes.count) << 56
         for byte in rest { last = last << 8 ^ UInt64(byte) }
-        return fold(hash ^ last ^ UInt64(bytes.count), first)
+        // Twice: of a few bytes alone, one leaves patterns in the high bits.
+        return fold(fold(hash ^ last ^ UInt64(bytes.count), first) ^ second, second)
     }
 
     @inline(__always) private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
