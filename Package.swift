@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
         .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
         .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
+        .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
         .library(name: "LagMonitorNIO", targets: ["LagMonitorNIO"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
         .library(name: "LagMonitorLogging", targets: ["LagMonitorLogging"]),
@@ -84,6 +85,7 @@ let package = Package(
         // Adapters to other loops: the core does not know them.
         .target(name: "LagMonitorFoundation", dependencies: ["LagActivity", "CLibunwind"], swiftSettings: strict),
         .target(name: "LagMonitorExecutors", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .target(name: "LagMonitorConcurrency", dependencies: ["LagMonitor", "LagActivity", "CLibunwind"], swiftSettings: strict),
         .target(
             name: "LagMonitorNIO",
             dependencies: [
@@ -285,6 +287,17 @@ let package = Package(
         .testTarget(
             name: "LagMonitorExecutorsTests",
             dependencies: ["LagMonitor", "LagMonitorExecutors"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "PoolProbe",
+            dependencies: ["LagMonitor", "LagMonitorConcurrency"],
+            path: "Tests/PoolProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorConcurrencyTests",
+            dependencies: ["LagMonitor", "LagMonitorConcurrency", "CLibunwind", "PoolProbe"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -7,6 +7,7 @@
 #include "clu_loader.h"
 #include "clu_memory.h"
 #include "clu_poller.h"
+#include "clu_pool.h"
 #include "clu_procfs.h"
 #include "clu_signal.h"
 #include "clu_symbols.h"

@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import Glibc
 internal import LagActivity
 internal import LagCapture
 internal import LagDetection
@@ -24,7 +25,7 @@ final class MonitorEngine: Sendable {
         func startPings() throws(LagMonitorError) {
             try pinging.thread.withLock { thread throws(LagMonitorError) in
                 guard thread == nil else { return }
-                thread = try WorkerThread(name: "lag-pings") { [relay] in relay.run() }
+                thread = try WorkerThread(name: "lag-pings", leavingOpen: [SIGPROF, SIGPIPE]) { [relay] in relay.run() }
             }
         }
     }
@@ -90,7 +91,8 @@ final class MonitorEngine: Sendable {
         let starter = ThreadIdentity.current
         let ready = WakeSemaphore()
         do throws(LagMonitorError) {
-            let reporting = try WorkerThread(name: "lag-reporter") { reporter.run() }
+            // Not SIGPIPE: a sink may be anybody's.
+            let reporting = try WorkerThread(name: "lag-reporter", leavingOpen: [SIGPROF]) { reporter.run() }
             do throws(LagMonitorError) {
                 let watching = try WorkerThread(name: "lag-watchdog") { watchdog.run(starter: starter) { ready.post() } }
                 _ = ready.wait(until: .max)

@@ -106,7 +106,7 @@ public struct RecordEncoder: Sendable {
     private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
         let evidence = record.evidence
         let owners = [evidence.lockOwner].compactMap { $0 } + evidence.lockCycle + evidence.lockChain
-        let ownersHaveFrames = owners.contains { !$0.frames.isEmpty }
+        let ownersHaveFrames = owners.contains { !$0.frames.isEmpty } || record.workers.contains { !$0.frames.isEmpty }
         let hasFunctions = record.frames.contains { $0.function != nil }
         for step in Step.all where step.functions ? hasFunctions : ownersHaveFrames {
             let frames = write(record, level: level, functions: step.functions, ownerFrames: step.ownerFrames)
