@@ -284,6 +284,21 @@ let package = Package(
             dependencies: ["LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
             swiftSettings: strict
         ),
+        // Who runs the main queue is the program's choice, so each choice is a program.
+        .target(name: "MainProbeKit", dependencies: ["LagMonitor"], path: "Tests/MainProbeKit", swiftSettings: strict),
+        .executableTarget(
+            name: "MainActorProbe",
+            dependencies: ["MainProbeKit"],
+            path: "Tests/MainActorProbe",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "MainQueueProbe",
+            dependencies: ["MainProbeKit"],
+            path: "Tests/MainQueueProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "MainQueueTests", dependencies: ["MainActorProbe", "MainQueueProbe"], swiftSettings: strict),
         .testTarget(
             name: "LagMonitorExecutorsTests",
             dependencies: ["LagMonitor", "LagMonitorExecutors"],
