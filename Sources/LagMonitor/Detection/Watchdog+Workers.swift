@@ -43,6 +43,7 @@ extension Watchdog {
             }
             guard outcome.method != .none else {
                 failure = outcome.failure ?? failure
+                episode.tally.keep(worker: target.tid)
                 continue
             }
             guard isAtWork(outcome, crowd.workFunction) else { continue }

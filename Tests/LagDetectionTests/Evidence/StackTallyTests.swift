@@ -317,8 +317,9 @@ struct StackTallyWorkerTests {
         #expect(look(13, 2, 100) == (1, false, true))
         tally.endRound(at: start + 100 * millisecond)
         #expect(weight(0) == 200 && weight(1) == 100)
-        // Of the next round, the first does something else; the second is not seen.
+        // Of the next round, the first does something else; the second cannot be looked at.
         #expect(look(11, 2, 150) == (1, false, false))
+        tally.keep(worker: 12)
         #expect(look(13, 2, 150) == (1, true, false))
         tally.endRound(at: start + 150 * millisecond)
         #expect(weight(0) == 200 && weight(1) == 200)
@@ -327,14 +328,18 @@ struct StackTallyWorkerTests {
         #expect(tally.looks == 5)
         #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [11, 12, 13])
         #expect((0..<tally.workerCount).map { tally.worker($0).stack } == [1, 0, 1])
+        // Who is not met has gone.
+        look(13, 2, 170)
+        tally.endRound(at: start + 170 * millisecond)
+        #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [13])
     }
 
     @Test func aStackThatMadeRoomIsNobodysAnyMore() {
         tally.begin(at: start)
         for number in 0...StackTally.capacity {
             look(Int32(100 + number), UInt64(number + 1), 100)
-            tally.endRound(at: start + 100 * millisecond)
         }
+        tally.endRound(at: start + 100 * millisecond)
         let stacks = (0..<tally.workerCount).map { tally.worker($0).stack }
         #expect(stacks.filter { $0 < 0 }.count == 1 && stacks.count == StackTally.capacity + 1)
         tally.close(at: start + 150 * millisecond)

@@ -5,6 +5,8 @@ package struct TalliedWorker {
     package let tid: Int32
     /// Which of the tally's stacks; negative: one that had to make room.
     package var stack: Int32
+    /// Whether it was met in the present round.
+    var isPresent: Bool
 }
 
 /// Stalls of a pool: every round looks at all of its threads, and each look stands for the time since the round before.
@@ -25,20 +27,45 @@ extension StackTally {
     ) -> (index: Int, isSame: Bool, isNew: Bool) {
         looks += 1
         let kept = keep(outcome, stack, key: key, standingFor: now.saturatingDifference(latestNanoseconds))
-        var number = 0
-        while number < workerCount, workers[number].tid != tid { number += 1 }
+        let number = position(of: tid)
         if number == workerCount {
             guard workerCount < Self.workerCapacity else { return (kept.index, false, kept.isNew) }
-            (workers + number).initialize(to: TalliedWorker(tid: tid, stack: -1))
+            (workers + number).initialize(to: TalliedWorker(tid: tid, stack: -1, isPresent: true))
             workerCount += 1
         }
         let isSame = workers[number].stack == Int32(kept.index)
         workers[number].stack = Int32(kept.index)
+        workers[number].isPresent = true
         return (kept.index, isSame, kept.isNew)
     }
 
-    /// All threads were looked at.
-    package func endRound(at now: UInt64) { latestNanoseconds = max(latestNanoseconds, now) }
+    /// A thread that could not be looked at in this round: it is taken to do what it did.
+    package func keep(worker tid: Int32) {
+        let number = position(of: tid)
+        if number < workerCount { workers[number].isPresent = true }
+    }
+
+    /// All threads were looked at. Those that were not met have gone.
+    package func endRound(at now: UInt64) {
+        latestNanoseconds = max(latestNanoseconds, now)
+        var kept = 0
+        var number = 0
+        while number < workerCount {
+            if workers[number].isPresent {
+                workers[kept] = workers[number]
+                workers[kept].isPresent = false
+                kept += 1
+            }
+            number += 1
+        }
+        workerCount = kept
+    }
+
+    private func position(of tid: Int32) -> Int {
+        var number = 0
+        while number < workerCount, workers[number].tid != tid { number += 1 }
+        return number
+    }
 
     /// What came after the last round is what each thread did then.
     func closeWorkers(at until: UInt64) {
