@@ -1,14 +1,5 @@
 public import LagMonitor
 
-extension StallRules {
-    /// For pools: a task that has not begun after three intervals of 250 ms. So a pool is charged four tasks a second.
-    public static var concurrencyPools: StallRules {
-        var rules = StallRules.empty
-        rules.ping = .init(interval: .milliseconds(250), timeouts: 3)
-        return rules
-    }
-}
-
 extension LagMonitor {
     /// Watches the pools that run tasks, until ``unwatch(_:)`` or ``stop()``.
     /// - Parameters:
@@ -20,7 +11,7 @@ extension LagMonitor {
     @discardableResult
     public func watchConcurrencyPool(
         _ priorities: [TaskPriority] = [.high, .medium, .low, .background],
-        rules: StallRules = .concurrencyPools
+        rules: StallRules = .pings
     ) throws(LagMonitorError) -> [ConcurrencyPool] {
         let pools = priorities.map { ConcurrencyPool($0) }
         do throws(LagMonitorError) {

@@ -16,7 +16,7 @@ import LagMonitorConcurrency
         probe.checkMasks()
         probe.stayQuiet()
         for pool in pools { monitor.unwatch(pool) }
-        var rules = StallRules.concurrencyPools
+        var rules = StallRules.pings
         rules.ping = .init(interval: .milliseconds(100), timeouts: 3)
         try monitor.watchConcurrencyPool(rules: rules)
         try probe.blockAll()
@@ -27,21 +27,26 @@ import LagMonitorConcurrency
 
     /// The first thread of each pool is one that a ping has started: it must be like any other.
     private func checkMasks() {
+        let signals = [SIGPROF, SIGSEGV, SIGPIPE]
         var masks: [UInt64] = []
-        for _ in 0..<5000 where masks.count < 4 {
+        // A thread that begins or ends has every signal blocked for a moment.
+        for _ in 0..<5000 {
+            masks = Self.masksOfPools()
+            if masks.count >= 4, masks.allSatisfy({ mask in signals.allSatisfy { mask >> ($0 - 1) & 1 == 0 } }) { return }
             usleep(2000)
-            masks = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).compactMap { tid in
-                let status = (try? String(contentsOfFile: "/proc/self/task/\(tid)/status", encoding: .utf8)) ?? ""
-                let lines = status.split(separator: "\n")
-                guard lines.first?.hasSuffix("-qos") == true else { return nil }
-                let mask = lines.first { $0.hasPrefix("SigBlk:") }?.split(separator: "\t").last ?? ""
-                return UInt64(mask, radix: 16)
-            }
         }
-        for signal in [SIGPROF, SIGSEGV, SIGPIPE] where masks.contains(where: { $0 >> (signal - 1) & 1 == 1 }) {
-            fail("signal \(signal) is blocked in a thread of a pool")
+        fail("signals that \(masks.count) threads of pools block: \(masks.map { String($0, radix: 16) })")
+    }
+
+    private static func masksOfPools() -> [UInt64] {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return threads.compactMap { tid in
+            let status = (try? String(contentsOfFile: "/proc/self/task/\(tid)/status", encoding: .utf8)) ?? ""
+            let lines = status.split(separator: "\n")
+            guard lines.first?.hasSuffix("-qos") == true else { return nil }
+            let mask = lines.first { $0.hasPrefix("SigBlk:") }?.split(separator: "\t").last ?? ""
+            return UInt64(mask, radix: 16)
         }
-        if masks.count < 4 { fail("\(masks.count) threads of pools") }
     }
 
     /// Tasks that come and go keep every pool busy, and starve none.
