@@ -43,7 +43,7 @@ import Testing
         let dump = try run("swift", "package", "--package-path", folder.path, "dump-package")
         #expect(dump.status == 0, "\(text)\n\(dump.output)")
 
-        let own = Snippet.content(of: "Package.swift").joined(separator: "\n")
+        let own = CodeText.lines(Snippet.content(of: "Package.swift")).joined().replacing("( ", with: "(")
         for trait in names(in: text, #"traits: \[([^\]]*)\]"#) { #expect(own.contains(".trait(name: \(trait)"), "\(trait)") }
         for product in names(in: text, #"\.product\(name: ("[^"]*"), package: "LagMonitor"\)"#) {
             #expect(own.contains(".library(name: \(product)"), "\(product)")

@@ -1,5 +1,6 @@
 // What the article AdoptingInLibraries.md shows, compiled: SnippetTests.swift holds the two against each other.
 import Dispatch
+import Glibc
 import LagMonitor
 import LagMonitorTestKit
 import Synchronization
@@ -100,15 +101,13 @@ extension Pump {
         let pump = Pump(thread: try thread.performAndWait { ThreadIdentity.current })
         try monitor.watch(pump, rules: rules)
         // Some pings are answered first.
-        pause(milliseconds: 200)
-        thread.perform { pause(milliseconds: 400) }
-        for _ in 0..<6000 where sink.lines.isEmpty { pause(milliseconds: 5) }
+        sleepForTheTest(milliseconds: 200)
+        thread.perform { sleepForTheTest(milliseconds: 400) }
+        for _ in 0..<6000 where sink.lines.isEmpty { sleepForTheTest(milliseconds: 5) }
         #expect(sink.lines.count == 1)
         let line = sink.lines.first ?? ""
-        #expect(line.contains(#""loop":"pump""#) && line.contains(".pause"), "\(line)")
+        #expect(line.contains(#""loop":"pump""#) && line.contains("SnippetTests.sleepForTheTest"), "\(line)")
     }
 }
 
-@inline(never) private func pause(milliseconds: Int) {
-    _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(milliseconds))
-}
+@inline(never) private func sleepForTheTest(milliseconds: UInt32) { usleep(milliseconds * 1000) }
