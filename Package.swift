@@ -269,8 +269,8 @@ let package = Package(
         .testTarget(
             name: "SnippetTests",
             dependencies: [
-                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorNIO", "LagMonitorLogging",
-                "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfigReader",
+                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorNIO",
+                "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfigReader",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),

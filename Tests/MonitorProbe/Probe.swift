@@ -15,7 +15,8 @@ import LagMonitor
         case "slow-symbolizer": try SlowSymbolizer.check()
         case "queue-threads": try QueueThreads.check()
         case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
-        default: fail("leftovers, unwinder, cycles, stop-signal, across-stop, debugger, slow-symbolizer or queue-threads is wanted")
+        default:
+            fail("leftovers, unwinder, cycles, stop-signal, across-stop, debugger, slow-symbolizer or queue-threads is wanted")
         }
         print("fine")
     }
