@@ -235,7 +235,7 @@ let package = Package(
             dependencies: ["LagMonitorTestKit", "LagMonitor"],
             swiftSettings: strict
         ),
-        // Programs that activate the monitor by one line, and the snippets of the documentation.
+        // Programs that activate the monitor by one line.
         .executableTarget(
             name: "EnvironmentProbe",
             dependencies: ["LagMonitor", "StallFixtures"],
@@ -256,6 +256,33 @@ let package = Package(
                 ),
                 .product(
                     name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])
+                ),
+            ],
+            swiftSettings: strict
+        ),
+        // What the documentation shows, compiled.
+        .testTarget(
+            name: "SnippetTests",
+            dependencies: [
+                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorNIO",
+                "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfigReader",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "UnixSignals",
                     package: "swift-service-lifecycle",
                     condition: .when(traits: ["ServiceLifecycle"])
                 ),

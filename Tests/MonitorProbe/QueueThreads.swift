@@ -26,7 +26,7 @@ enum QueueThreads {
             let status = status(of: thread)
             let name = status["Name"] ?? ""
             names.append(name)
-            if name == "lag-watchdog" { continue }
+            if name.hasPrefix("lag-") { continue }
             guard let blocked = UInt64(status["SigBlk"] ?? "", radix: 16) else { Probe.fail("no signal mask of '\(name)'") }
             for signal in open where blocked & (1 << UInt64(signal - 1)) != 0 {
                 Probe.fail("'\(name)' blocks signal \(signal): \(String(blocked, radix: 16))")
