@@ -271,7 +271,8 @@ let package = Package(
         .testTarget(
             name: "SnippetTests",
             dependencies: [
-                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorNIO",
+                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
+                "LagMonitorNIO",
                 "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfigReader",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Glibc
 import LagMonitor
+import LagMonitorConcurrency
 import LagMonitorFoundation
 
 #if NIO && ServiceLifecycle && Logging
@@ -26,9 +27,8 @@ enum ApplicationSnippets {
     static func asynchronous(serve: () async throws -> Void) async throws {
         let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
-        var rules = StallRules.empty
-        rules.ping = .init(interval: .milliseconds(50), timeouts: 3)
-        try monitor.watch(PingedQueue(.main), rules: rules)
+        try monitor.watch(PingedQueue(.main), rules: .pings)
+        try monitor.watchConcurrencyPool()
         try await serve()
         monitor.stop()
     }

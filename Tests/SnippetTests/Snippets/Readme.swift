@@ -2,6 +2,7 @@
 import Dispatch
 import Foundation
 import LagMonitor
+import LagMonitorConcurrency
 import LagMonitorExecutors
 import LagMonitorFoundation
 
@@ -26,9 +27,7 @@ enum ReadmeSnippets {
         var rules = StallRules()
         rules.callout = .init(interval: .milliseconds(20), timeouts: 3)
         try monitor.watch(worker.loop, rules: rules)
-        var pings = StallRules.empty
-        pings.ping = .init(interval: .milliseconds(100), timeouts: 5)
-        try monitor.watch(PingedQueue(queue), rules: pings)
+        try monitor.watch(PingedQueue(queue), rules: .pings)
         LagMonitor.expectingBlock { migrateDatabase() }
         monitor.pause(); monitor.resume()
     }
@@ -38,6 +37,10 @@ enum ReadmeSnippets {
             try monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "http")
         }
     #endif
+
+    static func pool(_ monitor: LagMonitor) throws {
+        try monitor.watchConcurrencyPool()
+    }
 
     static func foundation(_ monitor: LagMonitor) throws {
         try monitor.watch(FoundationLoop(RunLoop.main))

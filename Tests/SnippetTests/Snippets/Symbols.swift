@@ -2,6 +2,7 @@
 import Dispatch
 import Foundation
 import LagMonitor
+import LagMonitorConcurrency
 import LagMonitorExecutors
 import LagMonitorFoundation
 import LagMonitorTestKit
@@ -52,6 +53,11 @@ struct SymbolSnippets {
     static func pingedQueue() {
         let watched = PingedQueue(.main)
         watched.ping()
+    }
+
+    static func pools(_ monitor: LagMonitor) throws {
+        let pools = try monitor.watchConcurrencyPool()
+        for pool in pools { monitor.unwatch(pool) }
     }
 
     static func executor(_ monitor: LagMonitor, loadAll: @Sendable () async -> Void) async throws {
