@@ -1,8 +1,7 @@
-public import LagReport
-
 internal import Dispatch
 internal import Foundation
 internal import Glibc
+public import LagReport
 internal import Synchronization
 
 /// Records to a receiver of OTLP over HTTP, as JSON: `POST …/v1/logs`.

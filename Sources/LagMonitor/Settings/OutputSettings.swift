@@ -62,6 +62,9 @@ public struct OutputSettings: Sendable, Equatable {
     package init?(_ reader: SettingsReader) {
         guard let text = reader.string(for: .output), let destination = try? Destination(text) else { return nil }
         let files = reader.int(for: .outputFiles) ?? FileRotation.defaultFiles
-        self.init(destination, rotation: reader.int(for: .outputBytes).flatMap { try? FileRotation(maxBytes: $0, maxFiles: files) })
+        self.init(
+            destination,
+            rotation: reader.int(for: .outputBytes).flatMap { try? FileRotation(maxBytes: $0, maxFiles: files) }
+        )
     }
 }

@@ -64,8 +64,16 @@ package struct SettingKey: Sendable {
         .choice(RecordFormat.allCases.map(\.rawValue)),
         option: "--format"
     )
-    package static let outputBytes = SettingKey("output.max_bytes", .wholeNumber(FileRotation.allowedBytes), option: "--max-bytes")
-    package static let outputFiles = SettingKey("output.max_files", .wholeNumber(FileRotation.allowedFiles), option: "--max-files")
+    package static let outputBytes = SettingKey(
+        "output.max_bytes",
+        .wholeNumber(FileRotation.allowedBytes),
+        option: "--max-bytes"
+    )
+    package static let outputFiles = SettingKey(
+        "output.max_files",
+        .wholeNumber(FileRotation.allowedFiles),
+        option: "--max-files"
+    )
     package static let preset = SettingKey(
         "monitor.preset",
         .choice(DetectionPreset.allCases.map(\.rawValue)),

@@ -43,7 +43,7 @@ struct ECSLayout: LineLayout {
                     JSONEscaping.append("stall.", to: &$0)
                     JSONEscaping.append(stall.cause.rawValue, to: &$0)
                 }
-                if detail.frames > 0 { $0.stack("stack_trace", stall.frames, count: detail.frames, functions: detail.functions) }
+                if detail.frames > 0 { $0.stack("stack_trace", stall.frames, count: detail.frames) }
             }
         }
         writer.object("lagmonitor") {
@@ -111,13 +111,13 @@ extension JSONLineWriter {
             value(hex: address)
         }
         if detail.ownerFrames > 0, !owner.frames.isEmpty {
-            stack("stack_trace", owner.frames, count: detail.ownerFrames, functions: false)
+            stack("stack_trace", owner.frames, count: detail.ownerFrames)
         }
     }
 
-    fileprivate mutating func stack(_ name: StaticString, _ frames: [StallRecord.Frame], count: Int, functions: Bool) {
+    fileprivate mutating func stack(_ name: StaticString, _ frames: [StallRecord.Frame], count: Int) {
         key(name)
-        value { StackText.append(frames, count: count, functions: functions, to: &$0) }
+        value { StackText.append(frames, count: count, to: &$0) }
     }
 
     /// A member that is an object.

@@ -92,7 +92,8 @@ struct LineEvent {
             LineField("total_ms", .thousandths(recurrence.totalNanoseconds / 1000)),
             LineField("seen_total", .count(recurrence.seenTotal)),
         ]
-        noticeFields += recurrence.culprit.map { [LineField("culprit", .text($0, maxBytes: LineLimits.maximumSymbolBytes))] } ?? []
+        noticeFields +=
+            recurrence.culprit.map { [LineField("culprit", .text($0, maxBytes: LineLimits.maximumSymbolBytes))] } ?? []
     }
 
     /// A notice: its own time, and an id made of what it says.

@@ -5,15 +5,15 @@
 /// Everything that a later symbolisation needs is in it: the ELF address and the build-id of its file.
 enum StackText {
     /// Appends the first `count` frames, escaped for a JSON string.
-    static func append(_ frames: [StallRecord.Frame], count: Int, functions: Bool, to bytes: inout [UInt8]) {
+    static func append(_ frames: [StallRecord.Frame], count: Int, to bytes: inout [UInt8]) {
         for (index, frame) in frames.prefix(count).enumerated() {
             if index > 0 { JSONEscaping.append("\n", to: &bytes) }
-            append(frame, functions: functions, to: &bytes)
+            append(frame, to: &bytes)
         }
     }
 
-    private static func append(_ frame: StallRecord.Frame, functions: Bool, to bytes: inout [UInt8]) {
-        if let symbol = (functions ? frame.function : nil) ?? frame.symbol {
+    private static func append(_ frame: StallRecord.Frame, to bytes: inout [UInt8]) {
+        if let symbol = frame.symbol {
             JSONEscaping.append(symbol, maxBytes: LineLimits.maximumSymbolBytes, to: &bytes)
             if let offset = frame.symbolOffset {
                 JSONEscaping.append(" + ", to: &bytes)

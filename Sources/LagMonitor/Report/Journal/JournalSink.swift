@@ -106,7 +106,9 @@ public final class JournalSink: RecordSink {
     /// Connected, so that `poll` tells when the journal's queue has room (unix(7): an unconnected socket is always writable).
     private static func connect(_ path: String, name: String) throws(SinkError) -> Int32 {
         let address: SocketName
-        do throws(SinkError) { address = try SocketName(unixPath: path) } catch { throw SinkError(.cannotOpen, path: name, code: error.code) }
+        do throws(SinkError) { address = try SocketName(unixPath: path) } catch {
+            throw SinkError(.cannotOpen, path: name, code: error.code)
+        }
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { throw SinkError(.cannotOpen, path: name, code: errno) }
@@ -127,7 +129,9 @@ public final class JournalSink: RecordSink {
             defer { _ = Glibc.close(memory) }
             try send(to: socket, name: name, deadline) {
                 clu_send_descriptor(socket, memory)
-            } tooLong: { () throws(SinkError) in throw SinkError(.writeFailed, path: name, code: EMSGSIZE) }
+            } tooLong: { () throws(SinkError) in
+                throw SinkError(.writeFailed, path: name, code: EMSGSIZE)
+            }
         }
     }
 
