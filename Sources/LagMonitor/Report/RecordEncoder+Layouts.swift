@@ -17,11 +17,13 @@ extension RecordEncoder {
         let hasFunctions = event.frames.contains { $0.function != nil }
         let ownersHaveFrames = event.owners.contains { !$0.frames.isEmpty }
         for step in GivingWay.all where step.functions ? hasFunctions : ownersHaveFrames {
-            let detail = LineDetail(caps: caps, functions: step.functions, ownerFrames: step.ownerFrames)
+            var detail = LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes)
+            detail.functions = step.functions
+            detail.ownerFrames = step.ownerFrames
             let frames = writeMostFrames(event, as: layout, detail)
             if let frames, frames >= min(step.enough, event.frames.count) { return frames }
         }
-        return writeMostFrames(event, as: layout, LineDetail(caps: caps))
+        return writeMostFrames(event, as: layout, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes))
     }
 
     /// As many frames as fit, from the leaf on. One more is always longer, so halving finds it.

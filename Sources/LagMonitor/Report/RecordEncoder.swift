@@ -80,7 +80,7 @@ public struct RecordEncoder: Sendable {
         for caps in StringCaps.fromWideToTight {
             writer.reset()
             if let layout, let event {
-                layout.write(event, LineDetail(caps: caps), context: context, to: &writer)
+                layout.write(event, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes), context: context, to: &writer)
             } else {
                 write(&writer, caps)
             }

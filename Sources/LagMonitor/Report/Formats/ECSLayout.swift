@@ -43,7 +43,9 @@ struct ECSLayout: LineLayout {
                     JSONEscaping.append("stall.", to: &$0)
                     JSONEscaping.append(stall.cause.rawValue, to: &$0)
                 }
-                if detail.frames > 0 { $0.stack("stack_trace", stall.frames, count: detail.frames) }
+                if detail.frames > 0 {
+                    $0.stack("stack_trace", stall.frames, count: detail.frames, maxBytes: detail.maxLineBytes)
+                }
             }
         }
         writer.object("lagmonitor") {
@@ -111,13 +113,13 @@ extension JSONLineWriter {
             value(hex: address)
         }
         if detail.ownerFrames > 0, !owner.frames.isEmpty {
-            stack("stack_trace", owner.frames, count: detail.ownerFrames)
+            stack("stack_trace", owner.frames, count: detail.ownerFrames, maxBytes: detail.maxLineBytes)
         }
     }
 
-    fileprivate mutating func stack(_ name: StaticString, _ frames: [StallRecord.Frame], count: Int) {
+    fileprivate mutating func stack(_ name: StaticString, _ frames: [StallRecord.Frame], count: Int, maxBytes: Int) {
         key(name)
-        value { StackText.append(frames, count: count, to: &$0) }
+        value { StackText.append(frames, count: count, maxBytes: maxBytes, to: &$0) }
     }
 
     /// A member that is an object.

@@ -10,6 +10,8 @@ protocol LineLayout: Sendable {
 /// How much of an event is written.
 struct LineDetail {
     let caps: StringCaps
+    /// A line that is longer will not be used: once it is, frames may be left out.
+    let maxLineBytes: Int
     /// The stalled thread's frames, from the leaf on.
     var frames = 0
     /// Whether frames have their full names, where these say more.

@@ -87,7 +87,7 @@ struct OTLPLayout: LineLayout {
         for field in event.fields(caps, context) { writer.attribute(field.name, field.value, prefix: "lagmonitor.") }
         if let evidence = event.stall?.evidence { write(evidence, detail, to: &writer) }
         if detail.frames > 0 {
-            writer.stackAttribute("code.stacktrace", event.frames, count: detail.frames)
+            writer.stackAttribute("code.stacktrace", event.frames, count: detail.frames, maxBytes: detail.maxLineBytes)
         }
         writer.endArray()
         writer.endObject()
@@ -102,7 +102,12 @@ struct OTLPLayout: LineLayout {
                 writer.attribute("lagmonitor.lock_owner.thread_name", .text(name, maxBytes: caps.name))
             }
             if detail.ownerFrames > 0, !owner.frames.isEmpty {
-                writer.stackAttribute("lagmonitor.lock_owner.stacktrace", owner.frames, count: detail.ownerFrames)
+                writer.stackAttribute(
+                    "lagmonitor.lock_owner.stacktrace",
+                    owner.frames,
+                    count: detail.ownerFrames,
+                    maxBytes: detail.maxLineBytes
+                )
             }
         }
         guard caps.keepsOptional else { return }
@@ -144,12 +149,13 @@ extension JSONLineWriter {
     fileprivate mutating func stackAttribute(
         _ name: StaticString,
         _ frames: [StallRecord.Frame],
-        count: Int
+        count: Int,
+        maxBytes: Int
     ) {
         beginAttribute(name, "")
         beginObject()
         key("stringValue")
-        value { StackText.append(frames, count: count, to: &$0) }
+        value { StackText.append(frames, count: count, maxBytes: maxBytes, to: &$0) }
         endObject()
         endObject()
     }

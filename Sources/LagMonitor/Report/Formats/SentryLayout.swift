@@ -76,7 +76,7 @@ struct SentryLayout: LineLayout {
                 $0.key("handled")
                 $0.value(true)
             }
-            $0.stackTrace(frames, functions: detail.functions)
+            $0.stackTrace(frames, functions: detail.functions, maxBytes: detail.maxLineBytes)
             $0.endObject()
             $0.endArray()
         }
@@ -89,7 +89,7 @@ struct SentryLayout: LineLayout {
             $0.endObject()
             for owner in owners {
                 $0.thread(owner.threadID, owner.threadName, caps, isStalled: false)
-                $0.stackTrace(Array(owner.frames.prefix(detail.ownerFrames)), functions: false)
+                $0.stackTrace(Array(owner.frames.prefix(detail.ownerFrames)), functions: false, maxBytes: detail.maxLineBytes)
                 $0.endObject()
             }
             $0.endArray()
@@ -129,12 +129,12 @@ extension JSONLineWriter {
     }
 
     /// Root first. Nothing when there are no frames: Sentry refuses an empty stack.
-    fileprivate mutating func stackTrace(_ frames: [StallRecord.Frame], functions: Bool) {
+    fileprivate mutating func stackTrace(_ frames: [StallRecord.Frame], functions: Bool, maxBytes: Int) {
         guard !frames.isEmpty else { return }
         object("stacktrace") {
             $0.key("frames")
             $0.beginArray()
-            for frame in frames.reversed() { $0.sentry(frame, functions: functions) }
+            for frame in frames.reversed() where $0.count <= maxBytes { $0.sentry(frame, functions: functions) }
             $0.endArray()
         }
     }

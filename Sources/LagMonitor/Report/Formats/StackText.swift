@@ -4,9 +4,9 @@
 ///
 /// Everything that a later symbolisation needs is in it: the ELF address and the build-id of its file.
 enum StackText {
-    /// Appends the first `count` frames, escaped for a JSON string.
-    static func append(_ frames: [StallRecord.Frame], count: Int, to bytes: inout [UInt8]) {
-        for (index, frame) in frames.prefix(count).enumerated() {
+    /// Appends the first `count` frames, escaped for a JSON string; no more once there are over `maxBytes` bytes.
+    static func append(_ frames: [StallRecord.Frame], count: Int, maxBytes: Int, to bytes: inout [UInt8]) {
+        for (index, frame) in frames.prefix(count).enumerated() where bytes.count <= maxBytes {
             if index > 0 { JSONEscaping.append("\n", to: &bytes) }
             append(frame, to: &bytes)
         }
