@@ -36,11 +36,11 @@ struct SentryLayout: LineLayout {
             writer.object("logentry") { $0.field("formatted", event.message, caps.message) }
         }
         writer.object("contexts") {
-            $0.object("lagmonitor") { context_ in
-                context_.key("pid")
-                context_.value(Int64(context.pid))
-                context_.field("process_name", context.processName, caps.name)
-                for field in event.fields(caps, context) { context_.write(field) }
+            $0.object("lagmonitor") { own in
+                own.key("pid")
+                own.value(Int64(context.pid))
+                own.field("process_name", context.processName, caps.name)
+                for field in event.fields(caps, context) { own.write(field) }
             }
         }
         writer.endObject()
