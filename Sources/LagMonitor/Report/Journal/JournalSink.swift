@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// Lines to systemd's journal, by its native protocol: an entry a line, whole or not at all.
 ///
-/// `MESSAGE` is the line's message, `PRIORITY` its severity, `LAGMONITOR_RECORD` the line itself; `LAGMONITOR_CAUSE`,
+/// `MESSAGE` is the line's message, `PRIORITY` its severity, `LAGMONITOR_RECORD` the line itself (`journalctl -o json --all`: without
+/// `--all` what is longer than 4096 bytes is null); `LAGMONITOR_CAUSE`,
 /// `LAGMONITOR_FINGERPRINT` and others are for `journalctl LAGMONITOR_CAUSE=lock`. An entry that no datagram can carry goes as a sealed
 /// memory file (`memfd_create`). A journal that was restarted is found again with the next line; one that does not keep up is waited
 /// for up to the time-out.
