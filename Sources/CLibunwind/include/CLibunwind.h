@@ -6,6 +6,7 @@
 #include "clu_linux.h"
 #include "clu_loader.h"
 #include "clu_memory.h"
+#include "clu_message.h"
 #include "clu_poller.h"
 #include "clu_pool.h"
 #include "clu_procfs.h"

@@ -126,8 +126,7 @@ extension JSONLineWriter {
         field("seq", record.sequence)
         field("dropped_total", record.droppedTotal)
         field("suppressed_total", record.suppressedTotal)
-        // Inlined ones have no place on the stack.
-        field("frames_total", UInt64(max(record.framesTotal, record.frames.count { $0.inlined != true })))
+        field("frames_total", UInt64(record.wholeDepth))
         key("frames")
         beginArray()
     }
