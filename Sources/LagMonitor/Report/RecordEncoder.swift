@@ -25,6 +25,7 @@ public struct RecordEncoder: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         write(record)
+        tap()
         return try writer.withBytes(body)
     }
 
@@ -64,7 +65,15 @@ public struct RecordEncoder: Sendable {
             write(&writer, caps)
             if writer.count <= limits.maxLineBytes { break }
         }
+        tap()
         return try writer.withBytes(body)
+    }
+
+    /// The line is done; tests see it.
+    private func tap() {
+        #if DEBUG
+        LineTap.take(writer)
+        #endif
     }
 
     private mutating func write(_ record: borrowing StallRecord) {
