@@ -6,7 +6,9 @@ import Testing
 struct SchemaTests {
     private let hostile: [[String: Any]]
 
-    init() throws { hostile = try Self.lines.get().map { try #require(JSONSerialization.jsonObject(with: $0) as? [String: Any]) } }
+    init() throws {
+        hostile = try Self.lines.get().map { try #require(JSONSerialization.jsonObject(with: $0) as? [String: Any]) }
+    }
 
     /// Made once for all tests.
     private static let lines = Result {

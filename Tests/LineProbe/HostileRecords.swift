@@ -194,7 +194,8 @@ struct HostileRecords {
     private static let pieces: [[UInt8]] =
         (0x00...0x1f).map { [$0] } + [
             Array("\"".utf8), Array("\\".utf8), Array("\\u0000".utf8), Array("\\\"".utf8), Array("'".utf8), Array("/".utf8),
-            Array("</script><script>".utf8), Array("%s%n%d".utf8), Array("{\"a\":[".utf8), Array("}]".utf8), Array("$(id)`id`".utf8),
+            Array("</script><script>".utf8), Array("%s%n%d".utf8), Array("{\"a\":[".utf8), Array("}]".utf8),
+            Array("$(id)`id`".utf8),
             Array("=1+1".utf8), Array("@cee:".utf8), Array("#012".utf8), Array("null".utf8), Array(" \t ".utf8), [0x7f],
             Array("\u{80}\u{85}\u{9f}\u{a0}\u{ad}".utf8), Array("\u{2028}\u{2029}\u{feff}\u{202e}\u{200d}".utf8),
             Array("é".utf8), Array("東京".utf8), Array("🧵👩‍👩‍👧‍👦".utf8), Array("\u{10ffff}\u{e000}".utf8),

@@ -72,7 +72,7 @@ public struct RecordEncoder: Sendable {
     /// The line is done; tests see it.
     private func tap() {
         #if DEBUG
-        LineTap.take(writer)
+            LineTap.take(writer)
         #endif
     }
 
