@@ -159,6 +159,8 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
             exclude: ["Workload"],
+            // In the program itself: lagmond is one file that can be copied.
+            resources: [.embedInCode("Schema/lagmonitor.stall.v1.schema.json")],
             swiftSettings: strict
         ),
         // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
@@ -358,6 +360,10 @@ let package = Package(
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport", "CLibunwind"], swiftSettings: strict),
         .testTarget(name: "LagMonitorOTLPTests", dependencies: ["LagMonitorOTLP", "LagReport"], swiftSettings: strict),
+        // Lines with the worst that a record can hold, made by the project's own writer: for readers that are not ours.
+        .executableTarget(name: "LineProbe", dependencies: ["LagReport"], path: "Tests/LineProbe", swiftSettings: strict),
+        // Last in the suite by `make test`: every line that its programs made, against the schema.
+        .testTarget(name: "LagSchemaTests", dependencies: ["LagReport", "LineProbe", "lagmond"], swiftSettings: strict),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
         .testTarget(

@@ -29,6 +29,7 @@ public struct RecordEncoder: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if let layout { write(LineEvent(copy record), as: layout) } else { write(record) }
+        tap()
         return try writer.withBytes(body)
     }
 
@@ -86,7 +87,15 @@ public struct RecordEncoder: Sendable {
             }
             if writer.count <= limits.maxLineBytes { break }
         }
+        tap()
         return try writer.withBytes(body)
+    }
+
+    /// The line is done; tests see it, if it is one of our own schema.
+    private func tap() {
+        #if DEBUG
+            if layout == nil { LineTap.take(writer) }
+        #endif
     }
 
     private mutating func write(_ record: borrowing StallRecord) {
