@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test dependencies bench bench-nio bench-symbols bench-top exports accuracy diagnosis lint
+.PHONY: help setup run test pipeline examples exports dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -21,7 +21,23 @@ run: setup ## build in release mode and run about ten seconds of the built-in wo
 # With every adapter. A build without is another one to the compiler: `swift build` afterwards builds anew what a trait touches.
 test: setup ## run the whole test suite, the adapters' included
 	$(SWIFT) build --enable-all-traits --build-tests >&2
-	$(SWIFT) test --enable-all-traits --skip-build --no-parallel
+	rm -f .build/test-lines.jsonl .build/test-schema.log
+	LAG_TEST_LINES="$$PWD/.build/test-lines.jsonl" $(SWIFT) test --enable-all-traits --skip-build --no-parallel
+	# Each line that a program of the suite made, against the schema. Quiet when all is well: the suite's closing line stays the last.
+	LAG_CHECK_LINES="$$PWD/.build/test-lines.jsonl" $(SWIFT) test --enable-all-traits --skip-build --filter WrittenLinesTests \
+		>.build/test-schema.log 2>&1 || { cat .build/test-schema.log; exit 1; }
+	grep -h '^schema:' .build/test-schema.log >&2
+	rm -f .build/test-lines.jsonl
+
+pipeline: setup ## send lines through readers that are not ours; QUICK=1: those that take under two minutes
+	Scripts/pipeline/run $(READERS)
+
+# Records on stdout, the rest on stderr. A package each, so each builds the library anew the first time.
+examples: setup ## build every example and stall it from outside: fails where a record is missing or wrong (15 min the first time, then 1)
+	for script in Examples/*/stall; do \
+		echo "$$script" >&2; \
+		"$$script" || { echo "$$script failed" >&2; exit 1; }; \
+	done
 
 dependencies: ## check what users of the library have to resolve: nothing, unless they turn on a trait (1 min)
 	Scripts/check-dependencies

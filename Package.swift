@@ -20,7 +20,9 @@ let package = Package(
         .library(name: "LagMonitor", targets: ["LagMonitor"]),
         .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
         .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
+        .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
         .library(name: "LagMonitorNIO", targets: ["LagMonitorNIO"]),
+        .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
         .library(name: "LagMonitorLogging", targets: ["LagMonitorLogging"]),
         .library(name: "LagMonitorMetrics", targets: ["LagMonitorMetrics"]),
@@ -84,6 +86,7 @@ let package = Package(
         // Adapters to other loops: the core does not know them.
         .target(name: "LagMonitorFoundation", dependencies: ["LagActivity", "CLibunwind"], swiftSettings: strict),
         .target(name: "LagMonitorExecutors", dependencies: ["LagRunLoop"], swiftSettings: strict),
+        .target(name: "LagMonitorConcurrency", dependencies: ["LagMonitor", "LagActivity", "CLibunwind"], swiftSettings: strict),
         .target(
             name: "LagMonitorNIO",
             dependencies: [
@@ -93,6 +96,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Lines over HTTP: Foundation's client stays out of the core.
+        .target(name: "LagMonitorOTLP", dependencies: ["LagReport"], swiftSettings: strict),
         // Manual time and scripted loops, for the tests of those who use the monitor.
         .target(name: "LagMonitorTestKit", dependencies: ["LagMonitor", "LagActivity", "CLibunwind"], swiftSettings: strict),
         .target(
@@ -149,6 +154,7 @@ let package = Package(
             name: "lagmond",
             dependencies: [
                 "LagMonitor",
+                "LagMonitorOTLP",
                 "LagDiagnosis",
                 "LagReader",
                 "LagReport",
@@ -157,6 +163,8 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
             exclude: ["Reader", "Workload"],
+            // In the program itself: lagmond is one file that can be copied.
+            resources: [.embedInCode("Schema/lagmonitor.stall.v1.schema.json")],
             swiftSettings: strict
         ),
         // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
@@ -237,7 +245,7 @@ let package = Package(
             dependencies: ["LagMonitorTestKit", "LagMonitor"],
             swiftSettings: strict
         ),
-        // Programs that activate the monitor by one line, and the snippets of the documentation.
+        // Programs that activate the monitor by one line.
         .executableTarget(
             name: "EnvironmentProbe",
             dependencies: ["LagMonitor", "StallFixtures"],
@@ -269,6 +277,34 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // What the documentation shows, compiled.
+        .testTarget(
+            name: "SnippetTests",
+            dependencies: [
+                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
+                "LagMonitorNIO",
+                "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfigReader",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "UnixSignals",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])
+                ),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),
         .testTarget(
             name: "LagRunLoopTests",
@@ -286,9 +322,35 @@ let package = Package(
             dependencies: ["LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
             swiftSettings: strict
         ),
+        // Who runs the main queue is the program's choice, so each choice is a program.
+        .target(name: "MainProbeKit", dependencies: ["LagMonitor"], path: "Tests/MainProbeKit", swiftSettings: strict),
+        .executableTarget(
+            name: "MainActorProbe",
+            dependencies: ["MainProbeKit"],
+            path: "Tests/MainActorProbe",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "MainQueueProbe",
+            dependencies: ["MainProbeKit"],
+            path: "Tests/MainQueueProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "MainQueueTests", dependencies: ["MainActorProbe", "MainQueueProbe"], swiftSettings: strict),
         .testTarget(
             name: "LagMonitorExecutorsTests",
             dependencies: ["LagMonitor", "LagMonitorExecutors"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "PoolProbe",
+            dependencies: ["LagMonitor", "LagMonitorConcurrency"],
+            path: "Tests/PoolProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LagMonitorConcurrencyTests",
+            dependencies: ["LagMonitor", "LagMonitorConcurrency", "CLibunwind", "PoolProbe"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -300,7 +362,16 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "LagReportTests", dependencies: ["LagReport"], swiftSettings: strict),
+        .testTarget(name: "LagReportTests", dependencies: ["LagReport", "CLibunwind"], swiftSettings: strict),
+        .testTarget(name: "LagMonitorOTLPTests", dependencies: ["LagMonitorOTLP", "LagReport"], swiftSettings: strict),
+        // Lines with the worst that a record can hold, made by the project's own writer: for readers that are not ours.
+        .executableTarget(name: "LineProbe", dependencies: ["LagReport"], path: "Tests/LineProbe", swiftSettings: strict),
+        // Last in the suite by `make test`: every line that its programs made, against the schema.
+        .testTarget(
+            name: "LagSchemaTests",
+            dependencies: ["LagReader", "LagReport", "LineProbe", "lagmond"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
         .testTarget(name: "LagReaderTests", dependencies: ["LagReader", "LagReport"], swiftSettings: strict),
         .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),

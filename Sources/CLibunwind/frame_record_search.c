@@ -28,12 +28,14 @@ static int clu_is_executable(const memory_view *view, uint64_t address) {
 }
 
 #if defined(__x86_64__)
+static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+static const uint8_t set_frame[4] = {0x55, 0x48, 0x89, 0xe5};  // push rbp; mov rbp, rsp
+
 // Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is none.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
     uint8_t bytes[16];
     if (clu_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
     uint64_t at = 0;
-    static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
     if (memcmp(bytes, endbr64, 4) == 0) at = 4;
     if (bytes[at] == 0xf2) at++;
     if (bytes[at] != 0xff || bytes[at + 1] != 0x25) return 0;
@@ -41,6 +43,39 @@ static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
     memcpy(&displacement, bytes + at + 2, 4);
     uint64_t target;
     return clu_memory_view_word(view, code + at + 6 + (uint64_t)(int64_t)displacement, &target) ? target : 0;
+}
+
+// Where a function goes on that is nothing but a jump, as compilers leave it of two that are the same; else the function itself.
+static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
+    uint8_t code[16];
+    if (clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return function;
+    size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
+    if (code[at] == 0xeb) return function + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];  // jmp rel8
+    if (code[at] != 0xe9) return function;  // jmp rel32
+    int32_t displacement;
+    memcpy(&displacement, code + at + 1, 4);
+    return function + at + 5 + (uint64_t)(int64_t)displacement;
+}
+
+uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
+    uint8_t bytes[8];
+    int32_t displacement;
+    if (!clu_is_executable(view, return_address) || clu_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return 0;
+    memcpy(&displacement, bytes + 4, 4);
+    uint64_t target = return_address + (uint64_t)(int64_t)displacement, behind = 0;
+    if (bytes[3] == 0xe8) {  // call rel32
+        behind = clu_stub_target(view, target);
+        if (behind == 0) behind = target;
+    } else if (bytes[2] != 0xff || bytes[3] != 0x15 || !clu_memory_view_word(view, target, &behind)) {  // call [rip + disp32]
+        return 0;
+    }
+    return clu_behind_jump(view, behind);
+}
+
+int clu_keeps_frame_record(const memory_view *view, uint64_t function) {
+    uint8_t code[8];
+    if (clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 1;
+    return memcmp(code + (memcmp(code, endbr64, 4) == 0 ? 4 : 0), set_frame, 4) == 0;
 }
 
 static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
@@ -72,6 +107,10 @@ static call_kind clu_call_before(const memory_view *view, uint64_t return_addres
     return CALL_NONE;
 }
 #else
+uint64_t clu_called_function(const memory_view *view, uint64_t return_address) { return 0; }
+
+int clu_keeps_frame_record(const memory_view *view, uint64_t function) { return 1; }
+
 static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
     uint32_t instruction;
     if (clu_memory_read(view->pid, return_address - 4, &instruction, 4) != 4) return CALL_NONE;
@@ -110,7 +149,6 @@ static int clu_chain_length(const memory_view *view, uint64_t record) {
 static uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
     uint8_t code[48];
     if (function == 0 || clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 0;
-    static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa}, set_frame[4] = {0x55, 0x48, 0x89, 0xe5};
     size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
     if (memcmp(code + at, set_frame, 4) != 0) return 0;
     uint64_t below = 0;

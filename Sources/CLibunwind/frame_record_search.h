@@ -29,4 +29,11 @@ uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t 
 // Whether `address` is in executable code and follows a call.
 int clu_is_plausible_return_address(const memory_view *view, uint64_t address);
 
+// The function that the direct call before a return address leads to, also through a table; 0: there is no such call, or on
+// processors where a call leaves nothing on the stack.
+uint64_t clu_called_function(const memory_view *view, uint64_t return_address);
+
+// Whether a function begins by making a frame record of its own.
+int clu_keeps_frame_record(const memory_view *view, uint64_t function);
+
 #endif

@@ -32,6 +32,9 @@ struct clu_unwinder {
     uint64_t frame_pointer;
     int frame_pointer_recovered;
     int lookup_failed;  // the frame being stepped has no unwind information
+    int only_known;     // a frame pointer that is not known is not searched for
+    int restarted;      // the walk goes on from these, the only registers that are known then
+    uint64_t restart_pc, restart_sp, restart_fp;
     page_cache cache;
 };
 
@@ -77,12 +80,17 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
     clu_unwinder *unwinder = argument;
     if (write) return -UNW_EREADONLYREG;
     if (number < 0 || number >= CLU_REGISTERS) return -UNW_EBADREG;
+    if (unwinder->restarted) {
+        if (number != CLU_REGISTER_PC && number != CLU_REGISTER_SP && number != CLU_REGISTER_FP) return -UNW_EBADREG;
+        *value = number == CLU_REGISTER_PC ? unwinder->restart_pc : number == CLU_REGISTER_SP ? unwinder->restart_sp : unwinder->restart_fp;
+        return 0;
+    }
     if (unwinder->view.snapshot->known >> number & 1) {
         *value = unwinder->view.snapshot->registers[number];
         return 0;
     }
     // Without unwind information for the function nothing proves a frame record to be its own.
-    if (number != CLU_REGISTER_FP || unwinder->lookup_failed) return -UNW_EBADREG;
+    if (number != CLU_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
         // Only a missing frame pointer needs to know the function, and only where it is asked for.
         unw_proc_info_t info;
@@ -208,6 +216,28 @@ static int clu_is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
     return clu_cached_read(unwinder, pc, bytes, sizeof(bytes)) && memcmp(bytes, code, sizeof(code)) == 0;
 }
 
+// In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
+// full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
+// left out. Its return address is then between the stack pointer and that record, right after a call of this very function.
+// The place of that return address; 0: there is none.
+static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp, uint64_t record) {
+    enum { SLOTS = 32, FUNCTION_BYTES = 1024 };
+    int module = clu_module_find(unwinder->view.table, pc);
+    for (uint64_t slot = sp; module >= 0 && slot < record && slot < sp + SLOTS * 8; slot += 8) {
+        uint64_t address;
+        if (!clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
+        uint64_t function = clu_called_function(&unwinder->view, address);
+        if (function == 0 || function > pc || pc - function >= FUNCTION_BYTES) continue;
+        if (clu_module_find(unwinder->view.table, function) != module) continue;
+        unw_proc_info_t info;
+        memset(&info, 0, sizeof(info));
+        // With unwind information it would be another function than this one.
+        if (clu_look_up(unwinder, function, &info, 0) == 0 || clu_keeps_frame_record(&unwinder->view, function)) continue;
+        return slot;
+    }
+    return 0;
+}
+
 void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result) {
     const libunwind_calls *calls = clu_libunwind();
@@ -216,6 +246,8 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
     unwinder->walk = (unwinder->walk + 1) & ~CONSTANT;
     unwinder->frame_pointer = 0;
     unwinder->frame_pointer_recovered = 0;
+    unwinder->restarted = 0;
+    unwinder->only_known = 0;
     unwinder->frame_sp = snapshot->registers[CLU_REGISTER_SP];
     unwinder->frame_code = snapshot->registers[CLU_REGISTER_PC];
 
@@ -245,7 +277,24 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
         previous_pc = pc;
         previous_sp = sp;
         unwinder->lookup_failed = 0;
+        unw_word_t fp = 0;
+        unwinder->only_known = 1;
+        if (calls->get_reg(&cursor, CLU_REGISTER_FP, &fp) < 0) fp = 0;
+        unwinder->only_known = 0;
         int stepped = calls->step(&cursor);
+        if (unwinder->lookup_failed && !is_signal_frame && fp != 0) {
+            uint64_t slot = clu_return_slot(unwinder, unwinder->frame_code, sp, fp);
+            uint64_t caller = 0;
+            if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
+                unwinder->restarted = 1;
+                unwinder->restart_pc = caller;
+                unwinder->restart_sp = slot + 8;
+                unwinder->restart_fp = fp;
+                if (calls->init_remote(&cursor, unwinder->space, unwinder) < 0) break;
+                is_return_address = 1;
+                continue;
+            }
+        }
         if (stepped == 0) {
             result->end = unwinder->lookup_failed ? CLU_UNWIND_NO_INFO : CLU_UNWIND_COMPLETE;
             break;

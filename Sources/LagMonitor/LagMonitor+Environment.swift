@@ -1,4 +1,3 @@
-internal import Glibc
 public import LagActivity
 internal import LagReport
 public import LagRunLoop
@@ -11,7 +10,8 @@ extension LagMonitor {
     /// LagMonitor.startFromEnvironment()
     /// ```
     ///
-    /// `LAGMONITOR_OUTPUT_PATH` turns it on and says where the lines go: the path of a file, or `-` for stdout. Without it (or
+    /// `LAGMONITOR_OUTPUT_PATH` turns it on and says where the lines go: the path of a file, `-` for stdout, or another of
+    /// ``OutputSettings/Destination`` but OTLP. Without it (or
     /// with an empty one) nothing happens. The other variables are those of `lagmond`: `LAGMONITOR_` and a key's path in
     /// capitals, `LAGMONITOR_MONITOR_INTERVAL_MS`. What is wrong, in them or at the start, is told on stderr, all of it, a line each; then
     /// no monitor is started. It never throws and never ends the program.
@@ -35,7 +35,7 @@ final class EnvironmentActivation: Sendable {
 
     private let monitor = Mutex<LagMonitor?>(nil)
 
-    private static let keys = [SettingKey.output] + SettingKey.monitorSettings
+    private static let keys = SettingKey.outputSettings + SettingKey.monitorSettings
 
     func start(
         _ environment: [String: String],
@@ -51,14 +51,19 @@ final class EnvironmentActivation: Sendable {
             }
             return nil
         }
-        let problems = SettingProblem.problems(ofEnvironment: environment, known: Self.keys)
+        var problems = SettingProblem.problems(ofEnvironment: environment, known: Self.keys)
+        if case .otlp? = try? OutputSettings.Destination(path) {
+            let name = SettingKey.output.environmentName
+            let wrong = "\(path) needs a sink of LagMonitorOTLP, made by the program"
+            problems.append(SettingProblem(source: .environment, key: name, wrong: wrong, allowed: SettingKey.output.allowed))
+        }
         guard problems.isEmpty else {
             for problem in problems { complain("\(problem); \(nothing)") }
             return nil
         }
         return monitor.withLock { present -> LagMonitor? in
             do {
-                let monitor = try present ?? Self.make(environment, path)
+                let monitor = try present ?? Self.make(environment)
                 let isNew = !monitor.isRunning
                 do {
                     try monitor.start()
@@ -76,11 +81,11 @@ final class EnvironmentActivation: Sendable {
         }
     }
 
-    private static func make(_ environment: [String: String], _ path: String) throws -> LagMonitor {
+    private static func make(_ environment: [String: String]) throws -> LagMonitor {
         var values: [String: JSONValue] = [:]
         for key in keys { values[key.path] = environment[key.environmentName].map(key.value) }
-        let sink: any RecordSink =
-            path == "-" ? try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout") : try FileSink(path: path)
-        return LagMonitor(configuration: LagMonitorConfiguration(SettingsReader(values)), sinks: [sink])
+        let reader = SettingsReader(values)
+        let sinks = try OutputSettings(reader).map { [try $0.makeSink()] } ?? []
+        return LagMonitor(configuration: LagMonitorConfiguration(reader), sinks: sinks)
     }
 }

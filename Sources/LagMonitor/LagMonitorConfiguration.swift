@@ -1,5 +1,5 @@
 internal import LagDetection
-internal import LagReport
+public import LagReport
 
 /// How a monitor decides and what it writes.
 public struct LagMonitorConfiguration: Sendable, Equatable {
@@ -22,6 +22,8 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
     public var symbols = Symbols.names
     /// The longest line in bytes, newline included; 1024 to 1,048,576.
     public var maxLineBytes = 8000
+    /// How a record stands in its line, for sinks that have no format of their own.
+    public var format = RecordFormat.native
     /// Frames kept of a stack, leaf first; 1 to 256.
     public var maxFrames = 128
     /// OpenTelemetry's `service.name`; not in the line when nil.

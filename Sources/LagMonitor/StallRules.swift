@@ -84,6 +84,14 @@ public struct StallRules: Sendable, Equatable {
         return rules
     }
 
+    /// For what has to be asked, queues and pools: a ping that is not answered within three intervals of 250 ms. Four times a second an
+    /// idle one is woken for it.
+    public static var pings: StallRules {
+        var rules = StallRules.empty
+        rules.ping = .init(interval: .milliseconds(250), timeouts: 3)
+        return rules
+    }
+
     /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and when there
     ///   is no rule at all.
     public func validate() throws(LagMonitorError) {

@@ -14,20 +14,35 @@
         ///
         /// - Throws: ``LagMonitor/LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
         public init(config: ConfigReader) throws(LagMonitorError) {
+            self.init(try config.settings(SettingKey.monitorSettings))
+            try validate()
+        }
+    }
+
+    extension OutputSettings {
+        /// Where swift-configuration's sources want the lines: `output.path`, `output.max_bytes`, `output.max_files`; nil where they name
+        /// no path.
+        ///
+        /// - Throws: ``LagMonitor/LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
+        public init?(config: ConfigReader) throws(LagMonitorError) {
+            self.init(try config.settings(SettingKey.outputSettings))
+        }
+    }
+
+    extension ConfigReader {
+        /// What stands at these keys, checked.
+        fileprivate func settings(_ keys: [SettingKey]) throws(LagMonitorError) -> SettingsReader {
             var values: [String: JSONValue] = [:]
-            for key in SettingKey.monitorSettings {
-                guard let value = config.value(of: key) else { continue }
+            for key in keys {
+                guard let value = value(of: key) else { continue }
                 guard key.objection(to: value) == nil else {
                     throw .invalidConfiguration(key: key.path, value: value.shown, allowed: key.allowed)
                 }
                 values[key.path] = value
             }
-            self.init(SettingsReader(values))
-            try validate()
+            return SettingsReader(values)
         }
-    }
 
-    extension ConfigReader {
         /// What stands at a key, as what the key wants to be; else as whatever it is.
         fileprivate func value(of key: SettingKey) -> JSONValue? {
             let name = ConfigKey(key.path)
@@ -51,5 +66,14 @@
             message: "turn on the trait 'Configuration' of the package LagMonitor: traits: [\"Configuration\"]"
         )
         public init(config: Any) { self.init() }
+    }
+
+    extension OutputSettings {
+        @available(
+            *,
+            unavailable,
+            message: "turn on the trait 'Configuration' of the package LagMonitor: traits: [\"Configuration\"]"
+        )
+        public init?(config: Any) { return nil }
     }
 #endif

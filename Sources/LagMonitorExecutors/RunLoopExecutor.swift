@@ -8,10 +8,11 @@ public import LagRunLoop
 /// actor Store {
 ///     private let executor: RunLoopExecutor
 ///     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+///     init(on executor: RunLoopExecutor) { self.executor = executor }
 /// }
 /// let executor = try RunLoopExecutor(name: "store")
 /// try monitor.watch(executor.loop)
-/// await withTaskExecutorPreference(executor) { … }
+/// await withTaskExecutorPreference(executor) { await loadAll() }
 /// ```
 /// Each job (what a task does between two suspensions) is a callback of its own for whoever watches the loop. Jobs run in the order
 /// they come, whatever their priority, in the loop's common modes.

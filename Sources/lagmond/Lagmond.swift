@@ -19,7 +19,9 @@ struct Lagmond: ParsableCommand {
             73 the output cannot be opened; 78 a setting is wrong or unknown.
             """,
         version: version,
-        subcommands: [RunCommand.self, TopCommand.self, CheckCommand.self, ExportCommand.self, SymbolizeCommand.self],
+        subcommands: [
+            RunCommand.self, TopCommand.self, CheckCommand.self, ExportCommand.self, SymbolizeCommand.self, SchemaCommand.self,
+        ],
         defaultSubcommand: RunCommand.self
     )
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagMonitorOTLP
 internal import LagWorkload
 
 /// One run: everything is opened and checked first, then the monitor starts, then the workload.
@@ -30,7 +31,7 @@ struct Run {
         let control = RunControl(monitor: monitor, workload: workload, truth: truth, reader: reader, deadline: deadline)
         let background: BackgroundWork
         do {
-            if settings.outputPath == "-" { try reader.start(STDOUT_FILENO) }
+            if settings.output.destination == .stdout { try reader.start(STDOUT_FILENO) }
             background = try BackgroundWork(on: loop)
             try control.start(signals)
         } catch {
@@ -44,8 +45,7 @@ struct Run {
 
     private func openOutput() throws(StartFailure) -> any RecordSink {
         do {
-            if settings.outputPath == "-" { return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout") }
-            return try FileSink(path: settings.outputPath)
+            return try settings.output.makeSink { endpoint throws(SinkError) in try OTLPSink(endpoint: endpoint) }
         } catch {
             throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
         }

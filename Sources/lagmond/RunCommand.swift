@@ -20,8 +20,25 @@ struct RunCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How long to run; without it, until SIGTERM or SIGINT.", valueName: "seconds"))
     var duration: Double?
 
-    @Option(help: ArgumentHelp("Where the records go; - is stdout.", valueName: "path|-"))
+    @Option(
+        help: ArgumentHelp(
+            "Where the records go: a path, - for stdout, journald, unix:SOCKET, tcp:HOST:PORT, otlp:URL.",
+            valueName: "destination"
+        )
+    )
     var output: String?
+
+    @Option(help: ArgumentHelp("How a line looks: native, otlp, ecs, sentry (native; to otlp: always otlp).", valueName: "name"))
+    var format: String?
+
+    @Option(
+        name: .customLong("max-bytes"),
+        help: ArgumentHelp("Before a file becomes longer, it is renamed to path.1 and a new one begun.", valueName: "bytes")
+    )
+    var maxBytes: Int?
+
+    @Option(name: .customLong("max-files"), help: ArgumentHelp("How many renamed files are kept (5).", valueName: "count"))
+    var maxFiles: Int?
 
     @Option(help: ArgumentHelp("Where to write what was really injected, a JSON line a step.", valueName: "path"))
     var truth: String?
@@ -63,6 +80,9 @@ struct RunCommand: ParsableCommand {
         values[SettingKey.config.path] = config.map(JSONValue.string)
         values[SettingKey.duration.path] = duration.map(JSONValue.double)
         values[SettingKey.output.path] = output.map(JSONValue.string)
+        values[SettingKey.format.path] = format.map(JSONValue.string)
+        values[SettingKey.outputBytes.path] = maxBytes.map(JSONValue.int)
+        values[SettingKey.outputFiles.path] = maxFiles.map(JSONValue.int)
         values[SettingKey.truth.path] = truth.map(JSONValue.string)
         values[SettingKey.preset.path] = preset.map(JSONValue.string)
         values[SettingKey.rules.path] = rules.map(JSONValue.string)

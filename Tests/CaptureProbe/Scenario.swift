@@ -1,4 +1,5 @@
 import CLibunwind
+import Dispatch
 import Glibc
 import LagActivity
 import LagCapture
@@ -75,6 +76,14 @@ enum Scenario {
                 return waitUndisturbed(semaphore)
             }
             try stall(sleeping: true, letGo: { sem_post(semaphore) }, wait)
+        },
+        "timed-semaphore": {
+            let semaphore = DispatchSemaphore(value: 0)
+            let wait: @Sendable (StalledThread) -> Int = { thread in
+                thread.setReady()
+                return waitAtMost(semaphore)
+            }
+            try stall(sleeping: true, letGo: { semaphore.signal() }, wait)
         },
         "child": {
             let child = spawnSleep("0.4")

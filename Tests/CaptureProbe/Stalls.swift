@@ -1,4 +1,5 @@
 import CLibunwind
+import Dispatch
 import Glibc
 import StallFixtures
 
@@ -40,6 +41,12 @@ import StallFixtures
 @inline(never) func waitUndisturbed(_ semaphore: UnsafeMutablePointer<sem_t>) -> Int {
     let result = sem_wait(semaphore)
     return result == 0 ? 0 : Int(errno)
+}
+
+/// Its function in Swift's overlay keeps no frame record and has no unwind information.
+@inline(never) func waitAtMost(_ semaphore: DispatchSemaphore) -> Int {
+    let result = semaphore.wait(timeout: .now() + .seconds(60))
+    return result == .success ? 0 : 1
 }
 
 @inline(never) func waitForChild(_ child: pid_t) -> Int {

@@ -45,6 +45,21 @@
             #expect(error?.description == message)
         }
 
+        @Test func theOutputCanBeReadToo() throws {
+            #expect(try OutputSettings(config: environment([:])) == nil)
+            let config = environment([
+                "OUTPUT_PATH": "tcp:127.0.0.1:6000", "OUTPUT_MAX_BYTES": "5000", "OUTPUT_FORMAT": "ecs",
+            ])
+            let output = try OutputSettings(config: config)
+            #expect(output?.destination == .stream(.tcp(host: "127.0.0.1", port: 6000)))
+            #expect(output?.rotation == (try FileRotation(maxBytes: 5000)))
+            #expect(try LagMonitorConfiguration(config: config).format == .ecs)
+            let error = #expect(throws: LagMonitorError.self) {
+                try OutputSettings(config: environment(["OUTPUT_PATH": "udp:x"]))
+            }
+            #expect(error?.description.hasPrefix("output.path is \"udp:x\", allowed is a path or file:PATH") == true)
+        }
+
         @Test func aWrongTypeIsNamed() {
             let config = ConfigReader(provider: InMemoryProvider(values: ["monitor.interval_ms": 1.5]))
             let error = #expect(throws: LagMonitorError.self) { try LagMonitorConfiguration(config: config) }

@@ -34,6 +34,15 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true)
     }
 
+    @Test func theCallerOfCodeWithoutUnwindInformationIsThere() throws {
+        let run = try ProbeRun("timed-semaphore")
+        #expect(run["end"] == "complete" && run["method"] == "passive")
+        #expect(run["undisturbed"] == "yes")
+        #expect(run.index(of: "waitAtMost") != nil, "\(run.frames)")
+        #expect(run.index(of: "StalledThread.init") != nil, "\(run.frames)")
+        #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
+    }
+
     /// fsync alternates between running and waiting in the kernel.
     @Test func syncingThreadIsCapturedWithoutDisturbingIt() throws {
         let run = try ProbeRun("fsync")

@@ -30,6 +30,18 @@ struct OwnCodeTests {
     }
 }
 
+/// Packages that servers are built on are linked into the program, and yet nobody's own.
+struct ServerPackagesTests {
+    @Test(arguments: [
+        "NIOCore.ChannelPipeline.fireChannelRead", "closure in NIOPosix.SelectableEventLoop.run", "NIOHTTP1.HTTPDecoder.decode",
+        "Hummingbird.Router.respond", "HummingbirdCore.Server.run", "ServiceLifecycle.ServiceGroup.run",
+    ])
+    func areNotInApp(symbol: String) { #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+
+    @Test(arguments: ["NIOEchoExample.EchoHandler.channelRead", "HummingbirdShop.Cart.add", "LoggingShop.run", "NIO.run"])
+    func othersOfSuchNamesAre(symbol: String) { #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+}
+
 struct FrameRoleTests {
     @Test(arguments: ["main", "App.Program.main", "App.Program.$main", "async_Main"])
     func entries(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }

@@ -68,8 +68,8 @@ struct RecordEncoderTests {
                 "host_name", "service_name", "service_version", "loop", "activity", "mode", "cause", "cpu_ms", "run_delay_ms",
                 "blocked_ms", "system_ms", "minor_faults", "major_faults", "syscall", "syscall_fd", "syscall_target", "wchan",
                 "lock_kind", "lock_address", "lock_owner", "lock_cycle", "lock_chain", "capture", "capture_error",
-                "frame_pointer_recovered", "unwind_end", "samples", "samples_matched", "culprit", "culprit_confidence", "seq",
-                "dropped_total", "suppressed_total", "frames_total", "frames",
+                "frame_pointer_recovered", "unwind_end", "samples", "samples_matched", "workers_total", "workers", "culprit",
+                "culprit_confidence", "seq", "dropped_total", "suppressed_total", "frames_total", "frames",
             ]
         )
         let owner = try #require(try Sample.parse(line)["lock_owner"] as? [String: Any])
@@ -166,6 +166,23 @@ struct RecordEncoderTests {
         let owner = try #require(parsed["lock_owner"] as? [String: Any])
         #expect(owner["frames"] == nil)
         #expect(owner["thread_id"] as? Int == 7)
+    }
+
+    @Test func theThreadsOfAPoolStandByWhatTheyDo() throws {
+        var record = Sample.record(frames: 2)
+        record.workers = [
+            .init(threadIDs: [7, 9]), .init(threadIDs: [8], frames: (0..<12).map(Sample.frame)), .init(threadIDs: [10]),
+        ]
+        let long = try Sample.line(record)
+        let parsed = try Sample.parse(long)
+        #expect(parsed["workers_total"] as? Int == 4)
+        let groups = try #require(parsed["workers"] as? [[String: Any]])
+        #expect(groups.map { $0["thread_ids"] as? [Int] } == [[7, 9], [8], [10]])
+        #expect(groups.map { ($0["frames"] as? [Any])?.count } == [nil, LineLimits.maximumOwnerFrames, nil])
+        let tight = try Sample.parse(Sample.line(record, limit: long.utf8.count - 1))
+        #expect((tight["frames"] as? [Any])?.count == 2)
+        let fewer = try #require(tight["workers"] as? [[String: Any]])
+        #expect(((fewer[1]["frames"] as? [Any])?.count ?? 0) < LineLimits.maximumOwnerFrames)
     }
 
     @Test func framesTotalIsNeverLessThanTheFrames() throws {

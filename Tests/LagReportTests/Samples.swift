@@ -109,6 +109,10 @@ enum Sample {
         evidence.lockCycle = Array(repeating: owner, count: 5)
         evidence.lockChain = Array(repeating: owner, count: 5)
         record.evidence = evidence
+        record.workers = Array(
+            repeating: StallRecord.WorkerGroup(threadIDs: Array(repeating: .min, count: 64), frames: record.frames),
+            count: 13
+        )
         return record
     }
 

@@ -13,8 +13,10 @@ import LagMonitor
         case "across-stop": try AcrossStop.check()
         case "debugger": try Debugger.check()
         case "slow-symbolizer": try SlowSymbolizer.check()
+        case "queue-threads": try QueueThreads.check()
         case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
-        default: fail("leftovers, unwinder, cycles, stop-signal, across-stop, debugger or slow-symbolizer is wanted")
+        default:
+            fail("leftovers, unwinder, cycles, stop-signal, across-stop, debugger, slow-symbolizer or queue-threads is wanted")
         }
         print("fine")
     }

@@ -31,7 +31,7 @@ import Testing
         #expect(settings.monitor.rules.callout?.interval == .milliseconds(50))
         #expect(settings.monitor.rules.callout?.timeouts == 3)
         #expect(settings.threshold == .milliseconds(150))
-        #expect(settings.outputPath == "-")
+        #expect(settings.output == OutputSettings(.stdout))
         #expect(settings.truthPath == nil)
         #expect(settings.duration == nil)
         #expect(settings.steps.isEmpty)
@@ -53,7 +53,7 @@ import Testing
         #expect(settings.monitor.maxFrames == 12)
         #expect(settings.monitor.serviceName == "n")
         #expect(settings.monitor.serviceVersion == "v")
-        #expect(settings.outputPath == "o")
+        #expect(settings.output == OutputSettings(.file(path: "o")))
         #expect(settings.truthPath == "t")
         #expect(settings.duration == .milliseconds(1500))
         #expect(
@@ -134,7 +134,10 @@ import Testing
             ),
             (#"{"config": "x"}"#, "config: unknown key; allowed: duration_s, output, truth, monitor, service, workload"),
             (#"{"duration_s": 0}"#, "duration_s: 0 is out of bounds; allowed: a number above 0, up to 31536000"),
-            (#"{"output": {"path": ""}}"#, "output.path: the text is empty; allowed: a text that is not empty"),
+            (
+                #"{"output": {"path": ""}}"#,
+                "output.path: the text is empty; allowed: a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
+            ),
             (#"{"workload": {"steps": {}}}"#, "workload.steps: an object is not a list; allowed: a list of steps"),
             (
                 #"{"workload": {"steps": [{"kind": "idle"}, 5]}}"#,

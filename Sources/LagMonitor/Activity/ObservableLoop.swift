@@ -39,6 +39,17 @@ public protocol WanderingLoop: ObservableLoop {
     var presentThread: Int32 { get }
 }
 
+/// A loop for which several threads work at once: a pool.
+public protocol CrowdedLoop: ObservableLoop {
+    /// Fills in the kernel's ids of the threads that may be at work for it, as many as there is room for. Called by the watchdog: no
+    /// lock, no allocation.
+    /// - Returns: how many.
+    func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int
+
+    /// Where the function begins that is on the stack of every thread that is at work, and on no idle one's. Called by the watchdog.
+    var workFunction: UInt64 { get }
+}
+
 /// A loop that can call something at a fixed rate.
 public protocol TickingLoop: ObservableLoop {
     /// Has `tick` called on the loop every `interval`, in whatever mode it runs, until the result is cancelled or released. Ticks

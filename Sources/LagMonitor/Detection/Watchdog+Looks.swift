@@ -51,6 +51,11 @@ extension Watchdog {
             isWorthAnother = false
             return
         }
+        if let crowd = entry.pointee.crowded {
+            let isSame = lookAtWorkers(of: crowd, index, kind, reading, in: episode)
+            let age = clock().saturatingDifference(entry.pointee.stalledNanoseconds)
+            return entry.pointee.annealing.note(isSame: isSame, age: age)
+        }
         locate(index)
         let target = entry.pointee.target
         guard target.tid != 0 else {
@@ -122,10 +127,13 @@ extension Watchdog {
         var index = 0
         while index < registry.count {
             let entry = registry.entries + index
-            let isMeant = entry.pointee.target.tid == late.tid && late.asked >= entry.pointee.stalledNanoseconds
-            if isMeant, let episode = entry.pointee.episode {
-                _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
-                entry.pointee.lookTimes = nil
+            if let episode = entry.pointee.episode.map({ queue.episodes[$0] }), late.asked >= entry.pointee.stalledNanoseconds {
+                if let crowd = entry.pointee.crowded {
+                    noteLate(late.outcome, of: late.tid, asked: late.asked, crowd, in: episode)
+                } else if entry.pointee.target.tid == late.tid {
+                    _ = episode.tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
+                    entry.pointee.lookTimes = nil
+                }
             }
             index += 1
         }
@@ -133,7 +141,7 @@ extension Watchdog {
 
     /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
     /// closes when the last thread comes to it.
-    private func describe(
+    func describe(
         _ call: clu_thread_syscall,
         of target: ThreadIdentity,
         in episode: Episode,
@@ -178,7 +186,7 @@ extension Watchdog {
     }
 
     /// Stacks of the same functions have the same key, if the thread runs or sleeps in both. Some 1 µs a frame.
-    private func key(of outcome: CaptureOutcome) -> UInt64 {
+    func key(of outcome: CaptureOutcome) -> UInt64 {
         var key: UInt64 =
             switch outcome.state {
             case .unknown: 0

@@ -37,6 +37,8 @@ package final class Watchdog: @unchecked Sendable {
     let clock: @Sendable () -> UInt64
     /// Frames of the stack that is looked at.
     let scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames)
+    /// Threads that may be at work for a pool.
+    let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
     /// Who holds the lock that the stalled thread waits for.
     let chain = LockChain()
     var wait = clu_wait()
@@ -64,6 +66,8 @@ package final class Watchdog: @unchecked Sendable {
         self.clock = clock
         self.notify = notify
     }
+
+    deinit { candidates.deallocate() }
 
     package var counters: Counters {
         Counters(

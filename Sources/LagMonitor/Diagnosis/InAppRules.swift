@@ -12,8 +12,8 @@ public struct InAppRules: Sendable, Hashable {
     ]
 
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
-    /// statically, generic code of theirs and templates of C++ that the compiler made for the program, start-up code, and our
-    /// own rooms.
+    /// statically, generic code of theirs and templates of C++ that the compiler made for the program, start-up code, our
+    /// own rooms, and the packages that servers are built on, which are always linked in: SwiftNIO and what goes with it.
     public static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
@@ -21,6 +21,10 @@ public struct InAppRules: Sendable, Hashable {
         "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
         "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagReport.", "LagMonitor.",
         "clu_",
+        "NIOCore.", "_NIOBase64.", "_NIODataStructures.", "NIOPosix.", "NIOConcurrencyHelpers.", "NIOEmbedded.",
+        "NIOFoundationCompat.", "_NIOFileSystem.", "NIOFileSystem.", "NIOTLS.", "NIOSSL.", "NIOHTTP1.", "NIOHTTP2.", "NIOHPACK.",
+        "NIOWebSocket.", "NIOExtras.", "NIOHTTPTypes.", "NIOHTTPTypesHTTP1.", "HTTPTypes.", "Hummingbird.", "HummingbirdCore.",
+        "AsyncHTTPClient.", "ServiceLifecycle.", "UnixSignals.", "Logging.", "CoreMetrics.", "Metrics.",
     ]
 
     private static let systemModulePrefixes = PrefixSet(systemModules)

@@ -156,6 +156,7 @@ package final class ManualMonitor: Sendable {
         registry.reap(retired)
         core.reopenIfAsked()
         _ = core.tellDueSuppressions { registry.counters(of: core) }
+        _ = core.tellLosses()
     }
 
     /// Makes a record of a test the same in every run, and whole.

@@ -66,7 +66,10 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
             serviceName: configuration.serviceName,
             serviceVersion: configuration.serviceVersion
         )
-        outputs = sinks.map { RecordOutput(encoder: RecordEncoder(context: context, limits: limits), sink: $0) }
+        outputs = sinks.map {
+            let format = $0.format ?? configuration.format
+            return RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: $0)
+        }
     }
 
     /// Releases the sinks' descriptors; nothing was written.
@@ -172,6 +175,17 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         return limiter.deadline ?? .max
     }
 
+    /// Tells losses that no later line has told, where it is time to try again.
+    /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` when nothing is left.
+    func tellLosses() -> UInt64 {
+        guard !outputs.isEmpty else { return .max }
+        let now = clock()
+        var deadline = UInt64.max
+        for index in outputs.indices { deadline = min(deadline, outputs[index].announceAgain(now: now)) }
+        noteLosses()
+        return deadline
+    }
+
     private func tell(_ suppression: Suppression, _ sum: WatchCounters, _ now: OutputTime) {
         let notice = SuppressionNotice(suppression: suppression, time: now, total: suppressed(sum))
         for index in outputs.indices { try? outputs[index].write(notice) }
@@ -207,8 +221,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
             }
             notedDropped += fresh
             for suppression in limiter.takeAll() { tell(suppression, sum, now) }
+            for index in outputs.indices { outputs[index].close() }
             noteLosses()
-            for sink in sinks { sink.close() }
         } else {
             // The reporter still writes, perhaps to a disk that hangs: nobody waits for that here.
             let sinks = sinks

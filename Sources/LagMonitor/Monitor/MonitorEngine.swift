@@ -24,7 +24,7 @@ final class MonitorEngine: Sendable {
         func startPings() throws(LagMonitorError) {
             try pinging.thread.withLock { thread throws(LagMonitorError) in
                 guard thread == nil else { return }
-                thread = try WorkerThread(name: "lag-pings") { [relay] in relay.run() }
+                thread = try WorkerThread(name: "lag-pings", submitsToQueues: true) { [relay] in relay.run() }
             }
         }
     }
@@ -90,9 +90,11 @@ final class MonitorEngine: Sendable {
         let starter = ThreadIdentity.current
         let ready = WakeSemaphore()
         do throws(LagMonitorError) {
-            let reporting = try WorkerThread(name: "lag-reporter") { reporter.run() }
+            let reporting = try WorkerThread(name: "lag-reporter", submitsToQueues: true) { reporter.run() }
             do throws(LagMonitorError) {
-                let watching = try WorkerThread(name: "lag-watchdog") { watchdog.run(starter: starter) { ready.post() } }
+                let watching = try WorkerThread(name: "lag-watchdog", submitsToQueues: false) {
+                    watchdog.run(starter: starter) { ready.post() }
+                }
                 _ = ready.wait(until: .max)
                 return Parts(
                     registry: registry,

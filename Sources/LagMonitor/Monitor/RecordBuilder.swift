@@ -28,7 +28,8 @@ struct RecordBuilder {
     {
         let facts = episode.facts
         let findings = StallFindings(episode, InAppRules(inAppPrefixes: configuration.inAppPrefixes), &builder)
-        let thread = facts.thread != 0 ? facts.thread : watch.loop.thread.tid
+        let worker = Self.worker(of: episode, doing: findings.representative?.index)
+        let thread = [facts.thread, worker].first { $0 != 0 } ?? watch.loop.thread.tid
         var record = StallRecord(
             id: StallID(
                 startRealtimeNanoseconds: facts.identityRealtimeNanoseconds,
@@ -94,6 +95,7 @@ struct RecordBuilder {
         record.samplesMatched = findings.culprit?.samplesMatched ?? look.stack.count
         record.samplesShare = findings.culprit?.matchedShare
         if configuration.samples == .all { record.sampleTree = findings.tree }
+        record.workers = findings.workers(of: episode.tally, maxFrames: configuration.maxFrames)
         if let culprit = findings.culprit, let index = culprit.frameIndex {
             record.culprit = look.frames[index].symbol ?? look.frames[index].place
             record.culpritConfidence = culprit.confidence
@@ -150,6 +152,12 @@ struct RecordBuilder {
     private func severity(of record: StallRecord, hang: UInt64) -> StallRecord.Severity {
         if record.phase == .abandoned { return .critical }
         return record.durationNanoseconds >= max(hang, record.thresholdNanoseconds * 4) ? .error : .warning
+    }
+
+    /// The first thread of a pool that was found with that stack; 0: none.
+    private static func worker(of episode: Episode, doing stack: Int?) -> Int32 {
+        let workers = (0..<episode.tally.workerCount).map(episode.tally.worker)
+        return workers.first { Int($0.stack) == stack }?.tid ?? 0
     }
 
     private static func threadName(_ tid: Int32) -> String {

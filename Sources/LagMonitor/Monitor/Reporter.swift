@@ -49,7 +49,7 @@ final class Reporter: @unchecked Sendable {
         semaphore.post()
     }
 
-    /// The thread's body. It sleeps without a deadline unless a summary of suppressed records is to come.
+    /// The thread's body. It sleeps without a deadline unless a summary of suppressed records, or a loss, is to be told.
     func run() {
         var deadline = UInt64.max
         while true {
@@ -70,6 +70,7 @@ final class Reporter: @unchecked Sendable {
                 guard let core = owner as? MonitorCore else { continue }
                 core.reopenIfAsked()
                 deadline = min(deadline, core.tellDueSuppressions { registry.counters(of: core) })
+                deadline = min(deadline, core.tellLosses())
             }
             if last { return builder.close() }
         }

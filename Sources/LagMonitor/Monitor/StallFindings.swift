@@ -130,6 +130,21 @@ struct StallFindings {
         }
     }
 
+    /// The threads of a pool by what they were last found doing, the representative's first.
+    func workers(of tally: StackTally, maxFrames: Int) -> [StallRecord.WorkerGroup] {
+        let first = representative?.index
+        let threads = Dictionary(grouping: (0..<tally.workerCount).map(tally.worker)) { Int($0.stack) }
+        // What had to make room for other stacks comes last.
+        let order = threads.keys.sorted { ($0 != first ? 1 : 0, $0 < 0 ? 1 : 0, $0) < ($1 != first ? 1 : 0, $1 < 0 ? 1 : 0, $1) }
+        return order.map { stack in
+            let look = stack == first ? nil : seen.first { $0.index == stack }
+            return StallRecord.WorkerGroup(
+                threadIDs: threads[stack, default: []].map(\.tid),
+                frames: Array((look?.frames ?? []).prefix(maxFrames))
+            )
+        }
+    }
+
     /// The stack that stands for the stall: the culprit's; else the first that was seen.
     var representative: Seen? {
         guard let culprit, seen.indices.contains(culprit.representative) else { return seen.first }

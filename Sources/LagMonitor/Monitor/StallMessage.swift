@@ -13,7 +13,9 @@ struct StallMessage {
             }
         let place = (record.culprit ?? record.frames.first?.module).map { " in \($0)" } ?? ""
         let end = record.phase == .abandoned ? " when the watch ended" : ""
-        text = begun + Self.why(record) + place + end
+        let threads = record.workers.reduce(0) { $0 + $1.threadIDs.count }
+        let others = threads > 1 ? ", with \(threads) threads busy" : ""
+        text = begun + Self.why(record) + place + others + end
     }
 
     private static func why(_ record: StallRecord) -> String {

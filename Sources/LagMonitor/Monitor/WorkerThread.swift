@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagDetection
 internal import LagRunLoop
 
-/// A named thread of the monitor's own, with every signal blocked: the host's signals are the host's.
+/// A named thread of the monitor's own, with signals blocked: the host's signals are the host's.
 final class WorkerThread: Sendable {
     private let thread: SystemThread
     private let ended = WakeSemaphore()
@@ -11,13 +11,21 @@ final class WorkerThread: Sendable {
     /// Enough for the deepest call (symbolisation on the reporter), little enough not to be felt.
     private static let stackBytes = 512 * 1024
 
-    /// - Parameter name: at most 15 bytes, as the kernel keeps it.
-    init(name: String, _ run: @escaping @Sendable () -> Void) throws(LagMonitorError) {
-        // The new thread inherits the mask, so it never runs with any signal open.
-        var all = sigset_t()
+    /// What libdispatch leaves open on the threads it makes: the program's own mistakes, a broken pipe, profiling.
+    private static let dispatchSignals = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGPROF, SIGSYS]
+
+    /// - Parameters:
+    ///   - name: at most 15 bytes, as the kernel keeps it.
+    ///   - submitsToQueues: leaves those signals open that Dispatch leaves open. It makes its threads in the call that submits, with the
+    ///     caller's mask, to which it only adds; they are the host's, and from a thread that blocks everything they could neither be
+    ///     captured nor have the host's crash handler called.
+    init(name: String, submitsToQueues: Bool, _ run: @escaping @Sendable () -> Void) throws(LagMonitorError) {
+        // The new thread inherits the mask, so it never runs with any other signal open.
+        var blocked = sigset_t()
         var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
+        sigfillset(&blocked)
+        if submitsToQueues { for signal in Self.dispatchSignals { sigdelset(&blocked, signal) } }
+        pthread_sigmask(SIG_SETMASK, &blocked, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         let ended = ended
         do {

@@ -11,6 +11,8 @@ internal import Synchronization
 /// A file that does not end in a newline gets one first, so that our line does not continue somebody's broken one.
 /// There is never a header. One process a file: two can damage each other's lines where a write is short.
 ///
+/// With a ``FileRotation`` the file does not grow beyond a size: it becomes `path.1`, `path.1` becomes `path.2`, and so on.
+///
 /// A path that leads to a pipe works if it has a reader; then the rules of ``DescriptorSink`` hold. A disk that hangs
 /// (a network file system) cannot be waited for with a deadline: the reporter thread hangs with it, nobody else.
 public final class FileSink: RecordSink {
@@ -18,6 +20,9 @@ public final class FileSink: RecordSink {
         var line: LineDescriptor?
         var device: dev_t = 0
         var inode: ino_t = 0
+        /// The line's, which owns it.
+        var descriptor: Int32 = -1
+        var isFile = false
         var abandoned: UInt64 = 0
         var isClosed = false
     }
@@ -27,15 +32,23 @@ public final class FileSink: RecordSink {
 
     /// The path as given; relative ones are looked up from the process's working directory each time.
     public let name: String
+    private let rotation: FileRotation?
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
     private let state: Mutex<State>
 
     /// Opens, and creates when missing.
-    /// - Parameter timeout: how long a line waits when the path leads to a pipe.
+    /// - Parameters:
+    ///   - rotation: how large the file may become; nil: somebody else sees to that.
+    ///   - timeout: how long a line waits when the path leads to a pipe.
     /// - Throws: ``SinkError/Reason/cannotOpen`` with the path and the system's reason.
-    public init(path: String, timeout: Duration = DescriptorSink.defaultTimeout) throws(SinkError) {
+    public init(
+        path: String,
+        rotation: FileRotation? = nil,
+        timeout: Duration = DescriptorSink.defaultTimeout
+    ) throws(SinkError) {
         name = path
+        self.rotation = rotation
         timeoutNanoseconds = timeout.clampedNanoseconds
         var initial = State()
         try Self.open(path, into: &initial)
@@ -52,6 +65,10 @@ public final class FileSink: RecordSink {
                 } catch {
                     if state.line == nil { throw error }
                 }
+            }
+            if let rotation, state.isFile, rotation.isDue(state.descriptor, adding: line.count), rotation.rotate(name) {
+                // Where that fails lines go on to the old file, which is path.1 now, and the next line tries again.
+                try? reopen(&state, deadline: deadline)
             }
             try state.line!.write(line, path: name, deadline: deadline)
         }
@@ -120,6 +137,8 @@ public final class FileSink: RecordSink {
         let isFile = status.st_mode & S_IFMT == S_IFREG
         let needsNewline = isFile && status.st_size > 0 && !endsInNewline(path, size: status.st_size)
         state.line = LineDescriptor(owning: descriptor, kind: isFile ? .file : .nonBlocking, needsNewline: needsNewline)
+        state.descriptor = descriptor
+        state.isFile = isFile
         state.device = status.st_dev
         state.inode = status.st_ino
     }

@@ -89,6 +89,32 @@ enum JSONEscaping {
         }
     }
 
+    /// Appends as much of a text as fits into `maxBytes` bytes, escapes counted.
+    /// - Parameter keepingEnd: cut the front and keep the end.
+    static func append(
+        utf8 text: UnsafeBufferPointer<UInt8>,
+        maxBytes: Int = .max,
+        keepingEnd: Bool = false,
+        to bytes: inout [UInt8]
+    ) {
+        var position = 0
+        if keepingEnd, maxBytes != .max { position = startOfEnd(of: text, within: maxBytes) }
+        var room = max(0, maxBytes)
+        while position < text.count {
+            let scalar = UTF8Scalar(in: text, at: position)
+            let size = size(of: scalar, in: text, at: position)
+            guard size <= room else { break }
+            append(scalar, in: text, at: position, to: &bytes)
+            position += scalar.length
+            room -= size
+        }
+    }
+
+    static func append(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { append(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd, to: &bytes) }
+    }
+
     private static func escape(_ letter: Unicode.Scalar, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\\"))
         bytes.append(UInt8(ascii: letter))

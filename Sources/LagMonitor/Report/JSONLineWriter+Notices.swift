@@ -82,7 +82,7 @@ extension JSONLineWriter {
 
 extension Suppression {
     /// `message` of the line.
-    fileprivate var notice: String {
+    var notice: String {
         let records = count == 1 ? "1 record" : "\(count) records"
         let whose = fingerprint == nil && fingerprints > 1 ? "of \(fingerprints) fingerprints" : "of one fingerprint"
         return "\(records) \(whose) held back, the last one: \(message)"
@@ -91,7 +91,7 @@ extension Suppression {
 
 extension Recurrence {
     /// `message` of the line.
-    fileprivate var notice: String {
+    var notice: String {
         "the same stall \(count == 1 ? "once" : "\(count) times") within \(windowNanoseconds / 1_000_000_000) s, at last: \(message)"
     }
 }

@@ -116,6 +116,9 @@ extension JSONLineWriter {
         field("samples", record.samples)
         field("samples_matched", record.samplesMatched)
         if caps.keepsOptional { share("samples_share", record.samplesShare) }
+        if caps.keepsOptional, !record.workers.isEmpty {
+            write(record.workers, OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
+        }
         if caps.keeps >= .essential {
             optional("culprit", record.culprit, caps.symbol)
             share("culprit_confidence", record.culpritConfidence)
@@ -123,8 +126,7 @@ extension JSONLineWriter {
         field("seq", record.sequence)
         field("dropped_total", record.droppedTotal)
         field("suppressed_total", record.suppressedTotal)
-        // Inlined ones have no place on the stack.
-        field("frames_total", UInt64(max(record.framesTotal, record.frames.count { $0.inlined != true })))
+        field("frames_total", UInt64(record.wholeDepth))
         key("frames")
         beginArray()
     }
@@ -215,15 +217,33 @@ extension JSONLineWriter {
             key("waits_for")
             value(hex: address)
         }
-        if owners.frames > 0, !owner.frames.isEmpty {
-            key("frames")
-            beginArray()
-            for frame in owner.frames.prefix(owners.frames) where count <= owners.maxLineBytes {
-                write(frame, withFunction: false)
-            }
-            endArray()
-        }
+        write(framesOf: owner.frames, owners)
         endObject()
+    }
+
+    private mutating func write(_ workers: [StallRecord.WorkerGroup], _ limits: OwnerLimits) {
+        field("workers_total", UInt64(workers.reduce(0) { $0 + $1.threadIDs.count }))
+        key("workers")
+        beginArray()
+        for group in workers where count <= limits.maxLineBytes {
+            beginObject()
+            key("thread_ids")
+            beginArray()
+            for tid in group.threadIDs { value(Int64(tid)) }
+            endArray()
+            write(framesOf: group.frames, limits)
+            endObject()
+        }
+        endArray()
+    }
+
+    /// The first frames of another thread than the stalled one.
+    private mutating func write(framesOf frames: [StallRecord.Frame], _ limits: OwnerLimits) {
+        guard limits.frames > 0, !frames.isEmpty else { return }
+        key("frames")
+        beginArray()
+        for frame in frames.prefix(limits.frames) where count <= limits.maxLineBytes { write(frame, withFunction: false) }
+        endArray()
     }
 
     private mutating func write(_ frame: StallRecord.Frame, withFunction: Bool) {

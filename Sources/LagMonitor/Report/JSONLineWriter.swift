@@ -100,13 +100,8 @@ public struct JSONLineWriter: Sendable {
     /// A hex string, `"0x7f3a"`.
     public mutating func value(hex number: UInt64) {
         separate()
-        unescaped("\"0x")
-        var shift = max(0, 60 - number.leadingZeroBitCount / 4 * 4)
-        while shift >= 0 {
-            let digit = UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 0xf
-            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-            shift -= 4
-        }
+        bytes.append(UInt8(ascii: "\""))
+        Hexadecimal.append(number, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -137,17 +132,7 @@ public struct JSONLineWriter: Sendable {
     public mutating func value(utf8 text: UnsafeBufferPointer<UInt8>, maxBytes: Int = .max, keepingEnd: Bool = false) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        var position = 0
-        if keepingEnd, maxBytes != .max { position = JSONEscaping.startOfEnd(of: text, within: maxBytes) }
-        var room = max(0, maxBytes)
-        while position < text.count {
-            let scalar = UTF8Scalar(in: text, at: position)
-            let size = JSONEscaping.size(of: scalar, in: text, at: position)
-            guard size <= room else { break }
-            JSONEscaping.append(scalar, in: text, at: position, to: &bytes)
-            position += scalar.length
-            room -= size
-        }
+        JSONEscaping.append(utf8: text, maxBytes: maxBytes, keepingEnd: keepingEnd, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 

@@ -1,6 +1,6 @@
 /// Makes lines of records: JSON, one object, newline included, never longer than its limit.
 ///
-/// Keys come in the order of the schema's table. When the line would be too long, first the full names go, then the stack's frames
+/// In the native format keys come in the order of the schema's table. When the line would be too long, first the full names go, then the stack's frames
 /// from the root side (`frames_total` keeps the depth) down to a number that says enough, then the lock owners' frames, then more
 /// of the stack's own; if even a line without frames is too
 /// long, strings are cut harder and at last the optional fields go. No cut is inside a token, and every line has
@@ -10,11 +10,15 @@
 public struct RecordEncoder: Sendable {
     public let context: ProcessContext
     public let limits: LineLimits
-    private var writer: JSONLineWriter
+    public let format: RecordFormat
+    private let layout: (any LineLayout)?
+    var writer: JSONLineWriter
 
-    public init(context: ProcessContext, limits: LineLimits = .standard) {
+    public init(context: ProcessContext, limits: LineLimits = .standard, format: RecordFormat = .native) {
         self.context = context
         self.limits = limits
+        self.format = format
+        layout = format.layout
         // A frame is written before it is known to be too much: room for one more.
         writer = JSONLineWriter(capacity: limits.maxLineBytes + 2048)
     }
@@ -24,7 +28,8 @@ public struct RecordEncoder: Sendable {
         _ record: borrowing StallRecord,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        write(record)
+        if let layout { write(LineEvent(copy record), as: layout) } else { write(record) }
+        tap()
         return try writer.withBytes(body)
     }
 
@@ -34,7 +39,11 @@ public struct RecordEncoder: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let context = context
-        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+        return try encodeNotice(
+            LineEvent(notice),
+            { $0.write(notice, context: context, caps: $1) },
+            body
+        )
     }
 
     /// The line that says that records were held back, handed to `body`.
@@ -43,7 +52,11 @@ public struct RecordEncoder: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let context = context
-        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+        return try encodeNotice(
+            LineEvent(notice),
+            { $0.write(notice, context: context, caps: $1) },
+            body
+        )
     }
 
     /// The line that says that a stall comes again and again, handed to `body`.
@@ -52,19 +65,37 @@ public struct RecordEncoder: Sendable {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let context = context
-        return try encodeNotice({ $0.write(notice, context: context, caps: $1) }, body)
+        return try encodeNotice(
+            LineEvent(notice),
+            { $0.write(notice, context: context, caps: $1) },
+            body
+        )
     }
 
     private mutating func encodeNotice<Result, Failure: Error>(
+        _ event: @autoclosure () -> LineEvent,
         _ write: (inout JSONLineWriter, StringCaps) -> Void,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        let event = layout == nil ? nil : event()
         for caps in StringCaps.fromWideToTight {
             writer.reset()
-            write(&writer, caps)
+            if let layout, let event {
+                layout.write(event, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes), context: context, to: &writer)
+            } else {
+                write(&writer, caps)
+            }
             if writer.count <= limits.maxLineBytes { break }
         }
+        tap()
         return try writer.withBytes(body)
+    }
+
+    /// The line is done; tests see it, if it is one of our own schema.
+    private func tap() {
+        #if DEBUG
+            if layout == nil { LineTap.take(writer) }
+        #endif
     }
 
     private mutating func write(_ record: borrowing StallRecord) {
@@ -81,22 +112,6 @@ public struct RecordEncoder: Sendable {
         _ = attempt(record, level: widest ?? levels.count - 1)
     }
 
-    /// What of a record gives way, step by step, until enough of the stack's own frames fit.
-    private struct Step {
-        let functions: Bool
-        let ownerFrames: Int
-        /// So many of the stack's own frames are enough to take this step.
-        let enough: Int
-
-        static let all = [
-            Step(functions: true, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
-            Step(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
-            // Who holds the lock is half of the answer, and worth more than frames near the root.
-            Step(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: 16),
-            Step(functions: false, ownerFrames: 3, enough: 8),
-        ]
-    }
-
     /// One part in so many of a line is kept for the tree of samples.
     private static let treeShare = 4
     /// A shorter line has a tree only where the frames leave room.
@@ -106,9 +121,9 @@ public struct RecordEncoder: Sendable {
     private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
         let evidence = record.evidence
         let owners = [evidence.lockOwner].compactMap { $0 } + evidence.lockCycle + evidence.lockChain
-        let ownersHaveFrames = owners.contains { !$0.frames.isEmpty }
+        let ownersHaveFrames = owners.contains { !$0.frames.isEmpty } || record.workers.contains { !$0.frames.isEmpty }
         let hasFunctions = record.frames.contains { $0.function != nil }
-        for step in Step.all where step.functions ? hasFunctions : ownersHaveFrames {
+        for step in GivingWay.all where step.functions ? hasFunctions : ownersHaveFrames {
             let frames = write(record, level: level, functions: step.functions, ownerFrames: step.ownerFrames)
             if let frames, frames >= min(step.enough, record.frames.count) { return frames }
         }

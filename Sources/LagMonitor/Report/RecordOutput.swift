@@ -7,6 +7,8 @@ public struct RecordOutput: Sendable {
     public let sink: any RecordSink
     private var encoder: RecordEncoder
     private var pending = DropCounts()
+    /// When a loss is told that no later line has told.
+    private var retry = RetryDelay(firstNanoseconds: 1_000_000_000, longestNanoseconds: 30_000_000_000)
     /// Records lost so far, announced or not.
     public private(set) var droppedTotal: UInt64 = 0
 
@@ -33,13 +35,16 @@ public struct RecordOutput: Sendable {
             var record = record
             record.droppedTotal = droppedTotal
             let sink = sink
-            try encoder.encode(record) { line throws(SinkError) in try sink.write(line) }
+            let facts = LineFacts(record)
+            try encoder.encode(record) { line throws(SinkError) in try sink.write(line, about: facts) }
         } catch {
             noteDropped(1, reason: error.reason == .tooSlow ? .sinkSlow : .sinkFailed)
             collectAbandoned()
+            retry.noteFailure(at: now.monotonicNanoseconds)
             throw error
         }
         collectAbandoned()
+        retry.reset()
     }
 
     /// Writes what was held back, after the announcement of what was lost before it.
@@ -48,7 +53,8 @@ public struct RecordOutput: Sendable {
     package mutating func write(_ notice: SuppressionNotice) throws(SinkError) {
         try announce(now: notice.time)
         let sink = sink
-        try encoder.encode(notice) { line throws(SinkError) in try sink.write(line) }
+        let facts = LineFacts(notice)
+        try encoder.encode(notice) { line throws(SinkError) in try sink.write(line, about: facts) }
     }
 
     /// Writes that a stall comes again and again, after the announcement of what was lost before it.
@@ -56,7 +62,8 @@ public struct RecordOutput: Sendable {
     package mutating func write(_ notice: RecurrenceNotice) throws(SinkError) {
         try announce(now: notice.time)
         let sink = sink
-        try encoder.encode(notice) { line throws(SinkError) in try sink.write(line) }
+        let facts = LineFacts(notice)
+        try encoder.encode(notice) { line throws(SinkError) in try sink.write(line, about: facts) }
     }
 
     /// Tries to tell what was lost and not told yet; for the end, and for idle times.
@@ -71,9 +78,33 @@ public struct RecordOutput: Sendable {
                 total: droppedTotal
             )
             let sink = sink
-            try encoder.encode(notice) { line throws(SinkError) in try sink.write(line) }
+            let facts = LineFacts(notice)
+            try encoder.encode(notice) { line throws(SinkError) in try sink.write(line, about: facts) }
             pending.clear(reason)
         }
+    }
+
+    /// Tries again to tell what was lost, if it is time: so that a loss is told when writing works again, also where no further
+    /// record comes. One second after the loss at first, half a minute at last.
+    /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` when there is nothing to tell.
+    package mutating func announceAgain(now: OutputTime) -> UInt64 {
+        collectAbandoned()
+        guard pending.total > 0 else { return .max }
+        guard retry.allows(at: now.monotonicNanoseconds) else { return retry.nextNanoseconds }
+        do throws(SinkError) {
+            try announce(now: now)
+            retry.reset()
+            return .max
+        } catch {
+            retry.noteFailure(at: now.monotonicNanoseconds)
+            return retry.nextNanoseconds
+        }
+    }
+
+    /// Closes the sink, and counts what it could not finish. For the end.
+    package mutating func close() {
+        sink.close()
+        collectAbandoned()
     }
 
     private mutating func collectAbandoned() {

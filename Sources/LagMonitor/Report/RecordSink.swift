@@ -12,6 +12,13 @@ public protocol RecordSink: AnyObject, Sendable {
     /// anything else. When it throws, nothing of the line has arrived or will arrive.
     func write(_ line: UnsafeRawBufferPointer) throws(SinkError)
 
+    /// Takes one whole line and what it says in a few words, for destinations with fields of their own. The promises are those of
+    /// ``write(_:)``, which the default calls.
+    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError)
+
+    /// The only format that the destination understands; nil, as by default: the monitor's.
+    var format: RecordFormat? { get }
+
     /// Opens the destination anew, as log rotation asks for (SIGHUP). Nothing to do for most sinks.
     func reopen() throws(SinkError)
 
@@ -30,6 +37,8 @@ public protocol RecordSink: AnyObject, Sendable {
 }
 
 extension RecordSink {
+    public var format: RecordFormat? { nil }
+    public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) { try write(line) }
     public func reopen() throws(SinkError) {}
     public func resume() throws(SinkError) {}
     public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {}

@@ -125,6 +125,20 @@ extension StallRecord {
         }
     }
 
+    /// Threads of a pool that were found doing the same.
+    public struct WorkerGroup: Sendable, Equatable {
+        /// `thread_ids`.
+        public var threadIDs: [Int32]
+        /// Their stack, leaf first; empty where it is the record's own. The line carries at most ``LineLimits/maximumOwnerFrames``,
+        /// and none of them when the record's own frames need the room.
+        public var frames: [Frame]
+
+        public init(threadIDs: [Int32], frames: [Frame] = []) {
+            self.threadIDs = threadIDs
+            self.frames = frames
+        }
+    }
+
     /// One frame of a stack.
     public struct Frame: Sendable, Equatable {
         /// `pc`: the address in the process, a hex string in the line.

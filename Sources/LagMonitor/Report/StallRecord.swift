@@ -61,6 +61,8 @@ public struct StallRecord: Sendable, Equatable {
     public var samplesShare: Double?
     /// `sample_tree`: all the stacks that were seen, merged; empty unless asked for.
     public var sampleTree: [SampleNode] = []
+    /// `workers`: of a pool, all the threads that worked for it, by what they were found doing, the record's own stack first.
+    public var workers: [WorkerGroup] = []
     /// `culprit`: the symbol of the frame to blame.
     public var culprit: String?
     /// `culprit_confidence`, 0…1; outside values are brought into that range, not-a-number is left out.

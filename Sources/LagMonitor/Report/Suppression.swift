@@ -24,7 +24,7 @@ package struct Suppression: Sendable, Equatable {
     var firstHeldNanoseconds: UInt64 = 0
     var lastHeldNanoseconds: UInt64 = 0
 
-    init(fingerprint: String?) { self.fingerprint = fingerprint }
+    package init(fingerprint: String?) { self.fingerprint = fingerprint }
 
     /// One more.
     /// - Parameter known: how much of its duration is in the sum already, from its `begin` line.

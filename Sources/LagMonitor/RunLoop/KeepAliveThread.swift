@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let worker = try KeepAliveThread(name: "worker", priority: .utility)
-/// worker.perform { … }
+/// worker.perform { writeIndex() }
 /// worker.stop()      // from anywhere, also from its own work
 /// worker.join()
 /// ```

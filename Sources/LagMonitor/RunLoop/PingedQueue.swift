@@ -1,7 +1,6 @@
 internal import CLibunwind
 public import Dispatch
 public import LagActivity
-internal import Synchronization
 
 /// A dispatch queue as something that can be pinged and ticked: it needs no observer, so it works on queues, and on loops
 /// that drain one, which cannot be observed.
@@ -18,21 +17,9 @@ internal import Synchronization
 /// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
 /// thread is free for it.
 public final class PingedQueue: PingableLoop, TickingLoop, WanderingLoop, Sendable {
-    /// What the queue's blocks hold.
-    private final class Mailbox: Sendable {
-        let beacon = ActivityBeacon()
-        let isOutstanding = Atomic<Bool>(false)
-
-        func answer() {
-            // First, so that a ping that finds one outstanding comes before the time of its answer.
-            isOutstanding.store(false, ordering: .sequentiallyConsistent)
-            beacon.pong()
-        }
-    }
-
     public let name: String
     private let queue: DispatchQueue
-    private let mailbox = Mailbox()
+    private let mailbox = PingMailbox()
     /// Where the queue lies, for reading; nil when that cannot be found out.
     private let address: UInt?
 
@@ -70,7 +57,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, WanderingLoop, Sendab
     /// Submits a block that answers; nothing while an earlier one is still in the queue. Allocates and may lock, as
     /// every submission to a queue does.
     public func ping() {
-        guard !mailbox.isOutstanding.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        guard mailbox.begins() else { return }
         queue.async { [mailbox] in mailbox.answer() }
     }
 

@@ -1,3 +1,5 @@
+internal import LagReport
+
 extension LagMonitorConfiguration {
     /// The configuration that settings choose; the defaults where they say nothing.
     /// - Parameters:
@@ -19,6 +21,7 @@ extension LagMonitorConfiguration {
         }
         if let samples = reader.string(for: .samples).flatMap(Samples.init) { self.samples = samples }
         if let symbols = reader.string(for: .symbols).flatMap(Symbols.init) { self.symbols = symbols }
+        if let format = reader.string(for: .format).flatMap(RecordFormat.init) { self.format = format }
         if let bytes = reader.int(for: .lineBytes) { maxLineBytes = bytes }
         if let frames = reader.int(for: .frames) { maxFrames = frames }
         serviceName = reader.string(for: .serviceName)

@@ -1,3 +1,5 @@
+internal import LagReport
+
 /// A setting of a monitor (or of lagmond): its name in each source, and what it may be.
 package struct SettingKey: Sendable {
     /// What a setting may be, with its bounds.
@@ -12,6 +14,8 @@ package struct SettingKey: Sendable {
         case text
         /// A path, and not `-`: stdout is for records.
         case file
+        /// Where lines go: ``OutputSettings/Destination``.
+        case destination
     }
 
     /// The key's path in the file: `monitor.interval_ms`.
@@ -54,7 +58,22 @@ package struct SettingKey: Sendable {
     private static let intervals = Form.wholeNumber(1...60_000)
     private static let counts = Form.wholeNumber(1...1000)
 
-    package static let output = SettingKey("output.path", .text, option: "--output")
+    package static let output = SettingKey("output.path", .destination, option: "--output")
+    package static let format = SettingKey(
+        "output.format",
+        .choice(RecordFormat.allCases.map(\.rawValue)),
+        option: "--format"
+    )
+    package static let outputBytes = SettingKey(
+        "output.max_bytes",
+        .wholeNumber(FileRotation.allowedBytes),
+        option: "--max-bytes"
+    )
+    package static let outputFiles = SettingKey(
+        "output.max_files",
+        .wholeNumber(FileRotation.allowedFiles),
+        option: "--max-files"
+    )
     package static let preset = SettingKey(
         "monitor.preset",
         .choice(DetectionPreset.allCases.map(\.rawValue)),
@@ -100,9 +119,12 @@ package struct SettingKey: Sendable {
     package static let serviceName = SettingKey("service.name", .text)
     package static let serviceVersion = SettingKey("service.version", .text)
 
+    /// Where the lines go.
+    package static let outputSettings = [output, outputBytes, outputFiles]
+
     /// What a monitor itself can be told.
     package static let monitorSettings = [
-        preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate, frameMissed, sampleInterval,
+        format, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate, frameMissed, sampleInterval,
         sampleCount, sampleFunctions, startupGrace, restore, hangAfter, limitBurst, limitInterval, limitAllBurst,
         limitAllInterval, limitQuiet, recurringCount, recurringWindow, lineBytes, frames, samples, symbols, inAppPrefixes,
         serviceName, serviceVersion,
@@ -118,6 +140,7 @@ package struct SettingKey: Sendable {
         case .texts: "texts that are not empty, as a list or with commas between them"
         case .text: "a text that is not empty"
         case .file: "the path of a file"
+        case .destination: OutputSettings.Destination.allowed
         }
     }
 
@@ -141,9 +164,10 @@ package struct SettingKey: Sendable {
         case (.texts, .array(let texts)): Self.objection(toTexts: texts)
         case (.texts, _): "\(value.shown) is not a list of texts"
         case (.file, .string("-")): "- is no file"
+        case (.destination, .string(let text)): OutputSettings.Destination.objection(to: text)
         case (.text, .string(let text)), (.file, .string(let text)):
             text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
-        case (.text, _), (.file, _): "\(value.shown) is not a text"
+        case (.text, _), (.file, _), (.destination, _): "\(value.shown) is not a text"
         }
     }
 
@@ -177,7 +201,7 @@ package struct SettingKey: Sendable {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .names, .texts, .text, .file: .string(word)
+        case .choice, .names, .texts, .text, .file, .destination: .string(word)
         }
     }
 }

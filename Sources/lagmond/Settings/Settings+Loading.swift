@@ -58,7 +58,7 @@ extension Settings {
         let presetSource = providers.firstIndex { ConfigReader(provider: $0).string(for: .preset) != nil }
         let overPreset = presetSource.map { ConfigReader(providers: Array(providers[...$0])) } ?? reader
         monitor = LagMonitorConfiguration(reader.checked, overPreset: overPreset.checked)
-        if let path = reader.string(for: .output) { outputPath = path }
+        if let output = OutputSettings(reader.checked) { self.output = output }
         truthPath = reader.string(for: .truth)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
     }

@@ -4,8 +4,8 @@ internal import LagWorkload
 /// What a run does: the settings of all sources, put together and checked.
 struct Settings: Sendable {
     var monitor = LagMonitorConfiguration()
-    /// Where the records go: a path, or `-` for stdout.
-    var outputPath = "-"
+    /// Where the records go.
+    var output = OutputSettings(.stdout)
     /// Where the truth goes; nil: nowhere.
     var truthPath: String?
     /// How long the run takes; nil: until a signal ends it.

@@ -81,6 +81,13 @@ struct SettingsFile {
                 } else {
                     values[key] = value
                 }
+            } else if key == Self.outputKey, case .string = value {
+                // `"output": "journald"` is short for `"output": {"path": "journald"}`.
+                if let wrong = SettingKey.output.objection(to: value) {
+                    object(key, wrong, SettingKey.output.allowed)
+                } else {
+                    values[SettingKey.output.path] = value
+                }
             } else if Self.children(of: key).isEmpty {
                 object(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
             } else if case .object(let inner) = value {
@@ -106,6 +113,7 @@ struct SettingsFile {
         }
     }
 
+    private static let outputKey = "output"
     static let stepsKey = "workload.steps"
 
     /// The names that may stand in the object at `prefix`, in the order of the documentation.

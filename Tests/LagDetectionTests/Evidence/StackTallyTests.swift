@@ -294,3 +294,66 @@ struct StackTallyTests {
         #expect(weights() == [2: 30])
     }
 }
+
+/// Stalls of pools.
+struct StackTallyWorkerTests {
+    private let tally = StackTally(maximumFrames: 4)!
+    private let start: UInt64 = 1000 * millisecond
+
+    @discardableResult
+    private func look(_ tid: Int32, _ key: UInt64, _ milliseconds: UInt64) -> (index: Int, isSame: Bool, isNew: Bool) {
+        let buffer = FrameBuffer(capacity: 4)
+        buffer.raw[0] = clu_frame()
+        let outcome = CaptureOutcome(method: .passive, failure: nil, stored: 1, total: 1)
+        return tally.add(worker: tid, outcome, buffer, key: key, at: start + milliseconds * millisecond)
+    }
+
+    private func weight(_ index: Int) -> UInt64 { tally[index].weightNanoseconds / millisecond }
+
+    @Test func everyThreadStandsForTheTimeSinceTheRoundBefore() {
+        tally.begin(at: start)
+        #expect(look(11, 1, 100) == (0, false, true))
+        #expect(look(12, 1, 100) == (0, false, false))
+        #expect(look(13, 2, 100) == (1, false, true))
+        tally.endRound(at: start + 100 * millisecond)
+        #expect(weight(0) == 200 && weight(1) == 100)
+        // Of the next round, the first does something else; the second cannot be looked at.
+        #expect(look(11, 2, 150) == (1, false, false))
+        tally.keep(worker: 12)
+        #expect(look(13, 2, 150) == (1, true, false))
+        tally.endRound(at: start + 150 * millisecond)
+        #expect(weight(0) == 200 && weight(1) == 200)
+        tally.close(at: start + 160 * millisecond)
+        #expect(weight(0) == 210 && weight(1) == 220)
+        #expect(tally.looks == 5)
+        #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [11, 12, 13])
+        #expect((0..<tally.workerCount).map { tally.worker($0).stack } == [1, 0, 1])
+        // Who is not met has gone.
+        look(13, 2, 170)
+        tally.endRound(at: start + 170 * millisecond)
+        #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [13])
+    }
+
+    @Test func aStackThatMadeRoomIsNobodysAnyMore() {
+        tally.begin(at: start)
+        for number in 0...StackTally.capacity {
+            look(Int32(100 + number), UInt64(number + 1), 100)
+        }
+        tally.endRound(at: start + 100 * millisecond)
+        let stacks = (0..<tally.workerCount).map { tally.worker($0).stack }
+        #expect(stacks.filter { $0 < 0 }.count == 1 && stacks.count == StackTally.capacity + 1)
+        tally.close(at: start + 150 * millisecond)
+        let copy = StackTally(maximumFrames: 4)!
+        copy.copy(tally)
+        #expect((0..<copy.workerCount).map { copy.worker($0).stack } == stacks)
+    }
+
+    @Test func moreThreadsThanPlacesAreLookedAtAllTheSame() {
+        tally.begin(at: start)
+        for number in 0..<StackTally.workerCapacity + 3 { look(Int32(1 + number), 1, 10) }
+        #expect(tally.workerCount == StackTally.workerCapacity)
+        #expect(weight(0) == UInt64(StackTally.workerCapacity + 3) * 10)
+        tally.begin(at: start)
+        #expect(tally.workerCount == 0)
+    }
+}

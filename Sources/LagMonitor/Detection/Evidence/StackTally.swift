@@ -19,28 +19,35 @@ package final class StackTally {
 
     private static let keptStacks = 2
 
+    /// Threads of a pool that are remembered.
+    package static let workerCapacity = 64
+
     private let maximumFrames: Int
     private let memory: UnsafeMutableRawPointer
-    private let stacks: UnsafeMutablePointer<TalliedStack>
+    let stacks: UnsafeMutablePointer<TalliedStack>
     private let owners: UnsafeMutablePointer<TalliedOwner>
     private let frames: UnsafeMutablePointer<clu_frame>
     private let framesOfOwners: UnsafeMutablePointer<clu_frame>
+    let workers: UnsafeMutablePointer<TalliedWorker>
 
     /// Different stacks there are.
     package private(set) var count = 0
+    /// Threads of a pool that were seen at work.
+    package internal(set) var workerCount = 0
     /// How often the thread was looked at, also in vain.
-    package private(set) var looks: UInt64 = 0
+    package internal(set) var looks: UInt64 = 0
     package private(set) var lostNanoseconds: UInt64 = 0
     /// Why there is no stack at all.
     package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
     private var latest: Int?
     /// When the last look was, or that of the beginning.
-    private(set) var latestNanoseconds: UInt64 = 0
+    var latestNanoseconds: UInt64 = 0
 
     private static func bytes(_ maximumFrames: Int) -> Int {
         capacity * (MemoryLayout<TalliedStack>.stride + maximumFrames * MemoryLayout<clu_frame>.stride)
             + capacity * ownerCapacity * MemoryLayout<TalliedOwner>.stride
             + capacity * ownerStacks * ownerFrames * MemoryLayout<clu_frame>.stride
+            + workerCapacity * MemoryLayout<TalliedWorker>.stride
     }
 
     /// Takes its memory straight from the kernel; it becomes resident where it is used.
@@ -54,6 +61,8 @@ package final class StackTally {
         frames = UnsafeMutableRawPointer(owners + Self.capacity * Self.ownerCapacity)
             .bindMemory(to: clu_frame.self, capacity: Self.capacity * maximumFrames)
         framesOfOwners = frames + Self.capacity * maximumFrames
+        workers = UnsafeMutableRawPointer(framesOfOwners + Self.capacity * Self.ownerStacks * Self.ownerFrames)
+            .bindMemory(to: TalliedWorker.self, capacity: Self.workerCapacity)
     }
 
     deinit { clu_memory_unmap(memory, Self.bytes(maximumFrames)) }
@@ -61,6 +70,7 @@ package final class StackTally {
     /// For another stall, which began at that time.
     package func begin(at since: UInt64) {
         count = 0
+        workerCount = 0
         looks = 0
         lostNanoseconds = 0
         failure = .failed(.noFreeSlot)
@@ -117,6 +127,18 @@ package final class StackTally {
             stacks[latest].weightNanoseconds += earlier
             gap -= earlier
         }
+        let kept = keep(outcome, stack, key: key, standingFor: gap)
+        latest = kept.index
+        return (kept.index, false, kept.isNew)
+    }
+
+    /// Keeps a stack, or finds it again.
+    func keep(
+        _ outcome: CaptureOutcome,
+        _ stack: FrameBuffer?,
+        key: UInt64,
+        standingFor nanoseconds: UInt64
+    ) -> (index: Int, isNew: Bool) {
         let known = position(of: key)
         let index = known ?? place()
         if known == nil {
@@ -124,10 +146,9 @@ package final class StackTally {
             stored.stored = stack?.copy(min(outcome.stored, maximumFrames), to: frames + index * maximumFrames) ?? 0
             (stacks + index).initialize(to: TalliedStack(key: key, outcome: stored))
         }
-        stacks[index].weightNanoseconds += gap
+        stacks[index].weightNanoseconds += nanoseconds
         stacks[index].count += 1
-        latest = index
-        return (index, false, known == nil)
+        return (index, known == nil)
     }
 
     /// What the thread of a stack waits for.
@@ -167,14 +188,20 @@ package final class StackTally {
 
     /// The stall is over, or is told so far: what came after the last look is that look's.
     package func close(at until: UInt64) {
-        guard let latest, until > latestNanoseconds else { return }
-        stacks[latest].weightNanoseconds += until - latestNanoseconds
+        guard until > latestNanoseconds else { return }
+        if let latest {
+            stacks[latest].weightNanoseconds += until - latestNanoseconds
+        } else {
+            closeWorkers(at: until)
+        }
         latestNanoseconds = until
     }
 
     /// Becomes the same as another of the same size. Allocates nothing.
     package func copy(_ other: StackTally) {
         count = other.count
+        workerCount = other.workerCount
+        workers.update(from: other.workers, count: workerCount)
         looks = other.looks
         lostNanoseconds = other.lostNanoseconds
         failure = other.failure
@@ -219,6 +246,7 @@ package final class StackTally {
             index += 1
         }
         lostNanoseconds += stacks[lightest].weightNanoseconds
+        forgetWorkers(at: lightest)
         return lightest
     }
 }

@@ -20,6 +20,7 @@ struct WatchEntry: ~Copyable {
     // Kept alive by the registration, which is let go after the watchdog is done with the entry.
     unowned(unsafe) let pingable: (any PingableLoop)?
     unowned(unsafe) let wandering: (any WanderingLoop)?
+    unowned(unsafe) let crowded: (any CrowdedLoop)?
     unowned(unsafe) let ticks: TickCell?
 
     // The watchdog's, from here on.
@@ -61,6 +62,7 @@ struct WatchEntry: ~Copyable {
         self.target = target
         pingable = loop as? any PingableLoop
         wandering = loop as? any WanderingLoop
+        crowded = loop as? any CrowdedLoop
         self.ticks = ticks
         judge = LoopJudge(rules: rules, floor: floor)
     }

@@ -36,6 +36,9 @@ struct ContentCheck {
         case .frames: elements(span, "an array of frames") { members($0, "a frame", NestedRule.frame) }
         case .thread: members(span, "a thread", NestedRule.thread)
         case .threads: elements(span, "an array of threads") { members($0, "a thread", NestedRule.thread) }
+        case .threadIDs: elements(span, "an array of thread ids") { problem(.integer, $0) }
+        case .workers:
+            elements(span, "an array of groups of threads") { members($0, "a group of threads", NestedRule.workerGroup) }
         case .sampleTree: elements(span, "an array of samples") { members($0, "a sample", NestedRule.sampleNode) }
         }
     }

@@ -22,6 +22,10 @@ struct NestedRule: Sendable {
         NestedRule("frames", .frames),
     ]
 
+    static let workerGroup = [
+        NestedRule("thread_ids", .threadIDs, isRequired: true), NestedRule("frames", .frames),
+    ]
+
     static let sampleNode = [
         NestedRule("ms", .decimal, isRequired: true), NestedRule("samples", .count, isRequired: true),
         NestedRule("frames_total", .count), NestedRule("frames", .texts, isRequired: true),

@@ -50,6 +50,8 @@ package struct FieldRule: Sendable {
         case frames
         case thread
         case threads
+        case threadIDs
+        case workers
         case sampleTree
     }
 
@@ -122,6 +124,8 @@ package struct FieldRule: Sendable {
         FieldRule(.samples, "samples", .count, .stall),
         FieldRule(.samplesMatched, "samples_matched", .count, .stall),
         FieldRule(.samplesShare, "samples_share", .share, .none),
+        FieldRule(.workersTotal, "workers_total", .count, .none),
+        FieldRule(.workers, "workers", .workers, .none),
         FieldRule(.culprit, "culprit", .text, .none),
         FieldRule(.culpritConfidence, "culprit_confidence", .share, .none),
         FieldRule(.sequence, "seq", .count, .stall),

@@ -9,7 +9,7 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case syscall, syscallDescriptor, syscallTarget, wchan
     case lockKind, lockAddress, lockOwner, lockCycle, lockChain
     case capture, captureError, framePointerRecovered, unwindEnd
-    case samples, samplesMatched, samplesShare, culprit, culpritConfidence
+    case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
     case sequence, droppedTotal, suppressedTotal, framesTotal, frames, sampleTree
     // Of the lines about other lines.
     case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal

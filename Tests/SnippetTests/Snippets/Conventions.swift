@@ -16,7 +16,7 @@ import Testing
     import LagMonitorLifecycle
 #endif
 
-enum Snippets {
+enum ConventionsSnippets {
     static func activate() {
         LagMonitor.startFromEnvironment()
     }

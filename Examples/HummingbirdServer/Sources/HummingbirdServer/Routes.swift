@@ -1,0 +1,34 @@
+import Hummingbird
+import LagMonitor
+
+/// What the server answers; three of the four have a mistake in them that keeps others waiting.
+struct Routes: Sendable {
+    let reports: ReportStore
+    let totals: Totals
+
+    func router() -> Router<BasicRequestContext> {
+        let router = Router()
+        router.get("hello") { _, _ in "hello" }
+        // A future's callback runs on the future's event loop, wherever the handler is: all connections of that loop wait.
+        router.get("report") { _, _ in try await reports.rows().map { renderReport($0) }.get() }
+        // The handler itself computes: on the pool, where it takes one of the few threads; on an event loop, if handlers run there.
+        router.get("digest") { _, _ in "\(computeDigest())" }
+        // The main actor computes: everything else that is isolated to it waits.
+        router.get("totals") { _, _ in "\(await totals.sum())" }
+        return router
+    }
+}
+
+@inline(never) func renderReport(_ rows: [Int]) -> String {
+    let end = MonotonicTime.now + .milliseconds(400)
+    var text = ""
+    while MonotonicTime.now < end { text = rows.map { "\($0 * $0)" }.joined(separator: ",") }
+    return text
+}
+
+@inline(never) func computeDigest() -> UInt64 {
+    let end = MonotonicTime.now + .milliseconds(400)
+    var digest: UInt64 = 14_695_981_039_346_656_037
+    while MonotonicTime.now < end { digest = (digest ^ 0x2f) &* 1_099_511_628_211 }
+    return digest
+}

@@ -1,0 +1,43 @@
+import Dispatch
+import Glibc
+import Hummingbird
+import LagMonitor
+import LagMonitorLifecycle
+import LagMonitorNIO
+import NIOCore
+import NIOPosix
+import UnixSignals
+
+/// A Hummingbird server on the loopback interface whose event loops and main actor are watched. Says its port on standard error, writes a
+/// line for each stall to standard output, and ends on SIGTERM.
+///
+/// With `--handlers-on-loops` SwiftNIO's loops run all tasks, so that each handler is on a loop from beginning to end; without, handlers
+/// run on the concurrency pool, and on a loop is only what is given to one.
+@main struct Server {
+    static func main() async throws {
+        if CommandLine.arguments.contains("--handlers-on-loops") {
+            guard NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor() else {
+                say("this compiler's tasks cannot run on event loops")
+                exit(1)
+            }
+        }
+        let group = MultiThreadedEventLoopGroup.singleton
+
+        // All that it takes.
+        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        let watched: [any ObservableLoop] = Array(NIOLoops(group, named: "http")) + [PingedQueue(.main)]
+        let watching = LagMonitorService(monitor, watching: watched, rules: .eventLoops)
+
+        let server = Application(
+            router: Routes(reports: ReportStore(group.next()), totals: Totals()).router(),
+            configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            services: [watching],
+            onServerRunning: { say("port \($0.localAddress?.port ?? 0)") },
+            eventLoopGroupProvider: .shared(group)
+        )
+        try await server.runService(gracefulShutdownSignals: [.sigterm])
+    }
+
+    /// To standard error; records have standard output to themselves.
+    private static func say(_ text: String) { "\(text)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) } }
+}

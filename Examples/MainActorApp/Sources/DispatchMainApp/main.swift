@@ -1,0 +1,14 @@
+import Answers
+import Dispatch
+import Glibc
+import LagMonitor
+
+// The same under `dispatchMain()`, by the environment: LAGMONITOR_OUTPUT_PATH=- LAGMONITOR_MONITOR_RULES=ping
+let monitor = LagMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
+
+Task { @MainActor in
+    for await line in Input.lines() { Answers.answer(line) }
+    monitor?.stop()
+    exit(0)
+}
+dispatchMain()

@@ -1,0 +1,88 @@
+package import LagCapture
+
+/// A thread of a pool, and what it did when it was last looked at.
+package struct TalliedWorker {
+    package let tid: Int32
+    /// Which of the tally's stacks; negative: one that had to make room.
+    package var stack: Int32
+    /// Whether it was met in the present round.
+    var isPresent: Bool
+}
+
+/// Stalls of a pool: every round looks at all of its threads, and each look stands for the time since the round before.
+extension StackTally {
+    package func worker(_ number: Int) -> TalliedWorker {
+        precondition(number >= 0 && number < workerCount, "worker \(number) of \(workerCount)")
+        return workers[number]
+    }
+
+    /// One thread's stack in the round that is at `now`. Allocates nothing.
+    /// - Returns: where it is kept, whether it is what the thread did before, and whether it is there for the first time.
+    package func add(
+        worker tid: Int32,
+        _ outcome: CaptureOutcome,
+        _ stack: FrameBuffer,
+        key: UInt64,
+        at now: UInt64
+    ) -> (index: Int, isSame: Bool, isNew: Bool) {
+        looks += 1
+        let kept = keep(outcome, stack, key: key, standingFor: now.saturatingDifference(latestNanoseconds))
+        let number = position(of: tid)
+        if number == workerCount {
+            guard workerCount < Self.workerCapacity else { return (kept.index, false, kept.isNew) }
+            (workers + number).initialize(to: TalliedWorker(tid: tid, stack: -1, isPresent: true))
+            workerCount += 1
+        }
+        let isSame = workers[number].stack == Int32(kept.index)
+        workers[number].stack = Int32(kept.index)
+        workers[number].isPresent = true
+        return (kept.index, isSame, kept.isNew)
+    }
+
+    /// A thread that could not be looked at in this round: it is taken to do what it did.
+    package func keep(worker tid: Int32) {
+        let number = position(of: tid)
+        if number < workerCount { workers[number].isPresent = true }
+    }
+
+    /// All threads were looked at. Those that were not met have gone.
+    package func endRound(at now: UInt64) {
+        latestNanoseconds = max(latestNanoseconds, now)
+        var kept = 0
+        var number = 0
+        while number < workerCount {
+            if workers[number].isPresent {
+                workers[kept] = workers[number]
+                workers[kept].isPresent = false
+                kept += 1
+            }
+            number += 1
+        }
+        workerCount = kept
+    }
+
+    private func position(of tid: Int32) -> Int {
+        var number = 0
+        while number < workerCount, workers[number].tid != tid { number += 1 }
+        return number
+    }
+
+    /// What came after the last round is what each thread did then.
+    func closeWorkers(at until: UInt64) {
+        var number = 0
+        while number < workerCount {
+            let stack = Int(workers[number].stack)
+            if stack >= 0 { stacks[stack].weightNanoseconds += until - latestNanoseconds }
+            number += 1
+        }
+    }
+
+    /// A stack makes room for another.
+    func forgetWorkers(at index: Int) {
+        var number = 0
+        while number < workerCount {
+            if workers[number].stack == Int32(index) { workers[number].stack = -1 }
+            number += 1
+        }
+    }
+}

@@ -1,0 +1,132 @@
+/// Elastic Common Schema 8, as nested objects: no key has a dot.
+///
+/// What the schema has no field for stands under `lagmonitor`, with the native names. The stack is `error.stack_trace`, a frame a line.
+struct ECSLayout: LineLayout {
+    /// The version whose fields are used: the first of 8 with all of them.
+    private static let version: StaticString = "8.11.0"
+
+    func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
+        let caps = detail.caps
+        writer.beginObject()
+        writer.key("@timestamp")
+        writer.value { UTCTime.append(nanosecondsSince1970: event.realtimeNanoseconds, to: &$0) }
+        writer.object("log") {
+            $0.field("level", event.severity.rawValue, caps.word)
+            $0.field("logger", "lagmonitor")
+        }
+        writer.field("message", event.message, caps.message)
+        writer.object("ecs") { $0.field("version", Self.version) }
+        writer.object("event") { write(event, caps, to: &$0) }
+        writer.object("host") { $0.field("name", context.hostName, caps.host) }
+        if caps.keepsOptional, let name = context.serviceName {
+            writer.object("service") {
+                $0.field("name", name, caps.name)
+                $0.optional("version", context.serviceVersion, caps.word)
+            }
+        }
+        writer.object("process") {
+            $0.key("pid")
+            $0.value(Int64(context.pid))
+            $0.field("name", context.processName, caps.name)
+            guard let stall = event.stall else { return }
+            $0.object("thread") {
+                $0.key("id")
+                $0.value(Int64(stall.threadID))
+                $0.field("name", stall.threadName, caps.name)
+            }
+        }
+        if let stall = event.stall {
+            writer.object("error") {
+                // What an error is of, to those who group by it.
+                $0.key("type")
+                $0.value {
+                    JSONEscaping.append("stall.", to: &$0)
+                    JSONEscaping.append(stall.cause.rawValue, to: &$0)
+                }
+                if detail.frames > 0 {
+                    $0.stack("stack_trace", stall.frames, count: detail.frames, maxBytes: detail.maxLineBytes)
+                }
+            }
+        }
+        writer.object("lagmonitor") {
+            for field in event.fields(caps, context) { $0.write(field) }
+            if let evidence = event.stall?.evidence { write(evidence, detail, to: &$0) }
+        }
+        writer.endObject()
+        writer.endLine()
+    }
+
+    private func write(_ event: LineEvent, _ caps: StringCaps, to writer: inout JSONLineWriter) {
+        writer.field("kind", "event")
+        writer.key("category")
+        writer.beginArray()
+        writer.value("process")
+        writer.endArray()
+        writer.key("type")
+        writer.beginArray()
+        writer.value("info")
+        writer.endArray()
+        writer.field("module", "lagmonitor")
+        writer.key("dataset")
+        writer.value {
+            JSONEscaping.append("lagmonitor.", to: &$0)
+            JSONEscaping.append("\(event.event)", to: &$0)
+        }
+        writer.field("action", "\(event.event)", caps.word)
+        writer.key("id")
+        writer.value(event.lineID)
+        guard let stall = event.stall else { return }
+        writer.field("reason", stall.cause.rawValue, caps.word)
+        // Nanoseconds, and the schema's type is a long.
+        writer.field("duration", min(stall.durationNanoseconds, UInt64(Int64.max)))
+        guard caps.keepsOptional else { return }
+        writer.key("start")
+        writer.value { UTCTime.append(nanosecondsSince1970: stall.startRealtimeNanoseconds, to: &$0) }
+        writer.field("sequence", min(stall.sequence, UInt64(Int64.max)))
+    }
+
+    private func write(_ evidence: StallRecord.Evidence, _ detail: LineDetail, to writer: inout JSONLineWriter) {
+        guard detail.caps.keeps > .none else { return }
+        if let owner = evidence.lockOwner { writer.object("lock_owner") { $0.write(owner, detail) } }
+        guard detail.caps.keepsOptional else { return }
+        for (name, threads) in [("lock_cycle" as StaticString, evidence.lockCycle), ("lock_chain", evidence.lockChain)]
+        where !threads.isEmpty {
+            writer.key(name)
+            writer.beginArray()
+            for thread in threads {
+                writer.beginObject()
+                writer.write(thread, detail)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+    }
+}
+
+extension JSONLineWriter {
+    fileprivate mutating func write(_ owner: StallRecord.LockOwner, _ detail: LineDetail) {
+        key("thread_id")
+        value(Int64(owner.threadID))
+        optional("thread_name", owner.threadName, detail.caps.name)
+        if let address = owner.waitsFor {
+            key("waits_for")
+            value(hex: address)
+        }
+        if detail.ownerFrames > 0, !owner.frames.isEmpty {
+            stack("stack_trace", owner.frames, count: detail.ownerFrames, maxBytes: detail.maxLineBytes)
+        }
+    }
+
+    fileprivate mutating func stack(_ name: StaticString, _ frames: [StallRecord.Frame], count: Int, maxBytes: Int) {
+        key(name)
+        value { StackText.append(frames, count: count, maxBytes: maxBytes, to: &$0) }
+    }
+
+    /// A member that is an object.
+    mutating func object(_ name: StaticString, _ members: (inout JSONLineWriter) -> Void) {
+        key(name)
+        beginObject()
+        members(&self)
+        endObject()
+    }
+}

@@ -1,0 +1,217 @@
+/// OTLP logs in the JSON encoding (OTLP 1.x, "JSON Protobuf Encoding"): an `ExportLogsServiceRequest` a line.
+///
+/// 64-bit integers are strings of decimal digits, enumerations are numbers, names are lowerCamelCase. Attributes have the names
+/// of OpenTelemetry's semantic conventions (`thread.id`, `code.function.name`, `code.stacktrace`, …) where there are any, and
+/// are else `lagmonitor.` and the native field's name. The stack is text, a frame a line: structured frames would cost four
+/// times the bytes, and no reader of logs unfolds them.
+struct OTLPLayout: LineLayout {
+    /// What stands before and after the element of ``resourceLogs``, so that lines can be put together to one request.
+    static let opening = Array(#"{"resourceLogs":["#.utf8)
+    static let closing = Array("]}\n".utf8)
+
+    func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
+        let caps = detail.caps
+        writer.beginObject()
+        writer.key("resourceLogs")
+        writer.beginArray()
+        writer.beginObject()
+        writeResource(context, caps, to: &writer)
+        writer.key("scopeLogs")
+        writer.beginArray()
+        writer.beginObject()
+        writer.key("scope")
+        writer.beginObject()
+        writer.field("name", "lagmonitor")
+        writer.endObject()
+        writer.key("logRecords")
+        writer.beginArray()
+        writeRecord(event, detail, context, to: &writer)
+        writer.endArray()
+        writer.endObject()
+        writer.endArray()
+        writer.endObject()
+        writer.endArray()
+        writer.endObject()
+        writer.endLine()
+    }
+
+    private func writeResource(_ context: ProcessContext, _ caps: StringCaps, to writer: inout JSONLineWriter) {
+        writer.key("resource")
+        writer.beginObject()
+        writer.key("attributes")
+        writer.beginArray()
+        // A resource has to have a service.name; without one this is what the convention asks for.
+        let service = context.serviceName ?? "unknown_service:\(context.processName)"
+        writer.attribute("service.name", .text(service, maxBytes: caps.name))
+        if caps.keepsOptional, let version = context.serviceVersion {
+            writer.attribute("service.version", .text(version, maxBytes: caps.word))
+        }
+        writer.attribute("host.name", .text(context.hostName, maxBytes: caps.host))
+        writer.attribute("process.pid", .number(Int64(context.pid)))
+        if caps.keeps > .none { writer.attribute("process.executable.name", .text(context.processName, maxBytes: caps.name)) }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    private func writeRecord(
+        _ event: LineEvent,
+        _ detail: LineDetail,
+        _ context: ProcessContext,
+        to writer: inout JSONLineWriter
+    ) {
+        let caps = detail.caps
+        writer.beginObject()
+        writer.key("timeUnixNano")
+        // fixed64: there is nothing before 1970.
+        writer.value { Decimal.append(UInt64(max(0, event.realtimeNanoseconds)), digits: 1, to: &$0) }
+        writer.field("severityNumber", event.severity.otlpNumber)
+        if caps.keeps > .none { writer.field("severityText", event.severity.rawValue, caps.word) }
+        writer.key("eventName")
+        writer.value {
+            JSONEscaping.append("lagmonitor.", to: &$0)
+            JSONEscaping.append("\(event.event)", to: &$0)
+        }
+        writer.key("body")
+        writer.beginObject()
+        writer.field("stringValue", event.message, caps.message)
+        writer.endObject()
+        writer.key("attributes")
+        writer.beginArray()
+        if let stall = event.stall {
+            writer.attribute("thread.id", .number(Int64(stall.threadID)))
+            if caps.keeps > .none { writer.attribute("thread.name", .text(stall.threadName, maxBytes: caps.name)) }
+        }
+        if caps.keeps > .none, let culprit = event.culprit {
+            writer.attribute("code.function.name", .text(culprit, maxBytes: caps.symbol))
+        }
+        for field in event.fields(caps, context) { writer.attribute(field.name, field.value, prefix: "lagmonitor.") }
+        if let evidence = event.stall?.evidence { write(evidence, detail, to: &writer) }
+        if detail.frames > 0 {
+            writer.stackAttribute("code.stacktrace", event.frames, count: detail.frames, maxBytes: detail.maxLineBytes)
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    private func write(_ evidence: StallRecord.Evidence, _ detail: LineDetail, to writer: inout JSONLineWriter) {
+        let caps = detail.caps
+        guard caps.keeps > .none else { return }
+        if let owner = evidence.lockOwner {
+            writer.attribute("lagmonitor.lock_owner.thread_id", .number(Int64(owner.threadID)))
+            if let name = owner.threadName {
+                writer.attribute("lagmonitor.lock_owner.thread_name", .text(name, maxBytes: caps.name))
+            }
+            if detail.ownerFrames > 0, !owner.frames.isEmpty {
+                writer.stackAttribute(
+                    "lagmonitor.lock_owner.stacktrace",
+                    owner.frames,
+                    count: detail.ownerFrames,
+                    maxBytes: detail.maxLineBytes
+                )
+            }
+        }
+        guard caps.keepsOptional else { return }
+        for (name, threads) in [("lock_cycle" as StaticString, evidence.lockCycle), ("lock_chain", evidence.lockChain)]
+        where !threads.isEmpty {
+            writer.attribute(name, .texts(threads.map(\.inWords), maxBytes: caps.reason), prefix: "lagmonitor.")
+        }
+    }
+}
+
+extension StallRecord.Severity {
+    /// `SeverityNumber` of the logs data model.
+    fileprivate var otlpNumber: UInt64 {
+        switch self {
+        case .warning: 13
+        case .error: 17
+        case .critical: 21
+        }
+    }
+}
+
+extension StallRecord.LockOwner {
+    /// In one text: `thread 11626 'workload' waits for 0x555d0`.
+    fileprivate var inWords: String {
+        let name = threadName.map { " '\($0)'" } ?? ""
+        let lock = waitsFor.map { " waits for 0x\(String($0, radix: 16))" } ?? ""
+        return "thread \(threadID)\(name)\(lock)"
+    }
+}
+
+extension JSONLineWriter {
+    /// A `KeyValue`.
+    fileprivate mutating func attribute(_ name: StaticString, _ value: LineField.Value, prefix: StaticString = "") {
+        beginAttribute(name, prefix)
+        anyValue(value)
+        endObject()
+    }
+
+    fileprivate mutating func stackAttribute(
+        _ name: StaticString,
+        _ frames: [StallRecord.Frame],
+        count: Int,
+        maxBytes: Int
+    ) {
+        beginAttribute(name, "")
+        beginObject()
+        key("stringValue")
+        value { StackText.append(frames, count: count, maxBytes: maxBytes, to: &$0) }
+        endObject()
+        endObject()
+    }
+
+    private mutating func beginAttribute(_ name: StaticString, _ prefix: StaticString) {
+        beginObject()
+        key("key")
+        value {
+            JSONEscaping.append("\(prefix)", to: &$0)
+            JSONEscaping.append("\(name)", to: &$0)
+        }
+        key("value")
+    }
+
+    /// An `AnyValue`.
+    private mutating func anyValue(_ content: LineField.Value) {
+        beginObject()
+        switch content {
+        case .text(let text, let maxBytes): field("stringValue", text, maxBytes)
+        case .path(let text, let maxBytes):
+            key("stringValue")
+            value(text, maxBytes: maxBytes, keepingEnd: true)
+        case .texts(let texts, let maxBytes):
+            key("arrayValue")
+            beginObject()
+            key("values")
+            beginArray()
+            for text in texts { anyValue(.text(text, maxBytes: maxBytes)) }
+            endArray()
+            endObject()
+        case .id(let id):
+            key("stringValue")
+            value(id)
+        case .count(let number):
+            // int64: what is above is not told wrong.
+            key("intValue")
+            value { Decimal.append(min(number, UInt64(Int64.max)), digits: 1, to: &$0) }
+        case .number(let number):
+            key("intValue")
+            value {
+                if number < 0 { $0.append(UInt8(ascii: "-")) }
+                Decimal.append(number.magnitude, digits: 1, to: &$0)
+            }
+        case .thousandths(let number):
+            key("doubleValue")
+            value(thousandths: number)
+        case .time(let nanoseconds):
+            key("stringValue")
+            value { UTCTime.append(nanosecondsSince1970: nanoseconds, to: &$0) }
+        case .hex(let number):
+            key("stringValue")
+            value(hex: number)
+        case .flag(let flag):
+            key("boolValue")
+            value(flag)
+        }
+        endObject()
+    }
+}

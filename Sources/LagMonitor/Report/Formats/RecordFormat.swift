@@ -1,0 +1,20 @@
+/// How a record or a notice stands in its line. Each is one JSON object a line, within the same limit.
+public enum RecordFormat: String, Sendable, CaseIterable {
+    /// Schema `lagmonitor.stall.v1`: everything that is known.
+    case native
+    /// A line is a whole `ExportLogsServiceRequest` in OTLP's JSON encoding, with one log record.
+    case otlp
+    /// Elastic Common Schema 8, nested; what it has no field for stands in an object `lagmonitor`.
+    case ecs
+    /// A Sentry event, for the `event` item of an envelope.
+    case sentry
+
+    var layout: (any LineLayout)? {
+        switch self {
+        case .native: nil
+        case .otlp: OTLPLayout()
+        case .ecs: ECSLayout()
+        case .sentry: SentryLayout()
+        }
+    }
+}

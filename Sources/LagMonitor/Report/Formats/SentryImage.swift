@@ -1,0 +1,37 @@
+/// A file that code was loaded from, as an entry of Sentry's `debug_meta.images`.
+struct SentryImage: Equatable {
+    /// The whole build-id, hex: Sentry's `code_id`.
+    let buildID: String
+    let file: String?
+    /// Where the file's address 0 lies in the process.
+    let address: UInt64
+
+    /// Sentry's `debug_id`: the build-id's first 16 bytes as a GUID, whose first three parts are little-endian; what is
+    /// missing of a shorter one is zero.
+    var debugID: String {
+        var digits = Array(buildID.utf8.prefix(32))
+        while digits.count < 32 { digits.append(UInt8(ascii: "0")) }
+        var text: [UInt8] = []
+        for part in [[3, 2, 1, 0], [5, 4], [7, 6], [8, 9], [10, 11, 12, 13, 14, 15]] {
+            if !text.isEmpty { text.append(UInt8(ascii: "-")) }
+            for byte in part { text += digits[2 * byte...2 * byte + 1] }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Those of a stack, each once, in the order of the frames.
+    static func all(of frames: [StallRecord.Frame]) -> [SentryImage] {
+        var images: [SentryImage] = []
+        for frame in frames {
+            guard let buildID = frame.buildID, isHex(buildID), let offset = frame.offset, offset <= frame.pc else { continue }
+            let image = SentryImage(buildID: buildID, file: frame.module, address: frame.pc - offset)
+            if !images.contains(image) { images.append(image) }
+        }
+        return images
+    }
+
+    private static func isHex(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= StringCaps.buildID
+            && text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
+    }
+}

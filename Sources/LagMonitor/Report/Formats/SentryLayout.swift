@@ -1,0 +1,187 @@
+/// A Sentry event: the JSON of an envelope's `event` item (and of the older store endpoint).
+///
+/// `event_id` is the line's: a `begin` and an `end` line are two events, because Sentry keeps one event an id; the tag `stall_id`
+/// joins them. Frames are root first, as Sentry has them. `debug_meta` names each file that a frame lies in with its
+/// build-id and the address it is loaded at (`pc` − `offset`), so that Sentry symbolises with uploaded debug files.
+struct SentryLayout: LineLayout {
+    func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
+        let caps = detail.caps
+        writer.beginObject()
+        writer.key("event_id")
+        writer.value { bytes in event.lineID.forEachCharacter { if $0 != UInt8(ascii: "-") { bytes.append($0) } } }
+        writer.key("timestamp")
+        writer.value { UTCTime.append(nanosecondsSince1970: event.realtimeNanoseconds, to: &$0) }
+        writer.field("platform", "native")
+        writer.field("level", event.severity.sentryLevel)
+        writer.field("logger", "lagmonitor")
+        writer.field("server_name", context.hostName, caps.host)
+        if caps.keepsOptional, let name = context.serviceName, let version = context.serviceVersion {
+            writer.field("release", "\(name)@\(version)", caps.name + caps.word)
+        }
+        if caps.keeps > .none { writer.optional("transaction", event.culprit, min(200, caps.symbol)) }
+        writer.key("fingerprint")
+        writer.beginArray()
+        if let fingerprint = event.fingerprint { writer.value(fingerprint, maxBytes: caps.hash) }
+        if event.stall == nil {
+            writer.value {
+                JSONEscaping.append("lagmonitor.", to: &$0)
+                JSONEscaping.append("\(event.event)", to: &$0)
+            }
+        }
+        writer.endArray()
+        writer.object("tags") { write(tagsOf: event, caps, to: &$0) }
+        if let stall = event.stall {
+            write(stall, event, detail, to: &writer)
+        } else {
+            writer.object("logentry") { $0.field("formatted", event.message, caps.message) }
+        }
+        writer.object("contexts") {
+            $0.object("lagmonitor") { own in
+                own.key("pid")
+                own.value(Int64(context.pid))
+                own.field("process_name", context.processName, caps.name)
+                for field in event.fields(caps, context) { own.write(field) }
+            }
+        }
+        writer.endObject()
+        writer.endLine()
+    }
+
+    /// A tag is a text of at most 200 characters.
+    private func write(tagsOf event: LineEvent, _ caps: StringCaps, to writer: inout JSONLineWriter) {
+        writer.field("event", event.event)
+        guard let stall = event.stall else { return }
+        writer.field("cause", stall.cause.rawValue, caps.word)
+        writer.key("stall_id")
+        writer.value(stall.id)
+        guard caps.keeps > .none else { return }
+        writer.field("phase", stall.phase.rawValue, caps.word)
+        writer.field("kind", stall.kind.rawValue, caps.word)
+        writer.field("loop", stall.loop, caps.name)
+    }
+
+    private func write(_ stall: StallRecord, _ event: LineEvent, _ detail: LineDetail, to writer: inout JSONLineWriter) {
+        let caps = detail.caps
+        let frames = Array(stall.frames.prefix(detail.frames))
+        writer.object("exception") {
+            $0.key("values")
+            $0.beginArray()
+            $0.beginObject()
+            $0.field("type", "Stall")
+            $0.field("value", stall.message, caps.message)
+            $0.key("thread_id")
+            $0.value(Int64(stall.threadID))
+            $0.object("mechanism") {
+                $0.field("type", "lagmonitor")
+                $0.key("handled")
+                $0.value(true)
+            }
+            $0.stackTrace(frames, functions: detail.functions, maxBytes: detail.maxLineBytes)
+            $0.endObject()
+            $0.endArray()
+        }
+        let owners = caps.keeps > .none ? event.owners : []
+        writer.object("threads") {
+            $0.key("values")
+            $0.beginArray()
+            // Its stack is the exception's.
+            $0.thread(stall.threadID, stall.threadName, caps, isStalled: true)
+            $0.endObject()
+            for owner in owners {
+                $0.thread(owner.threadID, owner.threadName, caps, isStalled: false)
+                $0.stackTrace(Array(owner.frames.prefix(detail.ownerFrames)), functions: false, maxBytes: detail.maxLineBytes)
+                $0.endObject()
+            }
+            $0.endArray()
+        }
+        let images = SentryImage.all(of: frames + owners.flatMap { $0.frames.prefix(detail.ownerFrames) })
+        guard !images.isEmpty else { return }
+        writer.object("debug_meta") {
+            $0.key("images")
+            $0.beginArray()
+            for image in images { $0.write(image) }
+            $0.endArray()
+        }
+    }
+}
+
+extension StallRecord.Severity {
+    fileprivate var sentryLevel: StaticString {
+        switch self {
+        case .warning: "warning"
+        case .error: "error"
+        case .critical: "fatal"
+        }
+    }
+}
+
+extension JSONLineWriter {
+    /// Leaves the object open.
+    fileprivate mutating func thread(_ id: Int32, _ name: String?, _ caps: StringCaps, isStalled: Bool) {
+        beginObject()
+        key("id")
+        value(Int64(id))
+        optional("name", name, caps.name)
+        key("crashed")
+        value(false)
+        key("current")
+        value(isStalled)
+    }
+
+    /// Root first. Nothing when there are no frames: Sentry refuses an empty stack.
+    fileprivate mutating func stackTrace(_ frames: [StallRecord.Frame], functions: Bool, maxBytes: Int) {
+        guard !frames.isEmpty else { return }
+        object("stacktrace") {
+            $0.key("frames")
+            $0.beginArray()
+            for frame in frames.reversed() where $0.count <= maxBytes { $0.sentry(frame, functions: functions) }
+            $0.endArray()
+        }
+    }
+
+    private mutating func sentry(_ frame: StallRecord.Frame, functions: Bool) {
+        beginObject()
+        // An inlined frame has no address of its own: with one Sentry would unfold it again.
+        if frame.inlined != true {
+            key("instruction_addr")
+            value(hex: frame.pc)
+        }
+        optional("function", frame.symbol, LineLimits.maximumSymbolBytes)
+        if functions { optional("raw_function", frame.function, LineLimits.maximumSymbolBytes) }
+        if frame.inlined != true, frame.symbol != nil, let offset = frame.symbolOffset, offset <= frame.pc {
+            key("symbol_addr")
+            value(hex: frame.pc - offset)
+        }
+        if let module = frame.module {
+            key("package")
+            value(module, maxBytes: StringCaps.path, keepingEnd: true)
+        }
+        if let file = frame.file {
+            key("filename")
+            value(file, maxBytes: StringCaps.path, keepingEnd: true)
+        }
+        if let line = frame.line, line > 0 {
+            key("lineno")
+            value(Int64(line))
+        }
+        if let inApp = frame.inApp {
+            key("in_app")
+            value(inApp)
+        }
+        endObject()
+    }
+
+    fileprivate mutating func write(_ image: SentryImage) {
+        beginObject()
+        field("type", "elf")
+        field("code_id", image.buildID, StringCaps.buildID)
+        field("debug_id", image.debugID, StringCaps.buildID)
+        if let file = image.file {
+            key("code_file")
+            value(file, maxBytes: StringCaps.path, keepingEnd: true)
+        }
+        key("image_addr")
+        value(hex: image.address)
+        endObject()
+    }
+}

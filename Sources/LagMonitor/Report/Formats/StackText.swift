@@ -1,0 +1,61 @@
+/// A stack as text, for formats that have one field for it: a frame a line, leaf first.
+///
+///     Shop.render + 12 at /src/shop.swift:42 (shop + 0x1000, build-id 85a497a7…)
+///
+/// Everything that a later symbolisation needs is in it: the ELF address and the build-id of its file.
+enum StackText {
+    /// Appends the first `count` frames, escaped for a JSON string; no more once there are over `maxBytes` bytes.
+    static func append(_ frames: [StallRecord.Frame], count: Int, maxBytes: Int, to bytes: inout [UInt8]) {
+        for (index, frame) in frames.prefix(count).enumerated() where bytes.count <= maxBytes {
+            if index > 0 { JSONEscaping.append("\n", to: &bytes) }
+            append(frame, to: &bytes)
+        }
+    }
+
+    private static func append(_ frame: StallRecord.Frame, to bytes: inout [UInt8]) {
+        if let symbol = frame.symbol {
+            JSONEscaping.append(symbol, maxBytes: LineLimits.maximumSymbolBytes, to: &bytes)
+            if let offset = frame.symbolOffset {
+                JSONEscaping.append(" + ", to: &bytes)
+                Decimal.append(offset, digits: 1, to: &bytes)
+            }
+        } else {
+            Hexadecimal.append(frame.pc, to: &bytes)
+        }
+        if let file = frame.file {
+            JSONEscaping.append(" at ", to: &bytes)
+            JSONEscaping.append(file, maxBytes: StringCaps.path, keepingEnd: true, to: &bytes)
+            if let line = frame.line { JSONEscaping.append(":\(line)", to: &bytes) }
+        }
+        if frame.inlined == true { JSONEscaping.append(" [inlined]", to: &bytes) }
+        guard let module = frame.module else { return }
+        JSONEscaping.append(" (", to: &bytes)
+        JSONEscaping.append(module, maxBytes: StringCaps.path, keepingEnd: true, to: &bytes)
+        if let offset = frame.offset {
+            JSONEscaping.append(" + ", to: &bytes)
+            Hexadecimal.append(offset, to: &bytes)
+        }
+        if let buildID = frame.buildID {
+            JSONEscaping.append(", build-id ", to: &bytes)
+            JSONEscaping.append(buildID, maxBytes: StringCaps.buildID, to: &bytes)
+        }
+        JSONEscaping.append(")", to: &bytes)
+    }
+}
+
+/// Whole numbers as hex with `0x`, lower case, without leading zeros.
+enum Hexadecimal {
+    static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "0"))
+        bytes.append(UInt8(ascii: "x"))
+        var shift = max(0, 60 - number.leadingZeroBitCount / 4 * 4)
+        while shift >= 0 {
+            bytes.append(digit(UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 0xf))
+            shift -= 4
+        }
+    }
+
+    static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}

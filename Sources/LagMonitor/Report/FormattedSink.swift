@@ -1,0 +1,27 @@
+/// A sink whose lines have a format of their own, whatever the monitor's is.
+///
+/// ```swift
+/// LagMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
+/// ```
+public final class FormattedSink: RecordSink {
+    public let format: RecordFormat?
+    private let sink: any RecordSink
+
+    public init(_ sink: any RecordSink, _ format: RecordFormat) {
+        self.sink = sink
+        self.format = format
+    }
+
+    public var name: String { sink.name }
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { try sink.write(line) }
+    public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        try sink.write(line, about: facts)
+    }
+    public func reopen() throws(SinkError) { try sink.reopen() }
+    public func close() { sink.close() }
+    public func resume() throws(SinkError) { try sink.resume() }
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {
+        sink.limitWaiting(untilMonotonicNanoseconds: deadline)
+    }
+    public func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
+}

@@ -1,0 +1,59 @@
+/// What a line says, in a few words: for sinks whose destination has fields of its own.
+public struct LineFacts: Sendable, Equatable {
+    /// `event`: `stall`, `dropped`, `suppressed`, `recurring`.
+    public var event: String
+    public var severity: StallRecord.Severity
+    /// One line for people.
+    public var message: String
+    /// Of a stall; nil in a notice.
+    public var stall: Stall?
+    /// What groups stalls; nil where the line is about several groups, or none.
+    public var fingerprint: String?
+    public var culprit: String?
+
+    /// The one stall that a line is about.
+    public struct Stall: Sendable, Equatable {
+        public var id: StallID
+        public var phase: StallRecord.Phase
+        public var kind: StallRecord.Kind
+        public var cause: StallRecord.Cause
+        public var loop: String
+        public var threadID: Int32
+        public var durationNanoseconds: UInt64
+    }
+
+    public init(event: String, severity: StallRecord.Severity, message: String) {
+        self.event = event
+        self.severity = severity
+        self.message = message
+    }
+
+    init(_ record: borrowing StallRecord) {
+        self.init(event: "stall", severity: record.severity, message: record.message)
+        stall = Stall(
+            id: record.id,
+            phase: record.phase,
+            kind: record.kind,
+            cause: record.cause,
+            loop: record.loop,
+            threadID: record.threadID,
+            durationNanoseconds: record.durationNanoseconds
+        )
+        fingerprint = record.fingerprint
+        culprit = record.culprit
+    }
+
+    init(_ notice: DropNotice) { self.init(event: "dropped", severity: .warning, message: notice.message) }
+
+    init(_ notice: SuppressionNotice) {
+        self.init(event: "suppressed", severity: .warning, message: notice.suppression.notice)
+        fingerprint = notice.suppression.fingerprint
+        culprit = notice.suppression.culprit
+    }
+
+    init(_ notice: RecurrenceNotice) {
+        self.init(event: "recurring", severity: .warning, message: notice.recurrence.notice)
+        fingerprint = notice.recurrence.fingerprint
+        culprit = notice.recurrence.culprit
+    }
+}

@@ -1,0 +1,29 @@
+/// When something that failed is tried again: soon, then ever later. A pure value; time is given.
+struct RetryDelay: Sendable {
+    let firstNanoseconds: UInt64
+    let longestNanoseconds: UInt64
+    private var delay: UInt64 = 0
+    private var notBefore: UInt64 = 0
+
+    init(firstNanoseconds: UInt64 = 100_000_000, longestNanoseconds: UInt64 = 10_000_000_000) {
+        self.firstNanoseconds = firstNanoseconds
+        self.longestNanoseconds = longestNanoseconds
+    }
+
+    /// The next try; 0: at once.
+    var nextNanoseconds: UInt64 { notBefore }
+
+    func allows(at now: UInt64) -> Bool { now >= notBefore }
+
+    mutating func noteFailure(at now: UInt64) {
+        delay = delay == 0 ? firstNanoseconds : min(longestNanoseconds, delay &* 2)
+        let (sum, overflow) = now.addingReportingOverflow(delay)
+        notBefore = overflow ? .max : sum
+    }
+
+    /// It works again, or somebody asks for it now.
+    mutating func reset() {
+        delay = 0
+        notBefore = 0
+    }
+}

@@ -1,0 +1,180 @@
+internal import Glibc
+internal import Synchronization
+
+/// Lines to a reader behind a Unix or a TCP socket, each ended by its newline.
+///
+/// The connection is made with the first line, so program and reader may start in any order. A reader that is not there, or went away,
+/// costs the lines meanwhile, which are counted; it is tried again with later lines, after 100 ms at first and 10 s at last, and
+/// between the tries a line costs nothing but its count. A line that went halfway is finished before another one, or given up
+/// with its connection: no connection ever carries a line after a part of one. What was given up is sent whole on the next connection
+/// where that line is still the present one, and else counted.
+///
+/// A line counts as written when the kernel has it: what a reader had not read when it died is lost without a count, as with every
+/// stream without receipts. What the reader sends is not looked at. No SIGPIPE, and no wait beyond the time-out a line.
+public final class StreamSink: RecordSink {
+    private struct State: ~Copyable {
+        var line: LineDescriptor?
+        /// The line's, which owns it.
+        var descriptor: Int32 = -1
+        var delay: RetryDelay
+        var abandoned: UInt64 = 0
+        var isClosed = false
+    }
+
+    public let name: String
+    private let addresses: [SocketName]
+    private let timeoutNanoseconds: UInt64
+    private let limit = SharedDeadline()
+    private let state: Mutex<State>
+
+    /// Looks up a host's name, once and for all; connects to nothing yet.
+    /// - Parameter timeout: how long a line waits for a connection and a slow reader, together.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` for an address that cannot be, or a name that is not known.
+    public convenience init(_ address: StreamAddress, timeout: Duration = DescriptorSink.defaultTimeout) throws(SinkError) {
+        try self.init(address, timeout: timeout, delay: RetryDelay())
+    }
+
+    init(_ address: StreamAddress, timeout: Duration, delay: RetryDelay) throws(SinkError) {
+        name = "\(address)"
+        timeoutNanoseconds = timeout.clampedNanoseconds
+        state = Mutex(State(delay: delay))
+        switch address {
+        case .unix(let path):
+            do throws(SinkError) {
+                addresses = [try SocketName(unixPath: path)]
+            } catch {
+                throw SinkError(.cannotOpen, path: name, code: error.code)
+            }
+        case .tcp(let host, let port):
+            guard (1...65_535).contains(port), !host.isEmpty, !host.utf8.contains(0) else {
+                throw SinkError(.cannotOpen, path: name, code: EINVAL)
+            }
+            addresses = SocketName.all(ofHost: host, port: port)
+            guard !addresses.isEmpty else { throw SinkError(.cannotOpen, path: name, code: ENXIO) }
+        }
+    }
+
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        try state.withLock { state throws(SinkError) in
+            guard !state.isClosed else { throw SinkError(.closed, path: name) }
+            if state.line != nil, Self.hasHungUp(state.descriptor) { Self.disconnect(&state) }
+            let isFresh = state.line == nil
+            if isFresh { try connect(&state, deadline) }
+            do throws(SinkError) {
+                try send(line, &state, deadline)
+            } catch {
+                // On a connection that was there before, the reader may have been another one.
+                guard error.reason != .tooSlow, !isFresh else { throw error }
+                try connect(&state, deadline)
+                try send(line, &state, deadline)
+            }
+        }
+    }
+
+    /// Connects anew with the next line, at once.
+    public func reopen() throws(SinkError) {
+        state.withLock { state in
+            Self.disconnect(&state)
+            state.delay.reset()
+        }
+    }
+
+    public func resume() throws(SinkError) { state.withLock { $0.isClosed = false } }
+
+    public func close() {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        state.withLock { state in
+            if state.line != nil { try? state.line!.finishRest(path: name, deadline: deadline) }
+            Self.disconnect(&state)
+            state.delay.reset()
+            state.isClosed = true
+        }
+    }
+
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+
+    public func takeAbandonedLines() -> UInt64 {
+        state.withLock { state in
+            defer { state.abandoned = 0 }
+            return state.abandoned
+        }
+    }
+
+    /// A connection on which anything but slowness went wrong is over.
+    private func send(_ line: UnsafeRawBufferPointer, _ state: inout State, _ deadline: WriteDeadline) throws(SinkError) {
+        do throws(SinkError) {
+            try state.line!.write(line, path: name, deadline: deadline)
+        } catch {
+            if error.reason != .tooSlow { Self.disconnect(&state) }
+            throw error
+        }
+    }
+
+    private static func disconnect(_ state: inout State) {
+        guard state.line != nil else { return }
+        state.line!.abandonRest()
+        state.abandoned += state.line!.takeAbandoned()
+        state.line = nil
+    }
+
+    private func connect(_ state: inout State, _ deadline: WriteDeadline) throws(SinkError) {
+        guard state.delay.allows(at: WriteDeadline.now) else { throw SinkError(.readerGone, path: name) }
+        var failure = SinkError(.readerGone, path: name)
+        for address in addresses {
+            do throws(SinkError) {
+                let descriptor = try connect(address, deadline)
+                state.descriptor = descriptor
+                state.line = LineDescriptor(owning: descriptor, kind: .socket)
+                state.delay.reset()
+                return
+            } catch {
+                failure = error
+            }
+        }
+        state.delay.noteFailure(at: WriteDeadline.now)
+        throw failure
+    }
+
+    private func connect(_ address: SocketName, _ deadline: WriteDeadline) throws(SinkError) -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(address.family, type, 0)
+        guard descriptor >= 0 else { throw SinkError(.readerGone, path: name, code: errno) }
+        var code = address.connect(descriptor) == 0 ? 0 : errno
+        if code == EINPROGRESS {
+            guard deadline.waitUntilWritable(descriptor) else {
+                _ = Glibc.close(descriptor)
+                throw SinkError(.tooSlow, path: name)
+            }
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) != 0 { code = errno }
+        }
+        guard code == 0 else {
+            _ = Glibc.close(descriptor)
+            // EAGAIN: a Unix socket whose queue of connections is full.
+            throw SinkError(code == EAGAIN ? .tooSlow : .readerGone, path: name, code: code)
+        }
+        if address.family != AF_UNIX { Self.limitSilence(descriptor) }
+        return descriptor
+    }
+
+    /// A reader's host that vanished would else be noticed after a quarter of an hour (tcp(7), `TCP_USER_TIMEOUT`).
+    private static func limitSilence(_ descriptor: Int32) {
+        var milliseconds: UInt32 = 30_000
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, socklen_t(MemoryLayout<UInt32>.size))
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Whether the reader closed its end. The first `send` to such a TCP reader still succeeds, and the line would be lost without
+    /// a count. What it sent is read and thrown away, so that it cannot fill up.
+    private static func hasHungUp(_ descriptor: Int32) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        for _ in 0..<64 {
+            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            if count == 0 { return true }
+            if count < 0, errno != EINTR { return errno != EAGAIN }
+        }
+        return false
+    }
+}

@@ -1,0 +1,85 @@
+internal import LagReport
+
+extension OutputSettings.Destination {
+    /// What is wrong with a text.
+    struct Objection: Error {
+        let wrong: String
+    }
+
+    /// What may stand there, in words.
+    static let allowed =
+        "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
+
+    static func objection(to text: String) -> String? {
+        do throws(Objection) {
+            _ = try OutputSettings.Destination(text)
+            return nil
+        } catch {
+            return error.wrong
+        }
+    }
+
+    init(_ text: String) throws(Objection) {
+        guard !text.isEmpty else { throw Objection(wrong: "the text is empty") }
+        guard !text.utf8.contains(0) else { throw Objection(wrong: "the text holds a zero byte") }
+        switch text {
+        case "-", "stdout": self = .stdout
+        case "journald": self = .journald(path: JournalSink.defaultPath)
+        default:
+            guard let (scheme, rest) = Self.scheme(of: text) else {
+                self = .file(path: text)
+                return
+            }
+            self = try Self.parse(scheme, rest, text)
+        }
+    }
+
+    /// What stands before the first colon, where that looks like a scheme: lower-case letters alone.
+    private static func scheme(of text: String) -> (name: String, rest: String)? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let name = text[..<colon]
+        guard !name.isEmpty, name.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }) else { return nil }
+        return (String(name), String(text[text.index(after: colon)...]))
+    }
+
+    private static func parse(_ scheme: String, _ rest: String, _ text: String) throws(Objection) -> Self {
+        switch scheme {
+        case "file":
+            guard !rest.isEmpty else { throw Objection(wrong: "\"\(text)\" names no file") }
+            return .file(path: rest)
+        case "journald": return .journald(path: try socket(rest, text))
+        case "unix": return .stream(.unix(path: try socket(rest, text)))
+        case "tcp": return .stream(try hostAndPort(rest, text))
+        case "otlp":
+            let host = ["http://", "https://"].first { rest.hasPrefix($0) }.map { rest.dropFirst($0.count) }
+            guard let first = host?.first, first != "/", first != ":" else {
+                throw Objection(wrong: "\"\(text)\" has no http:// or https:// URL after otlp:")
+            }
+            return .otlp(endpoint: rest)
+        default: throw Objection(wrong: "unknown destination \"\(scheme):\" (a file of that name is file:\(text))")
+        }
+    }
+
+    private static func socket(_ path: String, _ text: String) throws(Objection) -> String {
+        guard !path.isEmpty else { throw Objection(wrong: "\"\(text)\" names no socket") }
+        // unix(7): 108 bytes with the zero at the end.
+        guard path.utf8.count <= 107 else { throw Objection(wrong: "the socket's path is longer than 107 bytes") }
+        return path
+    }
+
+    private static func hostAndPort(_ rest: String, _ text: String) throws(Objection) -> StreamAddress {
+        guard let colon = rest.lastIndex(of: ":") else { throw Objection(wrong: "\"\(text)\" has no port") }
+        var host = rest[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        if isBracketed { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { throw Objection(wrong: "\"\(text)\" has no host") }
+        guard isBracketed || !host.contains(":") else {
+            throw Objection(wrong: "\"\(text)\": an IPv6 address stands in brackets, tcp:[::1]:6000")
+        }
+        let digits = rest[rest.index(after: colon)...]
+        guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = Int(digits),
+            (1...65_535).contains(port)
+        else { throw Objection(wrong: "\"\(digits)\" is no port from 1 to 65535") }
+        return .tcp(host: String(host), port: port)
+    }
+}

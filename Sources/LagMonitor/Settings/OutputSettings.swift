@@ -1,0 +1,70 @@
+internal import Glibc
+public import LagReport
+
+/// Where a monitor's lines go, as settings say it, for programs that let their users choose.
+///
+/// ```swift
+/// let output = try OutputSettings("tcp:127.0.0.1:6000")
+/// let monitor = LagMonitor(sinks: [try output.makeSink()])
+/// ```
+public struct OutputSettings: Sendable, Equatable {
+    /// One of the destinations there are.
+    public enum Destination: Sendable, Equatable {
+        /// `-` or `stdout`.
+        case stdout
+        /// A path, or `file:` and a path.
+        case file(path: String)
+        /// `journald`, or `journald:` and the path of its socket.
+        case journald(path: String)
+        /// `unix:` and a path, or `tcp:`, a host, a colon and a port.
+        case stream(StreamAddress)
+        /// `otlp:` and the URL of a receiver of OTLP over HTTP.
+        case otlp(endpoint: String)
+    }
+
+    public var destination: Destination
+    /// For files.
+    public var rotation: FileRotation?
+
+    public init(_ destination: Destination, rotation: FileRotation? = nil) {
+        self.destination = destination
+        self.rotation = rotation
+    }
+
+    /// Reads the text form.
+    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for `output.path`.
+    public init(_ text: String, rotation: FileRotation? = nil) throws(LagMonitorError) {
+        do throws(Destination.Objection) {
+            self.init(try Destination(text), rotation: rotation)
+        } catch {
+            throw .invalidConfiguration(key: SettingKey.output.path, value: error.wrong, allowed: Destination.allowed)
+        }
+    }
+
+    /// Opens the destination.
+    /// - Parameter otlp: makes the sink for ``Destination/otlp(endpoint:)``, which is not the core's: the product LagMonitorOTLP
+    ///   has it. Unless given, that destination cannot be opened.
+    public func makeSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
+    ) throws(SinkError) -> any RecordSink {
+        switch destination {
+        case .stdout: return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
+        case .file(let path): return try FileSink(path: path, rotation: rotation)
+        case .journald(let path): return try JournalSink(path: path)
+        case .stream(let address): return try StreamSink(address)
+        case .otlp(let endpoint):
+            guard let otlp else { throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: ENOTSUP) }
+            return try otlp(endpoint)
+        }
+    }
+
+    /// Of checked settings; nil when they name no destination.
+    package init?(_ reader: SettingsReader) {
+        guard let text = reader.string(for: .output), let destination = try? Destination(text) else { return nil }
+        let files = reader.int(for: .outputFiles) ?? FileRotation.defaultFiles
+        self.init(
+            destination,
+            rotation: reader.int(for: .outputBytes).flatMap { try? FileRotation(maxBytes: $0, maxFiles: files) }
+        )
+    }
+}

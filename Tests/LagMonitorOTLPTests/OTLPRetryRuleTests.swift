@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import LagMonitorOTLP
+
+struct OTLPRetryRuleTests {
+    /// 2026-11-21T12:00:00Z.
+    private let now = Date(timeIntervalSince1970: 1_795_262_400)
+
+    private func verdict(
+        _ status: Int?,
+        retryAfter: String? = nil,
+        body: String = "",
+        attempt: Int = 1,
+        jitter: Double = 0
+    ) -> OTLPRetryRule.Verdict {
+        let response = status.map { OTLPAnswer.Response(status: $0, retryAfter: retryAfter, body: Data(body.utf8)) }
+        return OTLPRetryRule().verdict(on: OTLPAnswer(response: response), attempt: attempt, now: now, jitter: jitter)
+    }
+
+    @Test(arguments: [200, 202, 204, 299]) func successIsTheEnd(status: Int) {
+        #expect(verdict(status, body: "{}") == .accepted(rejected: 0))
+    }
+
+    @Test(arguments: [429, 502, 503, 504]) func whatMayPassIsTriedAgain(status: Int) {
+        #expect(verdict(status) == .again(afterNanoseconds: 1_000_000_000))
+    }
+
+    @Test(arguments: [301, 400, 401, 403, 404, 408, 413, 500, 501, 505]) func everythingElseIsNot(status: Int) {
+        #expect(verdict(status) == .lost)
+    }
+
+    @Test func noAnswerIsTriedAgainUpToTheLastAttempt() {
+        #expect(verdict(nil, attempt: 5) == .again(afterNanoseconds: 16_000_000_000))
+        #expect(verdict(nil, attempt: 6) == .lost)
+        #expect(verdict(503, retryAfter: "1", attempt: 6) == .lost)
+    }
+
+    @Test func theDelayDoublesUpToTheLongestAndChanceMakesItShorter() {
+        var rule = OTLPRetryRule()
+        rule.attempts = 100
+        func delay(_ attempt: Int, _ jitter: Double) -> OTLPRetryRule.Verdict {
+            rule.verdict(on: OTLPAnswer(), attempt: attempt, now: now, jitter: jitter)
+        }
+        #expect(delay(3, 0) == .again(afterNanoseconds: 4_000_000_000))
+        #expect(delay(3, 0.5) == .again(afterNanoseconds: 3_000_000_000))
+        #expect(delay(99, 0) == .again(afterNanoseconds: 60_000_000_000))
+    }
+
+    @Test(arguments: [
+        ("7", 7), ("0", 0), (" 3 ", 3), ("86400", 60), ("Sat, 21 Nov 2026 12:00:09 GMT", 9), ("Sat, 21 Nov 2026 11:00:00 GMT", 0),
+        // Neither: as without.
+        ("soon", 1), ("-5", 1), ("", 1),
+    ])
+    func whatTheReceiverAsksForIsKeptTo(retryAfter: String, seconds: UInt64) {
+        #expect(verdict(503, retryAfter: retryAfter) == .again(afterNanoseconds: seconds * 1_000_000_000))
+    }
+
+    @Test(arguments: [
+        (#"{"partialSuccess":{"rejectedLogRecords":"3","errorMessage":"no"}}"#, 3),
+        (#"{"partialSuccess":{"rejectedLogRecords":2}}"#, 2), (#"{"partialSuccess":{}}"#, 0),
+        (#"{"partialSuccess":{"rejectedLogRecords":-1}}"#, 0), (#"{"partialSuccess":5}"#, 0), ("not json", 0), ("", 0),
+    ])
+    func whatWasRejectedIsCountedAndNotTriedAgain(body: String, rejected: UInt64) {
+        #expect(verdict(200, body: body) == .accepted(rejected: rejected))
+    }
+}

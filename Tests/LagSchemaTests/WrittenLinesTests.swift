@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// Every line that the programs of the test suite made, against the schema: `make test` runs this last, over the file
+/// that they all wrote to (`LAG_TEST_LINES`).
+struct WrittenLinesTests {
+    private static let path = ProcessInfo.processInfo.environment["LAG_CHECK_LINES"]
+
+    @Test(.enabled(if: path != nil)) func everyLineOfTheSuiteIsValid() throws {
+        let path = try #require(Self.path)
+        let data = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
+        let validator = try SchemaValidator(SchemaFile.json())
+        var count = 0
+        var wrong = 0
+        data.withUnsafeBytes { bytes in
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                count += 1
+                let problems = validator.problems(of: Data(line))
+                guard !problems.isEmpty else { continue }
+                wrong += 1
+                if wrong <= 10 { Issue.record("\(problems) in \(String(decoding: line, as: UTF8.self))") }
+            }
+        }
+        #expect(wrong == 0)
+        #expect(count > 0, "\(path) has no line: LAG_TEST_LINES did not reach the tests")
+        print("schema: lines=\(count) valid=\(count - wrong)")
+    }
+}

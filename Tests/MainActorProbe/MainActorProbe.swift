@@ -1,0 +1,10 @@
+import MainProbeKit
+
+/// An asynchronous program: its main actor runs on Dispatch's threads, and the main thread on nothing.
+@main enum MainActorProbe {
+    static func main() async throws {
+        try MainStalls.check(on: .worker)
+        // Suspended, not blocked: the main actor is free.
+        while true { try await Task.sleep(for: .seconds(3600)) }
+    }
+}

@@ -1,0 +1,49 @@
+import Dispatch
+import Glibc
+import LagMonitor
+
+/// Dispatch makes a thread in the call that needs one, and with the signal mask of who calls. Those that the monitor's own threads have it
+/// make, for pings and for handlers, are like all others: the host's crash handler and the capture get through.
+enum QueueThreads {
+    private static let open = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGPROF, SIGSYS]
+
+    static func check() throws {
+        let (told, monitor) = (Told(), Probe.quickMonitor())
+        // Two priorities that nothing else here uses, so that each has no thread yet.
+        let pinged = DispatchQueue(label: "pinged", qos: .utility)
+        monitor.onStall(queue: DispatchQueue(label: "told", qos: .background)) { told.add($0) }
+        try monitor.start()
+        var rules = StallRules.empty
+        rules.ping = .init(interval: .milliseconds(20))
+        try monitor.watch(PingedQueue(pinged), rules: rules)
+        // The first thing on the queue is a ping.
+        usleep(300_000)
+        pinged.async { usleep(300_000) }
+        if !Probe.eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
+        // Read while the threads wait for more to do.
+        var names: [String] = []
+        for thread in Probe.entries(of: "/proc/self/task") {
+            let status = status(of: thread)
+            let name = status["Name"] ?? ""
+            names.append(name)
+            if name.hasPrefix("lag-") { continue }
+            guard let blocked = UInt64(status["SigBlk"] ?? "", radix: 16) else { Probe.fail("no signal mask of '\(name)'") }
+            for signal in open where blocked & (1 << UInt64(signal - 1)) != 0 {
+                Probe.fail("'\(name)' blocks signal \(signal): \(String(blocked, radix: 16))")
+            }
+        }
+        // Main, watchdog, reporter, pings, and those of the two queues.
+        if names.count < 6 { Probe.fail("threads: \(names)") }
+        monitor.stop()
+    }
+
+    private static func status(of thread: String) -> [String: String] {
+        guard let file = fopen("/proc/self/task/\(thread)/status", "r") else { Probe.fail("no status of \(thread)") }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        let length = fread(&buffer, 1, buffer.count, file)
+        let lines = String(decoding: buffer.prefix(length), as: UTF8.self).split(separator: "\n")
+        let fields = lines.map { $0.split(separator: "\t").map(String.init) }.filter { $0.count == 2 }
+        return Dictionary(fields.map { (String($0[0].dropLast()), $0[1]) }) { first, _ in first }
+    }
+}

@@ -1,0 +1,58 @@
+// What the article AdoptingInApplications.md shows, compiled: SnippetTests.swift holds the two against each other.
+import Dispatch
+import Foundation
+import Glibc
+import LagMonitor
+import LagMonitorConcurrency
+import LagMonitorFoundation
+
+#if NIO && ServiceLifecycle && Logging
+    import LagMonitorLifecycle
+    import LagMonitorNIO
+    import Logging
+    import NIOCore
+    import NIOPosix
+    import ServiceLifecycle
+    import UnixSignals
+#endif
+
+enum ApplicationSnippets {
+    static func runLoop() throws {
+        let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/shop/stalls.jsonl")])
+        try monitor.start()
+        try monitor.watch(FoundationLoop(RunLoop.main))
+        RunLoop.main.run()
+    }
+
+    static func asynchronous(serve: () async throws -> Void) async throws {
+        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        try monitor.start()
+        try monitor.watch(PingedQueue(.main), rules: .pings)
+        try monitor.watchConcurrencyPool()
+        try await serve()
+        monitor.stop()
+    }
+
+    #if NIO && ServiceLifecycle && Logging
+        static func services(_ monitor: LagMonitor, _ server: some Service, _ logger: Logger) async throws {
+            let group = MultiThreadedEventLoopGroup.singleton
+            let loops: [any ObservableLoop] = Array(NIOLoops(group, named: "http")) + [PingedQueue(.main)]
+            let watching = LagMonitorService(monitor, watching: loops, rules: .eventLoops)
+            let services = ServiceGroup(services: [watching, server], gracefulShutdownSignals: [.sigterm], logger: logger)
+            try await services.run()
+        }
+
+        static func rules(_ monitor: LagMonitor, _ group: any EventLoopGroup) throws {
+            var rules = StallRules.eventLoops
+            rules.ping = .init(interval: .milliseconds(10), timeouts: 2)
+            try monitor.watch(group, named: "http", rules: rules)
+        }
+    #endif
+
+    static func expected(_ monitor: LagMonitor, _ queue: PingedQueue) {
+        LagMonitor.expectingBlock { migrateDatabase() }
+        monitor.pause(queue)
+        migrateDatabase()
+        monitor.resume(queue)
+    }
+}

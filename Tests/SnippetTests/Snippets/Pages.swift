@@ -1,0 +1,31 @@
+// What the other articles show, compiled: SnippetTests.swift holds the two against each other.
+import Dispatch
+import LagMonitor
+
+enum PageSnippets {
+    /// LagMonitor.md
+    static func overview(_ metrics: some CauseCounter) throws {
+        let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        try monitor.start()
+        try monitor.watch(ObservedRunLoop.main)
+        monitor.onStall(queue: .global()) { record in
+            guard record.phase != .begin else { return }
+            metrics.count(record.cause)
+        }
+        ObservedRunLoop.main.run()
+    }
+
+    /// DetectionRules.md
+    static func detectionRules(_ monitor: LagMonitor, _ database: Database) throws {
+        var rules = StallRules.empty
+        rules.ping = .init(interval: .milliseconds(100), timeouts: 5)
+        try monitor.watch(PingedQueue(.main), rules: rules)
+
+        try LagMonitor.expectingBlock { try database.open() }
+    }
+}
+
+/// What the snippets take for granted.
+protocol CauseCounter: Sendable {
+    func count(_ cause: StallRecord.Cause)
+}

@@ -1,0 +1,53 @@
+// What README.md shows, compiled: SnippetTests.swift holds the two against each other.
+import Dispatch
+import Foundation
+import LagMonitor
+import LagMonitorConcurrency
+import LagMonitorExecutors
+import LagMonitorFoundation
+
+#if NIO
+    import LagMonitorNIO
+    import NIOPosix
+#endif
+
+enum ReadmeSnippets {
+    static func embedding() throws {
+        let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        try monitor.start()
+        try monitor.watch(ObservedRunLoop.main)
+        monitor.onStall(queue: .global()) { record in
+            print(record.message)
+        }
+        ObservedRunLoop.main.run()
+    }
+
+    // swift-format-ignore: DoNotUseSemicolons, OneStatementPerLine
+    static func rules(_ monitor: LagMonitor, _ worker: KeepAliveThread, _ queue: DispatchQueue) throws {
+        var rules = StallRules()
+        rules.callout = .init(interval: .milliseconds(20), timeouts: 3)
+        try monitor.watch(worker.loop, rules: rules)
+        try monitor.watch(PingedQueue(queue), rules: .pings)
+        LagMonitor.expectingBlock { migrateDatabase() }
+        monitor.pause(); monitor.resume()
+    }
+
+    #if NIO
+        static func eventLoops(_ monitor: LagMonitor) throws {
+            try monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "http")
+        }
+    #endif
+
+    static func pool(_ monitor: LagMonitor) throws {
+        try monitor.watchConcurrencyPool()
+    }
+
+    static func foundation(_ monitor: LagMonitor) throws {
+        try monitor.watch(FoundationLoop(RunLoop.main))
+        let executor = try RunLoopExecutor(name: "database")
+        try monitor.watch(executor.loop)
+    }
+}
+
+/// What the snippets take for granted.
+func migrateDatabase() {}
