@@ -3,6 +3,7 @@
 // is the address, somewhere above SP, of the record that is consistent: 16-byte aligned, its return address
 // follows a call instruction in executable memory, that call (when direct) goes to the function we are in, and the
 // chain of saved frame pointers climbs on in the same way. How far above SP, the function's prologue often tells.
+#define _GNU_SOURCE
 #include "frame_record_search.h"
 
 #include "clu_memory.h"
@@ -72,10 +73,12 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     return clu_behind_jump(view, behind);
 }
 
-int clu_keeps_frame_record(const memory_view *view, uint64_t function) {
-    uint8_t code[8];
-    if (clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 1;
-    return memcmp(code + (memcmp(code, endbr64, 4) == 0 ? 4 : 0), set_frame, 4) == 0;
+int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc) {
+    uint8_t code[CLU_FUNCTION_BYTES];
+    size_t size = pc - function;
+    if (size > sizeof(code) || clu_memory_read(view->pid, function, code, size) != size) return 1;
+    // Anywhere: it could be the next function that `pc` is in.
+    return memmem(code, size, set_frame, sizeof(set_frame)) != NULL;
 }
 
 static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
@@ -109,7 +112,7 @@ static call_kind clu_call_before(const memory_view *view, uint64_t return_addres
 #else
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address) { return 0; }
 
-int clu_keeps_frame_record(const memory_view *view, uint64_t function) { return 1; }
+int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc) { return 1; }
 
 static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
     uint32_t instruction;

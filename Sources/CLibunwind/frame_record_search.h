@@ -33,7 +33,10 @@ int clu_is_plausible_return_address(const memory_view *view, uint64_t address);
 // processors where a call leaves nothing on the stack.
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address);
 
-// Whether a function begins by making a frame record of its own.
-int clu_keeps_frame_record(const memory_view *view, uint64_t function);
+// So far into a function its code is looked at.
+enum { CLU_FUNCTION_BYTES = 1024 };
+
+// Whether the code from a function's beginning up to `pc` makes a frame record of its own; also if it cannot be read.
+int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc);
 
 #endif

@@ -221,18 +221,18 @@ static int clu_is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
 // left out. Its return address is then between the stack pointer and that record, right after a call of this very function.
 // The place of that return address; 0: there is none.
 static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp, uint64_t record) {
-    enum { SLOTS = 32, FUNCTION_BYTES = 1024 };
+    enum { SLOTS = 32 };
     int module = clu_module_find(unwinder->view.table, pc);
     for (uint64_t slot = sp; module >= 0 && slot < record && slot < sp + SLOTS * 8; slot += 8) {
         uint64_t address;
         if (!clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
         uint64_t function = clu_called_function(&unwinder->view, address);
-        if (function == 0 || function > pc || pc - function >= FUNCTION_BYTES) continue;
+        if (function == 0 || function > pc || pc - function >= CLU_FUNCTION_BYTES) continue;
         if (clu_module_find(unwinder->view.table, function) != module) continue;
         unw_proc_info_t info;
         memset(&info, 0, sizeof(info));
         // With unwind information it would be another function than this one.
-        if (clu_look_up(unwinder, function, &info, 0) == 0 || clu_keeps_frame_record(&unwinder->view, function)) continue;
+        if (clu_look_up(unwinder, function, &info, 0) == 0 || clu_keeps_frame_record(&unwinder->view, function, pc)) continue;
         return slot;
     }
     return 0;

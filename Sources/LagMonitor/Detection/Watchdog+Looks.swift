@@ -127,13 +127,10 @@ extension Watchdog {
         var index = 0
         while index < registry.count {
             let entry = registry.entries + index
-            if let episode = entry.pointee.episode.map({ queue.episodes[$0] }), late.asked >= entry.pointee.stalledNanoseconds {
-                if let crowd = entry.pointee.crowded {
-                    noteLate(late.outcome, of: late.tid, asked: late.asked, crowd, in: episode)
-                } else if entry.pointee.target.tid == late.tid {
-                    _ = episode.tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
-                    entry.pointee.lookTimes = nil
-                }
+            let isMeant = entry.pointee.target.tid == late.tid && late.asked >= entry.pointee.stalledNanoseconds
+            if isMeant, let episode = entry.pointee.episode {
+                _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
+                entry.pointee.lookTimes = nil
             }
             index += 1
         }

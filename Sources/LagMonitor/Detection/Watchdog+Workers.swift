@@ -15,57 +15,54 @@ extension Watchdog {
         _ reading: BeaconReading,
         in episode: Episode
     ) -> Bool {
-        takeLateAnswer()
+        let tally = episode.tally
         let now = clock()
-        // On a busy machine an answer takes its time.
-        let patience = episode.tally.looks == 0 ? CapturePatience.full : .brief
         let count = min(crowd.findWorkers(candidates), candidates.count)
         var failure = CaptureFailure.threadUnknown
         var isSame = true
         var found = 0
         var number = 0
-        while number < count, clock() &- now < Self.roundNanoseconds {
-            let target = capture.identity(of: candidates[number])
+        while number < count {
+            // Another one first each time, so that where time runs short none is left out for good.
+            let tid = candidates[(number + roundStart) % count]
             number += 1
+            guard number == 1 || clock() &- now < Self.roundNanoseconds else {
+                tally.keep(worker: tid)
+                continue
+            }
+            let target = capture.identity(of: tid)
             // Nobody has asked for this thread to be watched: by a signal only where that is certain to fit on its stack.
-            let isBounded = target.stackLow != 0
             let outcome = capture.capture(
                 target,
                 earlier: nil,
                 into: scratch,
-                bySignal: isBounded,
-                leavesRequest: true,
-                patience: patience
+                bySignal: target.stackLow != 0,
+                patience: tally.looks == 0 && number == 1 ? .full : .brief
             )
             guard stillStands(index, kind, as: reading) else {
-                failure = .loopMovedOn
-                break
+                tally.note(.failed(.loopMovedOn))
+                return isSame
             }
             guard outcome.method != .none else {
                 failure = outcome.failure ?? failure
-                episode.tally.keep(worker: target.tid)
+                tally.keep(worker: tid)
                 continue
             }
             guard isAtWork(outcome, crowd.workFunction) else { continue }
-            let place = episode.tally.add(worker: target.tid, outcome, scratch, key: key(of: outcome), at: now)
+            let place = tally.add(worker: tid, outcome, scratch, key: key(of: outcome), at: now)
             found += 1
             isSame = isSame && place.isSame
             guard case .waiting(let call) = outcome.state else { continue }
             describe(call, of: target, in: episode, place.index, isNew: place.isNew)
-            if !stillStands(index, kind, as: reading) { episode.tally.forgetOwners(place.index) }
+            if !stillStands(index, kind, as: reading) { tally.forgetOwners(place.index) }
         }
+        roundStart &+= 1
         guard found > 0 else {
-            episode.tally.note(.failed(failure))
+            tally.note(.failed(failure))
             return true
         }
-        episode.tally.endRound(at: now)
+        tally.endRound(at: now)
         return isSame
-    }
-
-    /// The answer of a thread of a pool that had no processor to give it in its round.
-    func noteLate(_ outcome: CaptureOutcome, of tid: Int32, asked: UInt64, _ crowd: any CrowdedLoop, in episode: Episode) {
-        guard isAtWork(outcome, crowd.workFunction) else { return }
-        _ = episode.tally.add(worker: tid, outcome, scratch, key: key(of: outcome), at: asked)
     }
 
     private func isAtWork(_ outcome: CaptureOutcome, _ function: UInt64) -> Bool {

@@ -39,6 +39,8 @@ package final class Watchdog: @unchecked Sendable {
     let scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames)
     /// Threads that may be at work for a pool.
     let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
+    /// Which of them comes first in the next round.
+    var roundStart = 0
     /// Who holds the lock that the stalled thread waits for.
     let chain = LockChain()
     var wait = clu_wait()

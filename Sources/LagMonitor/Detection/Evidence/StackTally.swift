@@ -20,7 +20,7 @@ package final class StackTally {
     private static let keptStacks = 2
 
     /// Threads of a pool that are remembered.
-    package static let workerCapacity = 64
+    package static let workerCapacity = 256
 
     private let maximumFrames: Int
     private let memory: UnsafeMutableRawPointer
