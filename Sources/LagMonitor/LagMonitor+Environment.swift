@@ -57,6 +57,12 @@ final class EnvironmentActivation: Sendable {
             let wrong = "\(path) needs a sink of LagMonitorOTLP, made by the program"
             problems.append(SettingProblem(source: .environment, key: name, wrong: wrong, allowed: SettingKey.output.allowed))
         }
+        if problems.isEmpty {
+            problems = OutputSettings.conflicts(Self.reader(environment)).map { conflict in
+                let name = conflict.key.environmentName
+                return SettingProblem(source: .environment, key: name, wrong: conflict.wrong, allowed: conflict.allowed)
+            }
+        }
         guard problems.isEmpty else {
             for problem in problems { complain("\(problem); \(nothing)") }
             return nil
@@ -81,10 +87,14 @@ final class EnvironmentActivation: Sendable {
         }
     }
 
-    private static func make(_ environment: [String: String]) throws -> LagMonitor {
+    private static func reader(_ environment: [String: String]) -> SettingsReader {
         var values: [String: JSONValue] = [:]
         for key in keys { values[key.path] = environment[key.environmentName].map(key.value) }
-        let reader = SettingsReader(values)
+        return SettingsReader(values)
+    }
+
+    private static func make(_ environment: [String: String]) throws -> LagMonitor {
+        let reader = reader(environment)
         let sinks = try OutputSettings(reader).map { [try $0.makeSink()] } ?? []
         return LagMonitor(configuration: LagMonitorConfiguration(reader), sinks: sinks)
     }

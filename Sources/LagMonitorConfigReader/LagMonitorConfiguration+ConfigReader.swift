@@ -23,9 +23,18 @@
         /// Where swift-configuration's sources want the lines: `output.path`, `output.max_bytes`, `output.max_files`; nil where they name
         /// no path.
         ///
-        /// - Throws: ``LagMonitor/LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
+        /// - Throws: ``LagMonitor/LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed, or
+        ///   that the destination would ignore: `output.max_bytes` for a socket, `output.format` for OTLP.
         public init?(config: ConfigReader) throws(LagMonitorError) {
-            self.init(try config.settings(SettingKey.outputSettings))
+            let settings = try config.settings(SettingKey.outputSettings + [.format])
+            if let conflict = OutputSettings.conflicts(settings).first {
+                throw .invalidConfiguration(
+                    key: conflict.key.path,
+                    value: "set, but \(conflict.wrong)",
+                    allowed: conflict.allowed
+                )
+            }
+            self.init(settings)
         }
     }
 

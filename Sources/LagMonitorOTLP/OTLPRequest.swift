@@ -1,9 +1,10 @@
 internal import Foundation
+internal import LagReport
 
 /// Lines put together to one `ExportLogsServiceRequest`: each is such a request itself, with one element.
 enum OTLPRequest {
-    private static let opening = Array(#"{"resourceLogs":["#.utf8)
-    private static let closing = Array("]}\n".utf8)
+    private static let opening = OTLPEnvelope.opening
+    private static let closing = OTLPEnvelope.closing
 
     /// Whether a line is one that ``RecordFormat/otlp`` makes.
     static func isLine(_ line: UnsafeRawBufferPointer) -> Bool {

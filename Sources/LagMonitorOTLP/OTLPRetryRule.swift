@@ -36,7 +36,9 @@ public struct OTLPRetryRule: Sendable, Equatable {
         let longest = longestDelay / .seconds(1)
         let doubled = firstDelay / .seconds(1) * pow(2, Double(min(attempt, 40) - 1))
         let seconds = asked ?? min(longest, doubled) * (1 - jitter / 2)
-        return .again(afterNanoseconds: UInt64(max(0, min(longest, seconds)) * 1e9))
+        // Up to 292 years: what is more has no place in the number.
+        let nanoseconds = max(0, min(longest, seconds)) * 1e9
+        return .again(afterNanoseconds: nanoseconds < 0x1p63 ? UInt64(nanoseconds) : UInt64(Int64.max))
     }
 
     /// `partialSuccess.rejectedLogRecords`, an int64: a string, or a number where the receiver is not strict.

@@ -13,8 +13,8 @@ internal import Synchronization
 /// A line that is taken waits in a bounded queue; requests are made on a queue of Dispatch's, one at a time, each with up to 64 lines, so
 /// that no monitor ever waits for the network. A request that failed in a way that may pass is made again (``OTLPRetryRule``). When the
 /// queue is full, lines are refused (``SinkError/Reason/tooSlow``) and counted by the monitor; lines that the receiver refused, or
-/// that no request could bring to it, are counted as ``takeAbandonedLines()``. A line may arrive twice where an answer got lost: its `id`
-/// tells.
+/// that no request could bring to it, are counted as ``takeAbandonedLines()``, or given back as ``takeAbandonedNotices()``. A line may
+/// arrive twice where an answer got lost: its `id` tells.
 ///
 /// ``close()`` waits for what is on its way, up to the monitor's deadline, else up to one second; what is left is counted.
 public final class OTLPSink: RecordSink {
@@ -24,16 +24,44 @@ public final class OTLPSink: RecordSink {
     static let batchLines = 64
     static let batchBytes = 1 << 20
 
+    /// A line, and what is lost with it.
+    private struct Line {
+        enum Content {
+            case record
+            /// What it tells of losses has to be told again.
+            case losses(DropNotice)
+            /// What it tells stands in later lines, too.
+            case notice
+        }
+
+        let bytes: [UInt8]
+        let content: Content
+
+        var isRecord: Bool { if case .record = content { true } else { false } }
+    }
+
     private struct State {
-        var waiting: [[UInt8]] = []
+        var waiting: [Line] = []
         /// Of the request that is being made, or will be made again.
-        var sending: [[UInt8]] = []
+        var sending: [Line] = []
         var attempt = 0
+        /// Records alone.
         var abandoned: UInt64 = 0
+        var untold: [DropNotice] = []
         var isClosed = false
         /// Counts the requests and the ends; an answer to an older one is not listened to.
         var generation: UInt64 = 0
         var transport: any OTLPTransport
+
+        mutating func abandon(_ lines: [Line]) {
+            for line in lines {
+                switch line.content {
+                case .record: abandoned += 1
+                case .losses(let notice): untold.append(notice)
+                case .notice: break
+                }
+            }
+        }
     }
 
     public let name: String
@@ -68,16 +96,22 @@ public final class OTLPSink: RecordSink {
         state = Mutex(State(transport: makeTransport()))
     }
 
-    deinit { state.withLock { $0.transport.cancel() } }
+    deinit { cancel(state.withLock { $0.transport }) }
 
     /// Takes a line of format ``RecordFormat/otlp``; any other is refused with EINVAL.
-    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { try take(line, .record) }
+
+    public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        try take(line, facts.losses.map(Line.Content.losses) ?? (facts.stall == nil ? .notice : .record))
+    }
+
+    private func take(_ line: UnsafeRawBufferPointer, _ content: Line.Content) throws(SinkError) {
         guard OTLPRequest.isLine(line) else { throw SinkError(.writeFailed, path: name, code: EINVAL) }
-        let bytes = [UInt8](line)
+        let line = Line(bytes: [UInt8](line), content: content)
         let failure: SinkError? = state.withLock { state in
             if state.isClosed { return SinkError(.closed, path: name) }
             guard state.waiting.count + state.sending.count < Self.capacity else { return SinkError(.tooSlow, path: name) }
-            state.waiting.append(bytes)
+            state.waiting.append(line)
             if state.sending.isEmpty { sendNext(&state) }
             return nil
         }
@@ -103,14 +137,18 @@ public final class OTLPSink: RecordSink {
             if isDone || DispatchTime.now().uptimeNanoseconds >= (bound == .max ? ownDeadline : bound) { break }
             usleep(5000)
         }
-        state.withLock { state in
-            state.abandoned += UInt64(state.sending.count + state.waiting.count)
+        let transport = state.withLock { state in
+            state.abandon(state.sending + state.waiting)
             state.sending = []
             state.waiting = []
             state.generation += 1
-            state.transport.cancel()
+            return state.transport
         }
+        cancel(transport)
     }
+
+    /// On the queue that makes the requests, after the generation went on: a session that is over must not be asked for one more.
+    private func cancel(_ transport: any OTLPTransport) { queue.async { transport.cancel() } }
 
     public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.store(deadline ?? .max, ordering: .relaxed) }
 
@@ -121,14 +159,23 @@ public final class OTLPSink: RecordSink {
         }
     }
 
+    public func takeAbandonedNotices() -> [DropNotice] {
+        state.withLock { state in
+            defer { state.untold = [] }
+            return state.untold
+        }
+    }
+
+    public var unsettledLines: Int { state.withLock { $0.waiting.count + $0.sending.count } }
+
     /// The lines of the next request, if there are any.
     private func sendNext(_ state: inout State) {
         state.sending = []
         guard !state.waiting.isEmpty else { return }
         var bytes = 0
         let count = state.waiting.prefix(Self.batchLines).prefix { line in
-            defer { bytes += line.count }
-            return bytes == 0 || bytes + line.count <= Self.batchBytes
+            defer { bytes += line.bytes.count }
+            return bytes == 0 || bytes + line.bytes.count <= Self.batchBytes
         }.count
         state.sending = Array(state.waiting.prefix(count))
         state.waiting.removeFirst(count)
@@ -142,11 +189,12 @@ public final class OTLPSink: RecordSink {
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay))) { [weak self] in self?.post(generation) }
     }
 
+    /// On the queue, as every call of the transport: what ``close()`` cancels later cannot be over before the request is made.
     private func post(_ generation: UInt64) {
         let request: (body: Data, transport: any OTLPTransport)? = state.withLock { state in
             guard generation == state.generation, !state.sending.isEmpty else { return nil }
             state.attempt += 1
-            return (OTLPRequest.body(of: state.sending), state.transport)
+            return (OTLPRequest.body(of: state.sending.map(\.bytes)), state.transport)
         }
         guard let request else { return }
         request.transport.post(request.body) { [weak self] answer in
@@ -160,11 +208,16 @@ public final class OTLPSink: RecordSink {
             guard generation == state.generation, !state.sending.isEmpty else { return }
             switch rule.verdict(on: answer, attempt: state.attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
             case .accepted(let rejected):
-                state.abandoned += min(rejected, UInt64(state.sending.count))
+                if rejected >= UInt64(state.sending.count) {
+                    state.abandon(state.sending)
+                } else {
+                    // Which ones is not said: they are taken for records.
+                    state.abandoned += min(rejected, UInt64(state.sending.count { $0.isRecord }))
+                }
                 sendNext(&state)
             case .again(let nanoseconds): send(&state, afterNanoseconds: nanoseconds)
             case .lost:
-                state.abandoned += UInt64(state.sending.count)
+                state.abandon(state.sending)
                 sendNext(&state)
             }
         }

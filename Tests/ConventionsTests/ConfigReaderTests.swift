@@ -48,16 +48,29 @@
         @Test func theOutputCanBeReadToo() throws {
             #expect(try OutputSettings(config: environment([:])) == nil)
             let config = environment([
-                "OUTPUT_PATH": "tcp:127.0.0.1:6000", "OUTPUT_MAX_BYTES": "5000", "OUTPUT_FORMAT": "ecs",
+                "OUTPUT_PATH": "/x", "OUTPUT_MAX_BYTES": "5000", "OUTPUT_FORMAT": "ecs",
             ])
             let output = try OutputSettings(config: config)
-            #expect(output?.destination == .stream(.tcp(host: "127.0.0.1", port: 6000)))
+            #expect(output?.destination == .file(path: "/x"))
             #expect(output?.rotation == (try FileRotation(maxBytes: 5000)))
             #expect(try LagMonitorConfiguration(config: config).format == .ecs)
             let error = #expect(throws: LagMonitorError.self) {
                 try OutputSettings(config: environment(["OUTPUT_PATH": "udp:x"]))
             }
             #expect(error?.description.hasPrefix("output.path is \"udp:x\", allowed is a path or file:PATH") == true)
+        }
+
+        @Test(arguments: [
+            (["OUTPUT_PATH": "journald", "OUTPUT_MAX_BYTES": "5000"], "output.max_bytes is set, but journald is no file"),
+            (["OUTPUT_PATH": "x", "OUTPUT_MAX_FILES": "5"], "output.max_files is set, but without output.max_bytes"),
+            (
+                ["OUTPUT_PATH": "otlp:http://h", "OUTPUT_FORMAT": "ecs"],
+                "output.format is set, but otlp:http://h takes no lines of format ecs, allowed is otlp"
+            ),
+        ])
+        func whatTheDestinationWouldIgnoreIsNamed(variables: [String: String], message: String) {
+            let error = #expect(throws: LagMonitorError.self) { try OutputSettings(config: environment(variables)) }
+            #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
         }
 
         @Test func aWrongTypeIsNamed() {

@@ -47,6 +47,17 @@ struct OTLPRetryRuleTests {
         #expect(delay(99, 0) == .again(afterNanoseconds: 60_000_000_000))
     }
 
+    @Test func aLongestDelayBeyondTheClockIsCut() {
+        var rule = OTLPRetryRule()
+        rule.longestDelay = .seconds(Int64.max)
+        rule.firstDelay = .seconds(Int64.max)
+        let answer = OTLPAnswer(response: .init(status: 503, retryAfter: String(repeating: "9", count: 400)))
+        for answer in [answer, OTLPAnswer()] {
+            let verdict = rule.verdict(on: answer, attempt: 1, now: now, jitter: 0)
+            #expect(verdict == .again(afterNanoseconds: UInt64(Int64.max)))
+        }
+    }
+
     @Test(arguments: [
         ("7", 7), ("0", 0), (" 3 ", 3), ("86400", 60), ("Sat, 21 Nov 2026 12:00:09 GMT", 9), ("Sat, 21 Nov 2026 11:00:00 GMT", 0),
         // Neither: as without.

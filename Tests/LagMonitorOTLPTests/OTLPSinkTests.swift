@@ -149,7 +149,7 @@ struct OTLPSinkTests {
         for number in 0..<3 { try sink.put(line(number)) }
         sink.limitWaiting(untilMonotonicNanoseconds: 0)
         sink.close()
-        #expect(sink.takeAbandonedLines() == 3 && transport.cancelled == 1)
+        #expect(sink.takeAbandonedLines() == 3 && eventually { transport.cancelled == 1 })
         #expect(throws: SinkError(.closed, path: "otlp:test")) { try sink.put(line(4)) }
         // An answer that comes after the end changes nothing.
         transport.release()
@@ -171,6 +171,51 @@ struct OTLPSinkTests {
         }
         sink.close()
         #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    /// A session that is over must not be asked for a request: Foundation's ends the process then.
+    @Test func theEndWaitsUntilARequestIsMade() throws {
+        final class SlowTransport: OTLPTransport {
+            let isPosting = Atomic(false)
+            let wasCancelledWhilePosting = Atomic(false)
+            let cancelled = Atomic(false)
+            func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
+                isPosting.store(true, ordering: .sequentiallyConsistent)
+                usleep(200_000)
+                isPosting.store(false, ordering: .sequentiallyConsistent)
+            }
+            func cancel() {
+                if isPosting.load(ordering: .sequentiallyConsistent) {
+                    wasCancelledWhilePosting.store(true, ordering: .sequentiallyConsistent)
+                }
+                cancelled.store(true, ordering: .sequentiallyConsistent)
+            }
+        }
+        let transport = SlowTransport()
+        let sink = OTLPSink(name: "otlp:test", rule: OTLPRetryRule()) { transport }
+        try sink.put(line(1))
+        #expect(eventually { transport.isPosting.load(ordering: .sequentiallyConsistent) })
+        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.close()
+        #expect(eventually { transport.cancelled.load(ordering: .sequentiallyConsistent) })
+        let wasCancelledWhilePosting = transport.wasCancelledWhilePosting.load(ordering: .sequentiallyConsistent)
+        #expect(!wasCancelledWhilePosting)
+    }
+
+    /// They are no records, and what they tell has to be told again.
+    @Test func noticesThatAreGivenUpAreGivenBack() throws {
+        let transport = ScriptedTransport([400, 200])
+        let sink = sink(transport)
+        let context = ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: "b")
+        var output = RecordOutput(encoder: RecordEncoder(context: context, format: .otlp), sink: sink)
+        output.noteDropped(7, reason: .queueFull)
+        try output.announce(now: OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1))
+        #expect(output.unannounced == 0)
+        #expect(eventually { sink.unsettledLines == 0 })
+        #expect(sink.takeAbandonedLines() == 0)
+        try output.announce(now: OutputTime(realtimeNanoseconds: 2, monotonicNanoseconds: 2))
+        #expect(eventually { transport.bodies.count == 2 })
+        #expect(transport.bodies.allSatisfy { $0.contains("7 records lost") } && output.droppedTotal == 7)
     }
 
     @Test(arguments: ["{}\n", "", "{\"resourceLogs\":[]}", "{\"schema\":\"lagmonitor.stall.v1\"}\n"])

@@ -46,11 +46,37 @@ import Testing
         func settings(_ values: [String: JSONValue]) -> OutputSettings? { OutputSettings(SettingsReader(values)) }
         #expect(settings([:]) == nil)
         #expect(settings(["output.path": path])?.rotation == nil)
-        #expect(settings(["output.path": path, "output.max_files": .int(3)])?.rotation == nil, "without a size there is none")
         let five = try FileRotation(maxBytes: 5000, maxFiles: 5)
         #expect(settings(["output.path": path, "output.max_bytes": .int(5000)])?.rotation == five)
         let two = try FileRotation(maxBytes: 5000, maxFiles: 2)
         #expect(settings(["output.path": path, "output.max_bytes": .int(5000), "output.max_files": .int(2)])?.rotation == two)
+    }
+
+    @Test func onlyFilesAreRotated() throws {
+        let rotation = try FileRotation(maxBytes: 5000)
+        #expect(throws: LagMonitorError.self) { try OutputSettings(.stdout, rotation: rotation) }
+        #expect(throws: LagMonitorError.self) { try OutputSettings("journald", rotation: rotation) }
+        #expect(try OutputSettings("/x", rotation: rotation).rotation == rotation)
+        var settings = OutputSettings(.stdout)
+        settings.rotation = rotation
+        let error = #expect(throws: SinkError.self) { try settings.makeSink() }
+        #expect(error?.reason == .cannotOpen && error?.code == 22)
+    }
+
+    @Test(arguments: [
+        (["PATH": "x", "MAX_FILES": "2"], ["MAX_FILES: without output.max_bytes no file is ever renamed"]),
+        (["PATH": "-", "MAX_BYTES": "5000"], ["MAX_BYTES: - is no file and is not rotated"]),
+        (
+            ["PATH": "tcp:h:1", "MAX_BYTES": "5000", "MAX_FILES": "2"],
+            ["MAX_BYTES: tcp:h:1 is no file and is not rotated", "MAX_FILES: tcp:h:1 is no file and is not rotated"]
+        ),
+    ])
+    func whatWouldBeIgnoredIsRefused(variables: [String: String], wrong: [String]) {
+        var told: [String] = []
+        let variables = Dictionary(uniqueKeysWithValues: variables.map { ("LAGMONITOR_OUTPUT_\($0)", $1) })
+        #expect(EnvironmentActivation().start(variables, []) { told.append($0) } == nil)
+        #expect(told.count == wrong.count)
+        for (told, wrong) in zip(told, wrong) { #expect(told.contains("LAGMONITOR_OUTPUT_\(wrong)")) }
     }
 
     @Test func theFormatIsASettingOfTheMonitor() {

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
-import LagReport
 import Testing
+
+@testable import LagReport
 
 struct FileRotationTests {
     private func line(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count - 1) + "\n" }
@@ -64,6 +65,27 @@ struct FileRotationTests {
         try FileManager.default.removeItem(atPath: scratch.path + "/log.2")
         try sink.put(line("d", 4096))
         #expect(try scratch.text("log") == line("d", 4096) && scratch.text("log.2") == line("a", 4096))
+    }
+
+    /// A file that is mounted by itself cannot be renamed (EBUSY), nor can one that is not there.
+    @Test func whereTheLiveFileCannotBeMovedNoOldOneGivesWay() throws {
+        let scratch = try ScratchDirectory()
+        for number in 1...3 { try Data("\(number)".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log.\(number)")) }
+        let rotation = try FileRotation(maxBytes: 4096, maxFiles: 3)
+        for _ in 0..<5 { #expect(!rotation.rotate(scratch.path + "/log")) }
+        for number in 1...3 { #expect(try scratch.text("log.\(number)") == "\(number)") }
+    }
+
+    @Test func filesMoveUpToTheFirstFreeNumberOnly() throws {
+        let scratch = try ScratchDirectory()
+        for name in ["log", "log.1", "log.3", "log.rotating"] {
+            try Data(name.utf8).write(to: URL(fileURLWithPath: scratch.path + "/" + name))
+        }
+        #expect(try FileRotation(maxBytes: 4096, maxFiles: 4).rotate(scratch.path + "/log"))
+        // What an ended process left was older than the live file.
+        #expect(try names(scratch) == ["log.1", "log.2", "log.3", "log.4"])
+        #expect(try scratch.text("log.1") == "log" && scratch.text("log.2") == "log.rotating")
+        #expect(try scratch.text("log.3") == "log.1" && scratch.text("log.4") == "log.3")
     }
 
     @Test func withoutASizeTheFileGrows() throws {

@@ -167,6 +167,7 @@ struct ReaderDemandTests {
         let memory = MemorySink()
         let sink = FormattedSink(memory, .ecs)
         #expect(sink.format == .ecs && memory.format == nil && sink.name == "memory")
+        #expect(FormattedSink(FormattedSink(memory, .otlp), .ecs).format == .otlp, "the only one that it understands")
         sink.close()
         #expect(memory.isClosed)
     }

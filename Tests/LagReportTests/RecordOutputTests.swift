@@ -1,7 +1,46 @@
 import Foundation
 import Glibc
-import LagReport
+import Synchronization
 import Testing
+
+@testable import LagReport
+
+/// Takes every line and gives it up later, when the test says so.
+private final class LateSink: RecordSink {
+    private struct State {
+        var waiting: [DropNotice?] = []
+        var abandoned: UInt64 = 0
+        var notices: [DropNotice] = []
+    }
+
+    let name = "late"
+    private let state = Mutex(State())
+
+    func write(_ line: UnsafeRawBufferPointer) {}
+    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) { state.withLock { $0.waiting.append(facts.losses) } }
+    func close() {}
+    var unsettledLines: Int { state.withLock { $0.waiting.count } }
+    func takeAbandonedLines() -> UInt64 {
+        state.withLock { state in
+            defer { state.abandoned = 0 }
+            return state.abandoned
+        }
+    }
+    func takeAbandonedNotices() -> [DropNotice] {
+        state.withLock { state in
+            defer { state.notices = [] }
+            return state.notices
+        }
+    }
+    func settle(arrived: Bool) {
+        state.withLock { state in
+            for notice in state.waiting where !arrived {
+                if let notice { state.notices.append(notice) } else { state.abandoned += 1 }
+            }
+            state.waiting = []
+        }
+    }
+}
 
 struct RecordOutputTests {
     private let now = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
@@ -82,6 +121,39 @@ struct RecordOutputTests {
         #expect(throws: SinkError(.readerGone, path: sink.name, code: EPIPE)) { try output.write(Sample.record(), now: now) }
         // The one that was cut and the one that was not begun.
         #expect(output.droppedTotal == 2)
+    }
+
+    @Test func manyLossesInAMomentDelayTheirNoticeOnce() throws {
+        let sink = MemorySink()
+        var output = output(sink)
+        sink.fail(with: SinkError(.writeFailed, path: "memory", code: ENOSPC))
+        for step in 0..<6 {
+            let now = OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_000 + UInt64(step))
+            #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
+        }
+        #expect(
+            output.announceAgain(now: OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_010)) == 2_000_000_000
+        )
+    }
+
+    /// A line that was taken is not told yet: what it says must not get lost with it, nor count twice.
+    @Test func lossesAreToldAgainWhereTheirNoticeIsGivenUp() throws {
+        func at(_ seconds: UInt64) -> OutputTime {
+            OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: seconds * 1_000_000_000)
+        }
+        let sink = LateSink()
+        var output = output(sink)
+        try output.write(Sample.record(), now: at(1))
+        #expect(output.announceAgain(now: at(1)) == 2_000_000_000, "the line may be given up yet")
+        sink.settle(arrived: false)
+        #expect(output.announceAgain(now: at(2)) == 3_000_000_000)
+        #expect(output.droppedTotal == 1 && output.unannounced == 0 && sink.unsettledLines == 1)
+        sink.settle(arrived: false)
+        #expect(output.announceAgain(now: at(3)) == 4_000_000_000)
+        #expect(output.droppedTotal == 1 && sink.unsettledLines == 1)
+        sink.settle(arrived: true)
+        #expect(output.announceAgain(now: at(9)) == .max)
+        #expect(output.droppedTotal == 1 && output.unannounced == 0)
     }
 
     @Test func noticeKeepsTheLimit() throws {

@@ -83,6 +83,22 @@ struct SentryFormatTests {
         #expect(threads[0]["stacktrace"] == nil && threads[1]["stacktrace"] != nil)
     }
 
+    @Test func aPoolsThreadsAreThreadsByTheirStack() throws {
+        var record = Sample.record(frames: 2)
+        record.workers = [
+            .init(threadIDs: [record.threadID, 5]), .init(threadIDs: [7, 8], frames: [Sample.frame(9)]),
+            .init(threadIDs: [9], frames: [Sample.frame(8)]),
+        ]
+        let event = try parsed(record)
+        let threads = try #require((event["threads"] as? [String: Any])?["values"] as? [[String: Any]])
+        #expect(threads.map { $0["id"] as? Int } == [4242, 7, 9])
+        #expect(threads.map { $0["name"] as? String } == ["main", "2 workers alike", nil])
+        #expect(threads[1]["stacktrace"] != nil && threads[2]["stacktrace"] != nil)
+        let own = (event["contexts"] as? [String: [String: Any]])?["lagmonitor"]
+        #expect(own?["workers_total"] as? Int == 5)
+        for format in [RecordFormat.ecs, .otlp] { #expect(try FormatTests.line(record, format).contains("workers_total")) }
+    }
+
     @Test(arguments: [
         ("0123456789abcdef0123456789abcdef01234567", "67452301-ab89-efcd-0123-456789abcdef"),
         ("ff", "000000ff-0000-0000-0000-000000000000"), ("", nil), ("not hex", nil),

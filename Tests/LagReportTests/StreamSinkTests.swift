@@ -24,7 +24,7 @@ private final class Listener {
     }
 
     /// On the loopback interface; port 0: any.
-    init(port: Int = 0) throws {
+    init(port: Int = 0, backlog: Int32 = 8) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -36,7 +36,7 @@ private final class Listener {
         let bound = withUnsafePointer(to: &name) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
         }
-        try #require(bound == 0 && listen(descriptor, 8) == 0)
+        try #require(bound == 0 && listen(descriptor, backlog) == 0)
         _ = withUnsafeMutablePointer(to: &name) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
         }
@@ -45,6 +45,12 @@ private final class Listener {
     }
 
     deinit { close(descriptor) }
+
+    /// Of a listener on the loopback interface.
+    var socketName: SocketName {
+        guard case .tcp(let host, let port) = address else { preconditionFailure("not TCP") }
+        return SocketName.all(ofHost: host, port: port)[0]
+    }
 
     /// The next connection, waited for up to ten seconds.
     func accept() throws -> Connection {
@@ -81,6 +87,9 @@ private final class Connection: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Sends no more, but reads on.
+    func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     func send(_ text: String) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
@@ -112,6 +121,34 @@ struct StreamSinkTests {
 
     private func listener(_ kind: String, _ scratch: ScratchDirectory) throws -> Listener {
         kind == "unix" ? try Listener(unix: scratch.path + "/s") : try Listener()
+    }
+
+    @Test func aUnixReaderThatEndedItsSendingIsStillThere() throws {
+        let scratch = try ScratchDirectory()
+        let listener = try Listener(unix: scratch.path + "/s")
+        let sink = try sink(listener.address)
+        try sink.put("a\n")
+        let connection = try listener.accept()
+        connection.endSending()
+        try sink.put("b\n")
+        #expect(connection.readLine() == "a\n" && connection.readLine() == "b\n")
+        #expect(!listener.hasConnection)
+    }
+
+    /// The first address takes no connection and does not refuse one either, as where packets are thrown away.
+    @Test func anAddressThatDoesNotAnswerLeavesTimeForTheNext() throws {
+        let full = try Listener(backlog: 0)
+        let good = try Listener()
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in 0..<8 {
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+            descriptors.append(socket(AF_INET, type, 0))
+            _ = full.socketName.connect(descriptors[descriptors.count - 1])
+        }
+        let sink = StreamSink(name: "tcp:two", addresses: [full.socketName, good.socketName], timeout: .seconds(1))
+        try sink.put("a\n")
+        #expect(try good.accept().readLine() == "a\n")
     }
 
     @Test(arguments: ["unix", "tcp"]) func linesArriveOnOneConnection(kind: String) throws {

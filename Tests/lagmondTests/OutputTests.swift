@@ -91,6 +91,29 @@ import Testing
         #expect(unknown == ["F: output.size: unknown key; allowed: path, max_bytes, max_files, format"])
     }
 
+    @Test func whatWouldBeIgnoredIsRefusedWhereItStands() throws {
+        func problems(_ commandLine: [String: JSONValue], _ environment: [String: String] = [:]) -> [String] {
+            let error = #expect(throws: SettingsError.self) {
+                try Settings.load(commandLine: commandLine, environment: environment)
+            }
+            return error?.problems.map(\.description) ?? []
+        }
+        let file = "allowed: only where output.path is a file"
+        #expect(problems(["output.max_bytes": .int(5000)]) == ["option --max-bytes: - is no file and is not rotated; \(file)"])
+        #expect(
+            problems([:], ["LAGMONITOR_OUTPUT_PATH": "unix:s", "LAGMONITOR_OUTPUT_MAX_FILES": "2"])
+                == ["environment variable LAGMONITOR_OUTPUT_MAX_FILES: unix:s is no file and is not rotated; \(file)"]
+        )
+        #expect(
+            problems(["output.path": .string("x"), "output.max_files": .int(2)])
+                == ["option --max-files: without output.max_bytes no file is ever renamed; allowed: only with output.max_bytes"]
+        )
+        #expect(
+            problems(["output.path": .string("otlp:http://h"), "output.format": .string("ecs")])
+                == ["option --format: otlp:http://h takes no lines of format ecs; allowed: otlp"]
+        )
+    }
+
     @Test func optionsAreStrongerThanTheFile() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"output": {"path": "a", "format": "ecs", "max_bytes": 5000}}"#, to: "c.json")
@@ -99,7 +122,7 @@ import Testing
                 environment: ["LAGMONITOR_OUTPUT_FORMAT": "sentry", "LAGMONITOR_OUTPUT_MAX_FILES": "7"]
             )
             #expect(settings.output.destination == .stream(.tcp(host: "h", port: 1)))
-            #expect(settings.output.rotation == (try FileRotation(maxBytes: 5000, maxFiles: 7)))
+            #expect(settings.output.rotation == nil, "which was for the file")
             #expect(settings.monitor.format == .sentry)
         }
     }

@@ -3,13 +3,14 @@
 /// ```swift
 /// LagMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
 /// ```
+/// A sink whose destination understands one format alone (``RecordSink/format``) keeps that one.
 public final class FormattedSink: RecordSink {
     public let format: RecordFormat?
     private let sink: any RecordSink
 
     public init(_ sink: any RecordSink, _ format: RecordFormat) {
         self.sink = sink
-        self.format = format
+        self.format = sink.format ?? format
     }
 
     public var name: String { sink.name }
@@ -24,4 +25,6 @@ public final class FormattedSink: RecordSink {
         sink.limitWaiting(untilMonotonicNanoseconds: deadline)
     }
     public func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
+    public func takeAbandonedNotices() -> [DropNotice] { sink.takeAbandonedNotices() }
+    public var unsettledLines: Int { sink.unsettledLines }
 }

@@ -83,8 +83,7 @@ enum JSONEscaping {
             bytes.append(UInt8(ascii: "0"))
             bytes.append(UInt8(ascii: "0"))
             bytes.append(UInt8(ascii: "0") + first >> 4)
-            let digit = first & 0xf
-            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            bytes.append(Hexadecimal.digit(first & 0xf))
         default: bytes.append(first)
         }
     }

@@ -117,6 +117,7 @@ extension JSONLineWriter {
         field("samples_matched", record.samplesMatched)
         if caps.keepsOptional { share("samples_share", record.samplesShare) }
         if caps.keepsOptional, !record.workers.isEmpty {
+            field("workers_total", record.workersTotal)
             write(record.workers, OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
         }
         if caps.keeps >= .essential {
@@ -222,7 +223,6 @@ extension JSONLineWriter {
     }
 
     private mutating func write(_ workers: [StallRecord.WorkerGroup], _ limits: OwnerLimits) {
-        field("workers_total", UInt64(workers.reduce(0) { $0 + $1.threadIDs.count }))
         key("workers")
         beginArray()
         for group in workers where count <= limits.maxLineBytes {

@@ -10,6 +10,8 @@ public struct LineFacts: Sendable, Equatable {
     /// What groups stalls; nil where the line is about several groups, or none.
     public var fingerprint: String?
     public var culprit: String?
+    /// Of a line that tells of losses.
+    public var losses: DropNotice?
 
     /// The one stall that a line is about.
     public struct Stall: Sendable, Equatable {
@@ -43,7 +45,10 @@ public struct LineFacts: Sendable, Equatable {
         culprit = record.culprit
     }
 
-    init(_ notice: DropNotice) { self.init(event: "dropped", severity: .warning, message: notice.message) }
+    init(_ notice: DropNotice) {
+        self.init(event: "dropped", severity: .warning, message: notice.message)
+        losses = notice
+    }
 
     init(_ notice: SuppressionNotice) {
         self.init(event: "suppressed", severity: .warning, message: notice.suppression.notice)

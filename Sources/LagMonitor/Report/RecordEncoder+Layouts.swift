@@ -15,7 +15,7 @@ extension RecordEncoder {
     /// Writes the line with strings cut to `caps`. Returns how many frames it has, nil when it is too long without any.
     private mutating func attempt(_ event: LineEvent, as layout: any LineLayout, _ caps: StringCaps) -> Int? {
         let hasFunctions = event.frames.contains { $0.function != nil }
-        let ownersHaveFrames = event.owners.contains { !$0.frames.isEmpty }
+        let ownersHaveFrames = event.owners.contains { !$0.frames.isEmpty } || !event.workers.isEmpty
         for step in GivingWay.all where step.functions ? hasFunctions : ownersHaveFrames {
             var detail = LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes)
             detail.functions = step.functions

@@ -40,11 +40,12 @@ public struct RecordOutput: Sendable {
         } catch {
             noteDropped(1, reason: error.reason == .tooSlow ? .sinkSlow : .sinkFailed)
             collectAbandoned()
-            retry.noteFailure(at: now.monotonicNanoseconds)
+            // Many losses in a moment are one failure.
+            if retry.allows(at: now.monotonicNanoseconds) { retry.noteFailure(at: now.monotonicNanoseconds) }
             throw error
         }
         collectAbandoned()
-        retry.reset()
+        if sink.unsettledLines == 0 { retry.reset() }
     }
 
     /// Writes what was held back, after the announcement of what was lost before it.
@@ -86,15 +87,30 @@ public struct RecordOutput: Sendable {
 
     /// Tries again to tell what was lost, if it is time: so that a loss is told when writing works again, also where no further
     /// record comes. One second after the loss at first, half a minute at last.
+    ///
+    /// As long as the sink may still give up lines that it took, it is asked once a second, and the delay goes on.
     /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` when there is nothing to tell.
     package mutating func announceAgain(now: OutputTime) -> UInt64 {
+        let isUnsettled = sink.unsettledLines > 0
         collectAbandoned()
-        guard pending.total > 0 else { return .max }
+        guard pending.total > 0 else {
+            guard isUnsettled else {
+                retry.reset()
+                return .max
+            }
+            return now.monotonicNanoseconds &+ 1_000_000_000
+        }
         guard retry.allows(at: now.monotonicNanoseconds) else { return retry.nextNanoseconds }
         do throws(SinkError) {
             try announce(now: now)
-            retry.reset()
-            return .max
+            let isUnsettled = sink.unsettledLines > 0
+            collectAbandoned()
+            guard isUnsettled || pending.total > 0 else {
+                retry.reset()
+                return .max
+            }
+            retry.noteFailure(at: now.monotonicNanoseconds)
+            return now.monotonicNanoseconds &+ 1_000_000_000
         } catch {
             retry.noteFailure(at: now.monotonicNanoseconds)
             return retry.nextNanoseconds
@@ -110,6 +126,8 @@ public struct RecordOutput: Sendable {
     private mutating func collectAbandoned() {
         let abandoned = sink.takeAbandonedLines()
         if abandoned > 0 { noteDropped(abandoned, reason: .sinkFailed) }
+        // These are part of the total since they were lost.
+        for notice in sink.takeAbandonedNotices() { pending.add(notice.count, reason: notice.reason) }
     }
 }
 

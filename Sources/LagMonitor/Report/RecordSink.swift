@@ -32,8 +32,15 @@ public protocol RecordSink: AnyObject, Sendable {
     /// the sink's own time-out a line. For shutdown. Any thread; a wait in progress notices within 50 ms.
     func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?)
 
-    /// Lines that were taken but could not be finished after all, since the last call.
+    /// Records' lines that were taken but could not be finished after all, since the last call.
     func takeAbandonedLines() -> UInt64
+
+    /// The `dropped` lines that were taken but could not be finished after all, since the last call: what they tell will be told
+    /// again. A line of ``takeAbandonedLines()`` is none of these. None, as by default, where such lines count as records.
+    func takeAbandonedNotices() -> [DropNotice]
+
+    /// Lines that were taken and may still be given up after this, without a further call. 0, as by default: none ever are.
+    var unsettledLines: Int { get }
 }
 
 extension RecordSink {
@@ -43,4 +50,6 @@ extension RecordSink {
     public func resume() throws(SinkError) {}
     public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {}
     public func takeAbandonedLines() -> UInt64 { 0 }
+    public func takeAbandonedNotices() -> [DropNotice] { [] }
+    public var unsettledLines: Int { 0 }
 }

@@ -14,6 +14,19 @@ struct WriteDeadline {
         self.limit = limit
     }
 
+    private init(lineNanoseconds: UInt64, limit: SharedDeadline) {
+        self.lineNanoseconds = lineNanoseconds
+        self.limit = limit
+    }
+
+    /// The first of so many equal parts of the time that is left.
+    func share(of parts: Int) -> WriteDeadline {
+        let now = Self.now
+        let end = min(lineNanoseconds, limit.nanoseconds)
+        guard parts > 1, end > now else { return self }
+        return WriteDeadline(lineNanoseconds: now + (end - now) / UInt64(parts), limit: limit)
+    }
+
     /// Waits for room. False when the time is up.
     func waitUntilWritable(_ descriptor: Int32) -> Bool {
         while true {

@@ -62,8 +62,8 @@ extension OutputSettings.Destination {
 
     private static func socket(_ path: String, _ text: String) throws(Objection) -> String {
         guard !path.isEmpty else { throw Objection(wrong: "\"\(text)\" names no socket") }
-        // unix(7): 108 bytes with the zero at the end.
-        guard path.utf8.count <= 107 else { throw Objection(wrong: "the socket's path is longer than 107 bytes") }
+        let most = StreamAddress.maximumPathBytes
+        guard path.utf8.count <= most else { throw Objection(wrong: "the socket's path is longer than \(most) bytes") }
         return path
     }
 

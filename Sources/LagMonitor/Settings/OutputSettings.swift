@@ -23,30 +23,45 @@ public struct OutputSettings: Sendable, Equatable {
     }
 
     public var destination: Destination
-    /// For files.
+    /// For files; no other destination is opened with one.
     public var rotation: FileRotation?
 
-    public init(_ destination: Destination, rotation: FileRotation? = nil) {
+    public init(_ destination: Destination) { self.destination = destination }
+
+    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` where something else than a file is to be rotated.
+    public init(_ destination: Destination, rotation: FileRotation?) throws(LagMonitorError) {
+        if let rotation, !destination.isFile {
+            throw .invalidConfiguration(
+                key: SettingKey.outputBytes.path,
+                value: "\(rotation.maxBytes) for a destination that is no file",
+                allowed: "only where output.path is a file"
+            )
+        }
         self.destination = destination
         self.rotation = rotation
     }
 
     /// Reads the text form.
-    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for `output.path`.
+    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for `output.path`, and for `output.max_bytes` where
+    ///   something else than a file is to be rotated.
     public init(_ text: String, rotation: FileRotation? = nil) throws(LagMonitorError) {
+        let destination: Destination
         do throws(Destination.Objection) {
-            self.init(try Destination(text), rotation: rotation)
+            destination = try Destination(text)
         } catch {
             throw .invalidConfiguration(key: SettingKey.output.path, value: error.wrong, allowed: Destination.allowed)
         }
+        try self.init(destination, rotation: rotation)
     }
 
     /// Opens the destination.
     /// - Parameter otlp: makes the sink for ``Destination/otlp(endpoint:)``, which is not the core's: the product LagMonitorOTLP
     ///   has it. Unless given, that destination cannot be opened.
+    /// - Throws: ``SinkError/Reason/cannotOpen``; with EINVAL where something else than a file is to be rotated.
     public func makeSink(
         otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
     ) throws(SinkError) -> any RecordSink {
+        guard rotation == nil || destination.isFile else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
         switch destination {
         case .stdout: return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
         case .file(let path): return try FileSink(path: path, rotation: rotation)
@@ -61,10 +76,9 @@ public struct OutputSettings: Sendable, Equatable {
     /// Of checked settings; nil when they name no destination.
     package init?(_ reader: SettingsReader) {
         guard let text = reader.string(for: .output), let destination = try? Destination(text) else { return nil }
-        let files = reader.int(for: .outputFiles) ?? FileRotation.defaultFiles
-        self.init(
-            destination,
-            rotation: reader.int(for: .outputBytes).flatMap { try? FileRotation(maxBytes: $0, maxFiles: files) }
-        )
+        self.init(destination)
+        // What a weaker source says of files does not hold for what a stronger one chose.
+        guard destination.isFile, let bytes = reader.int(for: .outputBytes) else { return }
+        rotation = try? FileRotation(maxBytes: bytes, maxFiles: reader.int(for: .outputFiles) ?? FileRotation.defaultFiles)
     }
 }

@@ -24,6 +24,11 @@ extension Settings {
             problems += file.problems
         }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        let sources: [(SettingProblem.Source, any ConfigProvider)] = [
+            (.commandLine, overFile[0]), (.environment, overFile[1]), (.file(file.path), memory("file", file.values)),
+        ]
+        problems = outputConflicts(sources)
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
 
         var settings = Settings(providers: overFile + [memory("file", file.values)])
         settings.steps = file.steps
@@ -43,6 +48,25 @@ extension Settings {
             contents[AbsoluteConfigKey(key.path.split(separator: ".").map(String.init))] = ConfigValue(content, isSecret: false)
         }
         return InMemoryProvider(name: name, values: contents)
+    }
+
+    /// Settings of the output that would be ignored.
+    /// - Parameter sources: strongest first.
+    private static func outputConflicts(_ sources: [(SettingProblem.Source, any ConfigProvider)]) -> [SettingProblem] {
+        let readers = sources.map { ConfigReader(providers: [$0.1]) }
+        func rank(_ key: SettingKey) -> Int? {
+            readers.firstIndex { $0.string(for: key) != nil || $0.int(forKey: ConfigKey(key.path)) != nil }
+        }
+        let reader = ConfigReader(providers: sources.map(\.1)).checked
+        return OutputSettings.conflicts(reader, standard: "-", rank: rank).map { conflict in
+            let source = sources[rank(conflict.key) ?? 0].0
+            return SettingProblem(
+                source: source,
+                key: conflict.key.name(in: source),
+                wrong: conflict.wrong,
+                allowed: conflict.allowed
+            )
+        }
     }
 
     private static func objections(toCommandLine values: [String: JSONValue]) -> [SettingProblem] {

@@ -32,6 +32,9 @@ struct LineEvent {
         return owners
     }
 
+    /// A pool's threads with a stack of their own, by what they were found doing; not those that have the record's.
+    var workers: [StallRecord.WorkerGroup] { stall?.workers.filter { !$0.frames.isEmpty && !$0.threadIDs.isEmpty } ?? [] }
+
     /// The native fields that have no other place, in the order of the native line.
     func fields(_ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
         if let stall { return LineField.all(of: stall, caps, context) }

@@ -29,6 +29,7 @@ extension LineField {
         fields.add("samples", .count(record.samples), from: .essential)
         fields.add("samples_matched", .count(record.samplesMatched), from: .essential)
         fields.add(share: "samples_share", record.samplesShare, from: .all)
+        if !record.workers.isEmpty { fields.add("workers_total", .count(record.workersTotal), from: .all) }
         fields.add("culprit", record.culprit.map { .text($0, maxBytes: caps.symbol) }, from: .essential)
         fields.add(share: "culprit_confidence", record.culpritConfidence, from: .essential)
         fields.add("seq", .count(record.sequence), from: .essential)
@@ -86,6 +87,9 @@ private struct FieldList {
 }
 
 extension StallRecord {
+    /// `workers_total`.
+    var workersTotal: UInt64 { UInt64(workers.reduce(0) { $0 + $1.threadIDs.count }) }
+
     /// `frames_total`. Inlined frames have no place on the stack.
     var wholeDepth: Int { max(framesTotal, frames.count { $0.inlined != true }) }
 }

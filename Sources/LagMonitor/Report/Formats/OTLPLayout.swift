@@ -5,10 +5,6 @@
 /// are else `lagmonitor.` and the native field's name. The stack is text, a frame a line: structured frames would cost four
 /// times the bytes, and no reader of logs unfolds them.
 struct OTLPLayout: LineLayout {
-    /// What stands before and after the element of ``resourceLogs``, so that lines can be put together to one request.
-    static let opening = Array(#"{"resourceLogs":["#.utf8)
-    static let closing = Array("]}\n".utf8)
-
     func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
         writer.beginObject()
@@ -116,6 +112,12 @@ struct OTLPLayout: LineLayout {
             writer.attribute(name, .texts(threads.map(\.inWords), maxBytes: caps.reason), prefix: "lagmonitor.")
         }
     }
+}
+
+/// What stands before and after the element of `resourceLogs` in a line, so that lines can be put together to one request.
+package enum OTLPEnvelope {
+    package static let opening = Array(#"{"resourceLogs":["#.utf8)
+    package static let closing = Array("]}\n".utf8)
 }
 
 extension StallRecord.Severity {

@@ -81,6 +81,7 @@ struct SentryLayout: LineLayout {
             $0.endArray()
         }
         let owners = caps.keeps > .none ? event.owners : []
+        let workers = caps.keepsOptional ? event.workers : []
         writer.object("threads") {
             $0.key("values")
             $0.beginArray()
@@ -92,9 +93,17 @@ struct SentryLayout: LineLayout {
                 $0.stackTrace(Array(owner.frames.prefix(detail.ownerFrames)), functions: false, maxBytes: detail.maxLineBytes)
                 $0.endObject()
             }
+            // Threads that were found doing the same stand there once.
+            for group in workers {
+                let name = group.threadIDs.count == 1 ? nil : "\(group.threadIDs.count) workers alike"
+                $0.thread(group.threadIDs[0], name, caps, isStalled: false)
+                $0.stackTrace(Array(group.frames.prefix(detail.ownerFrames)), functions: false, maxBytes: detail.maxLineBytes)
+                $0.endObject()
+            }
             $0.endArray()
         }
-        let images = SentryImage.all(of: frames + owners.flatMap { $0.frames.prefix(detail.ownerFrames) })
+        let others = owners.map(\.frames) + workers.map(\.frames)
+        let images = SentryImage.all(of: frames + others.flatMap { $0.prefix(detail.ownerFrames) })
         guard !images.isEmpty else { return }
         writer.object("debug_meta") {
             $0.key("images")

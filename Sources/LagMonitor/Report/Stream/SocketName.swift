@@ -9,8 +9,9 @@ struct SocketName: Sendable {
     init(unixPath path: String) throws(SinkError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw SinkError(.cannotOpen, path: path, code: EINVAL) }
         var address = sockaddr_un()
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard path.utf8.count < room else { throw SinkError(.cannotOpen, path: path, code: ENAMETOOLONG) }
+        guard path.utf8.count <= StreamAddress.maximumPathBytes else {
+            throw SinkError(.cannotOpen, path: path, code: ENAMETOOLONG)
+        }
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         family = AF_UNIX

@@ -1,9 +1,14 @@
+internal import Glibc
+
 /// Where a reader of a stream listens.
 public enum StreamAddress: Sendable, Equatable, CustomStringConvertible {
     /// A Unix socket (`SOCK_STREAM`), by its path of at most 107 bytes.
     case unix(path: String)
     /// A host, by its name or its number, and a port from 1 to 65535.
     case tcp(host: String, port: Int)
+
+    /// unix(7): 108 bytes with the zero at the end.
+    package static let maximumPathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// As the settings spell it: `unix:/run/x.sock`, `tcp:127.0.0.1:6000`, `tcp:[::1]:6000`.
     public var description: String {

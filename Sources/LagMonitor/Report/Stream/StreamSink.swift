@@ -10,7 +10,8 @@ internal import Synchronization
 /// where that line is still the present one, and else counted.
 ///
 /// A line counts as written when the kernel has it: what a reader had not read when it died is lost without a count, as with every
-/// stream without receipts. What the reader sends is not looked at. No SIGPIPE, and no wait beyond the time-out a line.
+/// stream without receipts. What the reader sends is not looked at; but a TCP reader keeps its sending half open, because one that
+/// ends it looks like one that went away, and gets the next line on a new connection. No SIGPIPE, and no wait beyond the time-out a line.
 public final class StreamSink: RecordSink {
     private struct State: ~Copyable {
         var line: LineDescriptor?
@@ -23,6 +24,7 @@ public final class StreamSink: RecordSink {
 
     public let name: String
     private let addresses: [SocketName]
+    private var isUnix: Bool { addresses.first?.family == AF_UNIX }
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
     private let state: Mutex<State>
@@ -54,11 +56,18 @@ public final class StreamSink: RecordSink {
         }
     }
 
+    init(name: String, addresses: [SocketName], timeout: Duration) {
+        self.name = name
+        self.addresses = addresses
+        timeoutNanoseconds = timeout.clampedNanoseconds
+        state = Mutex(State(delay: RetryDelay()))
+    }
+
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
         let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
         try state.withLock { state throws(SinkError) in
             guard !state.isClosed else { throw SinkError(.closed, path: name) }
-            if state.line != nil, Self.hasHungUp(state.descriptor) { Self.disconnect(&state) }
+            if state.line != nil, hasHungUp(state.descriptor) { Self.disconnect(&state) }
             let isFresh = state.line == nil
             if isFresh { try connect(&state, deadline) }
             do throws(SinkError) {
@@ -121,9 +130,10 @@ public final class StreamSink: RecordSink {
     private func connect(_ state: inout State, _ deadline: WriteDeadline) throws(SinkError) {
         guard state.delay.allows(at: WriteDeadline.now) else { throw SinkError(.readerGone, path: name) }
         var failure = SinkError(.readerGone, path: name)
-        for address in addresses {
+        for (index, address) in addresses.enumerated() {
             do throws(SinkError) {
-                let descriptor = try connect(address, deadline)
+                // One that does not answer must not use up the time of the others.
+                let descriptor = try connect(address, deadline.share(of: addresses.count - index))
                 state.descriptor = descriptor
                 state.line = LineDescriptor(owning: descriptor, kind: .socket)
                 state.delay.reset()
@@ -167,14 +177,21 @@ public final class StreamSink: RecordSink {
     }
 
     /// Whether the reader closed its end. The first `send` to such a TCP reader still succeeds, and the line would be lost without
-    /// a count. What it sent is read and thrown away, so that it cannot fill up.
-    private static func hasHungUp(_ descriptor: Int32) -> Bool {
+    /// a count. What it sent is read and thrown away, so that it cannot fill up. A TCP reader that closed its sending half alone looks the
+    /// same and is left, too; with a Unix socket the two can be told apart.
+    private func hasHungUp(_ descriptor: Int32) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         for _ in 0..<64 {
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-            if count == 0 { return true }
+            if count == 0 { return !isUnix || Self.isOver(descriptor) }
             if count < 0, errno != EINTR { return errno != EAGAIN }
         }
         return false
+    }
+
+    /// Whether both halves are closed (poll(2), `POLLHUP`).
+    private static func isOver(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR) != 0
     }
 }

@@ -1,0 +1,65 @@
+internal import LagReport
+
+/// A setting of the output that would have no effect beside the others.
+package struct OutputConflict: Sendable {
+    package let key: SettingKey
+    package let wrong: String
+    package let allowed: String
+}
+
+extension OutputSettings.Destination {
+    var isFile: Bool { if case .file = self { true } else { false } }
+
+    /// Which of these settings this destination would ignore.
+    /// - Parameters:
+    ///   - text: the destination as it was given.
+    ///   - names: of the keys `output.max_bytes`, `output.max_files`, `output.format`, those that are set.
+    ///   - format: the value of the last one.
+    func conflicts(_ text: String, _ names: Set<String>, format: String?) -> [OutputConflict] {
+        var conflicts: [OutputConflict] = []
+        let sizes = [SettingKey.outputBytes, .outputFiles].filter { names.contains($0.path) }
+        if !isFile {
+            conflicts += sizes.map {
+                OutputConflict(
+                    key: $0,
+                    wrong: "\(text) is no file and is not rotated",
+                    allowed: "only where output.path is a file"
+                )
+            }
+        } else if sizes.map(\.path) == [SettingKey.outputFiles.path] {
+            let wrong = "without output.max_bytes no file is ever renamed"
+            conflicts.append(OutputConflict(key: .outputFiles, wrong: wrong, allowed: "only with output.max_bytes"))
+        }
+        if case .otlp = self, names.contains(SettingKey.format.path), let format, format != RecordFormat.otlp.rawValue {
+            let wrong = "\(text) takes no lines of format \(format)"
+            conflicts.append(OutputConflict(key: .format, wrong: wrong, allowed: RecordFormat.otlp.rawValue))
+        }
+        return conflicts
+    }
+}
+
+extension OutputSettings {
+    /// Settings of the output that would be ignored, of one that is checked.
+    /// - Parameters:
+    ///   - standard: the destination where none is named; nil: there is no output then, and nothing to say.
+    ///   - rank: the place of the source that sets a key, strongest 0; nil where none does. What a weaker source than the
+    ///     destination's says was meant for a destination that is overruled. Unless given, all come from one source.
+    package static func conflicts(
+        _ reader: SettingsReader,
+        standard: String? = nil,
+        rank: (SettingKey) -> Int?
+    ) -> [OutputConflict] {
+        guard let text = reader.string(for: .output) ?? standard, let destination = try? Destination(text) else { return [] }
+        let own = rank(.output) ?? .max
+        let keys = [SettingKey.outputBytes, .outputFiles, .format].filter { key in
+            // For a file all count: a weaker source's size is in force there.
+            rank(key).map { destination.isFile || $0 <= own } ?? false
+        }
+        return destination.conflicts(text, Set(keys.map(\.path)), format: reader.string(for: .format))
+    }
+
+    /// The same where all settings come from one source.
+    package static func conflicts(_ reader: SettingsReader) -> [OutputConflict] {
+        conflicts(reader) { key in reader.string(for: key) != nil || reader.int(for: key) != nil ? 0 : nil }
+    }
+}
