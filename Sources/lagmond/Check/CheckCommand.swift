@@ -91,7 +91,8 @@ struct FileCheck: ~Copyable {
         }
         do throws(InputTrouble) {
             // What comes through a pipe may be watched.
-            try feed.read(file.source(progress: progress), afterRead: { if file.bytes == nil { flushNow() } }) { piece in
+            func flushStream() { if file.bytes == nil { flushNow() } }
+            try feed.read(file.source(progress: progress), afterRead: flushStream) { piece in
                 switch piece {
                 case .line(let line): take(check.problems(in: line), feed)
                 case .overlong: take(["longer than \(LineFeed.maximumLineBytes) bytes"], feed)
