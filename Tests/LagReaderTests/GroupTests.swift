@@ -42,6 +42,53 @@ struct GroupTests {
         #expect(grouped(begins + ends).table.groups[0].count == UInt64(count))
     }
 
+    @Test func aWindowDoesNotPartTheLinesOfAStall() {
+        let early = Samples.line(phase: "begin", milliseconds: "5000.000", time: "2026-11-21T17:59:59.999Z")
+        let late = Samples.line(milliseconds: "7000.000", time: "2026-11-21T18:00:00.001Z")
+        let edge = TimeText.nanoseconds("2026-11-21T18:00:00Z") ?? 0
+        for lines in [[early, late], [late, early]] {
+            let after = grouped(lines, times: edge ..< .max).table.groups
+            #expect(after.map(\.count) == [1])
+            #expect(after.map(\.openCount) == [0])
+            #expect(grouped(lines, times: .min..<edge).table.groups.isEmpty)
+        }
+        #expect(grouped([early], times: edge ..< .max).table.groups.isEmpty)
+    }
+
+    @Test func beginLinesAreKeptWithinABudget() {
+        let culprit = String(repeating: "x", count: 1 << 19)
+        let begins = (0..<80).map { Samples.line(id: Samples.id($0), phase: "begin", culprit: culprit) }
+        let ledger = StallLedger()
+        var grouping = StallGrouping(by: .loop, ledger: ledger)
+        for line in begins { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
+        #expect(ledger.openLines().reduce(0) { $0 + $1.count } <= StallLedger.maximumOpenBytes)
+        grouping.takeOpenLines()
+        #expect(grouping.finish().table.groups.map(\.count) == [80])
+    }
+
+    @Test func longTextsAreCutBetweenCharacters() {
+        let culprit = String(repeating: "x", count: 510) + "ö€€"
+        let group = grouped([Samples.line(culprit: culprit)], by: .culprit).table.groups[0]
+        #expect(String(validating: group.key, as: UTF8.self) == String(repeating: "x", count: 510) + "ö")
+        #expect(group.culprit == group.key)
+        let odd = grouped([Samples.line(culprit: "x" + culprit)], by: .loop).table.groups[0]
+        #expect(String(validating: odd.culprit, as: UTF8.self) == String(repeating: "x", count: 511))
+    }
+
+    @Test func whatWasHeldBackDoesNotHideTheFingerprint() {
+        let held =
+            #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T19:00:00Z","event":"suppressed","suppressed":7,"#
+            + #""last_time":"2026-11-21T19:00:00Z","total_ms":900.000,"culprit":"App.acquire"}"#
+        for lines in [[held, Samples.line()], [Samples.line(), held]] {
+            let group = grouped(lines, by: .culprit).table.groups[0]
+            #expect(group.heldBackCount == 7)
+            #expect(String(decoding: group.fingerprint, as: UTF8.self) == "v1:6648237ade8e460d")
+            var other = grouped([held], by: .culprit).table
+            other.add(grouped([Samples.line()], by: .culprit).table)
+            #expect(other.groups[0].fingerprint == group.fingerprint)
+        }
+    }
+
     @Test func theOldestIDsAreForgottenAndNeverTooEarly() {
         var set = HashGenerations(capacity: 1000)
         for hash in UInt64(1)...5000 {

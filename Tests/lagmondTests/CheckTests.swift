@@ -14,7 +14,7 @@ struct CheckTests {
     }
 
     @Test func damageIsToldWithItsPlaceAndReadingGoesOn() throws {
-        let text = StallLines.line(1) + "no\n\n" + StallLines.line(2, phase: "over") + StallLines.line(3).prefix(50)
+        let text = StallLines.line(1) + "no\n \r\n" + StallLines.line(2, phase: "over") + StallLines.line(3).prefix(50)
         let (status, output, errors) = try LagmondProcess.run(["check", "a", "b"], files: ["a": text, "b": "{}\n"])
         #expect(status == 1)
         let expected = """

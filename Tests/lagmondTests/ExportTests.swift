@@ -1,7 +1,7 @@
 import Foundation
-import LagReader
 import Testing
 
+@testable import LagReader
 @testable import lagmond
 
 struct ExportTests {
@@ -30,6 +30,30 @@ struct ExportTests {
         let line = StallLines.line(1).replacing(#""frames_total":3"#, with: #""frames_total":9"#)
         let (_, output, _) = try LagmondProcess.run(["export", "--format", "folded", "a"], files: ["a": line])
         #expect(output == "server;[trimmed];main;App.acquire;__lll_lock_wait 400\n")
+    }
+
+    /// Each node in the one before: what every way is copied for takes the square of their number.
+    @Test func aHostileTreeCostsABoundedAmount() {
+        var stall = ReadStall()
+        stall.durationNanoseconds = 10_000_000_000
+        let leaf = ReadStall.Sample(nanoseconds: 1_000_000, frames: ["leaf"])
+        stall.sampleTree = [
+            ReadStall.Sample(
+                nanoseconds: 9_000_000_000,
+                frames: (0..<5000).map { "f\($0)" },
+                children: Array(repeating: leaf, count: 9000)
+            )
+        ]
+        var (paths, frames, sum) = (0, 0, UInt64(0))
+        StackPath.forEach(of: stall) { path in
+            #expect(path.frames.count <= StackPath.maximumFrames + 1)
+            paths += 1
+            frames += path.frames.count
+            sum += path.nanoseconds
+        }
+        #expect(paths <= StackPath.maximumPaths + 2)
+        #expect(frames < 300_000)
+        #expect(sum == stall.durationNanoseconds)
     }
 
     @Test func perfScriptHasAnEventAWay() throws {

@@ -76,6 +76,7 @@ struct TopTests {
         (["--by", "colour"], "fingerprint"), (["--limit=-1"], "0 or more"),
         (["--since", "soon"], "allowed: 2026-11-21T18:00:00Z"),
         (["--follow"], "stdin cannot be followed"), (["--interval-s", "0"], "allowed: 0.1 to 86400"),
+        (["-", "-"], "allowed: one -"), (["--since", "2026-11-22", "--until", "2026-11-21"], "--since is later than --until"),
     ])
     func wrongOptionsAreRefused(arguments: [String], part: String) throws {
         let (status, output, errors) = try LagmondProcess.run(["top"] + arguments)
@@ -87,6 +88,54 @@ struct TopTests {
     @Test(arguments: [("2026-11-21", 0 as Int64, 1_795_219_200 as Int64), ("90m", 10_000, 4600), ("1970-01-01T00:00:01Z", 0, 1)])
     func timesAreReadInSeveralForms(text: String, now: Int64, expected: Int64) throws {
         #expect(try TimeOptions.time(text, option: "--since", now: now * 1_000_000_000) == expected * 1_000_000_000)
+    }
+
+    @Test func causesCanBeTheGroups() throws {
+        let (_, output, _) = try LagmondProcess.run(["top", "--by", "cause", "a"], files: ["a": lines])
+        let rows = output.split(separator: "\n").dropFirst()
+        #expect(rows.first?.contains("  cause  ") == true, "\(output)")
+        #expect(rows.dropFirst().first?.contains("  lock   ") == true, "\(output)")
+    }
+
+    @Test(arguments: ["top", "check", "export --format folded"])
+    func moreFilesAreReadThanCanBeOpenAtOnce(command: String) throws {
+        try TemporaryDirectory.with { directory in
+            for number in 0..<40 { directory.write(StallLines.line(number), to: "f\(number)") }
+            let (status, output) = try shell("ulimit -n 30; \"$0\" \(command) f* 2>&1", in: directory)
+            #expect(status == 0, "\(output)")
+            let expected = ["top": "40 stalls", "check": "40 lines, none damaged"][command] ?? " 16000\n"
+            #expect(output.contains(expected), "\(output)")
+        }
+    }
+
+    @Test func withoutAnyFileThereIsNoTable() throws {
+        let (status, output, _) = try LagmondProcess.run(["top", "gone"])
+        #expect(status == 66)
+        #expect(output == "")
+    }
+
+    @Test func whatDoesNotGrowByLinesIsNotFollowed() throws {
+        try TemporaryDirectory.with { directory in
+            #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
+            let pipe = try LagmondProcess(["top", "--follow", "pipe"], in: directory)
+            #expect(pipe.wait() == 66)
+            #expect(pipe.errors.hasPrefix("lagmond: pipe: no regular file; allowed"), "\(pipe.errors)")
+            directory.write(StallLines.line(1), to: "a")
+            _ = try shell("gzip a", in: directory)
+            let packed = try LagmondProcess(["top", "--follow", "a.gz"], in: directory)
+            #expect(packed.wait() == 66)
+            #expect(packed.errors.hasPrefix("lagmond: a.gz: gzip"), "\(packed.errors)")
+        }
+    }
+
+    @Test(arguments: [("top", Int32(0)), ("export --format folded", 0), ("symbolize", 0), ("check", 1)])
+    func gzipThatIsCutShortIsDamageForAll(command: String, expected: Int32) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(lines, to: "a")
+            let (status, output) = try shell("gzip -c a | head -c 200 >g; \"$0\" \(command) g 2>&1", in: directory)
+            #expect(status == expected)
+            #expect(output.contains("cut short"), "\(output)")
+        }
     }
 
     @Test func aFileIsFollowedUntilASignal() throws {

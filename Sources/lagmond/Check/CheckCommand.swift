@@ -81,14 +81,23 @@ struct FileCheck: ~Copyable {
     mutating func run(_ progress: ReadProgress) throws -> CheckSum {
         let feed = LineFeed()
         var refusal: ExitCode?
+        func flushNow() {
+            do throws(ExitCode) {
+                try flush()
+            } catch {
+                refusal = error
+                feed.stop()
+            }
+        }
         do throws(InputTrouble) {
-            try feed.read(file.source(progress: progress)) { piece in
-                guard refusal == nil else { return }
+            // What comes through a pipe may be watched.
+            func flushStream() { if file.bytes == nil { flushNow() } }
+            try feed.read(file.source(progress: progress), afterRead: flushStream) { piece in
                 switch piece {
-                case .line(let line): if !line.isEmpty { take(check.problems(in: line), feed) }
+                case .line(let line): take(check.problems(in: line), feed)
                 case .overlong: take(["longer than \(LineFeed.maximumLineBytes) bytes"], feed)
                 }
-                do throws(ExitCode) { if output.count > Self.outputBytes { try flush() } } catch { refusal = error }
+                if output.count > Self.outputBytes { flushNow() }
             }
         } catch {
             sum.isCut = error.isDamage

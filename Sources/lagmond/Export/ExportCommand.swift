@@ -45,13 +45,24 @@ struct ExportCommand: ParsableCommand {
         var output = ProfileOutput(format: format)
         var stream = StallStream(times: range)
         var refusal: ExitCode?
-        func take(_ stall: ReadStall) {
-            guard refusal == nil, wanted.isEmpty || wanted.contains(stall.fingerprint) else { return }
-            output.add(stall)
-            guard output.text.count > Self.outputBytes else { return }
+        func flush() {
             do throws(ExitCode) { try output.flush() } catch { refusal = error }
         }
-        for file in files where refusal == nil { stream.read(file, progress: line.progress, take) }
+        /// False when stdout takes no more.
+        func take(_ stall: ReadStall) -> Bool {
+            guard wanted.isEmpty || wanted.contains(stall.fingerprint) else { return true }
+            output.add(stall)
+            if output.text.count > Self.outputBytes { flush() }
+            return refusal == nil
+        }
+        for file in files where refusal == nil {
+            // What comes through a pipe may be watched.
+            stream.read(file, progress: line.progress, afterRead: { if file.bytes == nil, refusal == nil { flush() } }, take)
+        }
+        if let refusal {
+            line.end()
+            throw refusal
+        }
         stream.readOpen(take)
         line.end()
         if let refusal { throw refusal }
@@ -82,7 +93,11 @@ struct ProfileOutput {
             return
         }
         // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
-        for (index, path) in StackPath.paths(of: stall).enumerated() { tree.add(path, count: index == 0 ? 1 : 0) }
+        var count: UInt64 = 1
+        StackPath.forEach(of: stall) { path in
+            tree.add(path, count: count)
+            count = 0
+        }
     }
 
     mutating func flush() throws(ExitCode) {

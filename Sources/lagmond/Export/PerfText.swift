@@ -11,9 +11,9 @@ enum PerfText {
         let seconds = max(0, stall.time) / 1_000_000_000
         let microseconds = String(max(0, stall.time) / 1000 % 1_000_000)
         let time = "\(seconds).\(String(repeating: "0", count: 6 - microseconds.count))\(microseconds)"
-        for path in StackPath.paths(of: stall) {
+        StackPath.forEach(of: stall) { path in
             let weight = path.nanoseconds / 1_000_000 + (path.nanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
-            guard weight > 0 else { continue }
+            guard weight > 0 else { return }
             text += "\(process.isEmpty ? "process" : process) \(stall.pid)/\(stall.threadID) \(time): \(weight) stall-ms: \n"
             // The root is the process, which stands in the head.
             for frame in path.frames.dropFirst().reversed() {

@@ -6,16 +6,25 @@ struct StackPath {
     let frames: [ExportFrame]
     let nanoseconds: UInt64
 
-    /// The ways of a stall, whose times sum up to its duration: those of the merged tree of all looks where the line has one, else the
-    /// one stack.
-    static func paths(of stall: ReadStall) -> [StackPath] {
+    /// What one line may cost, whoever wrote it.
+    static let maximumFrames = 1024
+    static let maximumPaths = 4096
+    /// Of the names in all ways together.
+    private static let maximumBytes = 16 << 20
+    private static let bytesAFrame = 64
+
+    /// Hands on the ways of a stall, whose times sum up to its duration: those of the merged tree of all looks where the line has
+    /// one, else the one stack. What goes beyond the bounds is `[trimmed]`.
+    static func forEach(of stall: ReadStall, _ take: (StackPath) -> Void) {
         let root = ExportFrame(name: stall.processName.isEmpty ? "process" : stall.processName)
-        guard stall.sampleTree.isEmpty else { return paths(ofTree: stall, root: root) }
-        var frames = stall.frames.reversed().map(ExportFrame.init)
+        guard stall.sampleTree.isEmpty else { return walk(treeOf: stall, root: root, take) }
+        var frames = stall.frames.prefix(maximumFrames).reversed().map(ExportFrame.init)
         let depth = stall.frames.count { !$0.isInlined }
-        if stall.framesTotal > UInt64(depth), depth > 0 { frames.insert(ExportFrame(name: trimmed), at: 0) }
+        if stall.frames.count > maximumFrames || (stall.framesTotal > UInt64(depth) && depth > 0) {
+            frames.insert(ExportFrame(name: trimmed), at: 0)
+        }
         if frames.isEmpty { frames = [ExportFrame(name: "[no stack]")] }
-        return [StackPath(frames: [root] + frames, nanoseconds: stall.durationNanoseconds)]
+        take(StackPath(frames: [root] + frames, nanoseconds: stall.durationNanoseconds))
     }
 
     /// Where the line had no room for frames nearer to the root.
@@ -23,28 +32,46 @@ struct StackPath {
     /// What the looks do not stand for.
     private static let notLookedAt = "[not sampled]"
 
-    private static func paths(ofTree stall: ReadStall, root: ExportFrame) -> [StackPath] {
+    private static func walk(treeOf stall: ReadStall, root: ExportFrame, _ take: (StackPath) -> Void) {
         let known = Dictionary(stall.frames.compactMap { frame in frame.symbol.map { ($0, ExportFrame(frame)) } }) { first, _ in
             first
         }
-        var paths: [StackPath] = []
+        let trimmed = ExportFrame(name: Self.trimmed)
         var sum: UInt64 = 0
-        func walk(_ node: ReadStall.Sample, _ above: [ExportFrame]) {
-            var frames = above
-            if let total = node.framesTotal, total > UInt64(node.frames.count) { frames.append(ExportFrame(name: trimmed)) }
-            frames += node.frames.map { known[$0] ?? ExportFrame(name: $0) }
+        var untold: UInt64 = 0
+        var (paths, bytes) = (0, 0)
+        // One way, which grows and shrinks: a copy for each node costs the depth's square.
+        var frames = [root]
+        func tell(_ nanoseconds: UInt64) {
+            paths += 1
+            bytes += frames.reduce(0) { $0 + $1.name.utf8.count + Self.bytesAFrame }
+            guard paths <= Self.maximumPaths, bytes <= Self.maximumBytes else {
+                untold = untold.addingSaturated(nanoseconds)
+                return
+            }
+            take(StackPath(frames: frames, nanoseconds: nanoseconds))
+        }
+        func push(_ frame: @autoclosure () -> ExportFrame) {
+            if frames.count < Self.maximumFrames { return frames.append(frame()) }
+            if frames.count == Self.maximumFrames { frames.append(trimmed) }
+        }
+        func walk(_ node: ReadStall.Sample) {
+            let above = frames.count
+            defer { frames.removeLast(frames.count - above) }
+            if let total = node.framesTotal, total > UInt64(node.frames.count) { push(trimmed) }
+            for name in node.frames { push(known[name] ?? ExportFrame(name: name)) }
             let below = node.children.reduce(UInt64(0)) { $0.addingSaturated($1.nanoseconds) }
             let own = node.nanoseconds > below ? node.nanoseconds - below : 0
-            if own > 0 { paths.append(StackPath(frames: frames, nanoseconds: own)) }
+            if own > 0 { tell(own) }
             sum = sum.addingSaturated(own)
-            for child in node.children { walk(child, frames) }
+            for child in node.children { walk(child) }
         }
-        for node in stall.sampleTree { walk(node, [root]) }
+        for node in stall.sampleTree { walk(node) }
+        if untold > 0 { take(StackPath(frames: [root, trimmed], nanoseconds: untold)) }
         if stall.durationNanoseconds > sum {
             let rest = stall.durationNanoseconds - sum
-            paths.append(StackPath(frames: [root, ExportFrame(name: notLookedAt)], nanoseconds: rest))
+            take(StackPath(frames: [root, ExportFrame(name: notLookedAt)], nanoseconds: rest))
         }
-        return paths
     }
 }
 

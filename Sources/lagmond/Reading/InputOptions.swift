@@ -13,7 +13,15 @@ struct InputOptions: ParsableArguments {
 
     static var workers: Int { min(maximumWorkers, max(1, ProcessInfo.processInfo.activeProcessorCount)) }
 
-    /// Opens what can be opened and tells what cannot.
+    mutating func validate() throws { try Self.validate(files) }
+
+    static func validate(_ files: [String]) throws {
+        if files.count(where: { $0 == InputFile.stdin }) > 1 {
+            throw ValidationError("-: stdin can be read once; allowed: one -")
+        }
+    }
+
+    /// Looks at all and tells what cannot be read.
     /// - Returns: the files, and the exit status so far.
     func open() -> (files: [InputFile], status: Int32) {
         var opened: [InputFile] = []
@@ -46,7 +54,13 @@ struct TimeOptions: ParsableArguments {
     func range(now: Int64) throws(StartFailure) -> Range<Int64> {
         let from = try since.map { text throws(StartFailure) in try Self.time(text, option: "--since", now: now) } ?? .min
         let to = try until.map { text throws(StartFailure) in try Self.time(text, option: "--until", now: now) } ?? .max
-        return from..<max(from, to)
+        guard from <= to else {
+            throw StartFailure(
+                status: ExitStatus.usage,
+                message: "--since is later than --until; allowed: the same time or before"
+            )
+        }
+        return from..<to
     }
 
     private static let secondsAUnit: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]

@@ -69,7 +69,7 @@ struct Symbolization {
             }
         } catch {
             Diagnostics.say("\(error)")
-            return (ExitStatus.noInput, false)
+            return (error.isDamage ? ExitStatus.success : ExitStatus.noInput, false)
         }
     }
 

@@ -45,6 +45,8 @@ struct SymbolizeCommand: ParsableCommand {
     @Flag(help: "Write text for people, one paragraph a record.")
     var text = false
 
+    func validate() throws { try InputOptions.validate(files) }
+
     func run() throws {
         // The end of stdout's reader is an answer to a write.
         signal(SIGPIPE, SIG_IGN)

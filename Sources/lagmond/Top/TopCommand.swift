@@ -55,6 +55,8 @@ struct TopCommand: ParsableCommand {
         let range = try times.range(now: TimeOptions.now)
         if follow { return try TopFollowing(command: self, range: range).run() }
         var (files, status) = input.open()
+        // A table of nothing would say that nothing stalled.
+        if files.isEmpty { throw ExitCode(status) }
         let ledger = StallLedger()
         let line = ProgressLine(files)
         let by = by

@@ -18,16 +18,22 @@ struct TopFollowing {
         for number in [SIGINT, SIGTERM] { sigaddset(&signals, number) }
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         let files = command.input.files.map(FollowedFile.init)
+        for refusal in files.compactMap({ $0.openFirst() }) {
+            throw StartFailure(status: ExitStatus.noInput, message: "\(refusal)")
+        }
         var told: Set<String> = []
         let ledger = StallLedger()
         var grouping = StallGrouping(by: command.by, times: range, ledger: ledger)
         var hasNews = true
-        var nextTable = Date.distantPast
+        // No clock that somebody may set.
+        let clock = SuspendingClock()
+        var nextTable = clock.now
+        var isLast = false
         while true {
             for file in files {
                 let hasRead = file.readNew { piece in
                     switch piece {
-                    case .line(let line): if !line.isEmpty { grouping.take(line) }
+                    case .line(let line): grouping.take(line)
                     case .overlong: grouping.takeOverlong()
                     }
                 }
@@ -36,13 +42,15 @@ struct TopFollowing {
                     Diagnostics.say("\(trouble); waiting for it")
                 }
             }
-            if hasNews, Date() >= nextTable {
+            if isLast { break }
+            if hasNews, clock.now >= nextTable {
                 try show(grouping.snapshot())
                 hasNews = false
-                nextTable = Date() + command.intervalSeconds
+                nextTable = clock.now + .seconds(command.intervalSeconds)
             }
             var wait = timespec(tv_sec: 0, tv_nsec: Self.lookNanoseconds)
-            if sigtimedwait(&signals, nil, &wait) > 0 { break }
+            // What was written before the signal is still read.
+            isLast = sigtimedwait(&signals, nil, &wait) > 0
         }
         let findings = grouping.snapshot()
         if hasNews { try show(findings) }

@@ -37,15 +37,15 @@ struct TopText {
             Column(title: "worst", isRight: true) { $0.count == 0 ? "" : Self.duration($0.worstNanoseconds) },
             Column(title: "hosts", isRight: true) { "\($0.hosts.count)" },
             Column(title: "last seen", isRight: false) { $0.lastTime == .min ? "" : TimeText.text($0.lastTime) },
-            Column(title: "cause", isRight: false) { $0.cause },
-            Column(title: "open", isRight: true) { $0.openCount == 0 ? "" : "\($0.openCount)" },
         ]
+        if by != .cause { columns.append(Column(title: "cause", isRight: false) { $0.cause }) }
+        columns.append(Column(title: "open", isRight: true) { $0.openCount == 0 ? "" : "\($0.openCount)" })
         if by != .fingerprint, by != .culprit {
             columns.append(Column(title: by.rawValue, isRight: false) { Self.name($0.key) })
         }
         columns.append(Column(title: "fingerprint", isRight: false) { Self.name(by == .fingerprint ? $0.key : $0.fingerprint) })
         columns.append(Column(title: "culprit", isRight: false) { Self.name(by == .culprit ? $0.key : $0.culprit) })
-        return columns.filter { column in column.title != "cause" || by != .cause }
+        return columns
     }
 
     private func summary(_ ranking: TopRanking) -> String {

@@ -5,6 +5,9 @@ package struct GroupTable: Sendable {
     /// With what a group needs (about 0.3 KB for a few stalls, 6 KB for many), this many fit in the memory that is promised.
     package static let maximumGroups = 65_536
 
+    /// Longer keys, culprits and fingerprints are cut to this: lines of a hostile writer shall not fill the memory.
+    package static let maximumTextBytes = 512
+
     package private(set) var groups: ContiguousArray<StallGroup> = []
     /// What found no place.
     package private(set) var rest = StallGroup(key: [])
@@ -16,7 +19,7 @@ package struct GroupTable: Sendable {
 
     /// Changes the group of a key, made when it is new.
     @inline(__always) mutating func update(_ key: UnsafeBufferPointer<UInt8>, _ body: (inout StallGroup) -> Void) {
-        let index = index(of: key)
+        let index = index(of: key.cut(Self.maximumTextBytes))
         if index < 0 { body(&rest) } else { body(&groups[index]) }
     }
 
@@ -56,5 +59,17 @@ package struct GroupTable: Sendable {
             larger[slot] = Int32(index + 1)
         }
         slots = larger
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// So many bytes at most, and no part of a character at the end.
+    @inline(__always) func cut(_ maximum: Int) -> Self { count <= maximum ? self : cutAtCharacter(maximum) }
+
+    private func cutAtCharacter(_ maximum: Int) -> Self {
+        var end = maximum
+        // A character has three bytes after its first at most.
+        while end > maximum - 3, self[end] & 0xc0 == 0x80 { end -= 1 }
+        return Self(rebasing: self[..<end])
     }
 }

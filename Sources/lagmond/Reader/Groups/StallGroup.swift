@@ -20,6 +20,8 @@ package struct StallGroup: Sendable {
     private var culpritTime = Int64.min
     /// The fingerprint of the last stall.
     package private(set) var fingerprint: [UInt8] = []
+    /// Not ``lastTime``, which those that were held back move, too.
+    private var fingerprintTime = Int64.min
     /// Of stalls that go on, or whose end was lost.
     package internal(set) var openCount: UInt64 = 0
     /// Stalls without a line of their own, which a limit held back; they are in no other figure.
@@ -50,7 +52,12 @@ package struct StallGroup: Sendable {
         hosts.add(hostHash)
         causes[causeIndex] += 1
         firstTime = min(firstTime, time)
-        if time >= lastTime { _ = line.withText(.fingerprint) { Self.keep($0, in: &fingerprint, isNewer: time > lastTime) } }
+        if time >= fingerprintTime {
+            _ = line.withText(.fingerprint) {
+                Self.keep($0, in: &fingerprint, isNewer: time > fingerprintTime)
+                fingerprintTime = time
+            }
+        }
         lastTime = max(lastTime, time)
         if time >= culpritTime {
             _ = line.withText(.culprit) {
@@ -75,8 +82,10 @@ package struct StallGroup: Sendable {
         durations.add(other.durations)
         hosts.add(other.hosts)
         for index in causes.indices { causes[index] += other.causes[index] }
-        if other.lastTime >= lastTime {
-            other.fingerprint.withUnsafeBufferPointer { Self.keep($0, in: &fingerprint, isNewer: other.lastTime > lastTime) }
+        if other.fingerprintTime >= fingerprintTime {
+            let isNewer = other.fingerprintTime > fingerprintTime
+            other.fingerprint.withUnsafeBufferPointer { Self.keep($0, in: &fingerprint, isNewer: isNewer) }
+            fingerprintTime = other.fingerprintTime
         }
         firstTime = min(firstTime, other.firstTime)
         lastTime = max(lastTime, other.lastTime)
@@ -90,9 +99,10 @@ package struct StallGroup: Sendable {
     }
 
     /// The newer one; of two of the same time the one that is first as text, so that the order of reading does not show.
-    private static func keep(_ new: UnsafeBufferPointer<UInt8>, in text: inout [UInt8], isNewer: Bool) {
-        guard new.count != text.count || (!new.isEmpty && memcmp(new.baseAddress!, text, new.count) != 0) else { return }
-        if isNewer || text.isEmpty || new.lexicographicallyPrecedes(text) { text = Array(new) }
+    private static func keep(_ text: UnsafeBufferPointer<UInt8>, in kept: inout [UInt8], isNewer: Bool) {
+        let new = text.cut(GroupTable.maximumTextBytes)
+        guard new.count != kept.count || (!new.isEmpty && memcmp(new.baseAddress!, kept, new.count) != 0) else { return }
+        if isNewer || kept.isEmpty || new.lexicographicallyPrecedes(kept) { kept = Array(new) }
     }
 
     /// Where a cause stands in ``causes``.

@@ -35,14 +35,19 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         let kind = scanner.kind()
         switch kind {
         case .begin, .end, .abandoned:
-            guard let time = scanner.time(.time), times.contains(time) else { return }
             guard scanner.isCounted(kind, by: ledger) else {
                 findings.tally.repeated += 1
                 return
             }
+            // After the ledger, which must know all lines of a stall: they need not have the same time.
+            guard let time = scanner.time(.time), times.contains(time) else { return }
             count(time: time, isOpen: kind == .begin)
         case .suppressed:
-            guard let time = scanner.time(.lastTime), times.contains(time), scanner.isCounted(kind, by: ledger) else { return }
+            guard scanner.isCounted(kind, by: ledger) else {
+                findings.tally.repeated += 1
+                return
+            }
+            guard let time = scanner.time(.lastTime), times.contains(time) else { return }
             countHeldBack(time: time)
         case .notice: break
         case .foreign: findings.tally.foreign += 1
@@ -68,7 +73,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     package mutating func takeOpenLines() {
         for line in ledger.openLines() {
             line.withUnsafeBytes { bytes in
-                guard scanner.scan(bytes) == nil, let time = scanner.time(.time) else { return }
+                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time) else { return }
                 count(time: time, isOpen: true)
             }
         }

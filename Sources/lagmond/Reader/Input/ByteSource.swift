@@ -11,6 +11,7 @@ package protocol ByteSource: AnyObject {
 package final class RangeSource: ByteSource {
     private let file: InputFile
     private let progress: ReadProgress?
+    private var opened: OpenFile?
     private var place: UInt64
 
     package init(file: InputFile, from place: UInt64, progress: ReadProgress? = nil) {
@@ -20,8 +21,9 @@ package final class RangeSource: ByteSource {
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+        let descriptor = try descriptor()
         while true {
-            let count = pread(file.descriptor, buffer.baseAddress, buffer.count, off_t(clamping: place))
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(clamping: place))
             if count >= 0 {
                 place += UInt64(count)
                 progress?.add(count)
@@ -29,6 +31,14 @@ package final class RangeSource: ByteSource {
             }
             guard errno == EINTR else { throw InputTrouble(file.name, "cannot read", errno) }
         }
+    }
+
+    /// Opened with the first reading.
+    private func descriptor() throws(InputTrouble) -> Int32 {
+        if let opened { return opened.descriptor }
+        let file = try file.opened()
+        opened = file
+        return file.descriptor
     }
 }
 
@@ -52,15 +62,16 @@ package final class StreamSource: ByteSource {
             progress?.add(count)
             return count
         }
+        let descriptor = try file.opened().descriptor
         while true {
-            let count = Glibc.read(file.descriptor, buffer.baseAddress, buffer.count)
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 {
                 progress?.add(count)
                 return count
             }
             // Somebody may have made stdin non-blocking.
             if errno == EAGAIN {
-                var entry = pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0)
+                var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 _ = poll(&entry, 1, -1)
                 continue
             }

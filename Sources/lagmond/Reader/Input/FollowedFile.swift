@@ -39,7 +39,7 @@ package final class FollowedFile {
         let isReplaced = stat(path, &named) != 0 || named.st_ino != own.st_ino || named.st_dev != own.st_dev
         if isReplaced, wasReplaced {
             // What stands without a newline at the end of a file that nobody writes any more is a line.
-            if !partial.isEmpty, !isSkipping { partial.withUnsafeBytes { take(.line($0)) } }
+            if !isSkipping { partial.withUnsafeBytes { hand($0, take) } }
             close(descriptor)
             descriptor = -1
             wasReplaced = false
@@ -49,10 +49,33 @@ package final class FollowedFile {
         return hasRead
     }
 
+    /// Why the file that is open cannot be followed.
+    private func refusal() -> InputTrouble? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return InputTrouble(refused: path, "no regular file; allowed to follow: files of plain lines")
+        }
+        var magic: UInt16 = 0
+        guard pread(descriptor, &magic, 2, 0) == 2, withUnsafeBytes(of: magic, Array.init) == Gzip.magic else { return nil }
+        return InputTrouble(refused: path, "gzip, which does not grow line by line; allowed to follow: files of plain lines")
+    }
+
+    /// Opens it, if it is there, and says why it cannot be followed: what is no regular file, and gzip.
+    package func openFirst() -> InputTrouble? {
+        guard descriptor < 0, !openFile(), let trouble else { return nil }
+        return trouble.isRefusal ? trouble : nil
+    }
+
     private func openFile() -> Bool {
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {
             trouble = InputTrouble(path, "cannot open", errno)
+            return false
+        }
+        if let refusal = refusal() {
+            trouble = refusal
+            close(descriptor)
+            descriptor = -1
             return false
         }
         trouble = nil
@@ -75,6 +98,10 @@ package final class FollowedFile {
         }
     }
 
+    private func hand(_ line: UnsafeRawBufferPointer, _ take: (LineFeed.Piece) -> Void) {
+        if !LineFeed.isBlank(line) { take(.line(line)) }
+    }
+
     private func cut(_ bytes: UnsafeRawBufferPointer, _ take: (LineFeed.Piece) -> Void) {
         var rest = bytes
         while let base = rest.baseAddress, !rest.isEmpty {
@@ -94,10 +121,10 @@ package final class FollowedFile {
             if isSkipping {
                 isSkipping = false
             } else if partial.isEmpty {
-                take(.line(line))
+                hand(line, take)
             } else {
                 partial += line
-                partial.withUnsafeBytes { take(.line($0)) }
+                partial.withUnsafeBytes { hand($0, take) }
                 partial = []
             }
             rest = UnsafeRawBufferPointer(rebasing: rest[(count + 1)...])

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// What is read: a file, or stdin. It says what it holds by its first bytes, never by its name. Any thread.
 package final class InputFile: Sendable {
@@ -17,14 +18,22 @@ package final class InputFile: Sendable {
     package let bytes: UInt64?
     /// Where a plain file's bytes begin: stdin may have been read before.
     package let start: UInt64
-    let descriptor: Int32
+    /// Of what cannot be opened a second time, stdin and pipes; nil for a file, which is open only while it is read.
+    private let kept: OpenFile?
+    private let shared = Mutex(Shared())
+    private let device: dev_t
+    private let inode: ino_t
     /// What was taken from a stream to look at it.
     let head: [UInt8]
+
+    private struct Shared {
+        weak var file: OpenFile?
+    }
 
     /// The name of stdin on the command line.
     package static let stdin = "-"
 
-    /// Opens a file, `-` for stdin. Waits for the first bytes of a stream.
+    /// Looks at a file, `-` for stdin. Waits for the first bytes of a stream.
     /// - Throws: ``InputTrouble`` when it cannot be opened or read, or is a folder.
     package init(_ path: String) throws(InputTrouble) {
         let isStdin = path == Self.stdin
@@ -32,11 +41,10 @@ package final class InputFile: Sendable {
         let descriptor = isStdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw InputTrouble(name, "cannot open", errno) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            let code = errno
-            if !isStdin { close(descriptor) }
-            throw InputTrouble(name, "cannot look at", code)
-        }
+        let opened = OpenFile(descriptor)
+        guard fstat(descriptor, &status) == 0 else { throw InputTrouble(name, "cannot look at", errno) }
+        device = status.st_dev
+        inode = status.st_ino
         if status.st_mode & S_IFMT == S_IFREG {
             let size = UInt64(max(0, status.st_size))
             let place = isStdin ? UInt64(max(0, lseek(descriptor, 0, SEEK_CUR))) : 0
@@ -45,21 +53,37 @@ package final class InputFile: Sendable {
             bytes = size - min(place, size)
             content = first == Gzip.magic ? .gzip : .plain(bytes: size - min(place, size))
             head = []
+            kept = isStdin ? opened : nil
         } else {
             guard let first = Self.readFully(descriptor, count: Gzip.magic.count, from: nil) else {
-                let code = errno
-                if !isStdin { close(descriptor) }
-                throw InputTrouble(name, "cannot read", code)
+                throw InputTrouble(name, "cannot read", errno)
             }
             start = 0
             bytes = nil
             content = first == Gzip.magic ? .gzip : .stream
             head = first
+            kept = opened
         }
-        self.descriptor = descriptor
     }
 
-    deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
+    /// The file, open as long as somebody keeps what this returns; all who read it at one time share it.
+    /// - Throws: ``InputTrouble`` when it cannot be opened any more, or the path leads to another file by now.
+    func opened() throws(InputTrouble) -> OpenFile {
+        if let kept { return kept }
+        return try shared.withLock { shared throws(InputTrouble) in
+            if let file = shared.file { return file }
+            let descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+            guard descriptor >= 0 else { throw InputTrouble(name, "cannot open", errno) }
+            let file = OpenFile(descriptor)
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw InputTrouble(name, "cannot look at", errno) }
+            guard status.st_dev == device, status.st_ino == inode else {
+                throw InputTrouble(refused: name, "another file has this name since the reading began; it was not read")
+            }
+            shared.file = file
+            return file
+        }
+    }
 
     /// Its lines' bytes from the start, decompressed. Once for a stream.
     package func source(progress: ReadProgress? = nil) -> any ByteSource {
@@ -94,15 +118,26 @@ package final class InputFile: Sendable {
 package struct InputTrouble: Error, Sendable, Equatable, CustomStringConvertible {
     /// Whether the file's bytes are damaged, and not the way to them.
     package let isDamage: Bool
+    /// Whether it is there, and not of a kind that can be read so.
+    package let isRefusal: Bool
     package let description: String
 
     package init(_ name: String, _ what: String, _ code: Int32) {
         isDamage = false
+        isRefusal = false
         description = "\(what) \(name): \(String(cString: strerror(code)))"
+    }
+
+    /// - Parameter why: what it is, and what is allowed.
+    package init(refused name: String, _ why: String) {
+        isDamage = false
+        isRefusal = true
+        description = "\(name): \(why)"
     }
 
     package init(damaged name: String, _ what: String) {
         isDamage = true
+        isRefusal = false
         description = "\(name): \(what)"
     }
 }

@@ -54,10 +54,17 @@ package struct LineReading: Sendable {
             var consumer = make()
             let feed = LineFeed()
             var troubles: [InputTrouble] = []
+            // Parts are given out in the order of the files, so a file stays open from its first part to its last, whatever becomes of its name.
+            var current: (file: InputFile, opened: OpenFile)?
             while true {
                 let index = next.add(1, ordering: .relaxed).oldValue
                 guard index < parts.count else { break }
                 do throws(InputTrouble) {
+                    let file = parts[index].file
+                    if current?.file !== file {
+                        current = nil
+                        current = (file, try file.opened())
+                    }
                     try read(parts[index], feed, &consumer)
                 } catch {
                     troubles.append(error)
@@ -79,7 +86,7 @@ package struct LineReading: Sendable {
     ) throws(InputTrouble) {
         func take(_ piece: LineFeed.Piece) {
             switch piece {
-            case .line(let line): if !isBlank(line) { consumer.take(line) }
+            case .line(let line): consumer.take(line)
             case .overlong: consumer.takeOverlong()
             }
         }
@@ -91,6 +98,4 @@ package struct LineReading: Sendable {
             try feed.read(part.file.source(progress: progress), take)
         }
     }
-
-    private func isBlank(_ line: UnsafeRawBufferPointer) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0d } }
 }

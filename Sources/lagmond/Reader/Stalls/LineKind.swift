@@ -17,13 +17,19 @@ extension LineScanner {
     package borrowing func kind() -> LineKind {
         guard let schema = span(.schema), schema.kind == .string else { return .foreign }
         guard has(.schema, "lagmonitor.stall.v1") else { return .foreign }
-        guard has(.event, "stall") else { return has(.event, "suppressed") ? .suppressed : .notice }
+        guard has(.event, "stall") else { return has(.event, "suppressed") ? suppressedKind() : .notice }
         for field in [StallField.id, .fingerprint] where span(field)?.kind != .string { return .incomplete(field) }
         guard nanoseconds(.duration) != nil else { return .incomplete(.duration) }
         guard time(.time) != nil else { return .incomplete(.time) }
         if has(.phase, "end") { return .end }
         if has(.phase, "begin") { return .begin }
         return has(.phase, "abandoned") ? .abandoned : .incomplete(.phase)
+    }
+
+    private borrowing func suppressedKind() -> LineKind {
+        guard count(.suppressed) != nil else { return .incomplete(.suppressed) }
+        guard nanoseconds(.total) != nil else { return .incomplete(.total) }
+        return time(.lastTime) == nil ? .incomplete(.lastTime) : .suppressed
     }
 
     /// What stands for the stall in a ``StallLedger``.
@@ -42,7 +48,7 @@ extension LineScanner {
     }
 
     private borrowing func noticeHash() -> UInt64 {
-        [StallField.hostName, .pid, .mono, .fingerprint, .suppressedTotal].reduce(1) { hash, field in
+        [StallField.hostName, .bootID, .pid, .mono, .fingerprint, .suppressedTotal].reduce(1) { hash, field in
             guard let span = span(field) else { return hash &* 31 }
             return ByteHash.hash(bytes(of: span), seed: hash)
         }

@@ -5,13 +5,14 @@ internal import Synchronization
 /// - Of a stall that is over, a 64-bit hash of its id is kept: of the last 2 to 4 million ids (exactly: two generations of
 ///   ``idsAGeneration`` each, the older one forgotten as a whole), at most 64 MiB. A line that comes twice with more stalls in
 ///   between is counted twice.
-/// - A `begin` line is kept until its `end` comes, ``maximumOpenLines`` of them at most, each of the length it has; one more is
+/// - A `begin` line is kept until its `end` comes, ``maximumOpenLines`` of them and ``maximumOpenBytes`` at most; one more is
 ///   counted as it stands. Those that are left at the end, ``openLines()``, are of stalls that go on, or whose end was lost.
 ///
 /// Two ids that share a hash are taken for one stall: below one in a million for a run of four million. Any thread.
 package final class StallLedger: Sendable {
     package static let idsAGeneration = 2 << 20
     package static let maximumOpenLines = 4096
+    package static let maximumOpenBytes = 32 << 20
     /// So that threads seldom meet.
     private static let shards = 64
 
@@ -33,6 +34,8 @@ package final class StallLedger: Sendable {
 
     private let boxes = (0..<shards).map { _ in Box() }
 
+    private let openBytes = Atomic<Int>(0)
+
     package init() {}
 
     /// - Parameters:
@@ -42,16 +45,24 @@ package final class StallLedger: Sendable {
     package func admit(_ hash: UInt64, isBegin: Bool, line: UnsafeRawBufferPointer) -> Decision {
         boxes[Int(hash >> 58)].shard.withLock { shard in
             guard isBegin else {
-                if !shard.open.isEmpty { shard.open[hash] = nil }
+                if !shard.open.isEmpty, let line = shard.open.removeValue(forKey: hash) {
+                    openBytes.subtract(line.count, ordering: .relaxed)
+                }
                 return shard.ended.insert(hash) ? .count : .ignore
             }
             if shard.open[hash] != nil || shard.ended.contains(hash) { return .ignore }
-            guard shard.open.count < Self.maximumOpenLines / Self.shards else {
+            guard shard.open.count < Self.maximumOpenLines / Self.shards, reserve(line.count) else {
                 return shard.ended.insert(hash) ? .count : .ignore
             }
             shard.open[hash] = Array(line)
             return .ignore
         }
+    }
+
+    private func reserve(_ bytes: Int) -> Bool {
+        if openBytes.add(bytes, ordering: .relaxed).newValue <= Self.maximumOpenBytes { return true }
+        openBytes.subtract(bytes, ordering: .relaxed)
+        return false
     }
 
     /// The `begin` lines whose end has not come.

@@ -12,12 +12,19 @@ package struct StallStream: ~Copyable {
     /// - Parameter times: by the stall's start, in nanoseconds since 1970.
     package init(times: Range<Int64> = .min ..< .max) { self.times = times }
 
-    /// Hands on the stalls of an input.
-    package mutating func read(_ file: InputFile, progress: ReadProgress? = nil, _ take: (ReadStall) -> Void) {
+    /// Hands on the stalls of an input, until `take` says false.
+    /// - Parameter afterRead: called when the stalls of what came at once were handed on.
+    package mutating func read(
+        _ file: InputFile,
+        progress: ReadProgress? = nil,
+        afterRead: () -> Void = {},
+        _ take: (ReadStall) -> Bool
+    ) {
+        let feed = LineFeed()
         do throws(InputTrouble) {
-            try LineFeed().read(file.source(progress: progress)) { piece in
+            try feed.read(file.source(progress: progress), afterRead: afterRead) { piece in
                 switch piece {
-                case .line(let line): if !line.isEmpty { self.take(line, take) }
+                case .line(let line): if !self.take(line, take) { feed.stop() }
                 case .overlong:
                     tally.lines += 1
                     tally.damaged += 1
@@ -29,34 +36,36 @@ package struct StallStream: ~Copyable {
     }
 
     /// Hands on the stalls whose end has not come: once, after everything is read.
-    package mutating func readOpen(_ take: (ReadStall) -> Void) {
+    package mutating func readOpen(_ take: (ReadStall) -> Bool) {
         var open: [ReadStall] = []
         for line in ledger.openLines() {
             line.withUnsafeBytes { bytes in
-                if scanner.scan(bytes) == nil, let stall = scanner.stall() { open.append(stall) }
+                if scanner.scan(bytes) == nil, let stall = scanner.stall(), times.contains(stall.time) { open.append(stall) }
             }
         }
-        for stall in open.sorted(by: { ($0.time, $0.id) < ($1.time, $1.id) }) { take(stall) }
+        for stall in open.sorted(by: { ($0.time, $0.id) < ($1.time, $1.id) }) where !take(stall) { return }
     }
 
-    private mutating func take(_ line: UnsafeRawBufferPointer, _ take: (ReadStall) -> Void) {
+    private mutating func take(_ line: UnsafeRawBufferPointer, _ take: (ReadStall) -> Bool) -> Bool {
         tally.lines += 1
         guard scanner.scan(line) == nil else {
             tally.damaged += 1
-            return
+            return true
         }
         let kind = scanner.kind()
         switch kind {
         case .begin, .end, .abandoned:
-            guard let time = scanner.time(.time), times.contains(time) else { return }
             guard scanner.isCounted(kind, by: ledger) else {
                 tally.repeated += 1
-                return
+                return true
             }
-            if let stall = scanner.stall() { take(stall) }
+            // After the ledger, which must know all lines of a stall: they need not have the same time.
+            guard let time = scanner.time(.time), times.contains(time), let stall = scanner.stall() else { return true }
+            return take(stall)
         case .suppressed, .notice: break
         case .foreign: tally.foreign += 1
         case .incomplete: tally.incomplete += 1
         }
+        return true
     }
 }

@@ -1,0 +1,10 @@
+internal import Glibc
+
+/// A descriptor that is closed when nobody needs it any more; stdin is left open. Any thread.
+final class OpenFile: Sendable {
+    let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
+}
