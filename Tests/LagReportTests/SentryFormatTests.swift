@@ -80,6 +80,7 @@ struct SentryFormatTests {
         let threads = try #require((parsed(record)["threads"] as? [String: Any])?["values"] as? [[String: Any]])
         #expect(threads.map { $0["id"] as? Int } == [4242, 7])
         #expect(threads.map { $0["current"] as? Bool } == [true, false])
+        try #require(threads.count == 2)
         #expect(threads[0]["stacktrace"] == nil && threads[1]["stacktrace"] != nil)
     }
 
@@ -93,6 +94,7 @@ struct SentryFormatTests {
         let threads = try #require((event["threads"] as? [String: Any])?["values"] as? [[String: Any]])
         #expect(threads.map { $0["id"] as? Int } == [4242, 7, 9])
         #expect(threads.map { $0["name"] as? String } == ["main", "2 workers alike", nil])
+        try #require(threads.count == 3)
         #expect(threads[1]["stacktrace"] != nil && threads[2]["stacktrace"] != nil)
         let own = (event["contexts"] as? [String: [String: Any]])?["lagmonitor"]
         #expect(own?["workers_total"] as? Int == 5)
