@@ -168,6 +168,7 @@ let package = Package(
             swiftSettings: strict
         ),
         // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
+        .target(name: "ProbeSupport", path: "Tests/ProbeSupport", swiftSettings: strict),
         .target(
             name: "StallFixtures",
             path: "Tests/StallFixtures",
@@ -230,6 +231,7 @@ let package = Package(
         .testTarget(
             name: "LagMonitorTests",
             dependencies: [
+                "ProbeSupport",
                 "LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe", "AllocationProbe",
             ],
             swiftSettings: strict
@@ -319,7 +321,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LagMonitorFoundationTests",
-            dependencies: ["LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
+            dependencies: ["ProbeSupport", "LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
             swiftSettings: strict
         ),
         // Who runs the main queue is the program's choice, so each choice is a program.
@@ -336,7 +338,11 @@ let package = Package(
             path: "Tests/MainQueueProbe",
             swiftSettings: strict
         ),
-        .testTarget(name: "MainQueueTests", dependencies: ["MainActorProbe", "MainQueueProbe"], swiftSettings: strict),
+        .testTarget(
+            name: "MainQueueTests",
+            dependencies: ["ProbeSupport", "MainActorProbe", "MainQueueProbe"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "LagMonitorExecutorsTests",
             dependencies: ["LagMonitor", "LagMonitorExecutors"],
@@ -350,7 +356,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LagMonitorConcurrencyTests",
-            dependencies: ["LagMonitor", "LagMonitorConcurrency", "CLibunwind", "PoolProbe"],
+            dependencies: ["ProbeSupport", "LagMonitor", "LagMonitorConcurrency", "CLibunwind", "PoolProbe"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,6 +1,6 @@
 import CLibunwind
-import Foundation
 import LagMonitor
+import ProbeSupport
 import Testing
 
 @testable import LagMonitorConcurrency
@@ -8,16 +8,8 @@ import Testing
 struct PoolTests {
     /// The pools of the test run must stay free: `PoolProbe` blocks those of a process of its own.
     @Test func blockedAndBusyPoolsAreFoundWithAllTheirThreads() throws {
-        let process = Process()
-        let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        process.executableURL = bin.appendingPathComponent("PoolProbe")
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit && process.terminationStatus == 0, "\(text)")
-        #expect(text.hasSuffix("fine\n"), "\(text)")
+        let outcome = try ProbeOutcome(of: "PoolProbe")
+        #expect(outcome.isFine, "\(outcome.text)")
     }
 
     @Test(arguments: [

@@ -1,4 +1,4 @@
-import Foundation
+import ProbeSupport
 import Testing
 
 /// What can only be seen in a process in which nothing else goes on: a program of its own, `MonitorProbe`.
@@ -12,16 +12,7 @@ struct ProbeTests {
     @Test func theWatchdogAsksMallocForNothing() throws { try run("AllocationProbe", []) }
 
     private func run(_ program: String, _ arguments: [String]) throws {
-        let process = Process()
-        let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        process.executableURL = bin.appendingPathComponent(program)
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit && process.terminationStatus == 0, "\(text)")
-        #expect(text.hasSuffix("fine\n"), "\(text)")
+        let outcome = try ProbeOutcome(of: program, arguments)
+        #expect(outcome.isFine, "\(outcome.text)")
     }
 }

@@ -91,6 +91,15 @@ struct VerdictTests {
         #expect(truth.isDisturbed)
     }
 
+    @Test(arguments: [
+        ("", false), (#""duration_min_ms":540.0,"duration_max_ms":601.0,"#, true),
+        (#""duration_min_ms":590.0,"duration_max_ms":601.0,"#, false),
+    ])
+    func aRecordThatDoesNotKnowItsDurationIsTriedAgain(bounds: String, isHeldUp: Bool) throws {
+        let text = #"{\#(bounds)"phase":"end","mono_us":1,"duration_ms":601.0}"#
+        #expect(Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isHeldUp == isHeldUp)
+    }
+
     @Test func aStallIsMostlyBlockedWhenItNeitherRanNorCouldRunForMoreThanHalfOfIt() {
         var truth = truth(cpu: 200)
         #expect(truth.isMostlyBlocked)

@@ -19,6 +19,8 @@ struct StallLine: Sendable {
         let message: String?
         let monoUs: UInt64
         let durationMs: Double?
+        let durationMinMs: Double?
+        let durationMaxMs: Double?
         let cause: String?
         let cpuMs: Double?
         let runDelayMs: Double?
@@ -46,6 +48,13 @@ struct StallLine: Sendable {
 
     var phase: String { fields.phase ?? "" }
     var frames: [Frame] { fields.frames ?? [] }
+
+    /// How uncertain the record says its duration is: something held up the watchdog in the middle of a look, be it that the process
+    /// could not run, or the kernel.
+    var uncertaintyMs: Double {
+        guard let least = fields.durationMinMs, let most = fields.durationMaxMs else { return 0 }
+        return most - least
+    }
 
     /// `cpu_ms` + `run_delay_ms` + `blocked_ms` as a part of `duration_ms`; nil when one of them is missing.
     var sharesSum: Double? {

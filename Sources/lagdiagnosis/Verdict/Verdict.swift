@@ -35,6 +35,10 @@ struct Verdict: Sendable {
         trouble = record == nil ? .failed("no record of phase '\(phase)'") : nil
     }
 
+    /// Whether the machine held the watchdog up for longer than a look may take.
+    var isHeldUp: Bool { (record?.uncertaintyMs ?? 0) > Self.toleratedUncertaintyMs }
+    private static let toleratedUncertaintyMs = 60.0
+
     var isSkipped: Bool {
         if case .skipped = trouble { true } else { false }
     }
