@@ -43,11 +43,17 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
     }
 
-    /// fsync alternates between running and waiting in the kernel.
+    /// fsync alternates between running and waiting in the kernel. On a fast disk it may do so at every look: then the record says
+    /// that, and the next look is another chance.
     @Test func syncingThreadIsCapturedWithoutDisturbingIt() throws {
-        let run = try ProbeRun("fsync")
-        #expect(run["undisturbed"] == "yes")
-        #expect(run.index(of: "syncUntilReleased") != nil, "\(run.lines)")
+        var isCaptured = false
+        for _ in 0..<5 where !isCaptured {
+            let run = try ProbeRun("fsync")
+            #expect(run["undisturbed"] == "yes")
+            isCaptured = run.index(of: "syncUntilReleased") != nil
+            #expect(isCaptured || run["failure"] == "thread_kept_moving", "\(run.lines)")
+        }
+        #expect(isCaptured)
     }
 
     @Test func threadThatSleepsAndRunsByTurnsIsNeverInterrupted() throws {
