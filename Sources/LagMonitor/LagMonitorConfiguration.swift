@@ -12,6 +12,11 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
     public var startupGrace: Duration = .zero
     /// A stall that lasts so long is told while it lasts, by a `begin` line; zero: at detection. At most one hour.
     public var hangAfter: Duration = .milliseconds(5000)
+    /// A file that keeps the stalls in progress, for the case that the process dies in one: SIGKILL, a crash, the end of memory. The next
+    /// start tells them as `abandoned` lines. The file is there while something stalls, and afterwards until ``LagMonitor/LagMonitor/stop()``; of
+    /// several processes with the same path each takes a name of its own (`PATH`, `PATH.1`, …). On a disk that does not hang: the
+    /// reporter waits for it. nil: nothing is kept.
+    public var unfinishedPath: String?
     /// How many records are told when there are many; the others are counted and summed up.
     public var limits = RecordLimits()
     /// From when on a stall that comes again and again is worth a line about that; nil: never.
@@ -72,6 +77,9 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
         try SettingBounds.check("hang_after_ms", hangAfter, .zero...(.seconds(3600)), "0 to 1 h")
         try limits.validate()
         try recurrence?.validate()
+        if let unfinishedPath, unfinishedPath.isEmpty || unfinishedPath.utf8.contains(0) {
+            throw .invalidConfiguration(key: "unfinished_path", value: unfinishedPath, allowed: "a path")
+        }
         let bytes = LineLimits.allowedLineBytes
         try SettingBounds.check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
         try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
@@ -85,6 +93,7 @@ public struct LagMonitorConfiguration: Sendable, Equatable {
         var watchRules = rules.watchRules
         watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
         watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)
+        watchRules.tellsOpened = unfinishedPath != nil
         watchRules.graceNanoseconds = UInt64(startupGrace.wholeNanoseconds)
         return watchRules
     }

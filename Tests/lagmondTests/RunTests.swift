@@ -36,6 +36,41 @@ import Testing
         }
     }
 
+    /// What was in progress when the process was killed is told by the next one.
+    @Test func aHangInWhichTheProcessIsKilledIsToldByTheNextStart() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(Self.hang, to: "c.json")
+            let killed = try LagmondProcess(["--config", "c.json", "--output", "s.jsonl"], in: directory)
+            let file = directory.file(".s.jsonl.unfinished")
+            #expect(LagmondProcess.poll { (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 4096 })
+            // It is brought up to date while the stall lasts.
+            let first = try Data(contentsOf: URL(fileURLWithPath: file))
+            #expect(LagmondProcess.poll { (try? Data(contentsOf: URL(fileURLWithPath: file))) != first })
+            kill(killed.pid, SIGKILL)
+            _ = killed.wait()
+            #expect(directory.read("s.jsonl") == "")
+
+            let next = try LagmondProcess(["--duration", "0.3", "--output", "s.jsonl"], in: directory)
+            #expect(next.wait() == 0 && next.errors.contains("reported=1 "), "\(next.errors)")
+            let line = directory.read("s.jsonl")
+            #expect(line.contains(#""phase":"abandoned""#) && line.contains("lockInOppositeOrder"))
+            #expect(line.contains(#""pid":\#(killed.pid),"#) && line.filter { $0 == "\n" }.count == 1)
+            #expect(!FileManager.default.fileExists(atPath: file))
+
+            let third = try LagmondProcess(["--duration", "0.2", "--output", "s.jsonl"], in: directory)
+            #expect(third.wait() == 0)
+            #expect(directory.read("s.jsonl") == line, "it is told once")
+        }
+    }
+
+    @Test func whereStallsInProgressCannotBeKeptTheRunDoesNotBegin() throws {
+        let (status, _, errors) = try LagmondProcess.run(
+            ["--duration", "0.1"],
+            environment: ["LAGMONITOR_OUTPUT_UNFINISHED_PATH": "/nonexistent/u"]
+        )
+        #expect(status == 73 && errors.contains("/nonexistent/u: No such file or directory"), "\(errors)")
+    }
+
     @Test func theDurationEndsTheRunInTheMiddleOfAHang() throws {
         let (status, _, errors) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "0.6"],

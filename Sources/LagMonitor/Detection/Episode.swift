@@ -7,7 +7,11 @@ package import LagCapture
 /// pass the index order memory, so each owner sees what the one before wrote.
 // Unchecked: never touched by two threads at once, as said above.
 package final class Episode: @unchecked Sendable {
-    package enum Phase: Sendable { case begin, end, abandoned }
+    package enum Phase: Sendable {
+        case begin, end, abandoned
+        /// At detection: for whoever keeps stalls in progress. It makes no line.
+        case opened
+    }
 
     /// What stands in a line, but for the frames.
     package struct Facts: Sendable {

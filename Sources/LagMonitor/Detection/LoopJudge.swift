@@ -151,6 +151,12 @@ package struct LoopJudge: Sendable {
         return judgement
     }
 
+    /// How far the incident got that is in progress; nil when there is none.
+    func present(at now: UInt64) -> Ended? {
+        guard let incident, let span = span(of: incident.lead) else { return nil }
+        return ended(incident, Extent(span, until: now))
+    }
+
     /// The incident that was just opened is none: a debugger holds the loop. Nothing before `now` counts.
     mutating func dismiss(at now: UInt64) {
         incident = nil

@@ -28,7 +28,7 @@ extension Watchdog {
             end(index, passed, .end, .loopMovedOn)
         }
         if judgement.opened != nil { open(index, reading, at: now) }
-        if let hanging = judgement.hanging { tell(index, hanging) }
+        if let hanging = judgement.hanging { tell(index, hanging, .begin) }
         if judgement.wantsPing { ping(index) }
     }
 
@@ -71,6 +71,9 @@ extension Watchdog {
         if clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
         entry.pointee.annealing = Annealing()
         lookAtStack(index, reading)
+        if entry.pointee.judge.rules.tellsOpened, let present = entry.pointee.judge.present(at: clock()) {
+            tell(index, present, .opened)
+        }
     }
 
     /// Whether the loop is still in the stall that it was in at `reading`, so that a stack taken meanwhile belongs to it.
@@ -104,14 +107,15 @@ extension Watchdog {
     }
 
     /// A line while it lasts.
-    private func tell(_ index: Int, _ hanging: LoopJudge.Ended) {
+    private func tell(_ index: Int, _ present: LoopJudge.Ended, _ phase: Episode.Phase) {
         let entry = registry.entries + index
         guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
-            entry.pointee.dropped.add(1, ordering: .relaxed)
+            // What makes no line is no loss.
+            if phase == .begin { entry.pointee.dropped.add(1, ordering: .relaxed) }
             return
         }
         queue.episodes[line].copy(queue.episodes[episode])
-        close(line, index, hanging, .begin)
+        close(line, index, present, phase)
     }
 
     /// - Parameter failure: why there is no stack, where none was taken.

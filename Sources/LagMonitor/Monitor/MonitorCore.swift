@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// What one monitor has: its configuration, its sinks and handlers, its counts. Shared by the face and the reporter,
 /// so that the reporter never holds the face.
-// Unchecked: `outputs`, `sequence`, `limiter` and `recurrences` are the reporter thread's, which is one at a time (and of
+// Unchecked: `outputs`, `sequence`, `limiter`, `recurrences` and `unfinished` are the reporter thread's, which is one at a time (and of
 // whoever closes it, once the reporter is done with it); the rest is atomic, in a Mutex, or immutable.
 final class MonitorCore: WatchOwner, @unchecked Sendable {
     private struct Shared {
@@ -24,6 +24,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     private var notedDropped: UInt64 = 0
     private var limiter: RecordLimiter
     private var recurrences: RecurrenceWatch?
+    private var unfinished: UnfinishedStalls?
     private let clock: @Sendable () -> OutputTime
     private let shared = Mutex(Shared())
     private let held = Atomic<UInt64>(0)
@@ -47,6 +48,10 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// Before the reporter knows this core.
     func open() throws(LagMonitorError) {
+        if let path = configuration.unfinishedPath, access(UnfinishedPath(path).folder, W_OK) != 0 {
+            let why = String(cString: strerror(errno))
+            throw .sinkUnavailable(reason: "stalls in progress cannot be kept at \(path): \(why)")
+        }
         for sink in sinks {
             sink.limitWaiting(untilMonotonicNanoseconds: nil)
             do throws(SinkError) { try sink.resume() } catch { throw .sinkUnavailable(reason: error.description) }
@@ -69,6 +74,9 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         outputs = sinks.map {
             let format = $0.format ?? configuration.format
             return RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: $0)
+        }
+        unfinished = configuration.unfinishedPath.map {
+            UnfinishedStalls(path: $0, bootID: context.bootID, maxLineBytes: configuration.maxLineBytes)
         }
     }
 
@@ -132,6 +140,13 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     func deliver(_ record: StallRecord, _ sum: WatchCounters) {
         reopenIfAsked()
         let now = clock()
+        defer {
+            if record.phase == .begin {
+                keep(record)
+            } else {
+                unfinished?.settle(record.id, &outputs, at: now.monotonicNanoseconds)
+            }
+        }
         // Without a stack all stalls look alike.
         let recurrence = record.capture == .none ? nil : recurrences?.note(record, at: now.monotonicNanoseconds)
         switch limiter.judge(record, at: now.monotonicNanoseconds) {
@@ -160,6 +175,23 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         noteLosses()
         record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
         for handler in handlers { handler.deliver(record) }
+    }
+
+    /// A stall began, or was told while it lasts: it is kept for the case that the process dies in it.
+    func keep(_ record: StallRecord) {
+        var record = record
+        record.sequence = sequence + 1
+        unfinished?.keep(record, &outputs, at: clock().monotonicNanoseconds)
+    }
+
+    /// Tells what earlier processes left, once; and keeps what is in progress up to date.
+    /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` while nothing is in progress.
+    func tellUnfinished() -> UInt64 {
+        let now = clock()
+        guard let told = unfinished?.tellRemains(&outputs, now) else { return .max }
+        if told > 0 { reported.add(told, ordering: .relaxed) }
+        noteLosses()
+        return unfinished?.refresh(&outputs, at: now.monotonicNanoseconds) ?? .max
     }
 
     /// Tells what was held back of stalls that have been quiet since.
@@ -221,6 +253,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
             }
             notedDropped += fresh
             for suppression in limiter.takeAll() { tell(suppression, sum, now) }
+            _ = tellUnfinished()
+            unfinished?.close()
             for index in outputs.indices { outputs[index].close() }
             noteLosses()
         } else {

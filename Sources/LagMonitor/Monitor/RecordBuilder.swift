@@ -104,7 +104,7 @@ struct RecordBuilder {
 
     private static func phase(_ phase: Episode.Phase) -> StallRecord.Phase {
         switch phase {
-        case .begin: .begin
+        case .begin, .opened: .begin
         case .end: .end
         case .abandoned: .abandoned
         }

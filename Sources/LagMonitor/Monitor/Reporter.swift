@@ -71,6 +71,7 @@ final class Reporter: @unchecked Sendable {
                 core.reopenIfAsked()
                 deadline = min(deadline, core.tellDueSuppressions { registry.counters(of: core) })
                 deadline = min(deadline, core.tellLosses())
+                deadline = min(deadline, core.tellUnfinished())
             }
             if last { return builder.close() }
         }
@@ -79,6 +80,7 @@ final class Reporter: @unchecked Sendable {
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
         let record = builder.build(episode, watch, core.configuration)
+        guard episode.facts.phase != .opened else { return core.keep(record) }
         core.deliver(record, registry.counters(of: core))
     }
 }

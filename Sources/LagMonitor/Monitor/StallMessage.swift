@@ -4,7 +4,8 @@ internal import LagReport
 struct StallMessage {
     let text: String
 
-    init(_ record: StallRecord) {
+    /// - Parameter isCutOff: whether this is what is told if the process dies in the stall.
+    init(_ record: StallRecord, isCutOff: Bool = false) {
         let milliseconds = (record.durationNanoseconds + 500_000) / 1_000_000
         let begun =
             switch record.phase {
@@ -12,7 +13,7 @@ struct StallMessage {
             case .end, .abandoned: "\(record.loop) was stalled for \(milliseconds) ms"
             }
         let place = (record.culprit ?? record.frames.first?.module).map { " in \($0)" } ?? ""
-        let end = record.phase == .abandoned ? " when the watch ended" : ""
+        let end = isCutOff ? " when the process was last seen" : record.phase == .abandoned ? " when the watch ended" : ""
         let threads = record.workers.reduce(0) { $0 + $1.threadIDs.count }
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
         text = begun + Self.why(record) + place + others + end

@@ -8,6 +8,8 @@ public struct DropNotice: Sendable, Equatable {
         case sinkFailed = "sink_failed"
         /// The sink's reader was too slow, up to the deadline.
         case sinkSlow = "sink_slow"
+        /// A file of stalls in progress, left by a process that died, was damaged or too old: what it held is not known.
+        case unfinishedRefused = "unfinished_refused"
     }
 
     /// How many, since the last notice of this reason.

@@ -30,7 +30,7 @@ public struct LineFacts: Sendable, Equatable {
         self.message = message
     }
 
-    init(_ record: borrowing StallRecord) {
+    package init(_ record: borrowing StallRecord) {
         self.init(event: "stall", severity: record.severity, message: record.message)
         stall = Stall(
             id: record.id,

@@ -48,6 +48,29 @@ public struct RecordOutput: Sendable {
         if sink.unsettledLines == 0 { retry.reset() }
     }
 
+    /// Writes what another process left of a stall in which it died, as that process would have.
+    /// - Returns: false where it left no line in this output's format: then nothing is written.
+    /// - Throws: the sink's error. Nothing is counted: whoever has it may try again.
+    package mutating func write(_ stall: UnfinishedStall, now: OutputTime) throws(SinkError) -> Bool {
+        guard let line = stall.lines[encoder.format] else { return false }
+        try announce(now: now)
+        let sink = sink
+        let outcome = line.withUnsafeBytes { bytes -> Result<Void, SinkError> in
+            do throws(SinkError) { return .success(try sink.write(bytes, about: stall.facts)) } catch { return .failure(error) }
+        }
+        try outcome.get()
+        return true
+    }
+
+    package var format: RecordFormat { encoder.format }
+
+    /// The line that ``write(_:now:)`` would write, but for losses that were not told yet.
+    package mutating func line(of record: StallRecord) -> [UInt8] {
+        var record = record
+        record.droppedTotal = droppedTotal
+        return encoder.encode(record) { Array($0) }
+    }
+
     /// Writes what was held back, after the announcement of what was lost before it.
     /// - Throws: the sink's error. The line is then gone, and not counted as a record lost: what it told is part of
     ///   `suppressed_total` in every later line.
@@ -149,14 +172,16 @@ private struct DropCounts {
     private var queueFull: UInt64 = 0
     private var sinkFailed: UInt64 = 0
     private var sinkSlow: UInt64 = 0
+    private var unfinishedRefused: UInt64 = 0
 
-    var total: UInt64 { queueFull &+ sinkFailed &+ sinkSlow }
+    var total: UInt64 { queueFull &+ sinkFailed &+ sinkSlow &+ unfinishedRefused }
 
     subscript(reason: DropNotice.Reason) -> UInt64 {
         switch reason {
         case .queueFull: queueFull
         case .sinkFailed: sinkFailed
         case .sinkSlow: sinkSlow
+        case .unfinishedRefused: unfinishedRefused
         }
     }
 
@@ -168,6 +193,7 @@ private struct DropCounts {
         case .queueFull: queueFull = count
         case .sinkFailed: sinkFailed = count
         case .sinkSlow: sinkSlow = count
+        case .unfinishedRefused: unfinishedRefused = count
         }
     }
 }

@@ -13,6 +13,7 @@ extension LagMonitorConfiguration {
         if let restore = overPreset.milliseconds(for: .restore) { restoreInterval = restore }
         if let grace = reader.milliseconds(for: .startupGrace) { startupGrace = grace }
         if let hang = reader.milliseconds(for: .hangAfter) { hangAfter = hang }
+        unfinishedPath = OutputSettings.unfinishedPath(reader)
         limits = RecordLimits(reader)
         recurrence = RecurrenceRule(reader)
         if let prefixes = reader.texts(for: .inAppPrefixes) {

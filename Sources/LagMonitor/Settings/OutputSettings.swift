@@ -73,6 +73,18 @@ public struct OutputSettings: Sendable, Equatable {
         }
     }
 
+    /// Where checked settings keep stalls in progress (``LagMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the
+    /// file that lines go to, if a file can be made there; `none` and other destinations: nowhere.
+    static func unfinishedPath(_ reader: SettingsReader) -> String? {
+        if let path = reader.string(for: .unfinished) { return path == "none" ? nil : path }
+        guard let text = reader.string(for: .output), case .file(let log)? = try? Destination(text) else { return nil }
+        var status = stat()
+        // What is there and no plain file is a pipe or a device: nobody looks for files beside those.
+        if stat(log, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
+        let path = UnfinishedPath(besideLog: log)
+        return access(path.folder, W_OK) == 0 ? path.path : nil
+    }
+
     /// Of checked settings; nil when they name no destination.
     package init?(_ reader: SettingsReader) {
         guard let text = reader.string(for: .output), let destination = try? Destination(text) else { return nil }

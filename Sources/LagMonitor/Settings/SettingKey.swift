@@ -74,6 +74,7 @@ package struct SettingKey: Sendable {
         .wholeNumber(FileRotation.allowedFiles),
         option: "--max-files"
     )
+    package static let unfinished = SettingKey("output.unfinished_path", .file)
     package static let preset = SettingKey(
         "monitor.preset",
         .choice(DetectionPreset.allCases.map(\.rawValue)),
@@ -120,7 +121,7 @@ package struct SettingKey: Sendable {
     package static let serviceVersion = SettingKey("service.version", .text)
 
     /// Where the lines go.
-    package static let outputSettings = [output, outputBytes, outputFiles]
+    package static let outputSettings = [output, outputBytes, outputFiles, unfinished]
 
     /// What a monitor itself can be told.
     package static let monitorSettings = [

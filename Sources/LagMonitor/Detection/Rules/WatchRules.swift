@@ -46,6 +46,8 @@ package struct WatchRules: Sendable, Equatable {
     package var restoreNanoseconds: UInt64 = 0
     /// A stall that lasts so long is told while it lasts; 0: at detection.
     package var hangNanoseconds: UInt64 = 5_000_000_000
+    /// Whether the reporter is to know of a stall as soon as it is found.
+    package var tellsOpened = false
     /// For so long after the watch began nothing counts.
     package var graceNanoseconds: UInt64 = 0
 

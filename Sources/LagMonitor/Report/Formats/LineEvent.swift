@@ -149,6 +149,8 @@ extension DropNotice {
         case .queueFull: "\(records) lost: there was no room to prepare them"
         case .sinkFailed: "\(records) lost: the output did not take them"
         case .sinkSlow: "\(records) lost: the output's reader was too slow"
+        case .unfinishedRefused:
+            "\(count == 1 ? "a file" : "\(count) files") of stalls in progress of an earlier process refused: damaged or too old"
         }
     }
 }

@@ -1,0 +1,104 @@
+internal import LagReport
+
+/// What a monitor has in progress, and what earlier processes left: the file of both.
+///
+/// Reporter thread only. While something stalls the file is written anew four times a second, so that what is told of a killed process
+/// says how long the stall had lasted then, to a quarter of a second.
+struct UnfinishedStalls: ~Copyable {
+    /// A stall that was told to be in progress.
+    private struct Stall {
+        var record: StallRecord
+        /// When its duration was last right.
+        var seenNanoseconds: UInt64
+    }
+
+    private let place: UnfinishedPath
+    private let bootID: String
+    private var file: UnfinishedFile
+    private var stalls: [Stall] = []
+    private var nextNanoseconds = UInt64.max
+    private var hasLookedForRemains = false
+
+    static let refreshNanoseconds: UInt64 = 250_000_000
+
+    init(path: String, bootID: String, maxLineBytes: Int) {
+        place = UnfinishedPath(path)
+        self.bootID = bootID
+        file = UnfinishedFile(place, bootID: bootID, maxLineBytes: maxLineBytes)
+    }
+
+    /// A stall began, or is told while it lasts.
+    mutating func keep(_ record: StallRecord, _ outputs: inout [RecordOutput], at now: UInt64) {
+        var record = record
+        record.phase = .abandoned
+        record.severity = .critical
+        stalls.removeAll { $0.record.id == record.id }
+        stalls.append(Stall(record: record, seenNanoseconds: now))
+        write(&outputs, at: now)
+    }
+
+    /// A stall is over, and told.
+    mutating func settle(_ id: StallID, _ outputs: inout [RecordOutput], at now: UInt64) {
+        let count = stalls.count
+        stalls.removeAll { $0.record.id == id }
+        if stalls.count < count { write(&outputs, at: now) }
+    }
+
+    /// Brings the durations up to date, where it is time.
+    /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` while nothing stalls.
+    mutating func refresh(_ outputs: inout [RecordOutput], at now: UInt64) -> UInt64 {
+        guard nextNanoseconds <= now else { return nextNanoseconds }
+        write(&outputs, at: now)
+        return nextNanoseconds
+    }
+
+    /// Tells what earlier processes left; once.
+    /// - Returns: how many stalls.
+    mutating func tellRemains(_ outputs: inout [RecordOutput], _ now: OutputTime) -> UInt64 {
+        guard !hasLookedForRemains else { return 0 }
+        hasLookedForRemains = true
+        let remains = UnfinishedRemains(at: place, bootID: bootID)
+        var told: UInt64 = 0
+        var isTaken = remains.stalls.isEmpty
+        for index in outputs.indices {
+            outputs[index].noteDropped(UInt64(remains.refused), reason: .unfinishedRefused)
+            for stall in remains.stalls {
+                // What cannot be written now is written by the next start.
+                guard let isWritten = try? outputs[index].write(stall, now: now), isWritten else { continue }
+                isTaken = true
+                if index == 0 { told += 1 }
+            }
+            try? outputs[index].announce(now: now)
+        }
+        if isTaken { remains.remove() }
+        return told
+    }
+
+    /// Nothing is in progress any more.
+    mutating func close() {
+        stalls = []
+        nextNanoseconds = .max
+        file.close()
+        hasLookedForRemains = false
+    }
+
+    private mutating func write(_ outputs: inout [RecordOutput], at now: UInt64) {
+        for index in stalls.indices {
+            let passed = now > stalls[index].seenNanoseconds ? now - stalls[index].seenNanoseconds : 0
+            // More has passed only if this thread could not run, and then perhaps nobody could.
+            stalls[index].record.durationNanoseconds &+= min(passed, Self.refreshNanoseconds * 2)
+            stalls[index].seenNanoseconds = now
+            stalls[index].record.message = StallMessage(stalls[index].record, isCutOff: true).text
+        }
+        file.keep(
+            stalls.map { stall in
+                var lines: [RecordFormat: [UInt8]] = [:]
+                for index in outputs.indices where lines[outputs[index].format] == nil {
+                    lines[outputs[index].format] = outputs[index].line(of: stall.record)
+                }
+                return UnfinishedStall(facts: LineFacts(stall.record), lines: lines)
+            }
+        )
+        nextNanoseconds = stalls.isEmpty ? .max : now &+ Self.refreshNanoseconds
+    }
+}

@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// Which process it was: a pid alone is given out again.
+struct ProcessMark: Sendable, Equatable {
+    let pid: Int32
+    /// In clock ticks since boot: field 22 of `/proc/<pid>/stat` (proc(5)). 0 where the kernel does not tell.
+    let startTicks: UInt64
+    /// The pid namespace, in which alone `pid` means something: its inode. 0 where the kernel does not tell.
+    let namespace: UInt64
+    /// As in ``ProcessContext/bootID``.
+    let bootID: String
+
+    static func current(bootID: String) -> ProcessMark {
+        ProcessMark(pid: getpid(), startTicks: startTicks(of: getpid()) ?? 0, namespace: ownNamespace, bootID: bootID)
+    }
+
+    /// Whether that process is still there, as far as this one can tell; nil: it cannot.
+    func isAlive(bootID: String) -> Bool? {
+        guard bootID == self.bootID else { return false }
+        guard namespace == Self.ownNamespace else { return nil }
+        guard let ticks = Self.startTicks(of: pid) else { return false }
+        return ticks == startTicks
+    }
+
+    private static var ownNamespace: UInt64 {
+        var status = stat()
+        return stat("/proc/self/ns/pid", &status) == 0 ? UInt64(status.st_ino) : 0
+    }
+
+    private static func startTicks(of pid: Int32) -> UInt64? {
+        let descriptor = open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        // The name in parentheses may hold anything, a parenthesis too. After it comes field 3.
+        guard count > 0, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = buffer[(end + 1)..<count].split(separator: UInt8(ascii: " "))
+        return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil
+    }
+}

@@ -1,0 +1,120 @@
+internal import Glibc
+
+/// Keeps the stalls in progress in a file that outlives the process: SIGKILL, a crash, the end of memory.
+///
+/// The file is made when there is something to keep, and removed by ``close()``; a process that never stalls never makes one. What is
+/// written stays in the kernel's memory when the process dies, like any other write; there is no `fsync`, so what the machine
+/// itself loses is lost. It is written by `pwrite` and not through mapped memory: a mapping of a file that somebody truncates, or
+/// of a disk that is full, ends the host by SIGBUS.
+///
+/// One thread at a time (the reporter). A write is two system calls, some microseconds; a disk that hangs, hangs the reporter, as it
+/// does in every file.
+package struct UnfinishedFile: ~Copyable {
+    private let place: UnfinishedPath
+    private let mark: ProcessMark
+    private let room: Int
+    private var descriptor: Int32 = -1
+    private var path = ""
+    private var generation: UInt64 = 0
+
+    /// - Parameter maxLineBytes: of a record.
+    package init(_ place: UnfinishedPath, bootID: String, maxLineBytes: Int) {
+        self.place = place
+        mark = .current(bootID: bootID)
+        room = Self.room(maxLineBytes: maxLineBytes)
+    }
+
+    /// In two formats at once, and what else is kept of a stall.
+    static func room(maxLineBytes: Int) -> Int { mostStalls * (maxLineBytes * 2 + 4096) }
+
+    /// Stalls at once; of more the oldest are kept.
+    private static let mostStalls = 16
+
+    deinit { if descriptor >= 0 { _ = Glibc.close(descriptor) } }
+
+    /// Replaces what is kept. A stall too many is left out; where the file cannot be made or written, nothing is kept, and the
+    /// next call tries again.
+    /// - Returns: whether all of them are kept now.
+    @discardableResult
+    package mutating func keep(_ stalls: [UnfinishedStall]) -> Bool {
+        if descriptor < 0 {
+            if stalls.isEmpty { return true }
+            guard open() else { return false }
+        } else if !Self.isLinked(descriptor, at: path) || size < UnfinishedLayout.headerBytes {
+            // Somebody removed or truncated it: nobody would find there what is written now.
+            close()
+            guard stalls.isEmpty || open() else { return false }
+            if stalls.isEmpty { return true }
+        }
+        var bytes: [UInt8] = []
+        var isWhole = true
+        for stall in stalls {
+            let before = bytes.count
+            stall.encode(to: &bytes)
+            guard bytes.count > room else { continue }
+            bytes.removeSubrange(before...)
+            isWhole = false
+        }
+        generation += 1
+        let half = Int(generation % 2)
+        let head = UnfinishedLayout.head(generation: generation, bytes)
+        guard write(bytes, at: UnfinishedLayout.offset(ofHalf: half, room: room)),
+            write(head, at: UnfinishedLayout.offsetOfHead(half))
+        else { return false }
+        return isWhole
+    }
+
+    /// Removes the file: nothing is in progress any more.
+    package mutating func close() {
+        guard descriptor >= 0 else { return }
+        // Somebody may have put another file in its place.
+        if Self.isLinked(descriptor, at: path) { unlink(path) }
+        _ = Glibc.close(descriptor)
+        descriptor = -1
+    }
+
+    /// Under the first name that nobody has.
+    private mutating func open() -> Bool {
+        for candidate in place.candidates {
+            let made = Glibc.open(candidate, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard made >= 0 else {
+                if errno == EEXIST { continue }
+                return false
+            }
+            // Held as long as this process lives: who finds it locked leaves it alone.
+            guard flock(made, LOCK_EX | LOCK_NB) == 0 else {
+                _ = Glibc.close(made)
+                continue
+            }
+            (descriptor, path, generation) = (made, candidate, 0)
+            if write(UnfinishedLayout.header(mark, room: room), at: 0) { return true }
+            close()
+            return false
+        }
+        return false
+    }
+
+    private var size: Int {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int) -> Bool {
+        var written = 0
+        return bytes.withUnsafeBytes { bytes in
+            while written < bytes.count {
+                let count = pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(offset + written))
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return false }
+                written += count
+            }
+            return true
+        }
+    }
+
+    static func isLinked(_ descriptor: Int32, at path: String) -> Bool {
+        var (own, other) = (stat(), stat())
+        guard fstat(descriptor, &own) == 0, lstat(path, &other) == 0 else { return false }
+        return own.st_dev == other.st_dev && own.st_ino == other.st_ino
+    }
+}

@@ -1,0 +1,102 @@
+/// The bytes of a file of stalls in progress.
+///
+/// | at | what |
+/// |---|---|
+/// | 0 | `LAGMONUF`, version (4), pid (4), start of the process in ticks (8), pid namespace (8), boot id (32), room of a half (8) |
+/// | 128, 192 | of each half: generation (8), bytes (8), check (8) |
+/// | 4096, 4096 + room | the halves |
+///
+/// All numbers are little-endian. A half is written first and its head afterwards, into the half that is not in force; the valid half of the
+/// higher generation is in force. So a process that is killed at any moment leaves the stalls as they stood before its last write
+/// or after it; what a machine leaves that lost its power shows by the check.
+enum UnfinishedLayout {
+    static let version: UInt32 = 1
+    static let headerBytes = 4096
+    private static let magic = Array("LAGMONUF".utf8)
+
+    /// Why bytes are not taken.
+    enum Refusal: Equatable {
+        /// Not ours at all.
+        case foreign
+        /// Of another version of this layout, or from long ago.
+        case old
+        /// Ours, and damaged.
+        case torn
+    }
+
+    static func header(_ mark: ProcessMark, room: Int) -> [UInt8] {
+        var bytes = magic
+        bytes += number(UInt64(version) | UInt64(UInt32(bitPattern: mark.pid)) << 32)
+        bytes += number(mark.startTicks)
+        bytes += number(mark.namespace)
+        bytes += Array(mark.bootID.utf8.prefix(32))
+        bytes += [UInt8](repeating: 0, count: 64 - bytes.count)
+        bytes += number(UInt64(room))
+        return bytes + [UInt8](repeating: 0, count: headerBytes - bytes.count)
+    }
+
+    static func offsetOfHead(_ half: Int) -> Int { 128 + half * 64 }
+    static func offset(ofHalf half: Int, room: Int) -> Int { headerBytes + half * room }
+
+    static func head(generation: UInt64, _ bytes: [UInt8]) -> [UInt8] {
+        number(generation) + number(UInt64(bytes.count)) + number(check(bytes[...], generation))
+    }
+
+    struct Content: Equatable {
+        /// Whose it is; nil: it was never written to.
+        let mark: ProcessMark?
+        let stalls: [UnfinishedStall]
+    }
+
+    /// - Parameter bytes: the whole file.
+    static func read(_ bytes: [UInt8]) -> Result<Content, RefusalError> {
+        guard bytes.count >= headerBytes, bytes.starts(with: magic) else { return .failure(RefusalError(.foreign)) }
+        guard UInt32(truncatingIfNeeded: number(bytes, at: 8)) == version else { return .failure(RefusalError(.old)) }
+        let room = number(bytes, at: 64)
+        let mark = ProcessMark(
+            pid: Int32(truncatingIfNeeded: number(bytes, at: 8) >> 32),
+            startTicks: number(bytes, at: 16),
+            namespace: number(bytes, at: 24),
+            bootID: String(decoding: bytes[32..<64], as: UTF8.self)
+        )
+        var best: (generation: UInt64, bytes: ArraySlice<UInt8>)?
+        var isWritten = false
+        for half in 0..<2 {
+            let head = offsetOfHead(half)
+            let (generation, length) = (number(bytes, at: head), number(bytes, at: head + 8))
+            guard generation > 0 else { continue }
+            isWritten = true
+            let begin = UInt64(headerBytes).addingReportingOverflow(
+                UInt64(half).multipliedReportingOverflow(by: room).partialValue
+            )
+            guard length <= room, !begin.overflow, begin.partialValue <= UInt64(bytes.count),
+                length <= UInt64(bytes.count) - begin.partialValue
+            else { continue }
+            let content = bytes[Int(begin.partialValue)..<Int(begin.partialValue + length)]
+            guard check(content, generation) == number(bytes, at: head + 16), generation > best?.generation ?? 0 else { continue }
+            best = (generation, content)
+        }
+        // Nothing was ever kept: the process died between making the file and its first stall.
+        guard isWritten else { return .success(Content(mark: mark, stalls: [])) }
+        guard let best, let stalls = UnfinishedStall.decodeAll(best.bytes) else { return .failure(RefusalError(.torn)) }
+        return .success(Content(mark: mark, stalls: stalls))
+    }
+
+    struct RefusalError: Error, Equatable {
+        let refusal: Refusal
+        init(_ refusal: Refusal) { self.refusal = refusal }
+    }
+
+    /// FNV-1a, 64 bit (Fowler, Noll, Vo): against accidents, not against attackers.
+    private static func check(_ bytes: ArraySlice<UInt8>, _ generation: UInt64) -> UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ generation
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01b3 }
+        return hash
+    }
+
+    private static func number(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
+
+    private static func number(_ bytes: [UInt8], at offset: Int) -> UInt64 {
+        bytes[offset..<(offset + 8)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
