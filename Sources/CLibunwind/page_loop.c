@@ -1,6 +1,8 @@
 // The shared page from the side of the processes that are watched. Needs nothing but libc: the preloaded library is built from
 // this file, too, and its constructor runs this in every program below lagmond, so it neither waits nor takes memory.
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "clu_page.h"
 
 #include <errno.h>
