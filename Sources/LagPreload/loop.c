@@ -37,9 +37,6 @@ static void begin_thread(loop_thread *thread) {
     thread->process = __atomic_load_n(process_word, __ATOMIC_RELAXED);
 }
 
-// Where the kernel cannot wipe a page (before 4.14).
-static void forget_process(void) { __atomic_store_n(process_word, 0, __ATOMIC_RELAXED); }
-
 // MARK: Loops
 
 static void end_thread(void *value) {
@@ -136,15 +133,20 @@ static int sees_own_number(void) {
     return readlink("/proc/self", text, sizeof(text) - 1) > 0 && atoi(text) == getpid();
 }
 
+// Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
+// But the semaphore in the page is glibc's.
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
 __attribute__((constructor)) static void begin(void) {
     int saved = errno;
     real_resolve_all();
     const char *path = secure_getenv(CLU_PAGE_VARIABLE);
-    if (path != NULL && sees_own_number() && (loop_page = clu_page_open(path)) != NULL) {
+    if (gnu_get_libc_version != NULL && path != NULL && sees_own_number() && (loop_page = clu_page_open(path)) != NULL) {
         void *word = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (word != MAP_FAILED && pthread_key_create(&end_key, end_thread) == 0) {
+        // Linux 4.14. Without it a fork's child could not be told from its parent.
+        if (word != MAP_FAILED && madvise(word, sizeof(uint32_t), MADV_WIPEONFORK) == 0
+            && pthread_key_create(&end_key, end_thread) == 0) {
             process_word = word;
-            if (madvise(word, sizeof(uint32_t), MADV_WIPEONFORK) != 0) pthread_atfork(NULL, NULL, forget_process);
             clu_page_end_all(loop_page, getpid());
             last_process = 1;
             *process_word = last_process;
