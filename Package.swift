@@ -157,6 +157,7 @@ let package = Package(
             dependencies: [
                 "LagMonitor",
                 "LagMonitorOTLP",
+                "CLibunwind",
                 "LagDiagnosis",
                 "LagReader",
                 "LagReport",

@@ -17,3 +17,4 @@
 #include "clu_unwind.h"
 #include "clu_waiting.h"
 #include "clu_wake.h"
+#include "clu_wrap.h"
