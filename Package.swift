@@ -28,6 +28,8 @@ let package = Package(
         .library(name: "LagMonitorMetrics", targets: ["LagMonitorMetrics"]),
         .library(name: "LagMonitorLifecycle", targets: ["LagMonitorLifecycle"]),
         .library(name: "LagMonitorConfigReader", targets: ["LagMonitorConfigReader"]),
+        // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
+        .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
     ],
     // A product with a dependency is empty unless its trait is on; then the dependency is not resolved either.
     traits: [
@@ -155,6 +157,7 @@ let package = Package(
             dependencies: [
                 "LagMonitor",
                 "LagMonitorOTLP",
+                "CLibunwind",
                 "LagDiagnosis",
                 "LagReader",
                 "LagReport",
@@ -166,6 +169,15 @@ let package = Package(
             // In the program itself: lagmond is one file that can be copied.
             resources: [.embedInCode("Schema/lagmonitor.stall.v1.schema.json")],
             swiftSettings: strict
+        ),
+        // Loaded into programs that are no Swift: needs libc alone. Linked as Embedded Swift is, which leaves the Swift runtime out.
+        .target(
+            name: "LagPreload",
+            cSettings: strictC + [.headerSearchPath("../CLibunwind/include")],
+            linkerSettings: [
+                .linkedLibrary("dl"),
+                .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"]),
+            ]
         ),
         // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
         .target(name: "ProbeSupport", path: "Tests/ProbeSupport", swiftSettings: strict),
@@ -366,6 +378,18 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
             ],
+            swiftSettings: strict
+        ),
+        // A program that waits, and knows of nothing: C alone, like those that the preloaded library is for.
+        .executableTarget(
+            name: "PreloadProbe",
+            path: "Tests/PreloadProbe",
+            cSettings: strictC,
+            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+        ),
+        .testTarget(
+            name: "LagPreloadTests",
+            dependencies: ["CLibunwind"],
             swiftSettings: strict
         ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport", "CLibunwind"], swiftSettings: strict),

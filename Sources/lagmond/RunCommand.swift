@@ -74,6 +74,9 @@ struct RunCommand: ParsableCommand {
     )
     var hangAfterMilliseconds: Int?
 
+    @Argument(parsing: .postTerminator, help: "After --: a command to run and to watch, instead of the workload.")
+    var command: [String] = []
+
     /// What the options say, by key path.
     var values: [String: JSONValue] {
         var values: [String: JSONValue] = [:]
@@ -94,11 +97,20 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
+        if let command = WrappedCommand.ofCommandLine() { return try runWrapped(command) }
         // Before any thread exists, so that all of them inherit the mask.
         let signals = StopSignals()
         signals.block()
         let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
         for parameter in settings.idleParameters { Diagnostics.say("\(parameter)") }
         try Run(settings: settings).execute(signals)
+    }
+
+    private func runWrapped(_ command: WrappedCommand) throws {
+        let signals = InheritedSignals.take()
+        signals.block()
+        let run = try WrappedRun(command, signals: signals)
+        if let obstacle = run.obstacle { Diagnostics.say("not watched: \(obstacle)") }
+        WrappedProcess.leave(as: try run.execute())
     }
 }

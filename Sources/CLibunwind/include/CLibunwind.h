@@ -7,6 +7,7 @@
 #include "clu_loader.h"
 #include "clu_memory.h"
 #include "clu_message.h"
+#include "clu_page.h"
 #include "clu_poller.h"
 #include "clu_pool.h"
 #include "clu_procfs.h"
@@ -16,3 +17,4 @@
 #include "clu_unwind.h"
 #include "clu_waiting.h"
 #include "clu_wake.h"
+#include "clu_wrap.h"

@@ -132,6 +132,10 @@ static inline void clu_beacon_arm(clu_beacon *beacon, clu_waker *waker, uint32_t
     __atomic_store_n(&beacon->waker, waker, __ATOMIC_RELAXED);
     __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
 }
+// The same for a beacon in memory shared with its loop's process, which knows whom to wake (clu_page.h): no address is written.
+static inline void clu_beacon_rearm(clu_beacon *beacon, uint32_t armed) {
+    __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
+}
 // Stretches of this length or more are noted from now on; of several wishes the lowest counts. Any thread.
 void clu_beacon_limit(clu_beacon *beacon, uint64_t limit_ns);
 static inline uint16_t clu_beacon_noted(const clu_beacon *beacon) {

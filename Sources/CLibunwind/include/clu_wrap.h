@@ -1,0 +1,61 @@
+// A command run in one's place: started with the signals as they came, told of what others tell us, and imitated in its end.
+#ifndef CLU_WRAP_H
+#define CLU_WRAP_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Whether a program gains capabilities by its file (capabilities(7)).
+int clu_file_has_capabilities(const char *path);
+
+// What this process was started with, taken before it changes anything: exec hands it on.
+typedef struct clu_signal_state {
+    sigset_t mask;
+    uint64_t ignored;  // bit n-1 is signal n
+} clu_signal_state;
+
+void clu_signal_state_save(clu_signal_state *state);
+// Blocks what is to be waited for by clu_wrap_wait in the calling thread, and in those that it starts from then on: every signal
+// that others may send to a program, but for those that report a fault, SIGPROF (profilers', ours too) and SIGPIPE, which is ignored.
+void clu_wrap_block(void);
+
+// Starts the program at `path` in this process's group and session, with `state`'s mask and dispositions. `environment` is changed:
+// LISTEN_PID (sd_listen_fds(3)), where it names this process, gets the child's number. `pidfd` is close-on-exec.
+// 0, or the errno of execve or vfork.
+int clu_wrap_start(
+    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, pid_t *pid, int *pidfd
+);
+
+enum {
+    CLU_CHANGE_NONE = 0,
+    CLU_CHANGE_EXITED = 1,     // `value` is the exit status
+    CLU_CHANGE_KILLED = 2,     // `value` is the signal
+    CLU_CHANGE_STOPPED = 3,    // `value` is the signal
+    CLU_CHANGE_CONTINUED = 4,
+};
+// What became of the child since it was last asked; never blocks. A CLU_CHANGE_…, or -1 and errno.
+int clu_wrap_change(int pidfd, int *value);
+
+typedef struct clu_signal_event {
+    int32_t signal;
+    int32_t code;      // si_code: CLU_SIGNAL_OF_KERNEL, CLU_SIGNAL_OF_PROCESS, …
+    int32_t sender;    // its process, where one sent it
+    int32_t has_value;
+    uint64_t value;    // of sigqueue(3)
+} clu_signal_event;
+
+enum { CLU_SIGNAL_OF_KERNEL = SI_KERNEL, CLU_SIGNAL_OF_PROCESS = SI_USER, CLU_SIGNAL_QUEUED = SI_QUEUE, CLU_SIGNAL_OF_THREAD = SI_TKILL };
+
+// Waits for one of the signals of clu_wrap_block, or for SIGCHLD.
+void clu_wrap_wait(clu_signal_event *event);
+// Sends the child what we were sent, with its value. 0, or -1 and errno.
+int clu_wrap_forward(int pidfd, const clu_signal_event *event);
+
+// Stops this process by that signal's own default, as a shell has to see it; returns when it is continued. SIGSTOP where that
+// signal was ignored from the start.
+void clu_wrap_stop_by(int signal, const clu_signal_state *state);
+// Ends this process by that signal, without a core of its own.
+_Noreturn void clu_wrap_die_by(int signal);
+
+#endif

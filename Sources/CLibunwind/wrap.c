@@ -1,0 +1,168 @@
+#define _GNU_SOURCE
+#include "clu_wrap.h"
+#include "clu_child.h"
+#include "procfs_text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { SIGNALS = 64 };
+
+static uint64_t clu_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
+
+int clu_file_has_capabilities(const char *path) { return getxattr(path, "security.capability", NULL, 0) > 0; }
+
+void clu_signal_state_save(clu_signal_state *state) {
+    memset(state, 0, sizeof(*state));
+    pthread_sigmask(SIG_BLOCK, NULL, &state->mask);
+    for (int signal = 1; signal <= SIGNALS; signal++) {
+        struct sigaction action;
+        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN) state->ignored |= clu_signal_bit(signal);
+    }
+}
+
+static void clu_wrap_set(sigset_t *set) {
+    static const int left_alone[] = {
+        SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF, SIGPIPE, SIGXCPU, SIGXFSZ,
+    };
+    sigfillset(set);
+    for (size_t index = 0; index < sizeof(left_alone) / sizeof(left_alone[0]); index++) sigdelset(set, left_alone[index]);
+}
+
+void clu_wrap_block(void) {
+    sigset_t set;
+    clu_wrap_set(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+// Runs in the memory of its parent, which waits: nothing here may outlast it but `error`.
+static void clu_wrap_become(
+    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, char **listen_pid,
+    char *listen_text
+) {
+    for (int number = 1; number <= SIGNALS; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) != 0 || action.sa_handler != SIG_IGN) continue;
+        if ((state->ignored & clu_signal_bit(number)) != 0) continue;
+        action.sa_handler = SIG_DFL;
+        sigaction(number, &action, NULL);
+    }
+    if (listen_pid != NULL) {
+        *clu_append_number(listen_text + strlen(listen_text), (unsigned)getpid()) = 0;
+        *listen_pid = listen_text;
+    }
+    pthread_sigmask(SIG_SETMASK, &state->mask, NULL);
+    execve(path, arguments, environment);
+}
+
+int clu_wrap_start(
+    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, pid_t *pid, int *pidfd
+) {
+    char listen_text[32] = "LISTEN_PID=";
+    char **listen_pid = NULL;
+    for (char **entry = environment; *entry != NULL; entry++) {
+        if (strncmp(*entry, listen_text, strlen(listen_text)) != 0) continue;
+        if (atoi(*entry + strlen(listen_text)) == getpid()) listen_pid = entry;
+    }
+    sigset_t all, before;
+    sigfillset(&all);
+    // No handler of ours may run in the child while it shares this memory.
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    volatile int error = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        clu_wrap_become(path, arguments, environment, state, listen_pid, listen_text);
+        error = errno;
+        _exit(127);
+    }
+    if (child < 0) error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (child > 0 && error != 0) {
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    if (error != 0) return error;
+    *pid = child;
+    *pidfd = clu_pidfd_open(child);
+    return *pidfd < 0 ? errno : 0;
+}
+
+int clu_wrap_change(int pidfd, int *value) {
+    enum { WAIT_BY_PIDFD = 3 };
+    siginfo_t info = {0};
+    int result;
+    do result = waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return -1;
+    if (info.si_pid == 0) return CLU_CHANGE_NONE;
+    *value = info.si_status;
+    switch (info.si_code) {
+        case CLD_EXITED: return CLU_CHANGE_EXITED;
+        case CLD_KILLED:
+        case CLD_DUMPED: return CLU_CHANGE_KILLED;
+        case CLD_STOPPED:
+        case CLD_TRAPPED: return CLU_CHANGE_STOPPED;
+        case CLD_CONTINUED: return CLU_CHANGE_CONTINUED;
+        default: return CLU_CHANGE_NONE;
+    }
+}
+
+void clu_wrap_wait(clu_signal_event *event) {
+    sigset_t set;
+    clu_wrap_set(&set);
+    siginfo_t info;
+    while (sigwaitinfo(&set, &info) < 0) continue;
+    *event = (clu_signal_event){
+        .signal = info.si_signo,
+        .code = info.si_code,
+        .sender = info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL ? info.si_pid : 0,
+        .has_value = info.si_code == SI_QUEUE,
+        .value = info.si_code == SI_QUEUE ? (uint64_t)(uintptr_t)info.si_value.sival_ptr : 0,
+    };
+}
+
+int clu_wrap_forward(int pidfd, const clu_signal_event *event) {
+    if (!event->has_value) return clu_pidfd_kill(pidfd, event->signal);
+    siginfo_t info = {0};
+    info.si_signo = event->signal;
+    info.si_code = SI_QUEUE;
+    info.si_pid = event->sender;
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = (void *)(uintptr_t)event->value;
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, event->signal, &info, 0);
+}
+
+void clu_wrap_stop_by(int signal, const clu_signal_state *state) {
+    sigset_t one, before;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    if (signal == SIGSTOP || (state->ignored & clu_signal_bit(signal)) != 0) {
+        raise(SIGSTOP);
+        return;
+    }
+    // One that waits already has done its work.
+    struct timespec now = {0};
+    while (sigtimedwait(&one, NULL, &now) > 0) continue;
+    pthread_kill(pthread_self(), signal);
+    pthread_sigmask(SIG_UNBLOCK, &one, &before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+_Noreturn void clu_wrap_die_by(int number) {
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    setrlimit(RLIMIT_CORE, &none);
+    signal(number, SIG_DFL);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    kill(getpid(), number);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + number);
+}

@@ -1,0 +1,157 @@
+// How a thread's loop is found, changed and ended; and the library's start.
+#define _GNU_SOURCE
+#include "loop.h"
+#include "real.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
+const uint32_t *loop_process;
+clu_page *loop_page;
+
+static uint32_t *process_word;
+static uint32_t last_process;
+static pthread_key_t end_key;
+
+// MARK: Processes
+
+// The first wait of a process that was forked: what the thread knows is its parent's.
+static void begin_process(const loop_thread *thread) {
+    // Never a number that this memory has seen: only the forking thread and `last_process` remember any.
+    uint32_t number = (last_process > thread->process ? last_process : thread->process) + 1;
+    if (number == 0) number = 1;
+    last_process = number;
+    uint32_t wiped = 0;
+    __atomic_compare_exchange_n(process_word, &wiped, number, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void begin_thread(loop_thread *thread) {
+    if (__atomic_load_n(process_word, __ATOMIC_RELAXED) == 0) begin_process(thread);
+    memset(thread, 0, sizeof(*thread));
+    thread->process = __atomic_load_n(process_word, __ATOMIC_RELAXED);
+}
+
+// MARK: Loops
+
+static void end_thread(void *value) {
+    loop_thread *thread = value;
+    // Destructors that come after this one may wait as well: from now on that is nobody's business.
+    if (thread->beacon != NULL && loop_is_same_process(thread)) {
+        clu_beacon_mark(thread->beacon, CLU_ACTIVITY_FINISHED);
+        clu_page_end(loop_page, thread->index, thread->claim);
+    }
+    thread->place.sp = 0;
+    thread->beacon = NULL;
+    thread->is_over = 1;
+    thread->process = __atomic_load_n(process_word, __ATOMIC_RELAXED);
+}
+
+static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
+    clu_page_slot *slot = clu_page_slot_at(loop_page, thread->index);
+    __atomic_store_n(&slot->wait_return, address, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->wait_sp, sp, __ATOMIC_RELAXED);
+    thread->place = (loop_place){.address = address, .sp = sp};
+    thread->other_waits = 0;
+}
+
+static loop_thread *rest(loop_thread *thread) {
+    clu_beacon_mark(thread->beacon, CLU_ACTIVITY_WAITING);
+    return thread;
+}
+
+static loop_thread *found_loop(loop_thread *thread, uint64_t address, uint64_t sp) {
+    int32_t index = clu_page_claim_slot(loop_page, CLU_LOOP_OF_WAITS, getpid(), 0, clu_now_ns(), &thread->claim);
+    if (index < 0) {
+        thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
+        return NULL;
+    }
+    thread->index = (uint32_t)index;
+    // The kernel tells lagmond the rest (name, stack): a program in a sandbox may not be allowed to ask for it.
+    __atomic_store_n(&clu_page_slot_at(loop_page, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
+    write_place(thread, address, sp);
+    thread->beacon = clu_page_beacon(loop_page, thread->index);
+    pthread_setspecific(end_key, thread);
+    rest(thread);
+    clu_page_publish(loop_page, thread->index, &thread->claim);
+    return thread;
+}
+
+// Counts a wait at another place: how many there were in a row.
+static int32_t count_other(loop_thread *thread, uint64_t address, uint64_t sp) {
+    if (!loop_is_at(&thread->other, address, sp)) {
+        thread->other = (loop_place){.address = address, .sp = sp};
+        thread->other_waits = 0;
+    }
+    return ++thread->other_waits;
+}
+
+static loop_thread *another_place(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
+    clu_page_slot *slot = clu_page_slot_at(loop_page, thread->index);
+    if (thread->outer.sp != 0 && loop_is_at(&thread->outer, address, sp)) {
+        // The loop within a handler is over.
+        thread->outer.sp = 0;
+        write_place(thread, address, sp);
+        __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
+        return rest(thread);
+    }
+    if (may_last && count_other(thread, address, sp) >= LOOP_OTHER_WAITS) {
+        uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
+        if ((int64_t)(clu_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000) {
+            if (sp < thread->place.sp) thread->outer = thread->place;
+            else thread->outer.sp = 0;
+            write_place(thread, address, sp);
+            __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
+            return rest(thread);
+        }
+    }
+    __atomic_store_n(&slot->inner_waits, slot->inner_waits + 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+__attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
+    if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
+    if (thread->is_over) return NULL;
+    if (thread->beacon != NULL) return another_place(thread, address, sp, may_last);
+    if (!may_last || count_other(thread, address, sp) < LOOP_WAITS) return NULL;
+    int saved = errno;
+    loop_thread *result = found_loop(thread, address, sp);
+    errno = saved;
+    return result;
+}
+
+// MARK: Start
+
+// Whether the numbers that this process sees are those that /proc shows: they are not in a pid namespace that kept its parent's /proc.
+static int sees_own_number(void) {
+    char text[16] = {0};
+    return readlink("/proc/self", text, sizeof(text) - 1) > 0 && atoi(text) == getpid();
+}
+
+// Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
+// But the semaphore in the page is glibc's.
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+__attribute__((constructor)) static void begin(void) {
+    int saved = errno;
+    real_resolve_all();
+    const char *path = secure_getenv(CLU_PAGE_VARIABLE);
+    if (gnu_get_libc_version != NULL && path != NULL && sees_own_number() && (loop_page = clu_page_open(path)) != NULL) {
+        void *word = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        // Linux 4.14. Without it a fork's child could not be told from its parent.
+        if (word != MAP_FAILED && madvise(word, sizeof(uint32_t), MADV_WIPEONFORK) == 0
+            && pthread_key_create(&end_key, end_thread) == 0) {
+            process_word = word;
+            clu_page_end_all(loop_page, getpid());
+            last_process = 1;
+            *process_word = last_process;
+            __atomic_store_n(&loop_process, process_word, __ATOMIC_RELEASE);
+        }
+    }
+    errno = saved;
+}

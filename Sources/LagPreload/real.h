@@ -1,0 +1,31 @@
+// The C library's own functions, behind ours.
+#ifndef LAG_PRELOAD_REAL_H
+#define LAG_PRELOAD_REAL_H
+
+#pragma GCC visibility push(hidden)
+
+// Those of the C library are resolved at the start; liburing's when they are called, for then it is there.
+#define REAL_LIBC(use) \
+    use(epoll_wait) use(epoll_pwait) use(epoll_pwait2) use(poll) use(ppoll) use(__poll_chk) use(__ppoll_chk) use(select) use(pselect)
+#define REAL_LIBURING(use) \
+    use(io_uring_enter) use(io_uring_enter2) use(io_uring_submit_and_wait) use(io_uring_submit_and_wait_timeout) \
+    use(io_uring_wait_cqes) use(io_uring_wait_cqe_timeout) use(__io_uring_get_cqe)
+
+#define REAL_NUMBER(name) REAL_##name,
+enum { REAL_LIBC(REAL_NUMBER) REAL_LIBC_COUNT, REAL_LIBURING_BEGIN = REAL_LIBC_COUNT - 1, REAL_LIBURING(REAL_NUMBER) REAL_COUNT };
+
+extern void *real_functions[REAL_COUNT];
+
+void real_resolve_all(void);
+// The slow path: a call before the start, or liburing's first.
+void *real_resolve(int number);
+
+// NULL when the libraries behind this one have no such function.
+static inline void *real_function(int number) {
+    void *function = __atomic_load_n(&real_functions[number], __ATOMIC_RELAXED);
+    return __builtin_expect(function != 0, 1) ? function : real_resolve(number);
+}
+
+#pragma GCC visibility pop
+
+#endif

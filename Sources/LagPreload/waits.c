@@ -1,0 +1,121 @@
+// The wrapped calls. Each takes down where it was called from, and passes on what it was given.
+//
+// No header that declares them is included: with some options those define the checked forms of the same names.
+#include "loop.h"
+#include "real.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/time.h>
+#include <time.h>
+
+struct epoll_event;
+struct pollfd;
+struct io_uring;
+struct io_uring_cqe;
+struct __kernel_timespec;
+
+// The stack pointer behind the return: the frame record and the return address lie between it and the frame address.
+#define PLACE (uint64_t)(uintptr_t)__builtin_return_address(0), (uint64_t)(uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *)
+
+// `missing` is what the call returns when the library behind has none.
+#define WRAP(name, type, parameters, arguments, may_last, missing) \
+    __attribute__((visibility("default"))) type name parameters { \
+        type (*function) parameters = (type(*) parameters)real_function(REAL_##name); \
+        if (__builtin_expect(function == NULL, 0)) { \
+            errno = ENOSYS; \
+            return missing; \
+        } \
+        loop_thread *thread = loop_enter(PLACE, may_last); \
+        type result = function arguments; \
+        loop_leave(thread); \
+        return result; \
+    }
+
+WRAP(epoll_wait, int, (int set, struct epoll_event *events, int count, int timeout), (set, events, count, timeout), timeout != 0, -1)
+WRAP(
+    epoll_pwait, int, (int set, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
+    (set, events, count, timeout, mask), timeout != 0, -1
+)
+// The kernel alone looks at these time-outs, and at an address that is none it says so: they all count as waits that may last.
+WRAP(
+    epoll_pwait2, int,
+    (int set, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
+    (set, events, count, timeout, mask), 1, -1
+)
+WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), timeout != 0, -1)
+WRAP(
+    __poll_chk, int, (struct pollfd *descriptors, unsigned long count, int timeout, size_t size),
+    (descriptors, count, timeout, size), timeout != 0, -1
+)
+
+// The C library reads these time-outs itself.
+static inline int lasts(const struct timespec *timeout) {
+    return timeout == NULL || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
+}
+
+WRAP(
+    ppoll, int,
+    (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask),
+    (descriptors, count, timeout, mask), lasts(timeout), -1
+)
+WRAP(
+    __ppoll_chk, int,
+    (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask, size_t size),
+    (descriptors, count, timeout, mask, size), lasts(timeout), -1
+)
+WRAP(
+    select, int, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),
+    (count, reads, writes, others, timeout), timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, -1
+)
+WRAP(
+    pselect, int,
+    (int count, fd_set *reads, fd_set *writes, fd_set *others, const struct timespec *timeout, const sigset_t *mask),
+    (count, reads, writes, others, timeout, mask), lasts(timeout), -1
+)
+
+// liburing, where a program uses the shared one. Its calls return negative errors, and submit without waiting when they are to wait
+// for nothing.
+#define WRAP_RING(name, parameters, arguments, waits, missing) \
+    __attribute__((visibility("default"))) int name parameters { \
+        int(*function) parameters = (int(*) parameters)real_function(REAL_##name); \
+        if (__builtin_expect(function == NULL, 0)) { \
+            errno = ENOSYS; \
+            return missing; \
+        } \
+        loop_thread *thread = (waits) ? loop_enter(PLACE, 1) : NULL; \
+        int result = function arguments; \
+        loop_leave(thread); \
+        return result; \
+    }
+
+enum { RING_ENTER_GETEVENTS = 1 };
+
+WRAP_RING(
+    io_uring_enter, (unsigned ring, unsigned submit, unsigned wait, unsigned flags, sigset_t *mask),
+    (ring, submit, wait, flags, mask), wait != 0 && (flags & RING_ENTER_GETEVENTS) != 0, -ENOSYS
+)
+WRAP_RING(
+    io_uring_enter2, (unsigned ring, unsigned submit, unsigned wait, unsigned flags, sigset_t *mask, size_t size),
+    (ring, submit, wait, flags, mask, size), wait != 0 && (flags & RING_ENTER_GETEVENTS) != 0, -ENOSYS
+)
+WRAP_RING(io_uring_submit_and_wait, (struct io_uring *ring, unsigned wait), (ring, wait), wait != 0, -ENOSYS)
+WRAP_RING(
+    io_uring_submit_and_wait_timeout,
+    (struct io_uring *ring, struct io_uring_cqe **cqe, unsigned wait, struct __kernel_timespec *timeout, sigset_t *mask),
+    (ring, cqe, wait, timeout, mask), wait != 0, -ENOSYS
+)
+WRAP_RING(
+    io_uring_wait_cqes,
+    (struct io_uring *ring, struct io_uring_cqe **cqe, unsigned wait, struct __kernel_timespec *timeout, sigset_t *mask),
+    (ring, cqe, wait, timeout, mask), wait != 0, -ENOSYS
+)
+WRAP_RING(
+    io_uring_wait_cqe_timeout, (struct io_uring *ring, struct io_uring_cqe **cqe, struct __kernel_timespec *timeout),
+    (ring, cqe, timeout), 1, -ENOSYS
+)
+// Where the inline functions of liburing.h lead: io_uring_wait_cqe, io_uring_wait_cqe_nr.
+WRAP_RING(
+    __io_uring_get_cqe, (struct io_uring *ring, struct io_uring_cqe **cqe, unsigned submit, unsigned wait, sigset_t *mask),
+    (ring, cqe, submit, wait, mask), wait != 0, -ENOSYS
+)

@@ -1,0 +1,83 @@
+internal import CLibunwind
+internal import Glibc
+
+/// A file that is to be run: what the kernel's `execve` will make of it, as far as watching is concerned.
+struct ProgramFile: Equatable {
+    /// Why the preloaded library will not be in the program. It is run all the same.
+    enum Obstacle: Equatable {
+        case setuid
+        case setgid
+        /// File capabilities: like setuid, the loader then ignores `LD_PRELOAD`.
+        case capabilities
+        case staticallyLinked
+        /// Not this machine's: 32-bit, or emulated.
+        case anotherArchitecture
+        /// A C library other than glibc, by its loader's path.
+        case anotherLibrary(loader: String)
+    }
+
+    let path: String
+
+    /// Looks at the file, and for a script at its interpreter.
+    /// - Returns: `nil` when nothing speaks against it, or nothing is known: it may not be ours to read.
+    func obstacle() -> Obstacle? {
+        var file = path
+        // A script's own setuid bits mean nothing. The kernel follows interpreters up to four deep.
+        for _ in 0..<5 {
+            guard let interpreter = Self.interpreter(ofScript: file) else { break }
+            file = interpreter
+        }
+        return Self.privilege(of: file) ?? ElfHeader(path: file).flatMap(Self.obstacle(in:))
+    }
+
+    private static func privilege(of file: String) -> Obstacle? {
+        var status = stat()
+        guard stat(file, &status) == 0 else { return nil }
+        if status.st_mode & S_ISUID != 0, status.st_uid != geteuid() || getuid() != geteuid() { return .setuid }
+        if status.st_mode & S_ISGID != 0, status.st_mode & S_IXGRP != 0, status.st_gid != getegid() || getgid() != getegid() {
+            return .setgid
+        }
+        // Root gains nothing by them.
+        if geteuid() != 0, clu_file_has_capabilities(file) != 0 { return .capabilities }
+        return nil
+    }
+
+    private static func obstacle(in header: ElfHeader) -> Obstacle? {
+        guard header.isOfThisMachine else { return .anotherArchitecture }
+        guard let loader = header.loader else { return .staticallyLinked }
+        return loader.contains("ld-musl") ? .anotherLibrary(loader: loader) : nil
+    }
+
+    /// The path after `#!`; `nil` when the file is no script.
+    static func interpreter(ofScript file: String) -> String? {
+        guard let start = readStart(of: file, atMost: 256), start.starts(with: "#!".utf8) else { return nil }
+        let line = start.dropFirst(2).prefix { $0 != UInt8(ascii: "\n") }
+        let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return words.first.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The first bytes of a file; `nil` when it cannot be read, or is no plain file.
+    static func readStart(of file: String, at offset: Int = 0, atMost count: Int) -> [UInt8]? {
+        // Opening a pipe would wait.
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = max(0, pread(descriptor, buffer.baseAddress, count, offset))
+        }
+        return bytes
+    }
+}
+
+extension ProgramFile.Obstacle: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .setuid: "is setuid"
+        case .setgid: "is setgid"
+        case .capabilities: "has file capabilities"
+        case .staticallyLinked: "is statically linked"
+        case .anotherArchitecture: "is no 64-bit program of this machine"
+        case .anotherLibrary(let loader): "uses another C library than glibc (\(loader))"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import Glibc
+internal import LagWorkload
+
+/// A command as it was given: found the way a shell finds it, and handed on byte for byte.
+struct WrappedCommand {
+    /// Its own arguments, the name first. From `CommandLine.unsafeArgv`, where nothing has been made into text yet; ends with `nil`.
+    let arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+
+    /// The command behind the first `--` of this process's command line.
+    static func ofCommandLine() -> WrappedCommand? {
+        let all = CommandLine.unsafeArgv
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = all[index], strcmp(argument, "--") == 0 else { continue }
+            return all[index + 1] == nil ? nil : WrappedCommand(arguments: all + (index + 1))
+        }
+        return nil
+    }
+
+    /// For messages.
+    var name: String { arguments[0].map { String(cString: $0) } ?? "" }
+
+    /// Where the program is.
+    /// - Throws: ``StartFailure`` with the statuses that shells give: 127 for none, 126 for one that may not be run.
+    func locate(path variable: String?) throws(StartFailure) -> ProgramFile {
+        let name = name
+        if name.contains("/") {
+            if let refusal = Self.refusal(of: name) { throw refusal(name) }
+            return ProgramFile(path: name)
+        }
+        var forbidden: ((String) -> StartFailure)?
+        // What execvp(3) takes when there is no PATH.
+        for folder in (variable ?? "/bin:/usr/bin").split(separator: ":", omittingEmptySubsequences: false) where !name.isEmpty {
+            // An empty entry is the working folder.
+            let path = folder.isEmpty ? "./\(name)" : "\(folder)/\(name)"
+            guard let refusal = Self.refusal(of: path) else { return ProgramFile(path: path) }
+            if refusal("").status == ExitStatus.notExecutable { forbidden = refusal }
+        }
+        throw forbidden?(name) ?? StartFailure(status: ExitStatus.notFound, message: "\(name): command not found")
+    }
+
+    /// `nil` when the file can be run.
+    private static func refusal(of path: String) -> ((String) -> StartFailure)? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            let code = errno
+            let isMissing = code == ENOENT || code == ENOTDIR
+            return { failure($0, code, isMissing ? ExitStatus.notFound : ExitStatus.notExecutable) }
+        }
+        if status.st_mode & S_IFMT == S_IFDIR { return { failure($0, EISDIR, ExitStatus.notExecutable) } }
+        guard faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 else {
+            let code = errno
+            return { failure($0, code, ExitStatus.notExecutable) }
+        }
+        return nil
+    }
+
+    /// What `execve` refused.
+    static func failure(_ name: String, _ code: Int32) -> StartFailure {
+        failure(name, code, code == ENOENT ? ExitStatus.notFound : ExitStatus.notExecutable)
+    }
+
+    private static func failure(_ name: String, _ code: Int32, _ status: Int32) -> StartFailure {
+        StartFailure(status: status, message: "\(name): \(Diagnostics.reason(code))")
+    }
+}
+
+extension ExitStatus {
+    /// The command was found, and cannot be run: what shells say.
+    static let notExecutable: Int32 = 126
+    /// There is no such command.
+    static let notFound: Int32 = 127
+}

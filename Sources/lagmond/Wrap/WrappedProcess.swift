@@ -1,0 +1,141 @@
+internal import CLibunwind
+internal import Glibc
+
+/// A command that runs in our place: whoever started us sees it, signals it, stops it and learns of its end as if we were not there.
+///
+/// It is in our process group and session, so a terminal's signals reach it by themselves; those that were sent to us alone are
+/// forwarded (``SignalRelay``). When it stops at the terminal so do we, and a shell gets its prompt back; when it ends, ``leave(as:)``
+/// ends us the same way.
+struct WrappedProcess {
+    enum End: Equatable {
+        case exited(Int32)
+        case killed(Int32)
+    }
+
+    let pid: pid_t
+    /// Refers to this very process, whoever has its number later. Ours to the end.
+    let pidfd: Int32
+    private let signals: InheritedSignals
+
+    /// Starts the program with the signals as we got them.
+    /// - Throws: ``StartFailure`` with a shell's status.
+    static func start(
+        _ command: WrappedCommand,
+        _ program: ProgramFile,
+        environment: ChildEnvironment,
+        signals: InheritedSignals
+    ) throws(StartFailure) -> WrappedProcess {
+        var (pid, pidfd): (pid_t, Int32) = (0, -1)
+        var state = signals.state
+        var code = environment.withPointers { pointers in
+            clu_wrap_start(program.path, command.arguments, pointers, &state, &pid, &pidfd)
+        }
+        if code == ENOEXEC {
+            // A script without a first line that says whose: a shell runs it itself, and so does execvp(3).
+            code = environment.withPointers { pointers in
+                ShellScript.withArguments(program.path, command.arguments) { arguments in
+                    clu_wrap_start("/bin/sh", arguments, pointers, &state, &pid, &pidfd)
+                }
+            }
+        }
+        guard code == 0 else { throw WrappedCommand.failure(command.name, code) }
+        return WrappedProcess(pid: pid, pidfd: pidfd, signals: signals)
+    }
+
+    /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``; others may do what they like.
+    func supervise() -> End {
+        var relay = SignalRelay(child: pid)
+        while true {
+            if let end = followChanges(&relay) { return end }
+            var event = clu_signal_event()
+            clu_wrap_wait(&event)
+            if event.signal == SIGCONT {
+                continueCommand()
+            } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
+                _ = clu_wrap_forward(pidfd, &event)
+            }
+        }
+    }
+
+    private func followChanges(_ relay: inout SignalRelay) -> End? {
+        while true {
+            var value: Int32 = 0
+            switch clu_wrap_change(pidfd, &value) {
+            case Int32(CLU_CHANGE_EXITED): return .exited(value)
+            case Int32(CLU_CHANGE_KILLED): return .killed(value)
+            case Int32(CLU_CHANGE_STOPPED):
+                if let signal = relay.stopsUs(childStoppedBy: value) { stop(by: signal) }
+            case Int32(CLU_CHANGE_CONTINUED): continue
+            default: return nil
+            }
+        }
+    }
+
+    /// Ends when we are continued.
+    private func stop(by signal: Int32) {
+        var state = signals.state
+        clu_wrap_stop_by(signal, &state)
+        continueCommand()
+    }
+
+    /// We are to go on; so is the command, if that was said to us alone.
+    private func continueCommand() {
+        for _ in 0..<Self.continueLooks {
+            guard isStopped else { return }
+            usleep(Self.continueLookMicroseconds)
+        }
+        _ = clu_pidfd_kill(pidfd, SIGCONT)
+    }
+
+    /// A shell continues the whole group, each in its turn.
+    private static let continueLooks = 20
+    private static let continueLookMicroseconds: UInt32 = 1000
+
+    private var isStopped: Bool {
+        var status = clu_thread_status()
+        return clu_procfs_status(pid, 0, &status) == 0 && status.state == CChar(UInt8(ascii: "T"))
+    }
+
+    /// Ends this process as the command ended: with its exit status, or killed by its signal.
+    static func leave(as end: End) -> Never {
+        switch end {
+        case .exited(let status): _exit(status)
+        case .killed(let signal): clu_wrap_die_by(signal)
+        }
+    }
+}
+
+/// What signals were blocked and ignored when this process started: the command gets them so.
+struct InheritedSignals {
+    fileprivate let state: clu_signal_state
+
+    /// First thing in `main`: before anything is changed.
+    static func take() -> InheritedSignals {
+        var state = clu_signal_state()
+        clu_signal_state_save(&state)
+        return InheritedSignals(state: state)
+    }
+
+    /// Blocks all that may be forwarded in this thread and in those that it starts: before any other exists.
+    func block() { clu_wrap_block() }
+}
+
+/// `sh FILE ARGUMENTS…`
+private enum ShellScript {
+    static func withArguments<Result>(
+        _ path: String,
+        _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>,
+        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let names = [strdup("sh"), strdup(path)]
+        defer { names.forEach { free($0) } }
+        var list: [UnsafeMutablePointer<CChar>?] = names
+        var at = arguments + 1
+        while let argument = at.pointee {
+            list.append(argument)
+            at += 1
+        }
+        list.append(nil)
+        return list.withUnsafeMutableBufferPointer { body($0.baseAddress!) }
+    }
+}

@@ -1,0 +1,97 @@
+internal import CLibunwind
+internal import Glibc
+internal import LagWorkload
+
+/// `lagmond run [options] -- COMMAND ARGUMENTS…`: the command in our place, with what its loops tell in a page that we read.
+struct WrappedRun {
+    let command: WrappedCommand
+    /// Why the command's loops will not be told of by the preloaded library; `nil`: they will.
+    let obstacle: String?
+
+    private let program: ProgramFile
+    private let environment: ChildEnvironment
+    private let signals: InheritedSignals
+    /// Where the loops of the command and of all that it starts are told of.
+    let page: UnsafeMutablePointer<clu_page>
+    let pageDescriptor: Int32
+
+    /// Where the records go when nothing is said: a file, for stdout and stderr are the command's.
+    static let defaultOutput = "lagmond-stalls.jsonl"
+
+    /// Finds the command and makes the page. Nothing has started afterwards.
+    /// - Parameter library: `liblagmonitor-preload.so`; `nil` where it is not installed.
+    /// - Throws: ``StartFailure``.
+    init(
+        _ command: WrappedCommand,
+        signals: InheritedSignals,
+        library: String? = PreloadLibrary.find(),
+        environment: ChildEnvironment = .current()
+    ) throws(StartFailure) {
+        self.command = command
+        self.signals = signals
+        let path = environment.value(of: "PATH")
+        let search = path.isEmpty ? nil : String(decoding: path.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        program = try command.locate(path: search)
+        var page: UnsafeMutablePointer<clu_page>?
+        var descriptor: Int32 = -1
+        let code = clu_page_create(&page, &descriptor)
+        guard code == 0, let page else {
+            throw StartFailure(status: ExitStatus.systemError, message: "the shared page: \(Diagnostics.reason(code))")
+        }
+        (self.page, pageDescriptor) = (page, descriptor)
+        var changed = environment
+        obstacle = Self.preload(library, into: &changed, program: program, page: Self.path(descriptor))
+        self.environment = changed
+    }
+
+    /// Starts the command and stays with it. The page's reader may run on other threads meanwhile.
+    /// - Parameter started: Called once, when it runs.
+    /// - Returns: How it ended; give that to ``WrappedProcess/leave(as:)`` when the last lines are written.
+    func execute(started: (WrappedProcess) -> Void = { _ in }) throws(StartFailure) -> WrappedProcess.End {
+        let process = try WrappedProcess.start(command, program, environment: environment, signals: signals)
+        started(process)
+        return process.supervise()
+    }
+
+    private static func path(_ descriptor: Int32) -> String {
+        [CChar](unsafeUninitializedCapacity: Int(CLU_PAGE_PATH_MAX)) { buffer, count in
+            clu_page_path(descriptor, buffer.baseAddress)
+            count = strlen(buffer.baseAddress!)
+        }.withUnsafeBufferPointer { String(decoding: UnsafeRawBufferPointer($0), as: UTF8.self) }
+    }
+
+    /// - Returns: Why not.
+    private static func preload(
+        _ library: String?,
+        into environment: inout ChildEnvironment,
+        program: ProgramFile,
+        page: String
+    ) -> String? {
+        // Also where the program itself will not load it: those that it starts may.
+        if let library {
+            guard environment.preload(library, page: page) else {
+                return "the loader cannot take \(library): its path has a blank, a colon or a dollar sign in it"
+            }
+        } else {
+            environment.set("LAGMONITOR_PAGE", to: page.utf8.map { CChar(bitPattern: $0) })
+        }
+        return program.obstacle().map { "\(program.path) \($0)" } ?? (library == nil ? "\(PreloadLibrary.name) is not installed" : nil)
+    }
+}
+
+/// Where the library stands that is loaded into wrapped programs.
+enum PreloadLibrary {
+    static let name = "liblagmonitor-preload.so"
+
+    /// Beside this program, as the build leaves it, or in `../lib` or `../lib/lagmonitor`, as packages have it.
+    static func find() -> String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard length > 0 else { return nil }
+        let folder = String(decoding: buffer[..<length], as: UTF8.self).split(separator: "/").dropLast()
+        let parent = folder.dropLast()
+        return [folder, parent + ["lib"], parent + ["lib", "lagmonitor"]].lazy
+            .map { "/" + ($0 + [name[...]]).joined(separator: "/") }
+            .first { access($0, R_OK) == 0 }
+    }
+}
