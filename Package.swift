@@ -387,6 +387,18 @@ let package = Package(
             cSettings: strictC,
             linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
         ),
+        // The same with handlers that stall; watched from another process.
+        .executableTarget(
+            name: "RemoteProbe",
+            path: "Tests/RemoteProbe",
+            cSettings: [.unsafeFlags(["-O2", "-fomit-frame-pointer"])],
+            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+        ),
+        .testTarget(
+            name: "RemoteTests",
+            dependencies: ["LagMonitor", "LagDetection", "RemoteProbe"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "LagPreloadTests",
             dependencies: ["CLibunwind"],

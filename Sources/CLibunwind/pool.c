@@ -39,7 +39,7 @@ size_t clu_pool_threads(const clu_name *name, pid_t *tids, size_t capacity) {
             if (tid == 0) continue;
             looked++;
             clu_name present;
-            clu_procfs_name(tid, &present);
+            clu_procfs_name(getpid(), tid, &present);
             if (strncmp(present.text, name->text, sizeof name->text) == 0) tids[found++] = tid;
         }
     }

@@ -112,10 +112,10 @@ int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
     return result->sp == 0 || result->pc == 0 ? -EPERM : CLU_SYSCALL_BLOCKED;
 }
 
-void clu_procfs_name(pid_t tid, clu_name *name) {
+void clu_procfs_name(pid_t pid, pid_t tid, clu_name *name) {
     char text[32];
     memset(name, 0, sizeof(*name));
-    long length = clu_procfs_read(getpid(), tid, "comm", text, sizeof(text));
+    long length = clu_procfs_read(pid, tid, "comm", text, sizeof(text));
     if (length > 1) memcpy(name->text, text, (size_t)(length - 1 < 16 ? length - 1 : 16));
 }
 
@@ -138,7 +138,14 @@ int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults) {
     return 0;
 }
 
-uint64_t clu_thread_cpu_ns(pid_t tid) {
+uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid) {
+    if (pid != getpid()) {
+        // Nobody has the clock of another process's thread. The scheduler's account is as of its last tick.
+        char text[96];
+        if (clu_procfs_schedstat(pid, tid, text, sizeof(text)) <= 0) return 0;
+        const char *at = text;
+        return clu_parse_number(&at, 10);
+    }
     // The clock of a thread by its id, as pthread_getcpuclockid makes it: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.
     clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
     struct timespec time;
@@ -150,4 +157,4 @@ long clu_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {
     return clu_procfs_read(pid, tid, "schedstat", buffer, size);
 }
 
-long clu_procfs_maps(char *buffer, size_t size) { return clu_procfs_read(getpid(), 0, "maps", buffer, size); }
+long clu_procfs_maps(pid_t pid, char *buffer, size_t size) { return clu_procfs_read(pid, 0, "maps", buffer, size); }

@@ -72,16 +72,17 @@ static shape clu_shape_of(const clu_thread_syscall *call) {
 }
 
 // The link tells a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`: without touching the file itself.
-static void clu_read_link(int descriptor, clu_wait *wait) {
-    char path[40];
-    memcpy(path, "/proc/self/fd/", 14);
-    *clu_append_number(path + 14, (unsigned)descriptor) = 0;
+static void clu_read_link(pid_t pid, int descriptor, clu_wait *wait) {
+    char path[48] = "/proc/";
+    char *end = clu_append_number(path + 6, (unsigned)pid);
+    memcpy(end, "/fd/", 4);
+    *clu_append_number(end + 4, (unsigned)descriptor) = 0;
     ssize_t length = readlink(path, wait->target, sizeof(wait->target));
     wait->target_length = length > 0 ? (uint32_t)length : 0;
 }
 
-static void clu_read_path(uint64_t address, clu_wait *wait) {
-    size_t length = clu_memory_read(getpid(), address, wait->target, sizeof(wait->target));
+static void clu_read_path(pid_t pid, uint64_t address, clu_wait *wait) {
+    size_t length = clu_memory_read(pid, address, wait->target, sizeof(wait->target));
     wait->target_length = (uint32_t)strnlen(wait->target, length);
 }
 
@@ -103,29 +104,29 @@ static void clu_read_process(int32_t process, clu_wait *wait) {
     wait->target_length = length > 0 ? (uint32_t)length : 0;
 }
 
-void clu_wait_describe(pid_t tid, const clu_thread_syscall *call, clu_wait *wait) {
+void clu_wait_describe(pid_t pid, pid_t tid, const clu_thread_syscall *call, clu_wait *wait) {
     wait->call = *call;
     wait->descriptor = -1;
     wait->process = 0;
     wait->target_length = 0;
     wait->address_length = 0;
-    long length = clu_procfs_read(getpid(), tid, "wchan", wait->wchan, sizeof(wait->wchan));
+    long length = clu_procfs_read(pid, tid, "wchan", wait->wchan, sizeof(wait->wchan));
     // "0": it does not sleep, or the kernel does not tell.
     wait->wchan_length = length > 0 && wait->wchan[0] != '0' ? (uint32_t)length : 0;
     shape shape = clu_shape_of(call);
     if (shape.descriptor >= 0) wait->descriptor = (int32_t)call->arguments[shape.descriptor];
     if (shape.polled >= 0) {
         struct pollfd first;
-        if (call->arguments[1] > 0 && clu_memory_read(getpid(), call->arguments[0], &first, sizeof(first)) == sizeof(first))
+        if (call->arguments[1] > 0 && clu_memory_read(pid, call->arguments[0], &first, sizeof(first)) == sizeof(first))
             wait->descriptor = first.fd;
     }
-    if (wait->descriptor >= 0) clu_read_link(wait->descriptor, wait);
-    if (shape.path >= 0) clu_read_path(call->arguments[shape.path], wait);
+    if (wait->descriptor >= 0) clu_read_link(pid, wait->descriptor, wait);
+    if (shape.path >= 0) clu_read_path(pid, call->arguments[shape.path], wait);
     if (shape.process >= 0) clu_read_process(clu_waited_process(call), wait);
     if (shape.address >= 0 && call->arguments[shape.address] != 0) {
         uint64_t size = call->arguments[shape.address + 1];
         if (size > sizeof(wait->address)) size = sizeof(wait->address);
-        wait->address_length = (uint32_t)clu_memory_read(getpid(), call->arguments[shape.address], wait->address, size);
+        wait->address_length = (uint32_t)clu_memory_read(pid, call->arguments[shape.address], wait->address, size);
     }
 }
 
@@ -139,12 +140,12 @@ uint32_t clu_wait_socket(const clu_wait *wait) {
     return inode <= UINT32_MAX ? (uint32_t)inode : 0;
 }
 
-int64_t clu_snapshot_call(const clu_snapshot *snapshot) {
+int64_t clu_snapshot_call(pid_t pid, const clu_snapshot *snapshot) {
     uint64_t pc = snapshot->registers[CLU_REGISTER_PC];
 #if defined(__x86_64__)
     // glibc's wrappers: mov $number, %eax (b8 and four bytes); syscall (0f 05). The result has replaced the number in rax.
     uint8_t code[7];
-    if (pc < sizeof(code) || clu_memory_read(getpid(), pc - sizeof(code), code, sizeof(code)) != sizeof(code)) return CLU_CALL_NONE;
+    if (pc < sizeof(code) || clu_memory_read(pid, pc - sizeof(code), code, sizeof(code)) != sizeof(code)) return CLU_CALL_NONE;
     if (code[5] != 0x0f || code[6] != 0x05) return CLU_CALL_NONE;
     if (code[0] != 0xb8) return CLU_CALL_UNKNOWN;
     uint32_t number;
@@ -152,7 +153,7 @@ int64_t clu_snapshot_call(const clu_snapshot *snapshot) {
     return number;
 #else
     uint32_t code;  // svc #0; the number stays in x8
-    if (pc < sizeof(code) || clu_memory_read(getpid(), pc - sizeof(code), &code, sizeof(code)) != sizeof(code)) return CLU_CALL_NONE;
+    if (pc < sizeof(code) || clu_memory_read(pid, pc - sizeof(code), &code, sizeof(code)) != sizeof(code)) return CLU_CALL_NONE;
     return code == 0xd4000001u ? (int64_t)snapshot->registers[8] : CLU_CALL_NONE;
 #endif
 }

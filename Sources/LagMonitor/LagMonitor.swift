@@ -30,6 +30,7 @@ public final class LagMonitor: Sendable {
 
     public let configuration: LagMonitorConfiguration
     private let core: MonitorCore
+    private let engine: MonitorEngine
     private let state = Mutex(State())
     // Nobody posts it: waiting for it is a sleep on the monotonic clock.
     private let pause = WakeSemaphore()
@@ -44,6 +45,22 @@ public final class LagMonitor: Sendable {
     public init(configuration: LagMonitorConfiguration = .init(), sinks: [any RecordSink] = []) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks)
+        engine = .shared
+    }
+
+    /// A monitor of another process's loops, whose beacons lie in memory that both share.
+    /// - Parameters:
+    ///   - process: as its records say it.
+    ///   - semaphore: to be posted when one of the beacons answers.
+    package init(
+        of process: ProcessContext,
+        semaphore: WakeSemaphore,
+        configuration: LagMonitorConfiguration,
+        sinks: [any RecordSink]
+    ) {
+        self.configuration = configuration
+        core = MonitorCore(configuration: configuration, sinks: sinks, target: process)
+        engine = MonitorEngine(target: .init(process: process.pid, semaphore: semaphore))
     }
 
     deinit { stop() }
@@ -63,7 +80,7 @@ public final class LagMonitor: Sendable {
             state.unfinished = nil
             try core.open()
             do throws(LagMonitorError) {
-                state.parts = try MonitorEngine.shared.acquire()
+                state.parts = try engine.acquire()
             } catch {
                 core.closeSinks()
                 throw error
@@ -94,7 +111,7 @@ public final class LagMonitor: Sendable {
             core.close(announcing: drained)
             if !drained { state.unfinished = parts }
             state.parts = nil
-            MonitorEngine.shared.release()
+            engine.release()
             parts.reporter.liftWaitLimit(lineDeadline)
         }
     }

@@ -34,4 +34,14 @@ public struct LagMonitorStatistics: Sendable, Equatable {
     }
 
     public init() {}
+
+    /// Sums up what several monitors have seen; the pauses are not theirs and not summed.
+    static func += (left: inout LagMonitorStatistics, right: LagMonitorStatistics) {
+        left.stalls += right.stalls
+        left.reported += right.reported
+        left.dropped += right.dropped
+        left.suppressed += right.suppressed
+        left.recurring += right.recurring
+        left.dismissed += right.dismissed
+    }
 }

@@ -53,7 +53,7 @@ import LagMonitor
                 Int32(String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)))
             }
             var found = clu_name()
-            clu_procfs_name(tid ?? 0, &found)
+            clu_procfs_name(getpid(), tid ?? 0, &found)
             let text = withUnsafeBytes(of: found.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
             if let tid, text == name { return tid }
         }

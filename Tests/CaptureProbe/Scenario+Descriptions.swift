@@ -97,7 +97,7 @@ extension Scenario {
                 call.number = Int64(number)
                 call.arguments = (UInt64.max, 8, 8, .max, 8, .max)
                 var wait = clu_wait()
-                clu_wait_describe(CaptureProbe.gettid(), &call, &wait)
+                clu_wait_describe(getpid(), CaptureProbe.gettid(), &call, &wait)
                 if wait.target_length > 0 || wait.address_length > 0 { print("told=\(number)") }
             }
             print("alive=yes")
@@ -147,7 +147,7 @@ extension Scenario {
             usleep(200)
         }
         var wait = clu_wait()
-        clu_wait_describe(thread.target.tid, &call, &wait)
+        clu_wait_describe(getpid(), thread.target.tid, &call, &wait)
         print("caught=yes")
         print("descriptor=\(wait.descriptor == descriptor ? "right" : "\(wait.descriptor)")")
         print("expected=\(expected)")

@@ -14,6 +14,7 @@
 #include "clu_signal.h"
 #include "clu_symbols.h"
 #include "clu_thread.h"
+#include "clu_trace.h"
 #include "clu_unwind.h"
 #include "clu_waiting.h"
 #include "clu_wake.h"

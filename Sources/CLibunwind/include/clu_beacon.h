@@ -172,6 +172,11 @@ clu_waker *clu_waker_create(void);
 void clu_waker_destroy(clu_waker *waker);
 // Any thread; async-signal-safe. Leaves posted_ns alone: that is a beacon's.
 void clu_waker_post(clu_waker *waker);
+// Notes the time of an answer, unless one is noted: for who passes on what another waker got. Any thread.
+static inline void clu_waker_note(clu_waker *waker, uint64_t answered_ns) {
+    uint64_t none = 0;
+    __atomic_compare_exchange_n(&waker->posted_ns, &none, answered_ns, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
 // Waits until it is posted (1) or until `deadline_ns` on CLOCK_MONOTONIC (0); UINT64_MAX waits without end.
 int clu_waker_wait(clu_waker *waker, uint64_t deadline_ns);
 // Takes all posts that are there, and the time of the first answer among them: 0 when there was none.

@@ -36,8 +36,8 @@ typedef struct clu_name {
     char text[16];                 // ended by a NUL where it is shorter
 } clu_name;
 
-// A thread's name of this process; empty when it is gone.
-void clu_procfs_name(pid_t tid, clu_name *name);
+// A thread's name; empty when it is gone.
+void clu_procfs_name(pid_t pid, pid_t tid, clu_name *name);
 
 typedef struct clu_thread_faults {
     uint64_t minor, major;         // page faults without and with input
@@ -47,16 +47,17 @@ typedef struct clu_thread_faults {
 // 0, or an errno. From `stat`, fields 10, 12 and 15 (proc(5)).
 int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults);
 
-// A thread's time on processors, exact also while it runs. 0 when the thread is gone. One system call.
-uint64_t clu_thread_cpu_ns(pid_t tid);
+// A thread's time on processors, exact also while it runs; one system call. Of another process's thread: up to the scheduler's last tick,
+// and 5 µs. 0 when the thread is gone.
+uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid);
 
 // Reads a whole /proc file below the thread's folder (or below /proc/<pid> when `tid` is 0), at most size - 1 bytes,
 // and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
 long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size);
 
-// The same for this process's `maps`, and for a thread's `schedstat`. With names of their own, because a string that Swift gives
+// The same for a process's `maps`, and for a thread's `schedstat`. With names of their own, because a string that Swift gives
 // to C takes memory in a build without optimisation.
-long clu_procfs_maps(char *buffer, size_t size);
+long clu_procfs_maps(pid_t pid, char *buffer, size_t size);
 long clu_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 
 #endif

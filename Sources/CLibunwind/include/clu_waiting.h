@@ -24,8 +24,8 @@ typedef struct clu_wait {
     char wchan[CLU_WAIT_WCHAN_MAX];
 } clu_wait;
 
-// Describes the system call that a thread of this process sleeps in. What the kernel does not tell is left empty.
-void clu_wait_describe(pid_t tid, const clu_thread_syscall *call, clu_wait *wait);
+// Describes the system call that a thread sleeps in. What the kernel does not tell is left empty.
+void clu_wait_describe(pid_t pid, pid_t tid, const clu_thread_syscall *call, clu_wait *wait);
 
 // The inode of the socket that the call works on; 0 when it is none.
 uint32_t clu_wait_socket(const clu_wait *wait);
@@ -33,7 +33,7 @@ uint32_t clu_wait_socket(const clu_wait *wait);
 enum { CLU_CALL_NONE = -1, CLU_CALL_UNKNOWN = -2 };
 // The number of the system call that a thread was in when the signal came that took this snapshot: the instruction before the
 // program counter is the one that enters the kernel. CLU_CALL_NONE when it is not; CLU_CALL_UNKNOWN where the number is not told.
-int64_t clu_snapshot_call(const clu_snapshot *snapshot);
+int64_t clu_snapshot_call(pid_t pid, const clu_snapshot *snapshot);
 
 enum {
     CLU_LOCK_NONE = 0,          // not asleep in a futex
@@ -48,20 +48,21 @@ enum {
 
 typedef struct clu_lock {
     uint64_t address;           // of the futex; of the queue
-    pid_t owner;                // a live thread of this process; 0: none, or not known
+    pid_t owner;                // a live thread of the same process; 0: none, or not known
     int32_t kind;               // CLU_LOCK_…
 } clu_lock;
 
 // Learns where libdispatch keeps a queue's owner, by asking a queue of our own. Allocates and calls libdispatch: at start only.
 void clu_lock_prepare(void);
 
-// The lock that a sleeping thread of this process waits for, by the arguments of its system call.
-void clu_lock_find(pid_t tid, const clu_thread_syscall *call, clu_lock *lock);
+// The lock that a sleeping thread waits for, by the arguments of its system call. Of another process: as far as its libdispatch is laid
+// out like the one here, and without the ends of threads.
+void clu_lock_find(pid_t pid, pid_t tid, const clu_thread_syscall *call, clu_lock *lock);
 
 // The thread that drains a dispatch queue at present; 0: none, or not known. No lock, no allocation.
 pid_t clu_queue_owner(const void *queue);
 
-// Whether this process has a thread `tid`.
-int clu_thread_is_live(pid_t tid);
+// Whether the process has a thread `tid`.
+int clu_thread_is_live(pid_t pid, pid_t tid);
 
 #endif

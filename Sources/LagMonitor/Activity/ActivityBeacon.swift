@@ -7,17 +7,28 @@ public import CLibunwind
 /// semaphore; the watchdog arms a beacon only while it is parked or while it times a stall.
 ///
 /// The writing calls are for the loop's own thread only; the reading ones are for any thread.
-// Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as
-// this object, and every access to that memory is an atomic operation (see clu_beacon.h for who writes what).
+// Sendable without a check: the stored properties are immutable, the pointer leads to memory that lives as long as
+// this object, nothing is ever done with the other but to keep it, and every access to that memory is an atomic operation (see clu_beacon.h for who writes what).
 public final class ActivityBeacon: @unchecked Sendable {
     public let raw: UnsafeMutablePointer<clu_beacon>
+
+    /// Keeps memory that is not the beacon's own; nil: it is.
+    private let memory: AnyObject?
 
     public init() {
         guard let memory = clu_beacon_create() else { fatalError("no memory for a beacon") }
         raw = memory
+        self.memory = nil
     }
 
-    deinit { clu_beacon_destroy(raw) }
+    /// A beacon in memory of somebody else: another process's, which is only to be read here.
+    /// - Parameter memory: keeps it mapped.
+    package init(at raw: UnsafeMutablePointer<clu_beacon>, in memory: AnyObject) {
+        self.raw = raw
+        self.memory = memory
+    }
+
+    deinit { if memory == nil { clu_beacon_destroy(raw) } }
 
     /// Tells an activity. Own thread only.
     @inlinable public func mark(_ activity: LoopActivity) { clu_beacon_mark(raw, activity.rawValue) }

@@ -1,16 +1,24 @@
 internal import CLibunwind
 internal import Glibc
 
-/// A thread of this process as the kernel and the capture know it.
+/// A thread as the kernel and the capture know it: of this process, unless said.
 public struct ThreadIdentity: Sendable, Equatable {
     /// The kernel's thread id.
     public let tid: Int32
+    /// The process whose thread it is.
+    public let process: Int32
     /// Lowest address of the stack; the guard lies below it. 0 when unknown.
     public let stackLow: UInt64
     /// One past the highest address of the stack. 0 when unknown.
     public let stackHigh: UInt64
 
+    /// A thread of this process.
     public init(tid: Int32, stackLow: UInt64, stackHigh: UInt64) {
+        self.init(tid: tid, process: getpid(), stackLow: stackLow, stackHigh: stackHigh)
+    }
+
+    public init(tid: Int32, process: Int32, stackLow: UInt64, stackHigh: UInt64) {
+        self.process = process
         self.tid = tid
         self.stackLow = stackLow
         self.stackHigh = stackHigh

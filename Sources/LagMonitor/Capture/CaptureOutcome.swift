@@ -6,6 +6,8 @@ public enum CaptureMethod: String, Sendable {
     case passive
     /// By a signal, from a running thread.
     case signal
+    /// By stopping a running thread of another process for a moment.
+    case ptrace
     /// Not at all; a ``CaptureFailure`` says why.
     case none
 }

@@ -1,7 +1,7 @@
 internal import CLibunwind
 internal import Glibc
 
-/// The headers of an ELF image in this process's memory (System V ABI, chapter 5; ELF-64 object file format).
+/// The headers of an ELF image in a process's memory (System V ABI, chapter 5; ELF-64 object file format).
 ///
 /// Every read goes through the call that cannot fault: a library may be unloaded while we look at it.
 enum ElfImage {
@@ -10,9 +10,9 @@ enum ElfImage {
 
     /// Fills in what unwinding and naming need. Allocates nothing.
     /// - Returns: false where there is no ELF image at `start`.
-    static func read(at start: UInt64, into module: UnsafeMutablePointer<clu_module>) -> Bool {
+    static func read(at start: UInt64, of process: Int32, into module: UnsafeMutablePointer<clu_module>) -> Bool {
         var header = Elf64_Ehdr()
-        guard load(start, &header), header.e_ident.0 == 0x7f, header.e_ident.1 == 0x45, header.e_ident.2 == 0x4c,
+        guard load(process, start, &header), header.e_ident.0 == 0x7f, header.e_ident.1 == 0x45, header.e_ident.2 == 0x4c,
             header.e_ident.3 == 0x46, header.e_phentsize == UInt16(MemoryLayout<Elf64_Phdr>.size),
             Int(header.e_phnum) <= maximumProgramHeaders
         else { return false }
@@ -24,7 +24,7 @@ enum ElfImage {
         var notes: (UInt64, UInt64)?
         for index in 0..<UInt64(header.e_phnum) {
             var segment = Elf64_Phdr()
-            guard load(start &+ header.e_phoff &+ index &* 56, &segment) else { return false }
+            guard load(process, start &+ header.e_phoff &+ index &* 56, &segment) else { return false }
             switch Int32(bitPattern: segment.p_type) {
             case PT_LOAD:
                 if first == nil { first = segment.p_vaddr & ~4095 }
@@ -38,14 +38,14 @@ enum ElfImage {
                 if module.pointee.build_id_length == 0 {
                     notes = (segment.p_vaddr, min(segment.p_memsz, maximumNotes))
                     // The bias is known with the first PT_LOAD; PT_NOTE may stand before it, so it is read below.
-                    if let first { readBuildID(start &- first &+ segment.p_vaddr, notes!.1, into: module) }
+                    if let first { readBuildID(process, start &- first &+ segment.p_vaddr, notes!.1, into: module) }
                 }
             default: break
             }
         }
         guard let first, end > first else { return false }
         let bias = start &- first
-        if module.pointee.build_id_length == 0, let notes { readBuildID(bias &+ notes.0, notes.1, into: module) }
+        if module.pointee.build_id_length == 0, let notes { readBuildID(process, bias &+ notes.0, notes.1, into: module) }
         module.pointee.start = start
         module.pointee.end = bias &+ end
         module.pointee.bias = bias
@@ -57,22 +57,27 @@ enum ElfImage {
         return true
     }
 
-    private static func load<T>(_ address: UInt64, _ value: inout T) -> Bool {
-        withUnsafeMutableBytes(of: &value) { clu_memory_read(getpid(), address, $0.baseAddress, $0.count) == $0.count }
+    private static func load<T>(_ process: Int32, _ address: UInt64, _ value: inout T) -> Bool {
+        withUnsafeMutableBytes(of: &value) { clu_memory_read(process, address, $0.baseAddress, $0.count) == $0.count }
     }
 
     /// Looks for the GNU build-id note: name "GNU\0", type NT_GNU_BUILD_ID (3).
-    private static func readBuildID(_ address: UInt64, _ size: UInt64, into module: UnsafeMutablePointer<clu_module>) {
+    private static func readBuildID(
+        _ process: Int32,
+        _ address: UInt64,
+        _ size: UInt64,
+        into module: UnsafeMutablePointer<clu_module>
+    ) {
         var offset: UInt64 = 0
         while offset &+ 12 <= size {
             var note = (name: UInt32(0), content: UInt32(0), type: UInt32(0))
-            guard load(address &+ offset, &note) else { return }
+            guard load(process, address &+ offset, &note) else { return }
             let content = address &+ offset &+ 12 &+ UInt64((note.name &+ 3) & ~3)
             var name: UInt32 = 0
-            if note.type == 3, note.name == 4, load(address &+ offset &+ 12, &name), name == 0x0055_4e47 {
+            if note.type == 3, note.name == 4, load(process, address &+ offset &+ 12, &name), name == 0x0055_4e47 {
                 let length = min(Int(note.content), Int(CLU_BUILD_ID_MAX))
                 let read = withUnsafeMutableBytes(of: &module.pointee.build_id) {
-                    clu_memory_read(getpid(), content, $0.baseAddress, length)
+                    clu_memory_read(process, content, $0.baseAddress, length)
                 }
                 if read == length { module.pointee.build_id_length = UInt32(length) }
                 return

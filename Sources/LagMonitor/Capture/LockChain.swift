@@ -24,8 +24,13 @@ public final class LockChain {
     /// Where the last one's lock leads back to, if it does.
     public private(set) var cycle: Int?
     private let links: UnsafeMutablePointer<Link>
+    private let process: Int32
 
-    public init() {
+    public convenience init() { self.init(process: getpid()) }
+
+    /// - Parameter process: whose threads they are.
+    public init(process: Int32) {
+        self.process = process
         links = .allocate(capacity: Self.maximumLength)
         links.initialize(repeating: Link(tid: 0), count: Self.maximumLength)
         clu_lock_prepare()
@@ -42,7 +47,7 @@ public final class LockChain {
     public func follow(_ tid: Int32, in call: clu_thread_syscall) {
         cycle = nil
         count = 1
-        links[0] = Self.link(tid, call)
+        links[0] = link(tid, call)
         while count < Self.maximumLength {
             let owner = links[count - 1].lock.owner
             guard owner > 0 else { return }
@@ -52,18 +57,18 @@ public final class LockChain {
                 return
             }
             var call = clu_thread_syscall()
-            let sleeps = clu_procfs_syscall(getpid(), owner, &call) == Int32(CLU_SYSCALL_BLOCKED)
-            links[count] = sleeps ? Self.link(owner, call) : Link(tid: owner)
+            let sleeps = clu_procfs_syscall(process, owner, &call) == Int32(CLU_SYSCALL_BLOCKED)
+            links[count] = sleeps ? link(owner, call) : Link(tid: owner)
             count += 1
         }
     }
 
-    private static func link(_ tid: Int32, _ call: clu_thread_syscall) -> Link {
+    private func link(_ tid: Int32, _ call: clu_thread_syscall) -> Link {
         var link = Link(tid: tid)
         var call = call
         link.call = call
-        link.waits = ThreadState(tid: tid)?.voluntarySwitches ?? 0
-        clu_lock_find(tid, &call, &link.lock)
+        link.waits = ThreadState(tid: tid, process: process)?.voluntarySwitches ?? 0
+        clu_lock_find(process, tid, &call, &link.lock)
         return link
     }
 
@@ -81,8 +86,8 @@ public final class LockChain {
         while index < count {
             let link = links[index]
             var call = clu_thread_syscall()
-            guard clu_procfs_syscall(getpid(), link.tid, &call) == Int32(CLU_SYSCALL_BLOCKED), call.sp == link.call.sp,
-                call.arguments.0 == link.call.arguments.0, let state = ThreadState(tid: link.tid),
+            guard clu_procfs_syscall(process, link.tid, &call) == Int32(CLU_SYSCALL_BLOCKED), call.sp == link.call.sp,
+                call.arguments.0 == link.call.arguments.0, let state = ThreadState(tid: link.tid, process: process),
                 state.voluntarySwitches == link.waits
             else { return false }
             index += 1

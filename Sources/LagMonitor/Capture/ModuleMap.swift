@@ -1,7 +1,7 @@
 internal import CLibunwind
 internal import Glibc
 
-/// The programs and libraries of this process: our own map, made from `/proc/self/maps` and the ELF headers in memory.
+/// The programs and libraries of a process, this one unless said: our own map, made from `/proc/<pid>/maps` and the ELF headers in memory.
 ///
 /// `dl_iterate_phdr` would take the loader's lock, which a thread stalled inside `dlopen` holds. This map takes no
 /// lock and allocates nothing after ``init()``: an entry is written once and then constant, and is never given to
@@ -15,6 +15,8 @@ public final class ModuleMap: @unchecked Sendable {
     /// How many different modules a process may map in its life before new ones stay nameless.
     public static let capacity = 2048
 
+    /// Whose they are.
+    public let process: Int32
     private let modules: UnsafeMutablePointer<clu_module>
     private let inodes: UnsafeMutablePointer<UInt64>
     private let active: UnsafeMutablePointer<UInt16>
@@ -29,11 +31,15 @@ public final class ModuleMap: @unchecked Sendable {
     private static let textCapacity = 1 << 20
     private static var moduleBytes: Int { capacity * MemoryLayout<clu_module>.stride }
 
+    /// This process's.
+    public convenience init?() { self.init(process: getpid()) }
+
     /// Takes its memory (about 2 MB of address space; touched as needed) straight from the kernel.
-    public init?() {
+    public init?(process: Int32) {
         guard let modules = clu_memory_map(Self.moduleBytes), let inodes = clu_memory_map(Self.capacity * 8),
             let active = clu_memory_map(Self.capacity * 2), let text = clu_memory_map(Self.textCapacity)
         else { return nil }
+        self.process = process
         self.modules = modules.bindMemory(to: clu_module.self, capacity: Self.capacity)
         self.inodes = inodes.bindMemory(to: UInt64.self, capacity: Self.capacity)
         self.active = active.bindMemory(to: UInt16.self, capacity: Self.capacity)
@@ -55,7 +61,7 @@ public final class ModuleMap: @unchecked Sendable {
     /// - Returns: whether anything came or went since the last time.
     @discardableResult
     public func refresh() -> Bool {
-        let length = clu_procfs_maps(text, Self.textCapacity)
+        let length = clu_procfs_maps(process, text, Self.textCapacity)
         // A text that was cut would lose the modules at its end: the old map is better.
         guard length > 0, length < Self.textCapacity - 1 else { return false }
         textLength = length
@@ -113,7 +119,7 @@ public final class ModuleMap: @unchecked Sendable {
             overflow += 1
             return nil
         }
-        guard ElfImage.read(at: line.start, into: modules + known) else { return nil }
+        guard ElfImage.read(at: line.start, of: process, into: modules + known) else { return nil }
         line.copyPath(into: modules + known)
         inodes[known] = line.inode
         known += 1

@@ -27,17 +27,17 @@ struct PassiveCapture {
 
     func take(_ target: ThreadIdentity) -> Result {
         var first = clu_thread_syscall()
-        switch clu_procfs_syscall(getpid(), target.tid, &first) {
+        switch clu_procfs_syscall(target.process, target.tid, &first) {
         case Int32(CLU_SYSCALL_BLOCKED): break
         case Int32(CLU_SYSCALL_RUNNING): return .running
         // A kernel without that file says the same of a thread that is there.
-        case -ESRCH: return clu_thread_is_live(target.tid) != 0 ? .refused : .gone
+        case -ESRCH: return clu_thread_is_live(target.process, target.tid) != 0 ? .refused : .gone
         case -EMFILE, -ENFILE: return .noDescriptor
         default: return .refused
         }
         fill(snapshot, target, first)
         var second = clu_thread_syscall()
-        guard clu_procfs_syscall(getpid(), target.tid, &second) == Int32(CLU_SYSCALL_BLOCKED),
+        guard clu_procfs_syscall(target.process, target.tid, &second) == Int32(CLU_SYSCALL_BLOCKED),
             second.sp == first.sp, second.pc == first.pc, second.number == first.number
         else { return .moved }
         fill(check, target, second)
@@ -54,6 +54,6 @@ struct PassiveCapture {
         let length = own ? min(target.stackHigh - begin, UInt64(Snapshot.stackCapacity)) : UInt64(Snapshot.stackCapacity)
         raw.pointee.stack_begin = begin
         raw.pointee.stack_high = own ? target.stackHigh : 0
-        raw.pointee.stack_length = UInt64(clu_memory_read(getpid(), begin, raw.pointee.stack, Int(length)))
+        raw.pointee.stack_length = UInt64(clu_memory_read(target.process, begin, raw.pointee.stack, Int(length)))
     }
 }

@@ -1,8 +1,9 @@
 internal import CLibunwind
 internal import LagActivity
 
-/// Takes a running thread's registers and stack: a signal, whose handler copies them and returns.
-struct SignalCapture {
+/// Takes a running thread's registers and stack in this process: a signal, whose handler copies them and returns.
+struct SignalCapture: RunningCapture {
+    let method = CaptureMethod.signal
     let snapshot: Snapshot
 
     /// Takes over the signals that nobody handles.
@@ -11,25 +12,13 @@ struct SignalCapture {
     /// Gives the signals back.
     static func remove() { clu_signal_remove() }
 
-    /// What became of a request.
-    enum Result {
-        case taken
-        /// The thread got no processor yet. It answers when it does, before it goes on.
-        case owed
-        case failed(CaptureFailure)
-    }
-
-    /// Whether the last request was answered.
     var hasAnswer: Bool { clu_signal_has_answer() != 0 }
 
-    /// Ends the last request.
-    /// - Returns: whether the answer came after all.
     func withdraw() -> Bool { clu_signal_withdraw() == Int32(CLU_SIGNAL_TAKEN) }
 
-    /// Ends the last request, if it was this object's: before its memory goes.
     func forget() { _ = clu_signal_forget(snapshot.raw) }
 
-    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> Result {
+    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningAnswer {
         let signal = clu_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
@@ -48,7 +37,7 @@ struct SignalCapture {
         return Self.result(answer)
     }
 
-    private static func result(_ answer: Int32) -> Result {
+    private static func result(_ answer: Int32) -> RunningAnswer {
         switch Int(answer) {
         case Int(CLU_SIGNAL_TAKEN): .taken
         case Int(CLU_SIGNAL_OWED): .owed

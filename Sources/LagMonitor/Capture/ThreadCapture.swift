@@ -16,7 +16,7 @@ public struct CapturePatience: Sendable {
     public static let brief = CapturePatience(attempts: 20, answerNanoseconds: 5_000_000)
 }
 
-/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs.
+/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs; in another process by `ptrace`.
 ///
 /// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
 /// malloc's lock, so it does not matter which lock the stalled thread holds. Every wait is bounded.
@@ -26,60 +26,73 @@ public final class ThreadCapture {
     /// For how long captures have slept in all, on purpose: between looks, and for the answer to a signal.
     public private(set) var sleptNanoseconds: UInt64 = 0
 
-    private let main: ThreadIdentity
+    private let main: ThreadIdentity?
+    /// Whose threads are captured.
+    public let process: Int32
     /// The thread that was asked and has not answered, and when that was.
     private var owing: (tid: Int32, asked: UInt64)?
     /// For so long a request stands although others would like to ask.
     private static let standsNanoseconds: UInt64 = 250_000_000
     private let unwinder: Unwinder
     private let passive: PassiveCapture
-    private let signal: SignalCapture
+    private let running: any RunningCapture
 
     private static let pauseNanoseconds = 100_000
     // A thread that runs with every signal blocked is looked at so often.
     private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
-    public init() throws(CaptureUnavailable) {
+    public convenience init() throws(CaptureUnavailable) { try self.init(process: getpid()) }
+
+    /// The same for the threads of any process. Of another one everything is read from outside, so nothing is installed here.
+    public init(process: Int32) throws(CaptureUnavailable) {
+        self.process = process
         if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }
         let error = clu_memory_prepare()
         guard error == 0 else {
             throw CaptureUnavailable(reason: "cannot read this process's memory: \(String(cString: strerror(error)))")
         }
-        guard let modules = ModuleMap(), let unwinder = Unwinder(), let sleeping = Snapshot(), let again = Snapshot(),
-            let running = Snapshot()
+        guard let modules = ModuleMap(process: process), let unwinder = Unwinder(), let sleeping = Snapshot(),
+            let again = Snapshot(),
+            let other = Snapshot()
         else { throw CaptureUnavailable(reason: "no memory for stack snapshots") }
         self.modules = modules
         self.unwinder = unwinder
         // One for each way: a handler that answers too late still writes into its own, which nobody reads then.
         passive = PassiveCapture(snapshot: sleeping, check: again)
-        signal = SignalCapture(snapshot: running)
+        if process == getpid() {
+            running = SignalCapture(snapshot: other)
+        } else {
+            guard let tracer = TraceCapture(snapshot: other) else { throw CaptureUnavailable(reason: "no thread for ptrace") }
+            running = tracer
+        }
         modules.refresh()
-        main = ThreadIdentity.main
+        main = process == getpid() ? ThreadIdentity.main : nil
     }
 
     /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
     /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
     public func warmUp(_ target: ThreadIdentity, into frames: FrameBuffer) {
-        guard let state = ThreadState(tid: target.tid) else { return }
+        // Which locks another process's threads hold does not matter here.
+        guard process == getpid(), let state = ThreadState(tid: target.tid) else { return }
         if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, into: frames)
         }
-        switch signal.take(target, state: state, within: CapturePatience.full.answerNanoseconds) {
+        switch running.take(target, state: state, within: CapturePatience.full.answerNanoseconds) {
         case .taken: _ = walkSignal(into: frames)
         case .owed: withdraw()
         case .failed: break
         }
     }
 
-    deinit { signal.forget() }
+    deinit { running.forget() }
 
     /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
     public func refreshModules() {
         if modules.refresh() { unwinder.forget() }
     }
 
-    /// Captures a thread of this process, not the calling one.
+    /// Captures a thread of the process, not the calling one.
     ///
     /// Bounded by `patience`.
     /// - Parameters:
@@ -98,7 +111,7 @@ public final class ThreadCapture {
         if let owing {
             if owing.tid == target.tid {
                 // Whoever got no processor since then has not moved.
-                if ThreadState(tid: owing.tid)?.isRunnable == true { return .failed(.signalTimedOut, .running) }
+                if ThreadState(tid: owing.tid, process: process)?.isRunnable == true { return .failed(.signalTimedOut, .running) }
                 withdraw()
             } else if clu_now_ns() > owing.asked + Self.standsNanoseconds {
                 // Only one can be asked at a time.
@@ -119,12 +132,14 @@ public final class ThreadCapture {
             case .noDescriptor: return .failed(.noDescriptor)
             case .moved: break
             case .refused, .running:
-                guard let state = ThreadState(tid: target.tid), !state.isGone else { return .failed(.threadGone) }
+                guard let state = ThreadState(tid: target.tid, process: process), !state.isGone else {
+                    return .failed(.threadGone)
+                }
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard looks.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
                 let asked = clu_now_ns()
-                let answer = signal.take(target, state: state, within: patience.answerNanoseconds)
+                let answer = running.take(target, state: state, within: patience.answerNanoseconds)
                 noteSleep(since: asked, atMost: patience.answerNanoseconds)
                 let reason: CaptureFailure
                 switch answer {
@@ -135,7 +150,7 @@ public final class ThreadCapture {
                         owing = (target.tid, asked)
                         return .failed(.signalTimedOut, .running)
                     }
-                    if signal.withdraw() { return walkSignal(into: frames) }
+                    if running.withdraw() { return walkSignal(into: frames) }
                     return .failed(.signalTimedOut, .running)
                 }
                 failure = reason
@@ -145,7 +160,9 @@ public final class ThreadCapture {
                     break
                 }
                 // It may be in the kernel by now: then it can be read passively after all.
-                guard let now = ThreadState(tid: target.tid), !now.isRunnable else { return .failed(failure, .running) }
+                guard let now = ThreadState(tid: target.tid, process: process), !now.isRunnable else {
+                    return .failed(failure, .running)
+                }
                 looks = QuietLooks(earlier: nil)
             }
             pause()
@@ -156,9 +173,9 @@ public final class ThreadCapture {
     /// The answer to a request that was left open, if it is there: whose, and when it was asked for. What the thread did then, it did
     /// until it got a processor.
     public func lateAnswer(into frames: FrameBuffer) -> (tid: Int32, asked: UInt64, outcome: CaptureOutcome)? {
-        guard let owed = owing, signal.hasAnswer else { return nil }
+        guard let owed = owing, running.hasAnswer else { return nil }
         owing = nil
-        guard signal.withdraw() else { return nil }
+        guard running.withdraw() else { return nil }
         return (owed.tid, owed.asked, walkSignal(into: frames))
     }
 
@@ -167,12 +184,13 @@ public final class ThreadCapture {
 
     private func withdraw() {
         owing = nil
-        _ = signal.withdraw()
+        _ = running.withdraw()
     }
 
-    /// A thread of this process, with the bounds of its stack where they can be found out: those of a thread that nobody watches,
+    /// A thread of the process, with the bounds of its stack where they can be found out (never in another process): those of a thread that nobody watches,
     /// as of the last reading of the maps. No lock, no allocation.
     public func identity(of tid: Int32) -> ThreadIdentity {
+        guard let main else { return ThreadIdentity(tid: tid, process: process, stackLow: 0, stackHigh: 0) }
         if tid == main.tid { return main }
         let descriptor = clu_thread_descriptor(tid)
         // Without a guard below it nobody knows where the stack ends: it may lie in a larger mapping.
@@ -190,20 +208,20 @@ public final class ThreadCapture {
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         switch method {
         case .passive: walk(passive.snapshot, method: .passive, into: frames)
-        case .signal: walk(signal.snapshot, method: .signal, into: frames)
+        case .signal, .ptrace: walk(running.snapshot, method: method, into: frames)
         case .none: .failed(.notUnwindable)
         }
     }
 
     private func walkSignal(into frames: FrameBuffer) -> CaptureOutcome {
-        var outcome = walk(signal.snapshot, method: .signal, into: frames)
+        var outcome = walk(running.snapshot, method: running.method, into: frames)
         outcome.state = stateAtSignal
         return outcome
     }
 
     /// A signal is delivered on the way out of the kernel: a thread that was working in a system call is found right behind it.
     private var stateAtSignal: KernelState {
-        switch clu_snapshot_call(signal.snapshot.raw) {
+        switch clu_snapshot_call(process, running.snapshot.raw) {
         case Int64(CLU_CALL_NONE): .running
         case Int64(CLU_CALL_UNKNOWN): .runningCall(nil)
         case let number: .runningCall(number)

@@ -7,9 +7,12 @@ public struct ThreadState: Sendable {
 
     /// - Parameter tid: a thread of this process.
     /// - Returns: nil when the thread is gone or cannot be looked at.
-    public init?(tid: Int32) {
+    public init?(tid: Int32) { self.init(tid: tid, process: getpid()) }
+
+    /// The same for a thread of any process.
+    public init?(tid: Int32, process: Int32) {
         var status = clu_thread_status()
-        guard clu_procfs_status(getpid(), tid, &status) == 0 else { return nil }
+        guard clu_procfs_status(process, tid, &status) == 0 else { return nil }
         self.status = status
     }
 
@@ -21,6 +24,9 @@ public struct ThreadState: Sendable {
     public var isRunnable: Bool { status.state == CChar(UInt8(ascii: "R")) }
     /// Ended, waiting to be reaped.
     public var isGone: Bool { status.state == CChar(UInt8(ascii: "Z")) || status.state == CChar(UInt8(ascii: "X")) }
+
+    /// Stopped by a signal, with its process.
+    public var isStopped: Bool { status.state == CChar(UInt8(ascii: "T")) }
 
     var blockedSignals: UInt64 { status.blocked_signals }
 

@@ -78,7 +78,7 @@ final class Unwinder {
             raw,
             snapshot.raw,
             &table,
-            getpid(),
+            modules.process,
             frames.raw,
             UInt32(frames.capacity),
             Self.frameLimit,

@@ -17,6 +17,12 @@ package final class WakeSemaphore: @unchecked Sendable {
     /// Any thread; async-signal-safe.
     package func post() { clu_waker_post(raw) }
 
+    /// The same, for a beacon that answered then; 0: none did. The first answer counts.
+    package func post(answeredAt nanoseconds: UInt64) {
+        if nanoseconds > 0 { clu_waker_note(raw, nanoseconds) }
+        post()
+    }
+
     /// - Parameter deadline: `CLOCK_MONOTONIC` nanoseconds; `.max` waits without end.
     /// - Returns: whether it was posted (and not timed out).
     package func wait(until deadline: UInt64) -> Bool { clu_waker_wait(raw, deadline) != 0 }

@@ -21,7 +21,7 @@ extension Watchdog {
         let target = entry.pointee.target
         guard target.tid != 0 else { return nil }
         let earlier = entry.pointee.earlier
-        entry.pointee.earlier = earlier ?? ThreadState(tid: target.tid)
+        entry.pointee.earlier = earlier ?? ThreadState(tid: target.tid, process: target.process)
         let outcome = capture.capture(target, earlier: earlier, into: scratch, patience: .brief)
         let present = BeaconReading(registry.lines[index].beacon)
         // It may have come to another callout, which is the point of this rule, but not to a rest.

@@ -37,8 +37,8 @@ extension Watchdog {
         locate(index)
         let tid = entry.pointee.target.tid
         guard tid != 0 else { return }
-        entry.pointee.earlier = ThreadState(tid: tid)
-        entry.pointee.usage.first = UsageMeter.Totals(tid: tid, at: clock())
+        entry.pointee.earlier = ThreadState(tid: tid, process: capture.process)
+        entry.pointee.usage.first = UsageMeter.Totals(tid: tid, process: capture.process, at: clock())
     }
 
     /// A stall: its facts and its stack.
@@ -52,7 +52,7 @@ extension Watchdog {
             entry.pointee.earlier = nil
         }
         let tid = entry.pointee.target.tid
-        if tid != 0, case .traced(_, stopped: true) = TracerCheck.read(tid: tid) {
+        if tid != 0, isHeld(tid) {
             // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
             entry.pointee.dismissed.add(1, ordering: .relaxed)
             entry.pointee.judge.dismiss(at: clock())
@@ -74,6 +74,13 @@ extension Watchdog {
         if entry.pointee.judge.rules.tellsOpened, let present = entry.pointee.judge.present(at: clock()) {
             tell(index, present, .opened)
         }
+    }
+
+    /// Whether a debugger holds the thread; or, in another process, whether that is stopped as a whole, which here the process itself
+    /// would have noticed by its own lateness.
+    private func isHeld(_ tid: Int32) -> Bool {
+        if case .traced(_, stopped: true) = TracerCheck.read(tid: tid, process: capture.process) { return true }
+        return isForeign && ThreadState(tid: tid, process: capture.process)?.isStopped == true
     }
 
     /// Whether the loop is still in the stall that it was in at `reading`, so that a stack taken meanwhile belongs to it.
@@ -161,7 +168,7 @@ extension Watchdog {
         episode.facts.extent = ended.extent
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
         episode.tally.close(at: ended.extent.until)
-        if let last = UsageMeter.Totals(tid: entry.pointee.target.tid, at: clock()) {
+        if let last = UsageMeter.Totals(tid: entry.pointee.target.tid, process: capture.process, at: clock()) {
             episode.facts.usage = entry.pointee.usage.usage(
                 since: ended.extent.since,
                 until: ended.extent.until,

@@ -16,7 +16,7 @@ extension Watchdog {
         let entry = registry.entries + index
         let tid = entry.pointee.target.tid
         guard tid != 0, registry.lines[index].state.load(ordering: .acquiring) == .active else { return }
-        let reading = UsageMeter.Reading(time: clock(), cpu: clu_thread_cpu_ns(tid))
+        let reading = UsageMeter.Reading(time: clock(), cpu: clu_thread_cpu_ns(capture.process, tid))
         entry.pointee.usage.note(reading, BeaconReading(registry.lines[index].beacon))
     }
 
@@ -26,11 +26,12 @@ extension Watchdog {
         guard let loop = entry.pointee.wandering else { return }
         let tid = loop.presentThread
         guard tid != entry.pointee.target.tid else { return }
-        entry.pointee.target = tid == 0 ? ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) : capture.identity(of: tid)
+        entry.pointee.target =
+            tid == 0 ? ThreadIdentity(tid: 0, process: capture.process, stackLow: 0, stackHigh: 0) : capture.identity(of: tid)
         // What was known of another thread says nothing of this one.
         entry.pointee.earlier = nil
         entry.pointee.lookTimes = nil
-        entry.pointee.usage.first = UsageMeter.Totals(tid: tid, at: clock())
+        entry.pointee.usage.first = UsageMeter.Totals(tid: tid, process: capture.process, at: clock())
     }
 
     /// Looks at the stack of the stall in progress, and says when to look again.
@@ -76,7 +77,7 @@ extension Watchdog {
             patience: episode.tally.looks == 0 ? .full : .brief
         )
         // After the first look, whether it has waited for something since the last one.
-        entry.pointee.earlier = ThreadState(tid: target.tid)
+        entry.pointee.earlier = ThreadState(tid: target.tid, process: target.process)
         guard stillStands(index, kind, as: reading) else {
             capture.forget(target.tid)
             entry.pointee.annealing.note(isSame: true, age: age)
@@ -99,7 +100,7 @@ extension Watchdog {
     /// For how long the thread slept since the look before.
     private func timeAsleep(_ entry: UnsafeMutablePointer<WatchEntry>, _ tally: StackTally, at now: UInt64) -> UInt64? {
         let earlier = entry.pointee.lookTimes
-        entry.pointee.lookTimes = ThreadTimes(tid: entry.pointee.target.tid)
+        entry.pointee.lookTimes = ThreadTimes(tid: entry.pointee.target.tid, process: capture.process)
         guard let earlier, let times = entry.pointee.lookTimes else { return nil }
         return times.slept(since: earlier, in: now.saturatingDifference(tally.latestNanoseconds))
     }
@@ -116,7 +117,7 @@ extension Watchdog {
         guard place.isNew else { return }
         var call = clu_thread_syscall()
         call.number = Int64(CLU_CALL_UNKNOWN)
-        clu_wait_describe(target.tid, &call, &wait)
+        clu_wait_describe(target.process, target.tid, &call, &wait)
         episode.tally.describe(place.index, wait, clu_lock(), cycle: nil)
     }
 
@@ -154,7 +155,7 @@ extension Watchdog {
             guard isNew || isOther || (chain.cycle != nil && known.cycle < 0) else { return }
         }
         var call = call
-        clu_wait_describe(target.tid, &call, &wait)
+        clu_wait_describe(target.process, target.tid, &call, &wait)
         let inode = clu_wait_socket(&wait)
         if inode != 0 {
             queue.giveSocket(inode)
@@ -175,7 +176,7 @@ extension Watchdog {
                 outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: isBounded, patience: .brief)
             }
             var name = clu_name()
-            clu_procfs_name(link.tid, &name)
+            clu_procfs_name(capture.process, link.tid, &name)
             let owner = TalliedOwner(tid: link.tid, lock: link.lock, outcome: outcome, name: name)
             episode.tally.add(owner, scratch, to: index)
             number += 1
@@ -208,6 +209,7 @@ extension Watchdog {
     /// The first use of a type or of a way takes memory, which the thread that stalls may have locked.
     /// - Parameter starter: a thread that waits for this call to end, and by a lock.
     func warmUpLooks(_ starter: ThreadIdentity) {
+        guard starter.process == capture.process else { return }
         let tally = queue.episodes[0].tally
         tally.begin(at: clock())
         let outcome = capture.capture(starter, earlier: nil, into: scratch)

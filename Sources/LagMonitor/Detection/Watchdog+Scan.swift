@@ -237,14 +237,19 @@ extension Watchdog {
     func arm(_ index: Int) {
         let beacon = registry.lines[index].beacon
         switch registry.entries[index].judge.incident?.lead {
-        case .callout: return clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
+        case .callout: return arm(beacon, UInt32(CLU_ARMED_ANY))
         case .starvation: break
         // The others know their end without the loop's telling; one that goes on working would answer with every activity.
         case .ping, .frame, .sample, nil: return
         }
         // A loop that is run for one source at a time answers each time, and goes on: then the ticks have to do.
         guard clock() &- clu_beacon_answered_ns(beacon) > Self.closeLookNanoseconds else { return }
-        clu_beacon_arm(beacon, Self.semaphore.raw, UInt32(CLU_ARMED_REST))
+        arm(beacon, UInt32(CLU_ARMED_REST))
+    }
+
+    private func arm(_ beacon: UnsafeMutablePointer<clu_beacon>, _ armed: UInt32) {
+        // Another process's loop knows itself whom to wake.
+        if isForeign { clu_beacon_rearm(beacon, armed) } else { clu_beacon_arm(beacon, semaphore.raw, armed) }
     }
 
     /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.
@@ -266,7 +271,7 @@ extension Watchdog {
         for index in 0..<registry.count {
             let line = registry.lines + index
             guard line.pointee.state.load(ordering: .acquiring) == .active else { continue }
-            clu_beacon_arm(line.pointee.beacon, Self.semaphore.raw, UInt32(CLU_ARMED_ANY))
+            arm(line.pointee.beacon, UInt32(CLU_ARMED_ANY))
             if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { return false }
         }
         return true

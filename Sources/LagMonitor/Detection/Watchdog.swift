@@ -24,7 +24,11 @@ package final class Watchdog: @unchecked Sendable {
     }
 
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
-    static let semaphore = WakeSemaphore()
+    private static let ownSemaphore = WakeSemaphore()
+    /// What this thread waits on.
+    let semaphore: WakeSemaphore
+    /// Whether the loops are those of another process.
+    let isForeign: Bool
 
     let registry: WatchRegistry
     let queue: EpisodeQueue
@@ -42,7 +46,7 @@ package final class Watchdog: @unchecked Sendable {
     /// Which of them comes first in the next round.
     var roundStart = 0
     /// Who holds the lock that the stalled thread waits for.
-    let chain = LockChain()
+    let chain: LockChain
     var wait = clu_wait()
     private let pauses = PauseLog()
     private let wakes = Atomic<UInt64>(0)
@@ -52,12 +56,15 @@ package final class Watchdog: @unchecked Sendable {
     var modulesReadAt: UInt64 = 0
     var random = SystemRandomNumberGenerator()
 
-    /// - Parameter clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
+    /// - Parameters:
+    ///   - semaphore: whom the beacons of another process wake; nil: they are those of this one.
+    ///   - clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
     package init(
         registry: WatchRegistry,
         queue: EpisodeQueue,
         capture: ThreadCapture,
         relay: PingRelay,
+        semaphore: WakeSemaphore? = nil,
         clock: @escaping @Sendable () -> UInt64 = { clu_now_ns() },
         notify: @escaping @Sendable () -> Void
     ) {
@@ -65,6 +72,9 @@ package final class Watchdog: @unchecked Sendable {
         self.queue = queue
         self.capture = capture
         self.relay = relay
+        self.semaphore = semaphore ?? Self.ownSemaphore
+        isForeign = semaphore != nil
+        chain = LockChain(process: capture.process)
         self.clock = clock
         self.notify = notify
     }
@@ -86,13 +96,13 @@ package final class Watchdog: @unchecked Sendable {
     /// The registry changed: look again.
     package func wake() {
         changed.store(true, ordering: .releasing)
-        Self.semaphore.post()
+        semaphore.post()
     }
 
     /// Asks the thread to end; stalls in progress become abandoned episodes.
     package func stop() {
         stopping.store(true, ordering: .releasing)
-        Self.semaphore.post()
+        semaphore.post()
     }
 
     /// The thread's body.
@@ -106,17 +116,17 @@ package final class Watchdog: @unchecked Sendable {
         _ = UsageMeter.Totals(tid: clu_gettid(), at: clock())
         warmUpLooks(starter)
         modulesReadAt = clu_now_ns()
-        Self.semaphore.drain()
+        semaphore.drain()
         var meter = PauseMeter(tid: clu_gettid(), log: pauses)
         var plan = scan(at: clock())
         ready()
         var blackout = meter.lookEnded(slept: .max, closely: plan.isClose)
         while !stopping.load(ordering: .acquiring) {
-            let isPosted = Self.semaphore.wait(until: plan.deadline)
+            let isPosted = semaphore.wait(until: plan.deadline)
             wakes.add(1, ordering: .relaxed)
             if stopping.load(ordering: .acquiring) { break }
             // A post while ticking, with no stall to time, is a beacon still armed from the last park; the tick will see it.
-            let answered = Self.semaphore.drain()
+            let answered = semaphore.drain()
             // After the drain: a change that posts from now on ends the next wait.
             let isNews = changed.exchange(false, ordering: .acquiringAndReleasing)
             // The post that asked for the end may be among those just taken.

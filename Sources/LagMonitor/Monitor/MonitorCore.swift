@@ -26,6 +26,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     private var recurrences: RecurrenceWatch?
     private var unfinished: UnfinishedStalls?
     private let clock: @Sendable () -> OutputTime
+    /// Whose stalls these are; nil: this process's.
+    private let target: ProcessContext?
     private let shared = Mutex(Shared())
     private let held = Atomic<UInt64>(0)
     private let recurring = Atomic<UInt64>(0)
@@ -33,15 +35,19 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     private let lost = Atomic<UInt64>(0)
     private let reopening = Atomic<Bool>(false)
 
-    /// - Parameter clock: the present; for tests.
+    /// - Parameters:
+    ///   - target: the process whose stalls these are; nil: this one.
+    ///   - clock: the present; for tests.
     init(
         configuration: LagMonitorConfiguration,
         sinks: [any RecordSink],
+        target: ProcessContext? = nil,
         clock: @escaping @Sendable () -> OutputTime = MonitorCore.now
     ) {
         self.configuration = configuration
         self.sinks = sinks
         self.clock = clock
+        self.target = target
         limiter = configuration.limits.limiter
         recurrences = configuration.recurrence?.watch
     }
@@ -67,10 +73,12 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
                 allowed: "\(LineLimits.allowedLineBytes)"
             )
         }
-        let context = ProcessContext.current(
-            serviceName: configuration.serviceName,
-            serviceVersion: configuration.serviceVersion
-        )
+        let context =
+            target
+            ?? ProcessContext.current(
+                serviceName: configuration.serviceName,
+                serviceVersion: configuration.serviceVersion
+            )
         outputs = sinks.map {
             let format = $0.format ?? configuration.format
             return RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: $0)

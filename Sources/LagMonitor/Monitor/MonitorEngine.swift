@@ -1,15 +1,28 @@
 internal import CLibunwind
+internal import Glibc
 internal import LagActivity
 internal import LagCapture
 internal import LagDetection
 internal import Synchronization
 
-/// What all monitors of a process share: one watchdog, one reporter, one registry, the signals.
+/// What all monitors of a process share: one watchdog, one reporter, one registry, the signals. Or, for another process, what its one
+/// monitor has.
 ///
 /// Started by the first monitor that starts, ended by the last that stops; then no thread, no signal handler and no
 /// descriptor is left.
 final class MonitorEngine: Sendable {
-    static let shared = MonitorEngine()
+    static let shared = MonitorEngine(target: nil)
+
+    /// Another process whose loops are watched.
+    struct Target: Sendable {
+        let process: Int32
+        /// Posted when one of its beacons answers.
+        let semaphore: WakeSemaphore
+    }
+
+    private let target: Target?
+
+    init(target: Target?) { self.target = target }
 
     /// The parts of a running engine.
     struct Parts: Sendable {
@@ -47,7 +60,7 @@ final class MonitorEngine: Sendable {
     /// One more user. Starts the threads for the first; returns when stalls will be found.
     func acquire() throws(LagMonitorError) -> Parts {
         try state.withLock { state throws(LagMonitorError) in
-            if state.parts == nil { state.parts = try Self.start() }
+            if state.parts == nil { state.parts = try start() }
             state.users += 1
             return state.parts!
         }
@@ -68,14 +81,14 @@ final class MonitorEngine: Sendable {
             parts.reporter.stop()
             _ = parts.threads[0].join(until: clu_now_ns() + Self.joinNanoseconds)
             // A watchdog that was left behind may just be sending one, which would end a process without its handler.
-            if hasEnded { CaptureSignals.remove() }
+            if hasEnded, target == nil { CaptureSignals.remove() }
         }
     }
 
-    private static func start() throws(LagMonitorError) -> Parts {
+    private func start() throws(LagMonitorError) -> Parts {
         let capture: ThreadCapture
         do throws(CaptureUnavailable) {
-            capture = try ThreadCapture()
+            capture = try ThreadCapture(process: target?.process ?? getpid())
         } catch {
             throw .captureUnavailable(reason: error.reason)
         }
@@ -83,10 +96,16 @@ final class MonitorEngine: Sendable {
         guard let queue = EpisodeQueue(maximumFrames: LagMonitorConfiguration.frameCapacity) else {
             throw .resources(reason: "no memory for stalls in progress")
         }
-        CaptureSignals.install()
+        if target == nil { CaptureSignals.install() }
         let reporter = Reporter(registry: registry, queue: queue, builder: RecordBuilder(modules: capture.modules))
         let relay = PingRelay(registry: registry)
-        let watchdog = Watchdog(registry: registry, queue: queue, capture: capture, relay: relay) { reporter.wake() }
+        let watchdog = Watchdog(
+            registry: registry,
+            queue: queue,
+            capture: capture,
+            relay: relay,
+            semaphore: target?.semaphore
+        ) { reporter.wake() }
         let starter = ThreadIdentity.current
         let ready = WakeSemaphore()
         do throws(LagMonitorError) {
@@ -106,11 +125,11 @@ final class MonitorEngine: Sendable {
                 )
             } catch {
                 reporter.stop()
-                _ = reporting.join(until: clu_now_ns() + joinNanoseconds)
+                _ = reporting.join(until: clu_now_ns() + Self.joinNanoseconds)
                 throw error
             }
         } catch {
-            CaptureSignals.remove()
+            if target == nil { CaptureSignals.remove() }
             throw error
         }
     }

@@ -11,8 +11,12 @@ internal import LagReport
 struct RecordBuilder {
     private var builder: FrameBuilder
     private var sockets = SocketNames()
+    private let process: Int32
 
-    init(modules: ModuleMap) { builder = FrameBuilder(modules: modules) }
+    init(modules: ModuleMap) {
+        builder = FrameBuilder(modules: modules)
+        process = modules.process
+    }
 
     /// Cuts waits for lines short, from any thread.
     var waitLimit: SymbolizerWaitLimit? { builder.waitLimit }
@@ -45,7 +49,7 @@ struct RecordBuilder {
             foundBy: facts.kinds.kinds.map(Self.kind),
             loop: watch.name,
             threadID: thread,
-            threadName: Self.threadName(thread)
+            threadName: threadName(thread)
         )
         record.severity = severity(of: record, hang: UInt64(configuration.hangAfter.wholeNanoseconds))
         if facts.extent.lengthAtLeast < facts.extent.lengthAtMost {
@@ -124,6 +128,7 @@ struct RecordBuilder {
         switch method {
         case .passive: .passive
         case .signal: .signal
+        case .ptrace: .ptrace
         case .none: .none
         }
     }
@@ -160,10 +165,10 @@ struct RecordBuilder {
         return workers.first { Int($0.stack) == stack }?.tid ?? 0
     }
 
-    private static func threadName(_ tid: Int32) -> String {
+    private func threadName(_ tid: Int32) -> String {
         guard tid > 0 else { return "" }
         var name = clu_name()
-        clu_procfs_name(tid, &name)
+        clu_procfs_name(process, tid, &name)
         return EvidenceBuilder.text(of: name) ?? ""
     }
 }

@@ -34,12 +34,20 @@ public struct ProcessContext: Sendable, Equatable {
     public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
         ProcessContext(
             pid: getpid(),
-            processName: executableName() ?? firstLine(of: "/proc/self/comm") ?? "unknown",
+            processName: executableName(of: "self") ?? firstLine(of: "/proc/self/comm") ?? "unknown",
             hostName: hostName() ?? "unknown",
             bootID: normalizedBootID(firstLine(of: "/proc/sys/kernel/random/boot_id") ?? ""),
             serviceName: serviceName,
             serviceVersion: serviceVersion
         )
+    }
+
+    /// Another process of this machine.
+    package static func of(_ process: Int32) -> ProcessContext {
+        var context = current()
+        context.pid = process
+        context.processName = executableName(of: "\(process)") ?? firstLine(of: "/proc/\(process)/comm") ?? "unknown"
+        return context
     }
 
     /// Lower-case hex digits only, exactly 32 of them; zeros when `text` is not a boot id.
@@ -50,9 +58,9 @@ public struct ProcessContext: Sendable, Equatable {
         return digits.count == 32 ? String(decoding: digits, as: UTF8.self) : String(repeating: "0", count: 32)
     }
 
-    private static func executableName() -> String? {
+    private static func executableName(of process: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        let count = readlink("/proc/\(process)/exe", &buffer, buffer.count)
         guard count > 0 else { return nil }
         var path = text(buffer[..<count])
         // What the kernel adds when the file was replaced, as every update does.

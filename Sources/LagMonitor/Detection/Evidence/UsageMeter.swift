@@ -41,15 +41,15 @@ struct UsageMeter {
         var faults: clu_thread_faults?
 
         /// Three files of `/proc`, some 20 µs. No lock, no allocation.
-        init?(tid: Int32, at time: UInt64) {
+        init?(tid: Int32, process: Int32 = getpid(), at time: UInt64) {
             // 0 would be the calling thread.
             guard tid != 0 else { return nil }
-            let cpu = clu_thread_cpu_ns(tid)
+            let cpu = clu_thread_cpu_ns(process, tid)
             guard cpu > 0 else { return nil }
             reading = Reading(time: time, cpu: cpu)
-            times = ThreadTimes(tid: tid)
+            times = ThreadTimes(tid: tid, process: process)
             var faults = clu_thread_faults()
-            if clu_procfs_faults(getpid(), tid, &faults) == 0 { self.faults = faults }
+            if clu_procfs_faults(process, tid, &faults) == 0 { self.faults = faults }
         }
 
         init(reading: Reading, times: ThreadTimes?, faults: clu_thread_faults?) {

@@ -1,0 +1,29 @@
+// Taking the registers and the stack of a running thread of another process: ptrace(2), by PTRACE_SEIZE and PTRACE_INTERRUPT.
+//
+// A tracer is a thread of its own, because only the thread that seized another may let it go, and because it may have to wait for
+// one that gets no processor: whoever asks does not. The target is let go as soon as it is copied, or when it stops at last, whether
+// or not anybody still wants the answer; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
+// An interrupt may cut a wait short that does not restart (epoll_wait), so only threads that do not wait are to be asked.
+#ifndef CLU_TRACE_H
+#define CLU_TRACE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "clu_signal.h"
+#include "clu_unwind.h"
+
+typedef struct clu_tracer clu_tracer;
+
+// Starts the thread, with all signals blocked. NULL when there is none to be had.
+clu_tracer *clu_tracer_create(void);
+// Ends it. One that waits for a target stays until that stops, and frees itself then; it writes into no snapshot any more.
+void clu_tracer_destroy(clu_tracer *tracer);
+
+// As clu_signal_capture, with its answers. One thread at a time asks.
+int clu_tracer_capture(clu_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot,
+                       uint64_t deadline_ns);
+int clu_tracer_has_answer(clu_tracer *tracer);
+int clu_tracer_withdraw(clu_tracer *tracer);
+
+#endif

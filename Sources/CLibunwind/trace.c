@@ -1,0 +1,198 @@
+#define _GNU_SOURCE
+#include "clu_trace.h"
+
+#include "clu_beacon.h"
+#include "clu_linux.h"
+#include "clu_memory.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// What a request goes through. The asker moves IDLE to REQUESTED and REQUESTED to WITHDRAWN; the tracer the rest.
+enum { IDLE, REQUESTED, COPYING, DONE, FAILED, WITHDRAWN };
+
+struct clu_tracer {
+    uint32_t state;
+    uint32_t busy;       // a request is with the tracer, be it withdrawn
+    uint32_t ending;
+    uint32_t owners;     // the asker and the thread: who is last frees it
+    int error;           // of FAILED
+    pid_t pid, tid;
+    uint64_t stack_low, stack_high;
+    clu_snapshot *snapshot;
+    sem_t asked, answered;
+};
+
+enum {
+    FOREIGN_STACK = 128 * 1024,  // how much of a stack whose bounds nobody knows is copied
+    COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
+};
+
+static void clu_tracer_release(clu_tracer *tracer) {
+    if (__atomic_sub_fetch(&tracer->owners, 1, __ATOMIC_ACQ_REL) != 0) return;
+    sem_destroy(&tracer->asked);
+    sem_destroy(&tracer->answered);
+    free(tracer);
+}
+
+// The registers of a stopped thread, in DWARF's order, as in signal.c.
+static int clu_read_registers(pid_t tid, clu_snapshot *snapshot) {
+#if defined(__x86_64__)
+    struct user_regs_struct found;
+#else
+    struct user_pt_regs found;
+#endif
+    struct iovec place = {.iov_base = &found, .iov_len = sizeof(found)};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0) return errno;
+#if defined(__x86_64__)
+    const uint64_t order[CLU_REGISTERS] = {found.rax, found.rdx, found.rcx, found.rbx, found.rsi, found.rdi, found.rbp, found.rsp, found.r8,
+                                           found.r9,  found.r10, found.r11, found.r12, found.r13, found.r14, found.r15, found.rip};
+    memcpy(snapshot->registers, order, sizeof(order));
+#else
+    memcpy(snapshot->registers, found.regs, sizeof(found.regs));
+    snapshot->registers[CLU_REGISTER_SP] = found.sp;
+    snapshot->registers[CLU_REGISTER_PC] = found.pc;
+#endif
+    snapshot->known = (1ull << CLU_REGISTERS) - 1;
+    return 0;
+}
+
+static void clu_read_stack(const clu_tracer *tracer, clu_snapshot *snapshot) {
+    uint64_t begin = snapshot->registers[CLU_REGISTER_SP] - CLU_RED_ZONE;
+    int is_known = begin >= tracer->stack_low && begin < tracer->stack_high;
+    uint64_t length = is_known ? tracer->stack_high - begin : FOREIGN_STACK;
+    if (length > snapshot->capacity) length = snapshot->capacity;
+    snapshot->stack_begin = begin;
+    snapshot->stack_high = is_known ? tracer->stack_high : 0;
+    snapshot->stack_length = clu_memory_read(tracer->pid, begin, snapshot->stack, length);
+}
+
+// Stops the thread, copies, lets it go. 0, or an errno.
+static int clu_trace(clu_tracer *tracer) {
+    pid_t tid = tracer->tid;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) {
+        // It can only be on its way out: there is nothing to let go.
+        return errno;
+    }
+    int status;
+    while (waitpid(tid, &status, __WALL) < 0) {
+        if (errno != EINTR) return errno;
+    }
+    if (!WIFSTOPPED(status)) return ESRCH;
+    int error = 0;
+    uint32_t expected = REQUESTED;
+    if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        error = clu_read_registers(tid, tracer->snapshot);
+        if (error == 0) clu_read_stack(tracer, tracer->snapshot);
+    }
+    // What it stopped for may have been a signal of its own, which is not ours to keep.
+    long signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+    ptrace(PTRACE_DETACH, tid, NULL, (void *)signal);
+    return error;
+}
+
+static void *clu_tracer_run(void *context) {
+    clu_tracer *tracer = context;
+    for (;;) {
+        while (sem_wait(&tracer->asked) != 0) continue;
+        if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;
+        tracer->error = clu_trace(tracer);
+        uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+        if (state != WITHDRAWN) {
+            uint32_t next = tracer->error == 0 && state == COPYING ? DONE : FAILED;
+            if (!__atomic_compare_exchange_n(&tracer->state, &state, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) state = WITHDRAWN;
+        }
+        if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
+        __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
+        sem_post(&tracer->answered);
+    }
+    clu_tracer_release(tracer);
+    return NULL;
+}
+
+clu_tracer *clu_tracer_create(void) {
+    clu_tracer *tracer = calloc(1, sizeof(clu_tracer));
+    if (tracer == NULL) return NULL;
+    sem_init(&tracer->asked, 0, 0);
+    sem_init(&tracer->answered, 0, 0);
+    tracer->owners = 2;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_t thread;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, clu_tracer_run, tracer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        tracer->owners = 1;
+        clu_tracer_release(tracer);
+        return NULL;
+    }
+    pthread_setname_np(thread, "lag-tracer");
+    pthread_detach(thread);
+    return tracer;
+}
+
+void clu_tracer_destroy(clu_tracer *tracer) {
+    clu_tracer_withdraw(tracer);
+    __atomic_store_n(&tracer->ending, 1u, __ATOMIC_RELEASE);
+    sem_post(&tracer->asked);
+    clu_tracer_release(tracer);
+}
+
+static int clu_tracer_settle(clu_tracer *tracer) {
+    uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+    if (state != DONE && state != FAILED) return CLU_SIGNAL_TIMED_OUT;
+    int error = tracer->error;
+    __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
+    if (state == DONE) return CLU_SIGNAL_TAKEN;
+    return error == ESRCH || error == 0 ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;
+}
+
+int clu_tracer_has_answer(clu_tracer *tracer) {
+    uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+    return state == DONE || state == FAILED;
+}
+
+int clu_tracer_withdraw(clu_tracer *tracer) {
+    uint32_t expected = REQUESTED;
+    if (__atomic_compare_exchange_n(&tracer->state, &expected, WITHDRAWN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        return CLU_SIGNAL_TIMED_OUT;
+    }
+    uint64_t deadline = clu_now_ns() + COPY_GRACE_NS;
+    while (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == COPYING && clu_sem_wait_until(&tracer->answered, deadline)) continue;
+    return clu_tracer_settle(tracer);
+}
+
+int clu_tracer_capture(clu_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot,
+                       uint64_t deadline_ns) {
+    if (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) return CLU_SIGNAL_BUSY;
+    while (sem_trywait(&tracer->answered) == 0) continue;
+    tracer->pid = pid;
+    tracer->tid = tid;
+    tracer->stack_low = stack_low;
+    tracer->stack_high = stack_high;
+    tracer->snapshot = snapshot;
+    tracer->busy = 1;
+    __atomic_store_n(&tracer->state, REQUESTED, __ATOMIC_RELEASE);
+    sem_post(&tracer->asked);
+    while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) {
+        if (clu_sem_wait_until(&tracer->answered, deadline_ns)) continue;
+        if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == REQUESTED) return CLU_SIGNAL_OWED;
+        // It copies: that is soon over.
+        uint64_t grace = clu_now_ns() + COPY_GRACE_NS;
+        while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE) && clu_sem_wait_until(&tracer->answered, grace)) continue;
+        break;
+    }
+    return clu_tracer_settle(tracer);
+}

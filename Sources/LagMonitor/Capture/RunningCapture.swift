@@ -1,0 +1,27 @@
+internal import LagActivity
+
+/// What became of a request to a running thread.
+enum RunningAnswer {
+    case taken
+    /// The thread got no processor yet. It answers when it does, before it goes on.
+    case owed
+    case failed(CaptureFailure)
+}
+
+/// Takes the registers and the stack of a thread that runs, into a snapshot that exists already. One request at a time.
+///
+/// For the watchdog alone; every wait is bounded.
+protocol RunningCapture {
+    var method: CaptureMethod { get }
+    var snapshot: Snapshot { get }
+
+    /// Asks the thread, and waits so long for its answer.
+    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningAnswer
+    /// Whether the last request was answered.
+    var hasAnswer: Bool { get }
+    /// Ends the last request.
+    /// - Returns: whether the answer came after all.
+    func withdraw() -> Bool
+    /// Ends the last request, if it was this object's: before its memory goes.
+    func forget()
+}

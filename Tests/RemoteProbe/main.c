@@ -1,0 +1,62 @@
+// A program that has never heard of a monitor: an event loop on epoll, and a handler that stalls it in the way that is asked for.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile uint64_t work;
+
+static uint64_t now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+__attribute__((noinline)) void handler_that_sleeps(void) {
+    usleep(400000);
+    work++;
+}
+
+__attribute__((noinline)) void handler_that_computes(void) {
+    uint64_t end = now_ms() + 500;
+    while (now_ms() < end) {
+        for (int step = 0; step < 10000; step++) work = work * 31 + (uint64_t)step;
+    }
+}
+
+__attribute__((noinline)) void handler_that_hangs(void) {
+    for (;;) pause();
+}
+
+static void *turn(void *handler) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    for (int turns = 0;; turns++) {
+        struct epoll_event event;
+        epoll_wait(set, &event, 1, 5);
+        if (turns % 60 != 40 || handler == NULL) continue;
+        ((void (*)(void))handler)();
+    }
+    return NULL;
+}
+
+int main(int count, char **arguments) {
+    const char *name = count > 1 ? arguments[1] : "";
+    void *handler = strcmp(name, "sleep") == 0     ? (void *)handler_that_sleeps
+                    : strcmp(name, "compute") == 0 ? (void *)handler_that_computes
+                    : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
+                    : strcmp(name, "thread") == 0  ? (void *)handler_that_sleeps
+                                                   : NULL;
+    if (strcmp(name, "thread") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, turn, handler);
+        pthread_setname_np(thread, "worker");
+        pause();
+    }
+    turn(handler);
+    return 0;
+}
