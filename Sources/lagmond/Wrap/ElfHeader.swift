@@ -35,9 +35,16 @@ struct ElfHeader {
         guard size >= 56, offset < 1 << 40,
             let headers = ProgramFile.readStart(of: path, at: Int(offset), atMost: size * min(count, 128))
         else { return nil }
-        loader = stride(from: 0, to: headers.count - 55, by: size).lazy
+        loader =
+            stride(from: 0, to: headers.count - 55, by: size).lazy
             .filter { UInt32(Self.number(headers, at: $0, bytes: 4)) == Self.interpreterType }
-            .compactMap { Self.text(path, at: Self.number(headers, at: $0 + 8, bytes: 8), bytes: Self.number(headers, at: $0 + 32, bytes: 8)) }
+            .compactMap {
+                Self.text(
+                    path,
+                    at: Self.number(headers, at: $0 + 8, bytes: 8),
+                    bytes: Self.number(headers, at: $0 + 32, bytes: 8)
+                )
+            }
             .first
     }
 

@@ -75,7 +75,8 @@ struct WrappedRun {
         } else {
             environment.set("LAGMONITOR_PAGE", to: page.utf8.map { CChar(bitPattern: $0) })
         }
-        return program.obstacle().map { "\(program.path) \($0)" } ?? (library == nil ? "\(PreloadLibrary.name) is not installed" : nil)
+        return program.obstacle().map { "\(program.path) \($0)" }
+            ?? (library == nil ? "\(PreloadLibrary.name) is not installed" : nil)
     }
 }
 
