@@ -44,6 +44,7 @@ dependencies: ## check what users of the library have to resolve: nothing, unles
 
 bench: setup ## measure, against the seeds' design
 	$(SWIFT) build -c release --product lagbench >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench"
 
 bench-nio: setup ## measure what watching costs an echo server on SwiftNIO, in paired runs (75 s)

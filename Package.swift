@@ -404,6 +404,14 @@ let package = Package(
             dependencies: ["CLibunwind"],
             swiftSettings: strict
         ),
+        // A command to wrap, and a shell with a terminal.
+        .executableTarget(
+            name: "WrapProbe",
+            path: "Tests/WrapProbe",
+            cSettings: strictC,
+            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+        ),
+        .testTarget(name: "WrapTests", dependencies: ["lagmond", "CLibunwind"], swiftSettings: strict),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport", "CLibunwind"], swiftSettings: strict),
         .testTarget(name: "LagMonitorOTLPTests", dependencies: ["LagMonitorOTLP", "LagReport"], swiftSettings: strict),
         // Lines with the worst that a record can hold, made by the project's own writer: for readers that are not ours.

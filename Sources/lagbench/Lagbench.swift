@@ -8,7 +8,7 @@ enum Lagbench {
     static func benchmarks(subject: String? = nil) -> [any Benchmark] {
         [
             ActivityStore(), LoopTurn(), LoopTurnFoundation(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(),
-            CapturePausePassive(), UnwindFrame(), ThousandLoopsTick(), ResidentSetStart(), DetectLatency(),
+            CapturePausePassive(), UnwindFrame(), ThousandLoopsTick(), PreloadedWait(), ResidentSetStart(), DetectLatency(),
             SymbolNames(subject: subject),
             SymbolNamesKnown(subject: subject), SymbolLines(subject: subject), SymbolLinesKnown(subject: subject),
         ]

@@ -4,9 +4,7 @@ internal import Glibc
 /// The environment of a wrapped command: our own, byte for byte, and what the preloaded library needs.
 struct ChildEnvironment {
     /// `NAME=value`, without a NUL.
-    private(set) var entries: [[CChar]]
-
-    init(entries: [[CChar]]) { self.entries = entries }
+    var entries: [[CChar]]
 
     /// This process's, as it is now.
     static func current() -> ChildEnvironment {
@@ -44,7 +42,7 @@ struct ChildEnvironment {
     /// Lends it in the form that `execve` takes.
     func withPointers<Result>(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
         let owned = entries.map { entry in (entry + [0]).withUnsafeBufferPointer { strdup($0.baseAddress!) } }
-        defer { owned.forEach { free($0) } }
+        defer { for entry in owned { free(entry) } }
         var pointers = owned + [nil]
         return pointers.withUnsafeMutableBufferPointer { body($0.baseAddress!) }
     }

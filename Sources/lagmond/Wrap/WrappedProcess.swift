@@ -128,7 +128,7 @@ private enum ShellScript {
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
         let names = [strdup("sh"), strdup(path)]
-        defer { names.forEach { free($0) } }
+        defer { for name in names { free(name) } }
         var list: [UnsafeMutablePointer<CChar>?] = names
         var at = arguments + 1
         while let argument = at.pointee {
