@@ -108,9 +108,8 @@ struct RunCommand: ParsableCommand {
 
     private func runWrapped(_ command: WrappedCommand) throws {
         let signals = InheritedSignals.take()
-        signals.block()
-        let run = try WrappedRun(command, signals: signals)
-        if let obstacle = run.obstacle { Diagnostics.say("not watched: \(obstacle)") }
-        WrappedProcess.leave(as: try run.execute())
+        let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
+        for parameter in settings.idleParameters { Diagnostics.say("\(parameter)") }
+        try WatchedCommand(settings: settings).execute(command, signals)
     }
 }

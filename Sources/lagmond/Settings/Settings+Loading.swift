@@ -82,7 +82,11 @@ extension Settings {
         let presetSource = providers.firstIndex { ConfigReader(provider: $0).string(for: .preset) != nil }
         let overPreset = presetSource.map { ConfigReader(providers: Array(providers[...$0])) } ?? reader
         monitor = LagMonitorConfiguration(reader.checked, overPreset: overPreset.checked)
-        if let output = OutputSettings(reader.checked) { self.output = output }
+        if let output = OutputSettings(reader.checked) {
+            self.output = output
+            choosesOutput = true
+        }
+        choosesRules = reader.string(for: .rules) != nil || reader.int(forKey: ConfigKey(SettingKey.starvation.path)) != nil
         truthPath = reader.string(for: .truth)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
     }

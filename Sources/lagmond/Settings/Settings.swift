@@ -6,6 +6,10 @@ struct Settings: Sendable {
     var monitor = LagMonitorConfiguration()
     /// Where the records go.
     var output = OutputSettings(.stdout)
+    /// Whether anybody said so.
+    var choosesOutput = false
+    /// Whether anybody said what counts as a stall.
+    var choosesRules = false
     /// Where the truth goes; nil: nowhere.
     var truthPath: String?
     /// How long the run takes; nil: until a signal ends it.

@@ -1,5 +1,5 @@
-internal import CLibunwind
 internal import Glibc
+internal import LagMonitor
 internal import LagWorkload
 
 /// `lagmond run [options] -- COMMAND ARGUMENTS…`: the command in our place, with what its loops tell in a page that we read.
@@ -12,8 +12,7 @@ struct WrappedRun {
     private let environment: ChildEnvironment
     private let signals: InheritedSignals
     /// Where the loops of the command and of all that it starts are told of.
-    let page: UnsafeMutablePointer<clu_page>
-    let pageDescriptor: Int32
+    let page: SharedPage
 
     /// Where the records go when nothing is said: a file, for stdout and stderr are the command's.
     static let defaultOutput = "lagmond-stalls.jsonl"
@@ -32,15 +31,13 @@ struct WrappedRun {
         let path = environment.value(of: "PATH")
         let search = path.isEmpty ? nil : String(decoding: path.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         program = try command.locate(path: search)
-        var page: UnsafeMutablePointer<clu_page>?
-        var descriptor: Int32 = -1
-        let code = clu_page_create(&page, &descriptor)
-        guard code == 0, let page else {
-            throw StartFailure(status: ExitStatus.systemError, message: "the shared page: \(Diagnostics.reason(code))")
+        do {
+            page = try SharedPage()
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "the shared page: \(error)")
         }
-        (self.page, pageDescriptor) = (page, descriptor)
         var changed = environment
-        obstacle = Self.preload(library, into: &changed, program: program, page: Self.path(descriptor))
+        obstacle = Self.preload(library, into: &changed, program: program, page: page.variable.value)
         self.environment = changed
     }
 
@@ -51,13 +48,6 @@ struct WrappedRun {
         let process = try WrappedProcess.start(command, program, environment: environment, signals: signals)
         started(process)
         return process.supervise()
-    }
-
-    private static func path(_ descriptor: Int32) -> String {
-        [CChar](unsafeUninitializedCapacity: Int(CLU_PAGE_PATH_MAX)) { buffer, count in
-            clu_page_path(descriptor, buffer.baseAddress)
-            count = strlen(buffer.baseAddress!)
-        }.withUnsafeBufferPointer { String(decoding: UnsafeRawBufferPointer($0), as: UTF8.self) }
     }
 
     /// - Returns: Why not.
