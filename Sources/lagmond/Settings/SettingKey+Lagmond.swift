@@ -7,7 +7,13 @@ extension SettingKey {
     static let duration = SettingKey("duration_s", .positiveNumber(upTo: 31_536_000), option: "--duration")
     static let truth = SettingKey("truth.path", .file, option: "--truth")
 
-    static let all = [config, duration] + outputSettings + [truth] + monitorSettings
+    static let listen = SettingKey(
+        "http.listen",
+        .understood(allowed: ListenAddress.allowed, objection: ListenAddress.objection),
+        option: "--listen"
+    )
+
+    static let all = [config, duration] + outputSettings + [truth, listen] + monitorSettings
 
     /// An accepted value as swift-configuration carries it: its in-memory provider converts nothing.
     func content(_ value: JSONValue) -> ConfigContent? {

@@ -84,6 +84,7 @@ extension Settings {
         monitor = LagMonitorConfiguration(reader.checked, overPreset: overPreset.checked)
         if let output = OutputSettings(reader.checked) { self.output = output }
         truthPath = reader.string(for: .truth)
+        listen = reader.string(for: .listen).flatMap(ListenAddress.init)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
     }
 }

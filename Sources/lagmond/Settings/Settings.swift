@@ -8,6 +8,8 @@ struct Settings: Sendable {
     var output = OutputSettings(.stdout)
     /// Where the truth goes; nil: nowhere.
     var truthPath: String?
+    /// Where the HTTP service listens; nil: there is none.
+    var listen: ListenAddress?
     /// How long the run takes; nil: until a signal ends it.
     var duration: Duration?
     /// What stalls the main thread; empty: nothing does.
