@@ -19,11 +19,12 @@ def sentry(line):
     event_id, frames = event["event_id"], frames_of(event)
     normal = StoreNormalizer(project_id=1).normalize_event(raw_event=line)
     # Nothing in an event may be refused, cut or changed: each of those leaves a remark there.
-    if normal.get("errors"):
-        raise ValueError(normal["errors"])
+    if normal.get("errors") or normal.get("_meta"):
+        raise ValueError([normal.get("errors"), normal.get("_meta")])
     if normal.get("event_id") != event_id or frames_of(normal) != frames:
         raise ValueError(f"another event: {json.dumps(normal)[:2000]}")
-    if normal["level"] != event["level"] or normal.get("server_name") != event["server_name"]:
+    # Relay makes a tag of the host.
+    if normal["level"] != event["level"] or ["server_name", event["server_name"]] not in normal["tags"]:
         raise ValueError("another level or host")
     images = [image["debug_id"] for image in event.get("debug_meta", {}).get("images", [])]
     if [image.get("debug_id", "").split("-")[:2] for image in normal.get("debug_meta", {}).get("images", [])] != [
