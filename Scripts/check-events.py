@@ -56,7 +56,7 @@ def otlp(line):
     if "service.name" not in names or "host.name" not in names or len(set(names)) != len(names):
         raise ValueError(f"resource: {names}")
     facts = {attribute.key: attribute.value for attribute in record.attributes}
-    if len(facts) != len(record.attributes) or not record.time_unix_nano or not record.body.string_value:
+    if len(facts) != len(record.attributes) or not record.time_unix_nano:
         raise ValueError(f"record: {record}")
     if record.event_name != "lagmonitor.stall":
         return None

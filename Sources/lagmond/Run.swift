@@ -54,7 +54,9 @@ struct Run {
 
     private func openOutput() throws(StartFailure) -> any RecordSink {
         do {
-            return try settings.output.makeSink { endpoint throws(SinkError) in try OTLPSink(endpoint: endpoint) }
+            return try settings.output.makeSink { endpoint throws(SinkError) in
+                try OTLPSink(endpoint: endpoint, headers: settings.outputHeaders)
+            }
         } catch {
             throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
         }

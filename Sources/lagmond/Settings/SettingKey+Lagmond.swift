@@ -13,7 +13,13 @@ extension SettingKey {
         option: "--listen"
     )
 
-    static let all = [config, duration] + outputSettings + [truth, listen] + monitorSettings
+    /// No option: everybody can read a command line.
+    static let headers = SettingKey(
+        "output.headers",
+        .understood(allowed: OutputHeaders.allowed, objection: OutputHeaders.objection)
+    )
+
+    static let all = [config, duration] + outputSettings + [headers, truth, listen] + monitorSettings
 
     /// An accepted value as swift-configuration carries it: its in-memory provider converts nothing.
     func content(_ value: JSONValue) -> ConfigContent? {

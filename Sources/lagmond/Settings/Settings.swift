@@ -6,6 +6,8 @@ struct Settings: Sendable {
     var monitor = LagMonitorConfiguration()
     /// Where the records go.
     var output = OutputSettings(.stdout)
+    /// Of requests to an `otlp:` destination.
+    var outputHeaders: [String: String] = [:]
     /// Where the truth goes; nil: nowhere.
     var truthPath: String?
     /// Where the HTTP service listens; nil: there is none.
