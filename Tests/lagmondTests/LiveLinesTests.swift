@@ -82,4 +82,12 @@ struct LiveLinesTests {
     @Test(arguments: [
         ("9464", "127.0.0.1:9464"), ("localhost:1", "127.0.0.1:1"), ("0.0.0.0:80", "0.0.0.0:80"), ("[::1]:9464", "[::1]:9464"),
     ]) func addresses(text: String, expected: String) { #expect(ListenAddress(text)?.description == expected) }
+
+    @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func aFileSaysItAsTextOrNumber(value: String) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write("{\"http\": {\"listen\": \(value)}}", to: "config.json")
+            let settings = try Settings.load(commandLine: ["config": .string(directory.file("config.json"))], environment: [:])
+            #expect(settings.listen == ListenAddress("127.0.0.1:9464"))
+        }
+    }
 }

@@ -168,6 +168,7 @@ package struct SettingKey: Sendable {
         case (.texts, _): "\(value.shown) is not a list of texts"
         case (.file, .string("-")): "- is no file"
         case (.understood(_, let objection), .string(let text)): objection(text)
+        case (.understood(_, let objection), .int(let int)): objection("\(int)")
         case (.destination, .string(let text)): OutputSettings.Destination.objection(to: text)
         case (.text, .string(let text)), (.file, .string(let text)):
             text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil

@@ -25,6 +25,8 @@ extension SettingKey {
     func content(_ value: JSONValue) -> ConfigContent? {
         switch (form, value) {
         case (.positiveNumber, .int(let int)): .double(Double(int))
+        // A port alone.
+        case (.understood, .int(let int)): .string("\(int)")
         case (_, .int(let int)): .int(int)
         case (_, .double(let double)): .double(double)
         case (.texts, .string(let text)): .stringArray(text.isEmpty ? [] : RuleName.words(in: text))
