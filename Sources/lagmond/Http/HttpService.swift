@@ -66,7 +66,8 @@ final class HttpService: Sendable {
                         try? await serving.value
                         listening.cancel()
                     }
-                    if (try? await listening.value) != nil, let own = await Self.address(of: server) {
+                    _ = try? await listening.value
+                    if let own = await Self.address(of: server) {
                         bound = own
                         decide(.success(own))
                     }
