@@ -49,6 +49,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.3"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
         .target(name: "CLibunwind", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
@@ -164,6 +165,8 @@ let package = Package(
                 "LagWorkload",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             exclude: ["Reader", "Workload"],
             // In the program itself: lagmond is one file that can be copied.
@@ -433,7 +436,9 @@ let package = Package(
         .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis", "LagReport"], swiftSettings: strict),
         .testTarget(
             name: "lagmondTests",
-            dependencies: ["lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagWorkload", "MonitorProbe"],
+            dependencies: [
+                "lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagReport", "LagWorkload", "LineProbe", "MonitorProbe",
+            ],
             swiftSettings: strict
         ),
     ]

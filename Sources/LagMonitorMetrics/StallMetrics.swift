@@ -1,6 +1,5 @@
 #if Metrics
     public import CoreMetrics
-    internal import CLibunwind
     public import Dispatch
     public import LagMonitor
     internal import Synchronization
@@ -62,12 +61,7 @@
         /// - Parameter loops: with a name as they were watched with; only those that tell their activities.
         public func updateLag(of loops: [any ObservableLoop]) {
             for loop in loops where loop.tellsActivities {
-                // With the same word before and after, the time belongs to it; a loop that has just moved on is not behind.
-                let sequence = loop.beacon.sequence
-                let (began, now) = (clu_beacon_callout_ns(loop.beacon.raw), clu_now_ns())
-                let isAtIt = loop.beacon.activity.isWorking && loop.beacon.sequence == sequence
-                let lag = isAtIt && began > 0 && now > began ? now - began : 0
-                gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(lag))
+                gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(loop.lagNanoseconds))
             }
             countDrops()
         }

@@ -13,10 +13,12 @@ struct Run {
         let sink = try openOutput()
         let truth = try openTruth()
         let steps = try makeSteps()
-        let monitor = LagMonitor(configuration: settings.monitor, sinks: [sink])
+        let loop = ObservedRunLoop.main
+        let (sinks, service) = watched(sink, loop)
+        let monitor = LagMonitor(configuration: settings.monitor, sinks: sinks)
+        try service?.start(monitor)
         try start(monitor)
 
-        let loop = ObservedRunLoop.main
         let workload = Workload(
             plan: WorkloadPlan(steps: settings.steps, threshold: settings.threshold),
             steps: steps,
@@ -28,7 +30,14 @@ struct Run {
         }
         let reader = ReaderWatch()
         let deadline = settings.duration.map { MonotonicTime.now + $0 } ?? .distantFuture
-        let control = RunControl(monitor: monitor, workload: workload, truth: truth, reader: reader, deadline: deadline)
+        let control = RunControl(
+            monitor: monitor,
+            service: service,
+            workload: workload,
+            truth: truth,
+            reader: reader,
+            deadline: deadline
+        )
         let background: BackgroundWork
         do {
             if settings.output.destination == .stdout { try reader.start(STDOUT_FILENO) }
@@ -45,10 +54,24 @@ struct Run {
 
     private func openOutput() throws(StartFailure) -> any RecordSink {
         do {
-            return try settings.output.makeSink { endpoint throws(SinkError) in try OTLPSink(endpoint: endpoint) }
+            return try settings.output.makeSink { endpoint throws(SinkError) in
+                try OTLPSink(endpoint: endpoint, headers: settings.outputHeaders)
+            }
         } catch {
             throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
         }
+    }
+
+    /// The sinks, and what tells of them over HTTP, if that is asked for.
+    private func watched(_ sink: any RecordSink, _ loop: ObservedRunLoop) -> ([any RecordSink], HttpService?) {
+        guard let address = settings.listen else { return ([sink], nil) }
+        let output = WatchedSink(sink)
+        let context = ProcessContext.current(
+            serviceName: settings.monitor.serviceName,
+            serviceVersion: settings.monitor.serviceVersion
+        )
+        let live = LiveLines(counts: StallCounts(loops: [loop.name]), context: context)
+        return ([output, live], HttpService(address: address, live: live, output: output, loops: [loop]))
     }
 
     private func openTruth() throws(StartFailure) -> TruthLog? {

@@ -40,6 +40,14 @@ struct RunCommand: ParsableCommand {
     @Option(name: .customLong("max-files"), help: ArgumentHelp("How many renamed files are kept (5).", valueName: "count"))
     var maxFiles: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Serve /metrics, /healthz and /stalls over HTTP there: 127.0.0.1:9464; a port alone: of 127.0.0.1.",
+            valueName: "address"
+        )
+    )
+    var listen: String?
+
     @Option(help: ArgumentHelp("Where to write what was really injected, a JSON line a step.", valueName: "path"))
     var truth: String?
 
@@ -86,6 +94,7 @@ struct RunCommand: ParsableCommand {
         values[SettingKey.format.path] = format.map(JSONValue.string)
         values[SettingKey.outputBytes.path] = maxBytes.map(JSONValue.int)
         values[SettingKey.outputFiles.path] = maxFiles.map(JSONValue.int)
+        values[SettingKey.listen.path] = listen.map(JSONValue.string)
         values[SettingKey.truth.path] = truth.map(JSONValue.string)
         values[SettingKey.preset.path] = preset.map(JSONValue.string)
         values[SettingKey.rules.path] = rules.map(JSONValue.string)

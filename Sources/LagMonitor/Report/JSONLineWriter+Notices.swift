@@ -81,8 +81,8 @@ extension JSONLineWriter {
 }
 
 extension Suppression {
-    /// `message` of the line.
-    var notice: String {
+    /// `message` of the line; what is in front of ``message`` follows from the rest.
+    package var notice: String {
         let records = count == 1 ? "1 record" : "\(count) records"
         let whose = fingerprint == nil && fingerprints > 1 ? "of \(fingerprints) fingerprints" : "of one fingerprint"
         return "\(records) \(whose) held back, the last one: \(message)"
@@ -90,8 +90,8 @@ extension Suppression {
 }
 
 extension Recurrence {
-    /// `message` of the line.
-    var notice: String {
+    /// `message` of the line; what is in front of ``message`` follows from the rest.
+    package var notice: String {
         "the same stall \(count == 1 ? "once" : "\(count) times") within \(windowNanoseconds / 1_000_000_000) s, at last: \(message)"
     }
 }

@@ -15,6 +15,28 @@ package struct Recurrence: Sendable, Equatable {
     package var culprit: String?
     /// Of the last one.
     package var message: String
+
+    package init(
+        fingerprint: String,
+        count: UInt64,
+        windowNanoseconds: UInt64,
+        firstRealtimeNanoseconds: Int64,
+        lastRealtimeNanoseconds: Int64,
+        totalNanoseconds: UInt64,
+        seenTotal: UInt64,
+        culprit: String? = nil,
+        message: String
+    ) {
+        self.fingerprint = fingerprint
+        self.count = count
+        self.windowNanoseconds = windowNanoseconds
+        self.firstRealtimeNanoseconds = firstRealtimeNanoseconds
+        self.lastRealtimeNanoseconds = lastRealtimeNanoseconds
+        self.totalNanoseconds = totalNanoseconds
+        self.seenTotal = seenTotal
+        self.culprit = culprit
+        self.message = message
+    }
 }
 
 /// A ``Recurrence`` on its way out: in one line with `event` `recurring`.

@@ -16,6 +16,8 @@ package struct SettingKey: Sendable {
         case file
         /// Where lines go: ``OutputSettings/Destination``.
         case destination
+        /// A text that somebody else than the monitor understands.
+        case understood(allowed: String, objection: @Sendable (String) -> String?)
     }
 
     /// The key's path in the file: `monitor.interval_ms`.
@@ -142,6 +144,7 @@ package struct SettingKey: Sendable {
         case .text: "a text that is not empty"
         case .file: "the path of a file"
         case .destination: OutputSettings.Destination.allowed
+        case .understood(let allowed, _): allowed
         }
     }
 
@@ -165,10 +168,12 @@ package struct SettingKey: Sendable {
         case (.texts, .array(let texts)): Self.objection(toTexts: texts)
         case (.texts, _): "\(value.shown) is not a list of texts"
         case (.file, .string("-")): "- is no file"
+        case (.understood(_, let objection), .string(let text)): objection(text)
+        case (.understood(_, let objection), .int(let int)): objection("\(int)")
         case (.destination, .string(let text)): OutputSettings.Destination.objection(to: text)
         case (.text, .string(let text)), (.file, .string(let text)):
             text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
-        case (.text, _), (.file, _), (.destination, _): "\(value.shown) is not a text"
+        case (.text, _), (.file, _), (.destination, _), (.understood, _): "\(value.shown) is not a text"
         }
     }
 
@@ -202,7 +207,7 @@ package struct SettingKey: Sendable {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .names, .texts, .text, .file, .destination: .string(word)
+        case .choice, .names, .texts, .text, .file, .destination, .understood: .string(word)
         }
     }
 }

@@ -6,13 +6,22 @@ internal import LagWorkload
 /// over, and then drains and leaves the process. The main thread may hang for good.
 final class RunControl: Sendable {
     private let monitor: LagMonitor
+    private let service: HttpService?
     private let workload: Workload
     private let truth: TruthLog?
     private let reader: ReaderWatch
     private let deadline: MonotonicTime
 
-    init(monitor: LagMonitor, workload: Workload, truth: TruthLog?, reader: ReaderWatch, deadline: MonotonicTime) {
+    init(
+        monitor: LagMonitor,
+        service: HttpService? = nil,
+        workload: Workload,
+        truth: TruthLog?,
+        reader: ReaderWatch,
+        deadline: MonotonicTime
+    ) {
         self.monitor = monitor
+        self.service = service
         self.workload = workload
         self.truth = truth
         self.reader = reader
@@ -41,6 +50,7 @@ final class RunControl: Sendable {
         boundTheEnd()
         workload.end(grace: Self.grace)
         monitor.stop()
+        service?.finish()
         leave()
     }
 

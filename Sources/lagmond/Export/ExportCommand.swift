@@ -1,34 +1,48 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagReader
+internal import LagReport
 internal import LagWorkload
 
 /// `lagmond export`: stalls for tools that know stacks.
 struct ExportCommand: ParsableCommand {
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case folded, perf, speedscope, pprof
+        case sentry, otlp
+
+        /// Of those that take the lines one by one.
+        var events: RecordFormat? {
+            switch self {
+            case .folded, .perf, .speedscope, .pprof: nil
+            case .sentry: .sentry
+            case .otlp: .otlp
+            }
+        }
     }
 
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Turn stalls into profiles: flame graphs, perf, speedscope, pprof.",
+        abstract: "Turn stalls into profiles (flame graphs, perf, speedscope, pprof) or events (sentry, otlp).",
         discussion: """
             folded: a stack a line, for flamegraph.pl and inferno; perf: what perf script writes; speedscope: a file for speedscope.app; \
             pprof: gzip'ed protobuf, for go tool pprof. Weights are the time stalled, in milliseconds (pprof: nanoseconds). \
             Records with all looks at a thread (samples: all) give each look its part. Each stall counts once.
+
+            sentry and otlp: a JSON line for each line, as lagmond would have written it with that --format: a Sentry event; a request \
+            of OTLP over HTTP with one log record. Lines about losses are events, too; a line that comes twice is written once.
             """
     )
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
 
-    @Option(help: ArgumentHelp("folded, perf, speedscope or pprof.", valueName: "name"))
+    @Option(help: ArgumentHelp("folded, perf, speedscope, pprof, sentry or otlp.", valueName: "name"))
     var format: Format
 
     @Option(help: ArgumentHelp("Only stalls with this fingerprint; may be repeated.", valueName: "v1:…"))
     var fingerprint: [String] = []
 
-    private static let outputBytes = 256 << 10
+    static let outputBytes = 256 << 10
 
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
@@ -41,6 +55,9 @@ struct ExportCommand: ParsableCommand {
             )
         }
         let wanted = Set(fingerprint)
+        if let events = format.events {
+            return try writeEvents(files, status, EventOutput(format: events, times: range, fingerprints: wanted))
+        }
         let line = ProgressLine(files)
         var output = ProfileOutput(format: format)
         var stream = StallStream(times: range)
@@ -70,6 +87,26 @@ struct ExportCommand: ParsableCommand {
         if status == ExitStatus.success, stream.troubles.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         try output.finish()
         if let leftOut = stream.tally.leftOut { Diagnostics.say(leftOut) }
+        if status != ExitStatus.success { throw ExitCode(status) }
+    }
+
+    private func writeEvents(_ files: [InputFile], _ given: Int32, _ output: consuming EventOutput) throws {
+        let line = ProgressLine(files)
+        var status = given
+        for file in files {
+            do {
+                try output.read(file, progress: line.progress)
+            } catch let trouble as InputTrouble {
+                Diagnostics.say("\(trouble)")
+                if status == ExitStatus.success, !trouble.isDamage { status = ExitStatus.noInput }
+            } catch {
+                line.end()
+                throw error
+            }
+        }
+        line.end()
+        try output.flush()
+        if let leftOut = output.tally.leftOut { Diagnostics.say(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 }
@@ -109,7 +146,7 @@ struct ProfileOutput {
         if tree.shortened > 0 { Diagnostics.say("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places") }
         switch format {
         case .folded: text = FoldedText.text(tree)
-        case .perf: break
+        case .perf, .sentry, .otlp: break
         case .speedscope: text = SpeedscopeFile.text(tree, name: "stalls", version: Lagmond.version)
         case .pprof:
             let hasTime = firstTime <= lastTime

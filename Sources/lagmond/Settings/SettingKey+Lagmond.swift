@@ -7,12 +7,26 @@ extension SettingKey {
     static let duration = SettingKey("duration_s", .positiveNumber(upTo: 31_536_000), option: "--duration")
     static let truth = SettingKey("truth.path", .file, option: "--truth")
 
-    static let all = [config, duration] + outputSettings + [truth] + monitorSettings
+    static let listen = SettingKey(
+        "http.listen",
+        .understood(allowed: ListenAddress.allowed, objection: ListenAddress.objection),
+        option: "--listen"
+    )
+
+    /// No option: everybody can read a command line.
+    static let headers = SettingKey(
+        "output.headers",
+        .understood(allowed: OutputHeaders.allowed, objection: OutputHeaders.objection)
+    )
+
+    static let all = [config, duration] + outputSettings + [headers, truth, listen] + monitorSettings
 
     /// An accepted value as swift-configuration carries it: its in-memory provider converts nothing.
     func content(_ value: JSONValue) -> ConfigContent? {
         switch (form, value) {
         case (.positiveNumber, .int(let int)): .double(Double(int))
+        // A port alone.
+        case (.understood, .int(let int)): .string("\(int)")
         case (_, .int(let int)): .int(int)
         case (_, .double(let double)): .double(double)
         case (.texts, .string(let text)): .stringArray(text.isEmpty ? [] : RuleName.words(in: text))

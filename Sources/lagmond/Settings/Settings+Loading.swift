@@ -27,11 +27,13 @@ extension Settings {
         let sources: [(SettingProblem.Source, any ConfigProvider)] = [
             (.commandLine, overFile[0]), (.environment, overFile[1]), (.file(file.path), memory("file", file.values)),
         ]
-        problems = outputConflicts(sources)
+        let headers = outputHeaders(sources, environment)
+        problems = outputConflicts(sources) + headers.problems
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
 
         var settings = Settings(providers: overFile + [memory("file", file.values)])
         settings.steps = file.steps
+        settings.outputHeaders = headers.fields
         settings.idleParameters = IdleParameter.all(
             for: settings.monitor.rules,
             commandLine: commandLine,
@@ -69,6 +71,32 @@ extension Settings {
         }
     }
 
+    /// The headers in force, and what is wrong with them: a variable that is missing, a destination that takes none.
+    /// - Parameter sources: strongest first.
+    private static func outputHeaders(
+        _ sources: [(SettingProblem.Source, any ConfigProvider)],
+        _ environment: [String: String]
+    ) -> (fields: [String: String], problems: [SettingProblem]) {
+        func rank(_ key: SettingKey) -> Int? { sources.firstIndex { ConfigReader(providers: [$0.1]).string(for: key) != nil } }
+        let reader = ConfigReader(providers: sources.map(\.1))
+        guard let own = rank(.headers), let text = reader.string(for: .headers) else { return ([:], []) }
+        let source = sources[own].0
+        func problem(_ wrong: String, _ allowed: String) -> SettingProblem {
+            SettingProblem(source: source, key: SettingKey.headers.name(in: source), wrong: wrong, allowed: allowed)
+        }
+        let destination = reader.string(for: .output) ?? "-"
+        guard case .otlp? = try? OutputSettings(destination).destination else {
+            // Meant for a destination that a stronger source overruled.
+            if own > rank(.output) ?? .max { return ([:], []) }
+            return ([:], [problem("\(destination) takes no headers", "only where output.path is otlp:URL")])
+        }
+        do throws(OutputHeaders.Objection) {
+            return (try OutputHeaders(text, environment: environment).fields, [])
+        } catch {
+            return ([:], [problem(error.wrong, OutputHeaders.allowed)])
+        }
+    }
+
     private static func objections(toCommandLine values: [String: JSONValue]) -> [SettingProblem] {
         SettingKey.all.compactMap { key in
             guard let value = values[key.path], let option = key.option, let wrong = key.objection(to: value) else { return nil }
@@ -88,6 +116,7 @@ extension Settings {
         }
         choosesRules = reader.string(for: .rules) != nil || reader.int(forKey: ConfigKey(SettingKey.starvation.path)) != nil
         truthPath = reader.string(for: .truth)
+        listen = reader.string(for: .listen).flatMap(ListenAddress.init)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
     }
 }

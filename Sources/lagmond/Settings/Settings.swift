@@ -10,8 +10,12 @@ struct Settings: Sendable {
     var choosesOutput = false
     /// Whether anybody said what counts as a stall.
     var choosesRules = false
+    /// Of requests to an `otlp:` destination.
+    var outputHeaders: [String: String] = [:]
     /// Where the truth goes; nil: nowhere.
     var truthPath: String?
+    /// Where the HTTP service listens; nil: there is none.
+    var listen: ListenAddress?
     /// How long the run takes; nil: until a signal ends it.
     var duration: Duration?
     /// What stalls the main thread; empty: nothing does.

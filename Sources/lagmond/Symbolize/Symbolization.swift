@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
 internal import LagReader
@@ -64,7 +65,7 @@ struct Symbolization {
                 if count == 0, let last = splitter.finish() { take(last) }
                 for piece in splitter.take(Array(buffer[..<count])[...]) { take(piece) }
                 // At once, for somebody may be watching a stream.
-                guard flush() else { return (errno == EPIPE ? ExitStatus.success : ExitStatus.systemError, true) }
+                do throws(ExitCode) { try flush() } catch { return (error.rawValue, true) }
                 if count == 0 { return (ExitStatus.success, false) }
             }
         } catch {
@@ -109,19 +110,8 @@ struct Symbolization {
         return queries.map { $0 == nil ? [] : found.removeFirst() }
     }
 
-    /// False when stdout takes no more, with `errno` set.
-    private mutating func flush() -> Bool {
-        var rest = output[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                if errno != EPIPE { Diagnostics.say("cannot write to stdout: \(Diagnostics.reason(errno))") }
-                return false
-            }
-        }
+    private mutating func flush() throws(ExitCode) {
+        try StandardOutput.write(output)
         output.removeAll(keepingCapacity: true)
-        return true
     }
 }

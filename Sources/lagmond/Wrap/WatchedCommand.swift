@@ -53,7 +53,7 @@ struct WatchedCommand {
         if !settings.choosesOutput { output = OutputSettings(.file(path: WrappedRun.defaultOutput)) }
         do {
             return try output.makeSink { endpoint throws(SinkError) in
-                try OTLPSink(endpoint: endpoint)
+                try OTLPSink(endpoint: endpoint, headers: settings.outputHeaders)
             }
         } catch {
             throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")

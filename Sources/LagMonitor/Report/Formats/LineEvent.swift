@@ -56,7 +56,7 @@ struct LineEvent {
     }
 
     init(_ notice: DropNotice) {
-        self.init("dropped", notice.time, message: notice.message)
+        self.init("dropped", notice.time, about: notice.reason.rawValue, message: notice.message)
         noticeFields = [
             LineField("dropped", .count(notice.count)), LineField("reason", .text(notice.reason.rawValue, maxBytes: 32)),
             LineField("dropped_total", .count(notice.total)),
@@ -65,7 +65,7 @@ struct LineEvent {
 
     init(_ notice: SuppressionNotice) {
         let held = notice.suppression
-        self.init("suppressed", notice.time, message: held.notice)
+        self.init("suppressed", notice.time, about: held.fingerprint ?? "", message: held.notice)
         fingerprint = held.fingerprint
         culprit = held.culprit
         noticeFields = [
@@ -83,7 +83,7 @@ struct LineEvent {
 
     init(_ notice: RecurrenceNotice) {
         let recurrence = notice.recurrence
-        self.init("recurring", notice.time, message: recurrence.notice)
+        self.init("recurring", notice.time, about: recurrence.fingerprint, message: recurrence.notice)
         fingerprint = recurrence.fingerprint
         culprit = recurrence.culprit
         noticeFields = [
@@ -100,15 +100,18 @@ struct LineEvent {
     }
 
     /// A notice: its own time, and an id made of what it says.
-    private init(_ event: StaticString, _ time: OutputTime, message: String) {
+    /// - Parameter subject: what tells apart notices of one event that are written at once.
+    private init(_ event: StaticString, _ time: OutputTime, about subject: String, message: String) {
         self.event = event
         realtimeNanoseconds = time.realtimeNanoseconds
         monotonic = time.monotonicNanoseconds
         severity = .warning
         self.message = message
-        // FNV-1a over what tells notices apart.
+        // FNV-1a over what tells notices apart, as far as the native line says it: who makes the event of that has the same id.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "\(event)\(time.monotonicNanoseconds)\(message)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        for byte in "\(event) \(time.monotonicNanoseconds / 1000) \(subject)".utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
         lineID = StallID(
             startRealtimeNanoseconds: time.realtimeNanoseconds,
             randomHigh: hash >> 52,

@@ -19,7 +19,7 @@ extension JSONCursor {
 
     /// The members of an object, one after the other, from the opening brace on: `body` gets the name as it is written, and whether
     /// it has escapes, and has to step over the value. False after a failure, or when there is no object.
-    @inline(__always) mutating func members(
+    @inline(__always) package mutating func members(
         _ body: (inout JSONCursor, UnsafeBufferPointer<UInt8>, Bool) -> Bool
     ) -> Bool {
         guard skip("{") else { return fail("no object") }
@@ -41,7 +41,7 @@ extension JSONCursor {
     }
 
     /// The elements of an array, one after the other; `body` has to step over each.
-    @inline(__always) mutating func elements(_ body: (inout JSONCursor) -> Bool) -> Bool {
+    @inline(__always) package mutating func elements(_ body: (inout JSONCursor) -> Bool) -> Bool {
         guard skip("[") else { return fail("no array") }
         skipSpaces()
         if skip("]") { return true }
@@ -56,7 +56,7 @@ extension JSONCursor {
     }
 
     /// Steps over a value of any kind.
-    mutating func skipValue(depth: Int) -> Bool {
+    package mutating func skipValue(depth: Int) -> Bool {
         switch byte {
         case UInt8(ascii: "\""): return string() != nil
         case UInt8(ascii: "{"):

@@ -55,7 +55,7 @@ package struct JSONCursor {
     @inline(__always) var isAtEnd: Bool { position == end }
 
     /// The byte here; 0, which nothing allows, at the end.
-    @inline(__always) var byte: UInt8 { position < end ? position.pointee : 0 }
+    @inline(__always) package var byte: UInt8 { position < end ? position.pointee : 0 }
 
     @inline(never) mutating func fail(_ why: StaticString) -> Bool {
         if reason == nil {

@@ -1,0 +1,14 @@
+internal import CLibunwind
+package import LagActivity
+
+extension ObservableLoop {
+    /// For how long the loop has been at what it does now, which is what anything new has to wait for at least; 0 at rest, and for a
+    /// loop that does not tell its activities. Any thread; some 50 ns.
+    package var lagNanoseconds: UInt64 {
+        // With the same word before and after, the time belongs to it; a loop that has just moved on is not behind.
+        let sequence = beacon.sequence
+        let (began, now) = (clu_beacon_callout_ns(beacon.raw), clu_now_ns())
+        let isAtIt = beacon.activity.isWorking && beacon.sequence == sequence
+        return isAtIt && began > 0 && now > began ? now - began : 0
+    }
+}

@@ -1,0 +1,99 @@
+internal import ArgumentParser
+internal import LagReader
+internal import LagReport
+
+/// Lines of ours in another format, one for one, as a sink of that format would have written them.
+///
+/// A line that comes twice (a shipper's, the same file named twice) is written once, as far as a ``StallLedger`` remembers.
+struct EventOutput: ~Copyable {
+    private let format: RecordFormat
+    private let times: Range<Int64>
+    private let fingerprints: Set<String>
+    private let ledger = StallLedger()
+    private var scanner = LineScanner()
+    private var encoder: RecordEncoder?
+    private(set) var tally = LineTally()
+    /// What can be written already.
+    private(set) var text: [UInt8] = []
+
+    /// As long as a line may be at all: what the writer left is not cut once more.
+    private static let limits = (try? LineLimits(maxLineBytes: LineLimits.allowedLineBytes.upperBound)) ?? .standard
+
+    /// - Parameters:
+    ///   - times: by a line's time, in nanoseconds since 1970.
+    ///   - fingerprints: only these; all when empty.
+    init(format: RecordFormat, times: Range<Int64> = .min ..< .max, fingerprints: Set<String> = []) {
+        self.format = format
+        self.times = times
+        self.fingerprints = fingerprints
+    }
+
+    /// - Throws: what ends the reading: stdout takes no more.
+    mutating func read(_ file: InputFile, progress: ReadProgress) throws {
+        let feed = LineFeed()
+        var refusal: ExitCode?
+        func flush(above bytes: Int) {
+            guard refusal == nil, text.count > bytes else { return }
+            do throws(ExitCode) { try self.flush() } catch {
+                refusal = error
+                feed.stop()
+            }
+        }
+        func take(_ piece: LineFeed.Piece) {
+            switch piece {
+            case .line(let line): add(line)
+            case .overlong:
+                tally.lines += 1
+                tally.damaged += 1
+            }
+            flush(above: ExportCommand.outputBytes)
+        }
+        // What comes through a pipe may be watched.
+        try feed.read(file.source(progress: progress), afterRead: { if file.bytes == nil { flush(above: 0) } }, take)
+        if let refusal { throw refusal }
+    }
+
+    mutating func add(_ line: UnsafeRawBufferPointer) {
+        tally.lines += 1
+        guard scanner.scan(line) == nil else {
+            tally.damaged += 1
+            return
+        }
+        guard scanner.kind() != .foreign else {
+            tally.foreign += 1
+            return
+        }
+        guard let written = scanner.writtenLine() else {
+            tally.incomplete += 1
+            return
+        }
+        guard ledger.admit(written.hash, isBegin: false, line: line) == .count else {
+            tally.repeated += 1
+            return
+        }
+        guard times.contains(written.time), fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "") else {
+            return
+        }
+        append(written)
+    }
+
+    private mutating func append(_ line: WrittenLine) {
+        var encoder = encoder.take() ?? RecordEncoder(context: line.context, limits: Self.limits, format: format)
+        if encoder.context != line.context {
+            encoder = RecordEncoder(context: line.context, limits: Self.limits, format: format)
+        }
+        func put(_ bytes: UnsafeRawBufferPointer) { text += bytes }
+        switch line.content {
+        case .stall(let record): encoder.encode(record, put)
+        case .dropped(let notice): encoder.encode(notice, put)
+        case .suppressed(let notice): encoder.encode(notice, put)
+        case .recurring(let notice): encoder.encode(notice, put)
+        }
+        self.encoder = encoder
+    }
+
+    mutating func flush() throws(ExitCode) {
+        try StandardOutput.write(text)
+        text.removeAll(keepingCapacity: true)
+    }
+}

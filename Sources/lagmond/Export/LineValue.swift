@@ -1,0 +1,112 @@
+internal import LagReader
+internal import LagReport
+
+/// A value within a line, whose grammar was checked before. What is asked for as something that it is not is nil.
+struct LineValue {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let span: JSONCursor.Span
+
+    /// - Parameter line: the text that the span counts in; it has to stay.
+    init(_ line: UnsafeRawBufferPointer, _ span: JSONCursor.Span) {
+        bytes = UnsafeBufferPointer(rebasing: line.bindMemory(to: UInt8.self)[span.offset..<span.offset + span.count])
+        self.span = span
+    }
+
+    var text: String? { span.kind == .string ? JSONString.text(bytes, hasEscapes: span.hasEscapes) : nil }
+    var count: UInt64? { span.kind == .number ? JSONNumber.count(bytes) : nil }
+    var number: Double? { span.kind == .number ? JSONNumber.double(bytes) : nil }
+    var flag: Bool? { span.kind == .boolean ? bytes.first == UInt8(ascii: "t") : nil }
+
+    /// A whole number that may be negative.
+    var integer: Int64? {
+        guard span.kind == .number else { return nil }
+        return Int64(String(decoding: bytes, as: UTF8.self))
+    }
+
+    var threadID: Int32? { integer.flatMap(Int32.init(exactly:)) }
+
+    /// `0x` and hex digits.
+    var address: UInt64? {
+        guard let text, text.hasPrefix("0x") else { return nil }
+        return UInt64(text.dropFirst(2), radix: 16)
+    }
+
+    /// An array's elements, each as `read` has it; those of another form are left out.
+    func elements<Element>(_ read: (LineValue) -> Element?) -> [Element] {
+        guard span.kind == .array else { return [] }
+        let text = UnsafeRawBufferPointer(bytes)
+        var elements: [Element] = []
+        var cursor = JSONCursor(text)
+        _ = cursor.elements { cursor in
+            guard let span = cursor.value() else { return false }
+            if let element = read(LineValue(text, span)) { elements.append(element) }
+            return true
+        }
+        return elements
+    }
+
+    /// An object's members, one after the other; false when it is no object.
+    @discardableResult
+    func members(_ take: (String, LineValue) -> Void) -> Bool {
+        guard span.kind == .object else { return false }
+        let text = UnsafeRawBufferPointer(bytes)
+        var cursor = JSONCursor(text)
+        return cursor.members { cursor, name, hasEscapes in
+            let name = JSONString.text(name, hasEscapes: hasEscapes)
+            guard let span = cursor.value() else { return false }
+            take(name, LineValue(text, span))
+            return true
+        }
+    }
+}
+
+extension LineValue {
+    var frame: StallRecord.Frame? {
+        var frame = StallRecord.Frame(pc: 0)
+        let isObject = members { name, value in
+            switch name {
+            case "pc": frame.pc = value.address ?? 0
+            case "module": frame.module = value.text
+            case "build_id": frame.buildID = value.text
+            case "offset": frame.offset = value.address
+            case "symbol": frame.symbol = value.text
+            case "function": frame.function = value.text
+            case "symbol_offset": frame.symbolOffset = value.count
+            case "file": frame.file = value.text
+            case "line": frame.line = value.integer.map { Int($0) }
+            case "inlined": frame.inlined = value.flag
+            case "in_app": frame.inApp = value.flag
+            default: break
+            }
+        }
+        return isObject ? frame : nil
+    }
+
+    var frames: [StallRecord.Frame] { elements(\.frame) }
+
+    var lockOwner: StallRecord.LockOwner? {
+        var owner: StallRecord.LockOwner?
+        members { name, value in if name == "thread_id", let id = value.threadID { owner = StallRecord.LockOwner(threadID: id) } }
+        members { name, value in
+            switch name {
+            case "thread_name": owner?.threadName = value.text
+            case "waits_for": owner?.waitsFor = value.address
+            case "frames": owner?.frames = value.frames
+            default: break
+            }
+        }
+        return owner
+    }
+
+    var workerGroup: StallRecord.WorkerGroup? {
+        var group = StallRecord.WorkerGroup(threadIDs: [])
+        members { name, value in
+            switch name {
+            case "thread_ids": group.threadIDs = value.elements(\.threadID)
+            case "frames": group.frames = value.frames
+            default: break
+            }
+        }
+        return group.threadIDs.isEmpty ? nil : group
+    }
+}

@@ -1,0 +1,114 @@
+internal import Glibc
+internal import LagMonitor
+internal import Synchronization
+
+/// What waits for one client of `/stalls`: bounded, whoever is slow.
+///
+/// What did not fit is counted, and told in a `dropped` line (`sink_slow`) before the next line that does.
+final class LiveClient: Sendable {
+    static let maximumBytes = 1 << 20
+
+    private struct State {
+        var waiting: [UInt8] = []
+        /// Lost since the last `dropped` line, and in all.
+        var lost: UInt64 = 0
+        var lostTotal: UInt64 = 0
+        var isOver = false
+        var reader: CheckedContinuation<[UInt8]?, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let context: ProcessContext
+
+    init(context: ProcessContext) { self.context = context }
+
+    /// The reporter's thread. Never waits.
+    func take(_ line: [UInt8]) {
+        state.withLock { state in
+            guard !state.isOver else { return }
+            guard state.waiting.count + line.count <= Self.maximumBytes else {
+                state.lost += 1
+                state.lostTotal += 1
+                return
+            }
+            tellLosses(&state)
+            state.waiting += line
+            handOver(&state)
+        }
+    }
+
+    /// An empty line for one who waits.
+    func beat() {
+        state.withLock { state in
+            guard let reader = state.reader else { return }
+            state.reader = nil
+            reader.resume(returning: [UInt8(ascii: "\n")])
+        }
+    }
+
+    /// No more lines; what waits is still handed on.
+    func finish() {
+        state.withLock { state in
+            guard !state.isOver else { return }
+            tellLosses(&state)
+            state.isOver = true
+            handOver(&state)
+        }
+    }
+
+    /// What came since the last time; waits for a line or an end. nil: the end. One reader.
+    func next() async -> [UInt8]? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { state in
+                    state.reader?.resume(returning: nil)
+                    state.reader = continuation
+                    handOver(&state)
+                }
+            }
+        } onCancel: {
+            state.withLock { state in
+                state.isOver = true
+                state.waiting = []
+                handOver(&state)
+            }
+        }
+    }
+
+    private func handOver(_ state: inout State) {
+        guard let reader = state.reader, state.isOver || !state.waiting.isEmpty else { return }
+        state.reader = nil
+        reader.resume(returning: state.waiting.isEmpty ? nil : state.waiting)
+        state.waiting = []
+    }
+
+    private func tellLosses(_ state: inout State) {
+        guard state.lost > 0 else { return }
+        let time = OutputTime.now
+        let notice = DropNotice(
+            count: state.lost,
+            reason: .sinkSlow,
+            realtimeNanoseconds: time.realtimeNanoseconds,
+            monotonicNanoseconds: time.monotonicNanoseconds,
+            total: state.lostTotal
+        )
+        var encoder = RecordEncoder(context: context)
+        encoder.encode(notice) { state.waiting += $0 }
+        state.lost = 0
+    }
+}
+
+extension OutputTime {
+    fileprivate static var now: OutputTime {
+        OutputTime(
+            realtimeNanoseconds: Int64(clamping: nanoseconds(CLOCK_REALTIME)),
+            monotonicNanoseconds: nanoseconds(CLOCK_MONOTONIC)
+        )
+    }
+
+    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

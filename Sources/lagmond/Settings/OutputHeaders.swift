@@ -1,0 +1,74 @@
+/// `output.headers`: what goes with every request to an `otlp:` destination, as `name=value,name=value` (the form of
+/// `OTEL_EXPORTER_OTLP_HEADERS`).
+///
+/// `${NAME}` in a value stands for that variable of the environment, so that a secret need not stand in a file.
+struct OutputHeaders: Equatable {
+    static let allowed = "name=value pairs with commas between them; ${NAME} in a value is that variable of the environment"
+
+    /// By name.
+    let fields: [String: String]
+
+    struct Objection: Error, Equatable {
+        let wrong: String
+    }
+
+    init(_ text: String, environment: [String: String]) throws(Objection) {
+        var fields: [String: String] = [:]
+        for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = Self.trimmed(parts[0])
+            // Not shown: what stands there may be a secret.
+            guard parts.count == 2, Self.isName(name) else { throw Objection(wrong: "one of the pairs has no name of a header") }
+            guard fields.keys.allSatisfy({ $0.lowercased() != name.lowercased() }) else {
+                throw Objection(wrong: "\"\(name)\" stands there twice")
+            }
+            let value = try Self.expanded(Self.trimmed(parts[1]), environment)
+            // A line's end in a value would be another header.
+            guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
+                throw Objection(wrong: "the value of \"\(name)\" holds a control character")
+            }
+            fields[name] = value
+        }
+        self.fields = fields
+    }
+
+    /// What is wrong with the form; what the variables hold is another matter.
+    static func objection(to text: String) -> String? {
+        do throws(Objection) {
+            _ = try OutputHeaders(text.replacing("${", with: "{"), environment: [:])
+            return nil
+        } catch {
+            return error.wrong
+        }
+    }
+
+    private static func expanded(_ text: String, _ environment: [String: String]) throws(Objection) -> String {
+        var value = ""
+        var rest = text[...]
+        while let start = rest.firstRange(of: "${") {
+            value += rest[..<start.lowerBound]
+            guard let end = rest[start.upperBound...].firstIndex(of: "}") else { throw Objection(wrong: "a ${ without its }") }
+            let name = String(rest[start.upperBound..<end])
+            guard let content = environment[name] else { throw Objection(wrong: "there is no environment variable \(name)") }
+            value += content
+            rest = rest[rest.index(after: end)...]
+        }
+        return value + rest
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var text = text
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return String(text)
+    }
+
+    /// A token of RFC 9110, section 5.6.2.
+    private static func isName(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+                    || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+    }
+}
