@@ -27,7 +27,7 @@ struct WrappedCommandTests {
         // Through nohup, so that there are signals to hand on. The same harness for both: only what is in between differs.
         let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
         let wrapped = try ProbeRun([ProbeRun.probe, "nohup"] + ProbeRun.wrapper + facts)
-        #expect(bare.status == 0 && bare.text.contains("listen mine"))
+        #expect(bare.status == 0 && bare.text.contains("listen mine") && bare.text.contains("descriptor 9\n"))
         let isOwnGroup = { (line: Substring) in line.hasPrefix("group ") }
         #expect(
             wrapped.text.split(separator: "\n").filter { !isOwnGroup($0) }
