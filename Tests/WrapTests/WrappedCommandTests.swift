@@ -1,3 +1,4 @@
+internal import CLibunwind
 internal import Foundation
 internal import Testing
 
@@ -26,7 +27,7 @@ struct WrappedCommandTests {
         // Through nohup, so that there are signals to hand on. The same harness for both: only what is in between differs.
         let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
         let wrapped = try ProbeRun([ProbeRun.probe, "nohup"] + ProbeRun.wrapper + facts)
-        #expect(bare.status == 0 && bare.text.contains("listen mine"))
+        #expect(bare.status == 0 && bare.text.contains("listen mine") && bare.text.contains("descriptor 9\n"))
         let isOwnGroup = { (line: Substring) in line.hasPrefix("group ") }
         #expect(
             wrapped.text.split(separator: "\n").filter { !isOwnGroup($0) }
@@ -117,6 +118,23 @@ struct WrappedCommandTests {
         let line = try #require(run.text.split(separator: "\n").first { $0.hasPrefix("LD_PRELOAD=") })
         #expect(line.hasPrefix("LD_PRELOAD=libm.so.6:/") && line.hasSuffix("/liblagmonitor-preload.so"))
         #expect(run.text.contains("\nLAGMONITOR_PAGE=/proc/"))
+    }
+
+    @Test func itsLoopIsToldOfInOurPage() throws {
+        let probe = ProbeRun.folder.appendingPathComponent("PreloadProbe").path
+        let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $LAGMONITOR_PAGE; exec \(probe) loop"])
+        let path = try #require(running.line())
+        let word = try #require(running.line()).split(separator: " ").compactMap { Int32($0) }
+        // As any process that has the path may; the first slot is the only one.
+        let page = try #require(clu_page_open(path))
+        defer { munmap(page, clu_page_bytes()) }
+        var loop = clu_page_loop()
+        #expect(clu_page_read(page, 0, &loop) != 0 && [loop.pid, loop.tid] == word)
+        #expect(page.pointee.parent_pid == running.pid)
+        let end = try running.end(input: Data("\n".utf8))
+        #expect(end.status == 0 && end.errors.isEmpty)
+        // It ended without a word, as programs do, and lagmond has gone as well: the memory still tells.
+        #expect(clu_page_read(page, 0, &loop) != 0 && loop.state == UInt32(CLU_SLOT_LIVE))
     }
 }
 

@@ -85,7 +85,7 @@ struct OptionsTests {
     }
 
     @Test func everyFigureHasANameOfItsOwnAndATarget() {
-        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 15)
+        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 16)
         #expect(Lagbench.benchmarks().allSatisfy { !$0.targets.isEmpty })
     }
 }
