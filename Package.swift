@@ -168,7 +168,8 @@ let package = Package(
                 .embedInCode("Schema/lagmonitor.stall.v1.schema.json"),
                 .embedInCode("Report/Page/report.css"),
                 .embedInCode("Report/Page/core.js"), .embedInCode("Report/Page/tables.js"), .embedInCode("Report/Page/flame.js"),
-                .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"), .embedInCode("Report/Page/detail.js"),
+                .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"),
+                .embedInCode("Report/Page/detail.js"),
                 .embedInCode("Report/Page/report.js"),
             ],
             swiftSettings: strict

@@ -29,6 +29,9 @@ enum HTMLText {
 
     static func short(_ bytes: [UInt8]) -> String { short(String(decoding: bytes, as: UTF8.self)) }
 
+    /// A name that may be broken behind its dots.
+    static func breakable(_ bytes: [UInt8]) -> String { short(bytes).replacing(".", with: ".<wbr>") }
+
     /// Digits in groups of three.
     static func number(_ number: some BinaryInteger) -> String {
         var output = ""

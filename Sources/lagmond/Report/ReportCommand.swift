@@ -64,7 +64,8 @@ struct ReportCommand: ParsableCommand {
         for trouble in result.troubles { Diagnostics.say("\(trouble)") }
         if status == ExitStatus.success, result.troubles.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         let missing = input.files.count - files.count
-        let troubles = (missing > 0 ? ["\(missing) inputs could not be opened"] : []) + result.troubles.map(\.description).sorted()
+        let troubles =
+            (missing > 0 ? ["\(missing) inputs could not be opened"] : []) + result.troubles.map(\.description).sorted()
         let report = Report(findings, title: title, inputs: files.map(\.name), troubles: troubles, top: top)
         let page = ReportPage(report: report, version: Lagmond.version).bytes()
         if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }

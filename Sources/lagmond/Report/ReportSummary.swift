@@ -37,7 +37,9 @@ struct ReportSummary {
         }
         let open = report.all.openCount
         if open > 0 {
-            parts.append("\(HTMLText.number(open)) stalls have no end: they go on, or their end was lost. They count with what is known.")
+            parts.append(
+                "\(HTMLText.number(open)) stalls have no end: they go on, or it was lost. They count with what is known."
+            )
         }
         if report.abandonedCount > 0 {
             parts.append("\(HTMLText.number(report.abandonedCount)) stalls were abandoned: the process ended in them.")
@@ -57,15 +59,18 @@ struct ReportSummary {
         add(tally.foreign, "lines are not the monitor’s and were left out.")
         add(tally.outside, "stalls began outside the times that were asked for.")
         add(report.lostLines, "lines were lost before they were written, as the monitors themselves say.")
-        let held = report.all.heldBackCount
-        add(held, "stalls were held back by a limit: they are in the totals (\(TopText.duration(report.all.heldBackNanoseconds))) alone.")
+        let heldBack = TopText.duration(report.all.heldBackNanoseconds)
+        add(report.all.heldBackCount, "stalls were held back by a limit: they are in the totals (\(heldBack)) alone.")
         parts += report.troubles.map { "\(HTMLText.short($0))." }
         add(report.otherGroupCount, "groups are summed up as one, the last.")
         let details = report.all.count - min(report.all.count, UInt64(report.details.count))
-        add(details, "stalls are in the figures and graphs without a detail of their own; details are there for the longest, and for the longest of each group.")
+        add(details, "stalls have no detail of their own: the longest have one, and the longest of each group.")
         if report.withoutDetails > 0 { add(report.withoutDetails, "of these had no room, or a line that is too long.") }
         let marks = report.all.count - min(report.all.count, UInt64(report.marks.count))
-        add(marks, "stalls are no bar of their own in the timeline: it has the \(HTMLText.number(report.marks.count)) longest as bars and all as shades.")
+        add(
+            marks,
+            "stalls are no bar in the timeline: the \(HTMLText.number(report.marks.count)) longest are, the shades are of all."
+        )
         add(report.laneCount - report.lanes.count, "loops share the timeline’s last lane.")
         let pruned = report.groups.reduce(0) { $0 + $1.tree.prunedCount }
         add(pruned, "light branches are left out of the call graph; their time stands as “left out” beside what is shown.")

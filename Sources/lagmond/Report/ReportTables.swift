@@ -13,7 +13,8 @@ struct ReportTables {
         let columns = [
             Column(title: "#", isNumber: true), Column(title: "Culprit", isNumber: false), Column(title: "Total", isNumber: true),
             Column(title: "Stalls", isNumber: true), Column(title: "p50", isNumber: true), Column(title: "p99", isNumber: true),
-            Column(title: "Worst", isNumber: true), Column(title: "Hosts", isNumber: true), Column(title: "Cause", isNumber: false),
+            Column(title: "Worst", isNumber: true), Column(title: "Hosts", isNumber: true),
+            Column(title: "Cause", isNumber: false),
             Column(title: "Last seen (UTC)", isNumber: false),
         ]
         let rows = report.groups.enumerated().map { number, group in row(number, group) }
@@ -30,7 +31,7 @@ struct ReportTables {
         let stalls = group.stalls
         let isRest = group.index == nil
         let culprit =
-            stalls.culprit.isEmpty ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.short(stalls.culprit))</bdi>"
+            stalls.culprit.isEmpty ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.breakable(stalls.culprit))</bdi>"
         let name =
             isRest
             ? "<span class=\"none\">\(HTMLText.number(report.otherGroupCount)) other groups</span>"
@@ -41,7 +42,8 @@ struct ReportTables {
         func duration(_ nanoseconds: UInt64) -> String { stalls.count == 0 ? "" : TopText.duration(nanoseconds) }
         let last = stalls.lastTime == .min ? "" : HTMLText.time(stalls.lastTime)
         let cells: [(value: String?, html: String)] = [
-            ("\(number)", isRest ? "" : "\(number + 1)"), (nil, name), (milliseconds(stalls.weight), TopText.duration(stalls.weight)),
+            ("\(number)", isRest ? "" : "\(number + 1)"), (nil, name),
+            (milliseconds(stalls.weight), TopText.duration(stalls.weight)),
             ("\(stalls.count)", count),
             (milliseconds(stalls.nanoseconds(atShare: 0.5)), duration(stalls.nanoseconds(atShare: 0.5))),
             (milliseconds(stalls.nanoseconds(atShare: 0.99)), duration(stalls.nanoseconds(atShare: 0.99))),
@@ -82,8 +84,9 @@ struct ReportTables {
         let cells: [(value: String?, html: String)] = [
             ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stall.time, withMilliseconds: true))</time>"),
             (milliseconds(stall.nanoseconds), (stall.phase == .end ? "" : "≥ ") + TopText.duration(stall.nanoseconds) + phase),
-            (nil, culprit.isEmpty ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.short(culprit))</bdi>"),
-            (nil, cause(StallGroup.causes[stall.cause])), (nil, "<bdi>\(HTMLText.short(line?.hostName ?? lane?.host ?? ""))</bdi>"),
+            (nil, culprit.isEmpty ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.breakable(Array(culprit.utf8)))</bdi>"),
+            (nil, cause(StallGroup.causes[stall.cause])),
+            (nil, "<bdi>\(HTMLText.short(line?.hostName ?? lane?.host ?? ""))</bdi>"),
             (nil, "<bdi>\(HTMLText.short(process))</bdi> · <bdi>\(HTMLText.short(line?.loop ?? lane?.loop ?? ""))</bdi>"),
         ]
         let times = " data-time=\"\(stall.time / 1_000_000)\" data-group=\"\(stall.group)\""

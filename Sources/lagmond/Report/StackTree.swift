@@ -9,14 +9,8 @@ struct StackTree: Sendable {
     struct Frame: Sendable {
         let name: String
         /// Empty: no line says.
-        private(set) var module: String
-        private(set) var isInApp: Bool
-
-        init(name: String, module: String, isInApp: Bool) {
-            self.name = name
-            self.module = module
-            self.isInApp = isInApp
-        }
+        var module: String
+        var isInApp: Bool
 
         /// The same in any order.
         mutating func learn(_ other: Frame) {

@@ -110,9 +110,14 @@ function head(section, ...tools) {
 
 /** Calls back, once, after the window's width has settled. */
 function onResize(body) {
+  const main = document.querySelector('main');
+  let width = main.clientWidth;
   let timer = 0;
   new ResizeObserver(() => {
+    // The height changes with each word that is told.
+    if (main.clientWidth === width) return;
+    width = main.clientWidth;
     clearTimeout(timer);
     timer = setTimeout(body, 80);
-  }).observe(document.querySelector('main'));
+  }).observe(main);
 }

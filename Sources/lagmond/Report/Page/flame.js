@@ -41,13 +41,16 @@ function treeOfAll() {
   return merge(data.groups.map((_, index) => treeOf(index)), null);
 }
 
-/** The first place below a node where the time divides: what is above is the same for all. */
-function forkBelow(node) {
-  let place = node;
-  while (place.children.length === 1 && place.pruned === 0 && place.own === 0 && place.children[0].children.length > 0) {
-    place = place.children[0];
-  }
-  return place;
+// What is left to see above a fork, and of a stack that never forks.
+const callersAboveFork = 3;
+const framesOfChain = 14;
+
+/** How deep the callers go that all stalls have in common and that can be folded; 0: nothing. */
+function foldDepth(root) {
+  let node = root;
+  while (node.children.length === 1 && node.pruned === 0 && node.own === 0) node = node.children[0];
+  const depth = node.depth - (node.children.length > 0 ? callersAboveFork : framesOfChain);
+  return depth > 4 ? depth : 0;
 }
 
 function setUpFlame() {
@@ -118,14 +121,13 @@ function search() {
 
 function drawFlame() {
   const width = flame.box.clientWidth || 1000;
-  const fork = forkBelow(flame.root);
-  const canFold = fork.depth > 4;
-  const isFolded = canFold && flame.folded && flame.zoom.depth <= fork.depth;
-  // Folded: what all have in common stands as one row.
-  const top = isFolded ? fork : flame.zoom;
-  const above = [];
-  for (let node = top.parent; node; node = node.parent) above.unshift(node);
-  const base = isFolded ? above.length - 1 : 0;
+  const folds = foldDepth(flame.root);
+  const isFolded = folds > 0 && flame.folded;
+  // What was folded stands as one row.
+  let top = flame.zoom;
+  while (isFolded && top.depth <= folds) top = top.children[0];
+  const rowOf = (node) => (isFolded ? node.depth - folds : node.depth);
+  const hadFocus = flame.box.contains(document.activeElement);
   flame.shown = [];
   clear(flame.box).classList.toggle('searching', flame.matches.size > 0);
   let deepest = 0;
@@ -151,14 +153,15 @@ function drawFlame() {
     if (part * width >= 1) place({ ...node, ms: node.pruned }, offset, part, row + 1, 'pruned');
   };
   if (isFolded) place(flame.root, 0, 1, 0, 'folded');
-  else for (const node of above) place(node, 0, 1, node.depth, 'above');
-  draw(top, 0, isFolded ? 1 : top.depth - base);
+  for (let node = top.parent; node && rowOf(node) > (isFolded ? 0 : -1); node = node.parent) place(node, 0, 1, rowOf(node), 'above');
+  draw(top, 0, rowOf(top));
   flame.box.style.height = (deepest + 1) * rowHeight + 2 + 'px';
   const first = flame.shown.find((each) => each.node === top) || flame.shown[0];
   if (first) first.button.tabIndex = 0;
+  if (first && hadFocus) first.button.focus();
   flame.out.disabled = flame.zoom === flame.root;
   flame.reset.disabled = flame.zoom === flame.root;
-  flame.fold.hidden = !canFold;
+  flame.fold.hidden = folds === 0;
   flame.fold.textContent = flame.folded ? 'Show common callers' : 'Fold common callers';
   const what = state.group < 0 ? 'All groups' : 'Group ' + groupName(state.group);
   flame.note.textContent = what + ': ' + duration(flame.root.ms) + ' stalled. As wide as the time; the leaf, where the thread stood, at the bottom.';
@@ -172,7 +175,7 @@ function frameButton(node, kind, width) {
   const [name, module, isInApp] = data.frames[node.frame];
   let text = node.depth === 0 ? (state.group < 0 ? 'all stalls' : 'group') : visible(name, 300);
   if (kind === 'pruned') text = 'left out';
-  if (kind === 'folded') text = '⋯ ' + forkBelow(flame.root).depth + ' callers that all have in common';
+  if (kind === 'folded') text = '⋯ ' + foldDepth(flame.root) + ' callers that all have in common';
   const button = make('button', { type: 'button', tabindex: -1 });
   if (width < 12) button.classList.add('thin');
   else button.textContent = text;
@@ -202,8 +205,7 @@ function moveInFlame(event) {
   const current = flame.shown.find((each) => each.button === event.target);
   if (event.key === 'Escape' && flame.zoom !== flame.root) {
     event.stopPropagation();
-    zoomTo(flame.zoom.parent || flame.root);
-    return flame.shown.find((each) => each.button.tabIndex === 0)?.button.focus();
+    return zoomTo(flame.zoom.parent || flame.root);
   }
   if (!current) return;
   const inRow = (row) => flame.shown.filter((each) => each.row === row).sort((one, two) => one.left - two.left);
