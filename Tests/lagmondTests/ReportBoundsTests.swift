@@ -20,7 +20,7 @@ struct ReportBoundsTests {
     private func wide(_ count: Int) -> [String] {
         (0..<count).map { number in
             let frames = (0..<40).map {
-                #"{"pc":"0x1","module":"server","symbol":"App.f\#(number)_\#($0)\#(String(repeating: "x", count: 150))"}"#
+                #"{"pc":"0x1","module":"server","symbol":"App.f\#(number)_\#($0)\#(String(repeating: "<", count: 300))"}"#
             }
             let minute = String(format: "%02d:%02d", number / 60 % 24, number % 60)
             return StallLines.line(number, fingerprint: "v1:\(number)", host: "host-\(number)", culprit: "App.f\(number)")

@@ -24,7 +24,11 @@ enum HTMLText {
 
     /// Cut to what a cell shows.
     static func short(_ text: String) -> String {
-        text.count <= maximumCharacters ? escaped(text) : escaped(text.prefix(maximumCharacters)) + "…"
+        // Not by what a reader takes for one character: that may be a letter with a thousand accents.
+        let scalars = text.unicodeScalars
+        let end = scalars.index(scalars.startIndex, offsetBy: maximumCharacters, limitedBy: scalars.endIndex)
+        guard let end, end < scalars.endIndex else { return escaped(text) }
+        return escaped(text[..<end]) + "…"
     }
 
     static func short(_ bytes: [UInt8]) -> String { short(String(decoding: bytes, as: UTF8.self)) }

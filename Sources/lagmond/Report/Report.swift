@@ -17,7 +17,7 @@ struct Report {
     private static let leastTreeNodes = 120
     private static let otherTreeNodes = 5_000
     /// What the details may take together, as they stand in the page.
-    private static let maximumDetailBytes = 2_400_000
+    private static let maximumDetailBytes = 2_000_000
 
     let title: String
     let inputs: [String]
@@ -46,7 +46,7 @@ struct Report {
     static let maximumLanes = 24
     static let heatColumns: Int64 = 160
     private static let laneColumns: Int64 = 400
-    private static let maximumCells = 30_000
+    private static let maximumCells = 20_000
 
     init(_ findings: ReportFindings, title: String, inputs: [String], troubles: [String], top: Int) {
         let table = findings.grouping.table
@@ -115,7 +115,7 @@ struct Report {
         var kept: [KeptStall] = []
         var without = 0
         for stall in first + parts.worst.sorted + second where ids.insert(stall.id).inserted {
-            let size = stall.line?.count ?? .max
+            let size = stall.line.map(ReportData.size) ?? .max
             guard size <= maximumDetailBytes - bytes else {
                 without += 1
                 continue

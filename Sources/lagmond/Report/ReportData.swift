@@ -5,6 +5,12 @@ internal import LagReport
 struct ReportData {
     let report: Report
 
+    /// Of a culprit or a fingerprint; the page's tables have more.
+    private static let maximumGroupNameBytes = 200
+    /// Of the names of all frames together, and of one however many there are.
+    private static let maximumNameBytes = 800_000
+    private static let leastNameBytes = 40
+
     /// With `<` escaped, so that no text can end the element that it stands in.
     func bytes() -> [UInt8] {
         var writer = JSONLineWriter(capacity: 1 << 20)
@@ -60,13 +66,28 @@ struct ReportData {
         return output
     }
 
+    /// How many bytes some JSON has in the page.
+    static func size(_ json: [UInt8]) -> Int { json.reduce(json.count) { $0 + ($1 == UInt8(ascii: "<") ? 5 : 0) } }
+
+    /// Text that has at most so many bytes in the page, and an ellipsis where it was longer.
+    private static func cut(_ text: String, _ most: Int) -> String {
+        guard size(Array(text.utf8)) > most else { return text }
+        var rest = most
+        let kept = text.prefix { character in
+            rest -= size(Array(character.utf8))
+            return rest >= 0
+        }
+        return kept + "…"
+    }
+
     private func write(_ group: Report.Group, _ writer: inout JSONLineWriter) {
         let stalls = group.stalls
         writer.beginObject()
         writer.key("fingerprint")
-        writer.value(String(decoding: stalls.key, as: UTF8.self))
+        writer.value(Self.cut(String(decoding: stalls.key, as: UTF8.self), Self.maximumGroupNameBytes))
         writer.key("culprit")
-        writer.value(group.index == nil ? "" : String(decoding: stalls.culprit, as: UTF8.self))
+        let culprit = group.index == nil ? "" : String(decoding: stalls.culprit, as: UTF8.self)
+        writer.value(Self.cut(culprit, Self.maximumGroupNameBytes))
         writer.key("cause")
         writer.value(stalls.cause)
         writer.key("count")
@@ -107,10 +128,11 @@ struct ReportData {
         writer.endArray()
         writer.key("frames")
         writer.beginArray()
+        let most = max(Self.leastNameBytes, Self.maximumNameBytes / max(1, frames.count))
         for frame in frames {
             writer.beginArray()
-            writer.value(frame.name)
-            writer.value(frame.module)
+            writer.value(Self.cut(frame.name, most))
+            writer.value(Self.cut(frame.module, most))
             writer.value(UInt64(frame.isInApp ? 1 : 0))
             writer.endArray()
         }

@@ -84,7 +84,11 @@ struct ReportTables {
         let cells: [(value: String?, html: String)] = [
             ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stall.time, withMilliseconds: true))</time>"),
             (milliseconds(stall.nanoseconds), (stall.phase == .end ? "" : "≥ ") + TopText.duration(stall.nanoseconds) + phase),
-            (nil, culprit.isEmpty ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.breakable(Array(culprit.utf8)))</bdi>"),
+            (
+                nil,
+                culprit.isEmpty
+                    ? "<span class=\"none\">no culprit</span>" : "<bdi>\(HTMLText.breakable(Array(culprit.utf8)))</bdi>"
+            ),
             (nil, cause(StallGroup.causes[stall.cause])),
             (nil, "<bdi>\(HTMLText.short(line?.hostName ?? lane?.host ?? ""))</bdi>"),
             (nil, "<bdi>\(HTMLText.short(process))</bdi> · <bdi>\(HTMLText.short(line?.loop ?? lane?.loop ?? ""))</bdi>"),

@@ -85,6 +85,16 @@ function ticks(from, to, most) {
   return { step, times };
 }
 
+/** Lines for round times, and the times below them, whole at the edges. */
+function drawTicks(svg, round, x, width, top, height) {
+  for (const time of round.times) {
+    const place = x(time);
+    const anchor = place > width - 40 ? 'end' : place < 40 ? 'start' : 'middle';
+    svg.append(makeSVG('line', { class: 'grid', x1: place, x2: place, y1: top, y2: height - 22 }));
+    svg.append(makeSVG('text', { x: anchor === 'end' ? Math.min(place + 20, width - 2) : place, y: height - 7, 'text-anchor': anchor }, tick(time, round.step)));
+  }
+}
+
 /** What a group is called. */
 function groupName(index) {
   const group = data.groups[index];

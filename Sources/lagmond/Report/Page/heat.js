@@ -80,12 +80,8 @@ function drawHeat() {
     svg.append(makeSVG('text', { x: heat.left - 6, y: edge + 4, 'text-anchor': 'end' }, roundDuration(rowEdge(row))));
   }
   const end = columnTime(data.heat.columns);
-  const marks = ticks(data.heat.start, end, Math.max(2, Math.floor(width / 110)));
-  for (const time of marks.times) {
-    const place = x((time - data.heat.start) / data.heat.width);
-    svg.append(makeSVG('line', { class: 'grid', x1: place, x2: place, y1: heat.top, y2: height - heat.bottom }));
-    svg.append(makeSVG('text', { x: place, y: height - 7, 'text-anchor': 'middle' }, tick(time, marks.step)));
-  }
+  const round = ticks(data.heat.start, end, Math.max(2, Math.floor(width / 110)));
+  drawTicks(svg, round, (time) => x((time - data.heat.start) / data.heat.width), width, heat.top, height);
   heat.sums = new Map();
   let most = 0;
   eachHeatCell((series, column, row, number, ms) => {

@@ -68,17 +68,14 @@ function drawTimeline() {
     const top = lane * step + label;
     svg.append(makeSVG('rect', { class: 'lane', x: left, y: top + 1, width: width - left - right, height: 20 }));
     const name = laneName(lane);
-    const most = isNarrow ? Math.floor(width / 6) : 46;
+    const most = isNarrow ? Math.floor(width / 6) : 42;
     const text = name.length > most ? name.slice(0, most - 1) + '…' : name;
     const element = makeSVG('text', { class: 'name', x: isNarrow ? left : left - 8, y: isNarrow ? top - 3 : top + 15, 'text-anchor': isNarrow ? 'start' : 'end' }, text);
     element.append(makeSVG('title', {}, name));
     svg.append(element);
   }
   const round = ticks(from, to, Math.max(2, Math.floor((width - left) / 110)));
-  for (const time of round.times) {
-    svg.append(makeSVG('line', { class: 'grid', x1: x(time), x2: x(time), y1: 0, y2: height - 22 }));
-    svg.append(makeSVG('text', { x: x(time), y: height - 7, 'text-anchor': 'middle' }, tick(time, round.step)));
-  }
+  drawTicks(svg, round, x, width, 0, height);
   const total = data.groups.reduce((sum, group) => sum + group.count, 0);
   if (marks.length < total) drawShades(svg, x, lanes, step, label, from, to);
   timeline.shown = [];
