@@ -38,6 +38,17 @@ struct ReportOutputTests {
         }
     }
 
+    @Test func whatIsReadIsNotOverwritten() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            #expect(symlink("a", directory.file("link")) == 0)
+            let lagmond = try LagmondProcess(["report", "a", "-o", "link"], in: directory)
+            #expect(lagmond.wait() == 64)
+            #expect(lagmond.errors == "lagmond: --output: link is read as well; allowed: another file\n")
+            #expect(directory.read("a") == StallLines.line(1))
+        }
+    }
+
     @Test func withoutAnyFileNoPageIsWritten() throws {
         try TemporaryDirectory.with { directory in
             directory.write("the one before", to: "page.html")

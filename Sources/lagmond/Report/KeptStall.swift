@@ -52,7 +52,11 @@ struct LongestStalls: Sendable {
         }
     }
 
-    mutating func removeAll() { kept = [] }
+    /// What comes next is kept again, though it may be shorter than what was there.
+    mutating func removeAll() {
+        kept = []
+        floor = 0
+    }
 
     var sorted: [KeptStall] { Array(kept.sorted(by: KeptStall.isBefore).prefix(limit)) }
 

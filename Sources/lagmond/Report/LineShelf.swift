@@ -4,7 +4,7 @@ struct LineShelf: Sendable {
     /// A line that is longer is not kept.
     static let maximumLineBytes = 64 << 10
     /// Of all lines of one shelf.
-    static let maximumBytes = 40 << 20
+    static let maximumBytes = 16 << 20
 
     private struct Place: Sendable {
         var nanoseconds: UInt64 = 0

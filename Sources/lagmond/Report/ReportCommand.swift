@@ -48,6 +48,7 @@ struct ReportCommand: ParsableCommand {
                 message: "-o -: a page is nothing for a terminal; allowed: a file or a pipe"
             )
         }
+        try refuseInputAsOutput()
         var (files, status) = input.open()
         // A page of nothing would say that nothing stalled.
         if files.isEmpty { throw ExitCode(status) }
@@ -71,6 +72,16 @@ struct ReportCommand: ParsableCommand {
         if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }
         if let leftOut = findings.grouping.tally.leftOut { Diagnostics.say(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
+    }
+
+    /// A name too few on the command line, and the records would be gone.
+    private func refuseInputAsOutput() throws(StartFailure) {
+        var (target, source) = (stat(), stat())
+        guard output != Self.stdout, stat(output, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
+        for file in input.files where file != InputFile.stdin && stat(file, &source) == 0 {
+            guard source.st_dev == target.st_dev, source.st_ino == target.st_ino else { continue }
+            throw StartFailure(status: ExitStatus.usage, message: "--output: \(output) is read as well; allowed: another file")
+        }
     }
 
     /// Each has a tree, cells and lines of its own.

@@ -10,7 +10,8 @@ struct ReportParts: Sendable {
 
     private(set) var heat = TimeCells()
     private(set) var lanes = LaneTable()
-    private(set) var laneCells = TimeCells()
+    /// A few lanes are shown, and fewer causes than durations.
+    private(set) var laneCells = TimeCells(limit: TimeCells.maximumCells / 2)
     private(set) var tree = StackTree()
     private(set) var marked = LongestStalls(limit: marks)
     private(set) var worst = LongestStalls(limit: worst)

@@ -15,8 +15,8 @@ struct TimeCells: Sendable {
         var nanoseconds: UInt64 = 0
     }
 
-    /// About 60 bytes each.
-    static let maximumCells = 250_000
+    /// What a dictionary of half a million places holds: 21 MB.
+    static let maximumCells = 390_000
 
     private static let second: Int64 = 1_000_000_000
     static let widths: [Int64] = {
@@ -28,6 +28,9 @@ struct TimeCells: Sendable {
 
     private(set) var cells: [Key: Sum] = [:]
     private var level = 0
+    private let limit: Int
+
+    init(limit: Int = maximumCells) { self.limit = limit }
 
     /// In nanoseconds.
     var width: Int64 { Self.widths[level] }
@@ -77,13 +80,13 @@ struct TimeCells: Sendable {
 
     private mutating func add(_ key: Key, _ sum: Sum) {
         put(key, sum)
-        while cells.count > Self.maximumCells, level + 1 < Self.widths.count { coarsen() }
+        while cells.count > limit, level + 1 < Self.widths.count { coarsen() }
     }
 
     private mutating func put(_ key: Key, _ sum: Sum) {
         var key = key
         // Only of years full of groups.
-        if level + 1 == Self.widths.count, cells.count > Self.maximumCells, cells[key] == nil { key.series = -1 }
+        if level + 1 == Self.widths.count, cells.count > limit, cells[key] == nil { key.series = -1 }
         cells[key, default: Sum()].count += sum.count
         cells[key, default: Sum()].nanoseconds.addSaturated(sum.nanoseconds)
     }
