@@ -61,7 +61,7 @@ struct ReportBoundsTests {
 
     @Test func cellsOfTwoReadersAddUpAsIfOneHadReadAll() {
         var (one, two, both) = (TimeCells(), TimeCells(), TimeCells())
-        for number in 0..<300_000 {
+        for number in 0..<450_000 {
             let time = Int64(number) * 3_000_000
             if number % 3 == 0 {
                 two.add(series: 1, row: 2, time: time, nanoseconds: 5)

@@ -63,7 +63,7 @@ struct ReportOutputTests {
         let (status, output, errors) = try LagmondProcess.run(arguments, files: ["a": StallLines.line(1)])
         #expect(status == 66)
         #expect(errors == "lagmond: cannot open gone: No such file or directory\n")
-        #expect(output.contains("1 inputs could not be opened"))
+        #expect(output.contains("Inputs that could not be opened: 1."))
         #expect(output.contains("acquire</bdi>"))
     }
 

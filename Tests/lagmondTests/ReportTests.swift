@@ -42,8 +42,8 @@ struct ReportTests {
 
     @Test func whatGoesOnAndWhatWasAbandonedIsSaid() throws {
         let page = try page(lines + StallLines.line(5, phase: "abandoned", milliseconds: "7000.000"))
-        #expect(page.contains("1 stalls have no end"))
-        #expect(page.contains("1 stalls were abandoned"))
+        #expect(page.contains("Stalls without an end: <b>1</b>."))
+        #expect(page.contains("Abandoned stalls: <b>1</b>."))
         #expect(page.contains("≥ 5.00 s<small class=\"open\">still going</small>"))
         #expect(page.contains("≥ 7.00 s<small class=\"open\">abandoned</small>"))
     }
@@ -145,9 +145,9 @@ struct ReportTests {
             + #"{"schema":"lagmonitor.stall.v1","event":"dropped","host_name":"a","pid":1,"dropped":7,"dropped_total":7}"# + "\n"
         let page = try page(text)
         for part in [
-            "7 lines of a.", "2 lines were damaged", "1 lines are not the monitor’s", "1 lines lack what a stall must have",
-            "7 lines were lost before they were written",
-            "7 lines read · 2 stalls · 4 lines damaged or not ours · 7 lost by monitors",
+            "Lines: <b>7</b>. Of a.", "Damaged lines: <b>2</b>.", "Lines that are not the monitor’s: <b>1</b>.",
+            "Lines that lack what a stall must have: <b>1</b>.", "Lines lost before they were written: <b>7</b>.",
+            "Lines read: 7 · stalls: 2 · damaged or not ours: 4 · lost by monitors: 7",
         ] {
             #expect(page.contains(part), "\(part)")
         }
@@ -169,13 +169,13 @@ struct ReportTests {
         #expect(groups.last?["count"] as? Int == 7)
         #expect(groups.reduce(0) { $0 + ($1["total"] as? Double ?? 0) } == 11934)
         #expect(page.contains("7 other groups"))
-        #expect(page.contains("7 groups are summed up as one, the last."))
+        #expect(page.contains("Groups summed up as one, the last: <b>7</b>."))
     }
 
     @Test func timesNarrowWhatIsCounted() throws {
         let page = try page(lines, ["--since", "2027-01-01"])
         #expect(page.contains("No stalls were found."))
-        #expect(page.contains("4 stalls began outside the times that were asked for."))
+        #expect(page.contains("Stalls that began outside the times asked for: <b>4</b>."))
     }
 
     private func element(_ page: String, _ open: String, _ close: String) throws -> String {

@@ -66,7 +66,7 @@ struct ReportCommand: ParsableCommand {
         if status == ExitStatus.success, result.troubles.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         let missing = input.files.count - files.count
         let troubles =
-            (missing > 0 ? ["\(missing) inputs could not be opened"] : []) + result.troubles.map(\.description).sorted()
+            (missing > 0 ? ["Inputs that could not be opened: \(missing)"] : []) + result.troubles.map(\.description).sorted()
         let report = Report(findings, title: title, inputs: files.map(\.name), troubles: troubles, top: top)
         let page = ReportPage(report: report, version: Lagmond.version).bytes()
         if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }

@@ -84,11 +84,11 @@ struct ReportPage {
     private var summaryLine: String {
         let tally = report.tally
         let bad = tally.damaged + tally.incomplete + tally.foreign
-        var parts = ["\(HTMLText.number(tally.lines)) lines read", "\(HTMLText.number(report.all.count)) stalls"]
-        parts.append(bad == 0 ? "no line left out" : "\(HTMLText.number(bad)) lines damaged or not ours")
-        if report.lostLines > 0 { parts.append("\(HTMLText.number(report.lostLines)) lost by monitors") }
-        if report.all.openCount > 0 { parts.append("\(HTMLText.number(report.all.openCount)) still going") }
-        if !report.troubles.isEmpty { parts.append("trouble with \(report.troubles.count) inputs") }
+        var parts = ["Lines read: \(HTMLText.number(tally.lines))", "stalls: \(HTMLText.number(report.all.count))"]
+        parts.append(bad == 0 ? "no line left out" : "damaged or not ours: \(HTMLText.number(bad))")
+        if report.lostLines > 0 { parts.append("lost by monitors: \(HTMLText.number(report.lostLines))") }
+        if report.all.openCount > 0 { parts.append("still going: \(HTMLText.number(report.all.openCount))") }
+        if !report.troubles.isEmpty { parts.append("trouble with inputs: \(report.troubles.count)") }
         return parts.joined(separator: " · ")
     }
 

@@ -26,56 +26,63 @@ struct ReportSummary {
         return "\(times) · \(Self.span(length))"
     }
 
-    /// What was read: whole sentences.
+    /// What was read, each with its number.
     var read: [String] {
         let tally = report.tally
         let names = report.inputs.prefix(8).map { HTMLText.short($0) }.joined(separator: ", ")
         let more = report.inputs.count > 8 ? " and \(report.inputs.count - 8) more" : ""
-        var parts = ["\(HTMLText.number(tally.lines)) lines of \(names.isEmpty ? "nothing" : names)\(more)."]
-        if tally.repeated > 0 {
-            parts.append("\(HTMLText.number(tally.repeated)) lines told of a stall that another line tells of: it counts once.")
-        }
-        let open = report.all.openCount
-        if open > 0 {
-            parts.append(
-                "\(HTMLText.number(open)) stalls have no end: they go on, or it was lost. They count with what is known."
-            )
-        }
-        if report.abandonedCount > 0 {
-            parts.append("\(HTMLText.number(report.abandonedCount)) stalls were abandoned: the process ended in them.")
-        }
-        return parts
+        let items = [
+            item("Lines", tally.lines, "Of \(names.isEmpty ? "nothing" : names)\(more)."),
+            item("Lines that tell again of a stall", tally.repeated, "It counts once."),
+            item("Stalls without an end", report.all.openCount, "They go on, or it was lost: they count with what is known."),
+            item("Abandoned stalls", report.abandonedCount, "The process ended in them."),
+        ]
+        return items.compactMap { $0 }
     }
 
-    /// What was not counted, or is not shown: whole sentences.
+    /// What was not counted, or is not shown, each with its number.
     var leftOut: [String] {
-        let tally = report.tally
-        var parts: [String] = []
-        func add(_ count: some BinaryInteger, _ text: String) {
-            if count > 0 { parts.append("\(HTMLText.number(count)) \(text)") }
-        }
-        add(tally.damaged, "lines were damaged (no JSON, or too long) and left out.")
-        add(tally.incomplete, "lines lack what a stall must have and were left out; lagmond check tells which.")
-        add(tally.foreign, "lines are not the monitor’s and were left out.")
-        add(tally.outside, "stalls began outside the times that were asked for.")
-        add(report.lostLines, "lines were lost before they were written, as the monitors themselves say.")
-        let heldBack = TopText.duration(report.all.heldBackNanoseconds)
-        add(report.all.heldBackCount, "stalls were held back by a limit: they are in the totals (\(heldBack)) alone.")
-        parts += report.troubles.map { "\(HTMLText.short($0))." }
-        add(report.otherGroupCount, "groups are summed up as one, the last.")
-        let details = report.all.count - min(report.all.count, UInt64(report.details.count))
-        add(details, "stalls have no detail of their own: the longest have one, and the longest of each group.")
-        if report.withoutDetails > 0 { add(report.withoutDetails, "of these had no room, or a line that is too long.") }
-        let marks = report.all.count - min(report.all.count, UInt64(report.marks.count))
-        add(
-            marks,
-            "stalls are no bar in the timeline: the \(HTMLText.number(report.marks.count)) longest are, the shades are of all."
-        )
-        add(report.laneCount - report.lanes.count, "loops share the timeline’s last lane.")
-        let pruned = report.groups.reduce(0) { $0 + $1.tree.prunedCount }
-        add(pruned, "light branches are left out of the call graph; their time stands as “left out” beside what is shown.")
-        add(report.shortenedStacks, "stacks were cut where the call tree was full.")
-        return parts
+        let (tally, all) = (report.tally, report.all)
+        let marks = HTMLText.number(report.marks.count)
+        let lost = [
+            item("Damaged lines", tally.damaged, "No JSON, or too long."),
+            item("Lines that lack what a stall must have", tally.incomplete, "lagmond check tells which."),
+            item("Lines that are not the monitor’s", tally.foreign),
+            item("Stalls that began outside the times asked for", tally.outside),
+            item("Lines lost before they were written", report.lostLines, "As the monitors themselves say."),
+            item(
+                "Stalls that a limit held back",
+                all.heldBackCount,
+                "They are in the totals (\(TopText.duration(all.heldBackNanoseconds))) alone."
+            ),
+        ]
+        let hidden = [
+            item("Groups summed up as one, the last", UInt64(report.otherGroupCount)),
+            item(
+                "Stalls without a detail",
+                all.count - min(all.count, UInt64(report.details.count)),
+                "The longest have one, and the longest of each group."
+            ),
+            item("Stalls that should have a detail, and whose line is too long", UInt64(report.withoutDetails)),
+            item(
+                "Stalls without a bar in the timeline",
+                all.count - min(all.count, UInt64(report.marks.count)),
+                "The \(marks) longest have one; the shades are of all."
+            ),
+            item("Loops that share the timeline’s last lane", UInt64(report.laneCount - report.lanes.count)),
+            item(
+                "Light branches left out of the call graph",
+                UInt64(report.groups.reduce(0) { $0 + $1.tree.prunedCount }),
+                "Their time stands as “left out” beside what is shown."
+            ),
+            item("Stacks cut where the call tree was full", report.shortenedStacks),
+        ]
+        return lost.compactMap { $0 } + report.troubles.map { "\(HTMLText.short($0))." } + hidden.compactMap { $0 }
+    }
+
+    /// Nil when there is none.
+    private func item(_ name: String, _ count: UInt64, _ text: String = "") -> String? {
+        count == 0 ? nil : "\(name): <b>\(HTMLText.number(count))</b>.\(text.isEmpty ? "" : " " + text)"
     }
 
     /// A long time in two units.
