@@ -63,7 +63,7 @@ struct ReportSummary {
                 all.count - min(all.count, UInt64(report.details.count)),
                 "The longest have one, and the longest of each group."
             ),
-            item("Stalls that should have a detail, and whose line is too long", UInt64(report.withoutDetails)),
+            item("Stalls whose line is too long for a detail, or found no room", UInt64(report.withoutDetails)),
             item(
                 "Stalls without a bar in the timeline",
                 all.count - min(all.count, UInt64(report.marks.count)),
