@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test pipeline examples exports dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
+.PHONY: help setup run test pipeline examples exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -65,6 +65,10 @@ bench-top: setup ## measure `lagmond top` against DuckDB and jq on a million lin
 exports: setup ## read every format of `lagmond export` with a program that is not ours (python3, Debian packages, PyPI; 1 min)
 	$(SWIFT) build -c release --product lagmond >&2
 	exec Scripts/check-exports "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond"
+
+report-check: setup ## click through the page of `lagmond report` in headless Chromium (python3, Debian's chromium, PyPI; 1 min)
+	$(SWIFT) build -c release --product lagmond >&2
+	exec Scripts/check-report "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(REPORT)
 
 accuracy: setup ## measure what is found, missed and false, against the seeds' detector (12 minutes)
 	$(SWIFT) build -c release --product lagaccuracy >&2

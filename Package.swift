@@ -170,7 +170,14 @@ let package = Package(
             ],
             exclude: ["Reader", "Workload"],
             // In the program itself: lagmond is one file that can be copied.
-            resources: [.embedInCode("Schema/lagmonitor.stall.v1.schema.json")],
+            resources: [
+                .embedInCode("Schema/lagmonitor.stall.v1.schema.json"),
+                .embedInCode("Report/Page/report.css"),
+                .embedInCode("Report/Page/core.js"), .embedInCode("Report/Page/tables.js"), .embedInCode("Report/Page/flame.js"),
+                .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"),
+                .embedInCode("Report/Page/detail.js"),
+                .embedInCode("Report/Page/report.js"),
+            ],
             swiftSettings: strict
         ),
         // Loaded into programs that are no Swift: needs libc alone. Linked as Embedded Swift is, which leaves the Swift runtime out.

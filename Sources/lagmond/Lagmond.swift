@@ -20,7 +20,8 @@ struct Lagmond: ParsableCommand {
             """,
         version: version,
         subcommands: [
-            RunCommand.self, TopCommand.self, CheckCommand.self, ExportCommand.self, SymbolizeCommand.self, SchemaCommand.self,
+            RunCommand.self, TopCommand.self, CheckCommand.self, ReportCommand.self, ExportCommand.self, SymbolizeCommand.self,
+            SchemaCommand.self,
         ],
         defaultSubcommand: RunCommand.self
     )

@@ -204,7 +204,7 @@ struct GroupTests {
     @Test func groupsAreBounded() {
         var table = GroupTable()
         for number in 0..<GroupTable.maximumGroups + 10 {
-            Array("\(number)".utf8).withUnsafeBufferPointer {
+            _ = Array("\(number)".utf8).withUnsafeBufferPointer {
                 table.update($0) { $0.addHeldBack(count: 1, nanoseconds: 1, lastTime: nil) }
             }
         }

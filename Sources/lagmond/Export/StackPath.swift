@@ -87,6 +87,7 @@ struct ExportFrame: Hashable {
     var symbolOffset: UInt64?
     var file: String?
     var line: UInt64?
+    var isInApp = false
 
     init(name: String) { self.name = Self.harmless(name) }
 
@@ -101,6 +102,7 @@ struct ExportFrame: Hashable {
         symbolOffset = frame.symbolOffset
         file = frame.file
         line = frame.line
+        isInApp = frame.isInApp
     }
 
     /// The same place of a program: frames of one are merged, whatever process they were in.

@@ -13,14 +13,15 @@ struct TopRanking {
         let hasRest = table.rest.count + table.rest.heldBackCount > 0
         let groups = Array(table.groups) + (hasRest ? [table.rest] : [])
         groupCount = groups.count
-        let order = groups.indices.sorted { left, right in
-            let (one, other) = (groups[left], groups[right])
-            if one.weight != other.weight { return one.weight > other.weight }
-            return one.count != other.count ? one.count > other.count : one.key.lexicographicallyPrecedes(other.key)
-        }
+        let order = groups.indices.sorted { Self.isBefore(groups[$0], groups[$1]) }
         shown = order.prefix(limit == 0 ? .max : limit).map { groups[$0] }
         count = groups.reduce(0) { $0 &+ $1.count }
         totalNanoseconds = groups.reduce(0) { $0 &+ $1.totalNanoseconds }
         heldBackCount = groups.reduce(0) { $0 &+ $1.heldBackCount }
+    }
+
+    static func isBefore(_ one: StallGroup, _ other: StallGroup) -> Bool {
+        if one.weight != other.weight { return one.weight > other.weight }
+        return one.count != other.count ? one.count > other.count : one.key.lexicographicallyPrecedes(other.key)
     }
 }

@@ -18,14 +18,18 @@ package struct GroupTable: Sendable {
     package init() {}
 
     /// Changes the group of a key, made when it is new.
-    @inline(__always) mutating func update(_ key: UnsafeBufferPointer<UInt8>, _ body: (inout StallGroup) -> Void) {
+    /// - Returns: its index in ``groups``; -1: it is in ``rest``.
+    @discardableResult @inline(__always)
+    mutating func update(_ key: UnsafeBufferPointer<UInt8>, _ body: (inout StallGroup) -> Void) -> Int {
         let index = index(of: key.cut(Self.maximumTextBytes))
         if index < 0 { body(&rest) } else { body(&groups[index]) }
+        return index
     }
 
-    package mutating func add(_ other: GroupTable) {
-        for group in other.groups { group.key.withUnsafeBufferPointer { update($0) { $0.add(group) } } }
+    /// - Returns: for each of the other's groups its index here; -1: it went into ``rest``.
+    @discardableResult package mutating func add(_ other: GroupTable) -> [Int] {
         rest.add(other.rest)
+        return other.groups.map { group in group.key.withUnsafeBufferPointer { update($0) { $0.add(group) } } }
     }
 
     /// -1 when there is no place.

@@ -9,6 +9,8 @@ package struct LineTally: Sendable, Equatable {
     package var foreign: UInt64 = 0
     /// Of stalls that were counted by another line.
     package var repeated: UInt64 = 0
+    /// Of stalls outside the times that were asked for.
+    package var outside: UInt64 = 0
 
     package init() {}
 
@@ -18,5 +20,6 @@ package struct LineTally: Sendable, Equatable {
         incomplete += other.incomplete
         foreign += other.foreign
         repeated += other.repeated
+        outside += other.outside
     }
 }

@@ -30,7 +30,7 @@ package struct StallGroup: Sendable {
 
     init(key: UnsafeBufferPointer<UInt8>) { self.key = Array(key) }
 
-    init(key: [UInt8]) { self.key = key }
+    package init(key: [UInt8]) { self.key = key }
 
     /// What decides the rank: all the time that is known of.
     package var weight: UInt64 { totalNanoseconds.addingSaturated(heldBackNanoseconds) }
@@ -75,7 +75,7 @@ package struct StallGroup: Sendable {
         firstTime = min(firstTime, lastTime)
     }
 
-    mutating func add(_ other: StallGroup) {
+    package mutating func add(_ other: StallGroup) {
         count += other.count
         totalNanoseconds = totalNanoseconds.addingSaturated(other.totalNanoseconds)
         worstNanoseconds = max(worstNanoseconds, other.worstNanoseconds)
@@ -106,7 +106,7 @@ package struct StallGroup: Sendable {
     }
 
     /// Where a cause stands in ``causes``.
-    static func causeIndex(_ line: borrowing LineScanner) -> Int {
+    package static func causeIndex(_ line: borrowing LineScanner) -> Int {
         let index = line.withText(.cause) { text in
             causeNames.firstIndex {
                 $0.utf8CodeUnitCount == text.count && memcmp($0.utf8Start, text.baseAddress!, text.count) == 0

@@ -13,15 +13,31 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         }
     }
 
+    /// What else is told of a line while it is in the scanner.
+    package enum Observation: Sendable {
+        /// A stall that counts, in the group at this index of the table; -1: in the rest.
+        case stall(group: Int, time: Int64, nanoseconds: UInt64, isOpen: Bool)
+        /// A line about other lines, each time that it comes.
+        case notice
+    }
+
     private let key: GroupKey
+    private let observe: ((borrowing LineScanner, Observation) -> Void)?
     /// By the stall's start, in nanoseconds since 1970.
     private let times: Range<Int64>
     private let ledger: StallLedger
     private var scanner = LineScanner()
     private var findings = Findings()
 
-    package init(by key: GroupKey, times: Range<Int64> = .min ..< .max, ledger: StallLedger) {
+    /// - Parameter observe: called for each stall that counts, for those who need more of it than its group.
+    package init(
+        by key: GroupKey,
+        times: Range<Int64> = .min ..< .max,
+        ledger: StallLedger,
+        observe: ((borrowing LineScanner, Observation) -> Void)? = nil
+    ) {
         self.key = key
+        self.observe = observe
         self.times = times
         self.ledger = ledger
     }
@@ -40,7 +56,10 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 return
             }
             // After the ledger, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time) else { return }
+            guard let time = scanner.time(.time), times.contains(time) else {
+                findings.tally.outside += 1
+                return
+            }
             count(time: time, isOpen: kind == .begin)
         case .suppressed:
             guard scanner.isCounted(kind, by: ledger) else {
@@ -49,7 +68,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
             }
             guard let time = scanner.time(.lastTime), times.contains(time) else { return }
             countHeldBack(time: time)
-        case .notice: break
+        case .notice: observe?(scanner, .notice)
         case .foreign: findings.tally.foreign += 1
         case .incomplete: findings.tally.incomplete += 1
         }
@@ -73,7 +92,10 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     package mutating func takeOpenLines() {
         for line in ledger.openLines() {
             line.withUnsafeBytes { bytes in
-                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time) else { return }
+                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time) else {
+                    findings.tally.outside += 1
+                    return
+                }
                 count(time: time, isOpen: true)
             }
         }
@@ -85,12 +107,14 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         let nanoseconds = scanner.nanoseconds(.duration) ?? 0
         let cause = StallGroup.causeIndex(scanner)
         let host = scanner.withText(.hostName) { ByteHash.fixed($0) } ?? 0
+        var index = -1
         Self.withKey(key, scanner) { key in
-            findings.table.update(key) { group in
+            index = findings.table.update(key) { group in
                 group.add(scanner, time: time, nanoseconds: nanoseconds, causeIndex: cause, hostHash: host)
                 if isOpen { group.openCount += 1 }
             }
         }
+        observe?(scanner, .stall(group: index, time: time, nanoseconds: nanoseconds, isOpen: isOpen))
     }
 
     private mutating func countHeldBack(time: Int64) {

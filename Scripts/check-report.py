@@ -1,0 +1,327 @@
+"""Clicks through pages of `lagmond report` in headless Chromium; for Scripts/check-report.
+
+    check-report.py hostile REAL.jsonl   writes lines made of real ones that try to get out of the page's data
+    check-report.py check FOLDER         checks real.html, many.html, hostile.html and empty.html there
+"""
+import base64
+import json
+import pathlib
+import sys
+import time
+
+ATTACKS = [
+    "</script><script>window.hostile=1</script>", "<img src=x onerror=\"window.hostile=2\">", "\"'><svg onload=window.hostile=3>",
+    "<!--<script>", "]]>{{7*7}}${window.hostile=4}", "\u2028window.hostile=5\u2029", "\u202egnp.exe\u202c", "a\u0000b\u001b[2J",
+    "javascript:window.hostile=6", "x" * 3000, "<style>*{display:none}</style>", "&lt;b&gt;", "__proto__", "constructor",
+]
+
+
+def hostile(path):
+    lines = [line for line in open(path, encoding="utf-8") if '"phase":"end"' in line]
+    for number, attack in enumerate(ATTACKS):
+        record = json.loads(lines[number % len(lines)])
+        for key in ("message", "fingerprint", "culprit", "loop", "host_name", "process_name", "thread_name", "syscall", "wchan", "service_name"):
+            record[key] = attack
+        record["id"] = record["id"][:-2] + f"{number:02x}"
+        record[attack[:100]] = {attack[:100]: [attack]}
+        for frame in record["frames"]:
+            frame["symbol"] = frame["module"] = frame["file"] = attack
+        record["lock_owner"] = {"thread_id": 1, "thread_name": attack, "frames": record["frames"][:2]}
+        record["workers"] = [{"thread_ids": [1, attack], "frames": [None, 3, {"pc": attack}]}]
+        record["sample_tree"] = [{"ms": 10.0, "samples": 1, "frames": [attack], "children": [{"ms": "x", "samples": 1, "frames": 7}]}]
+        print(json.dumps(record, separators=(",", ":"), ensure_ascii=number % 2 == 0))
+    print(json.dumps({"schema": "lagmonitor.stall.v1", "frames": 7}))
+    print('{"half":')
+
+
+class Browser:
+    """A page in Chromium that has no network, and what went wrong in it."""
+
+    # Before the page's own script: refusals by its policy are counted.
+    WATCH = "window.refused = []; document.addEventListener('securitypolicyviolation', (e) => window.refused.push(e.violatedDirective + ' ' + e.blockedURI));"
+
+    def __init__(self, scripts=True, scheme="light", width=1440, height=1000):
+        from selenium import webdriver
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                         "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking"):
+            options.add_argument(argument)
+        if not scripts:
+            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+        self.run("Network.enable", {})
+        self.run("Network.emulateNetworkConditions", {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0})
+        self.run("Page.addScriptToEvaluateOnNewDocument", {"source": self.WATCH})
+        self.look(scheme, width, height)
+
+    def run(self, command, parameters):
+        return self.driver.execute_cdp_cmd(command, parameters)
+
+    def look(self, scheme, width, height=1000):
+        self.run("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        self.run("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        time.sleep(0.3)
+
+    def open(self, path):
+        self.driver.get_log("performance")
+        self.driver.get_log("browser")
+        self.path = path
+        self.driver.get(path.as_uri())
+        time.sleep(0.3)
+
+    def js(self, text, *arguments):
+        return self.driver.execute_script("return " + text, *arguments)
+
+    def all(self, selector):
+        return self.driver.find_elements("css selector", selector)
+
+    def one(self, selector):
+        return self.driver.find_element("css selector", selector)
+
+    def text(self, selector):
+        return self.js("document.querySelector(arguments[0]).textContent", selector)
+
+    def click(self, selector):
+        element = self.one(selector) if isinstance(selector, str) else selector
+        self.js("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+        time.sleep(0.15)
+
+    def keys(self, *keys):
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+        time.sleep(0.15)
+
+    def requests(self):
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        return [url for url in urls if url != self.path.as_uri()]
+
+    def picture(self, path, whole=True):
+        size = self.js("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+        clip = {"clip": {"x": 0, "y": 0, "width": size[0], "height": min(size[1], 8000), "scale": 1}} if whole else {}
+        data = self.run("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole, **clip})
+        path.write_bytes(base64.b64decode(data["data"]))
+
+
+class Checks:
+    def __init__(self):
+        self.failures = 0
+        self.count = 0
+
+    def that(self, name, is_so, found=None):
+        self.count += 1
+        if is_so:
+            return
+        self.failures += 1
+        print(f"check-report: {name}: not so" + ("" if found is None else f": {found!r}"), file=sys.stderr)
+
+    def clean(self, name, browser):
+        """Nothing was asked from elsewhere, nothing refused, nothing went wrong, and nobody's script ran."""
+        self.that(f"{name}: nothing in the console", (log := browser.driver.get_log("browser")) == [], log)
+        self.that(f"{name}: no request", (urls := browser.requests()) == [], urls)
+        self.that(f"{name}: the policy refused nothing", (refused := browser.js("window.refused")) == [], refused)
+        self.that(f"{name}: no foreign script ran", browser.js("typeof window.hostile") == "undefined")
+
+
+def group(checks, browser):
+    """A click on a group chooses it, opens a detail, and narrows the rest."""
+    rows = len(browser.all("#group-table tbody tr"))
+    checks.that("group: there are groups", rows > 3, rows)
+    name = browser.text("#group-table tbody tr:nth-child(2) .pick")
+    before = browser.text("#flame .note")
+    stalls = len([row for row in browser.all("#worst-table tbody tr") if row.is_displayed()])
+    browser.click("#group-table tbody tr:nth-child(2) .pick")
+    checks.that("group: the detail opens", browser.one("#detail").is_displayed())
+    checks.that("group: the detail is the group's", name in browser.text("#detail"), browser.text("#detail")[:200])
+    checks.that("group: the call graph is the group's", name in browser.text("#flame .note") != before)
+    checks.that("group: the heat map is the group's", name in browser.text("#heat .note"))
+    shown = len([row for row in browser.all("#worst-table tbody tr") if row.is_displayed()])
+    checks.that("group: the stalls are the group's", 0 < shown < stalls, (shown, stalls))
+    checks.that("group: the filter says so", name in browser.text("#filter"))
+    checks.that("group: the timeline dims the others", len(browser.all("#timeline-chart .mark.dim")) > 0)
+    browser.keys("\ue00c")  # Escape
+    checks.that("group: Escape closes the detail", not browser.one("#detail").is_displayed())
+    browser.click("#clear-group")
+    checks.that("group: the filter goes", not browser.one("#filter").is_displayed())
+    checks.that("group: the call graph is of all again", browser.text("#flame .note") == before)
+
+
+def keyboard(checks, browser):
+    browser.js("document.querySelector('#group-table .pick').focus()")
+    browser.keys("\ue007")  # Enter
+    checks.that("keyboard: Enter on a group opens its detail", browser.one("#detail").is_displayed())
+    browser.keys("\ue00c")
+    browser.click("#clear-group")
+    browser.js("document.querySelector('#icicle button[tabindex=\"0\"]').focus()")
+    first = browser.js("document.activeElement.getAttribute('aria-label')")
+    browser.keys("\ue015")  # Arrow down
+    second = browser.js("document.activeElement.getAttribute('aria-label')")
+    checks.that("keyboard: an arrow moves in the call graph", first != second and second is not None, (first, second))
+    browser.keys("\ue007")  # Enter
+    zoomed = browser.js("document.activeElement.getAttribute('aria-label')")
+    checks.that("keyboard: Enter zooms in, and the focus stays", zoomed == second and browser.one("#flame-out").is_enabled(), zoomed)
+    browser.keys("\ue00c")
+    browser.click("#flame-out") if browser.one("#flame-out").is_enabled() else None
+    browser.js("document.querySelector('#heat-map').focus()")
+    browser.keys("\ue014", "\ue013", "\ue007")  # right, up, Enter
+    checks.that("keyboard: the heat map can be chosen in", browser.one("#clear-box").is_displayed())
+    browser.keys("\ue00c")
+    checks.that("keyboard: Escape chooses all", not browser.one("#filter").is_displayed())
+    browser.js("document.querySelector('#timeline-chart').focus()")
+    browser.keys("\ue014", "\ue007")
+    checks.that("keyboard: the timeline opens a stall", browser.one("#detail").is_displayed())
+    browser.keys("\ue00c")
+
+
+def search(checks, browser):
+    field = browser.one("#flame-search")
+    browser.js("arguments[0].scrollIntoView({block: 'center'})", field)
+    field.send_keys("lockInOpposite")
+    time.sleep(0.2)
+    found = browser.text("#flame-found")
+    matches = browser.all("#icicle .match")
+    checks.that("search: matches are marked", len(matches) > 0)
+    checks.that("search: only matches are marked", all("lockInOpposite" in match.get_attribute("aria-label") for match in matches))
+    weight = browser.js("document.querySelector('#group-table tbody tr td:nth-child(3)').firstChild.textContent")
+    checks.that("search: says how much they weigh", weight in found and "%" in found and "1 function" in found, (found, weight))
+    field.clear()
+    field.send_keys("no such function")
+    time.sleep(0.2)
+    checks.that("search: says that there is none", browser.text("#flame-found").startswith("0 functions: 0 ms"), browser.text("#flame-found"))
+    field.clear()
+    field.send_keys(" \ue003")  # Backspace
+    time.sleep(0.2)
+    checks.that("search: nothing is marked without a word", len(browser.all("#icicle .match")) == 0)
+
+
+def zoom(checks, browser):
+    frame = browser.one("#icicle button.app:not(.above)[aria-label*='fetchFromSlowServer']")
+    before = frame.size["width"]
+    browser.click(frame)
+    frame = browser.one("#icicle button[aria-label*='fetchFromSlowServer']")
+    whole = browser.one("#icicle").size["width"]
+    checks.that("zoom: a click makes it as wide as the graph", before < whole / 2 and frame.size["width"] > whole * 0.97, (before, whole))
+    checks.that("zoom: says where it is", "fetchFromSlowServer" in browser.text("#flame-crumbs"))
+    browser.click("#flame-out")
+    browser.click("#flame-reset")
+    frame = browser.one("#icicle button[aria-label*='fetchFromSlowServer']")
+    checks.that("zoom: and back", abs(frame.size["width"] - before) < 2, (before, frame.size["width"]))
+    rows = len(browser.all("#icicle button"))
+    browser.click("#flame-fold")
+    checks.that("zoom: common callers unfold", len(browser.all("#icicle button")) > rows)
+    browser.click("#flame-fold")
+
+
+def heat_map(checks, browser):
+    from selenium.webdriver import ActionChains
+
+    svg = browser.one("#heat-map")
+    browser.js("arguments[0].scrollIntoView({block: 'center'})", svg)
+    cell = browser.js("(() => { const r = document.querySelector('#heat-map rect[class^=q]').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()")
+    mouse = ActionChains(browser.driver, duration=50)
+    mouse.w3c_actions.pointer_action.move_to_location(int(cell[0]), int(cell[1]))
+    mouse.click().perform()
+    time.sleep(0.2)
+    shown = [row for row in browser.all("#group-table tbody tr") if row.is_displayed()]
+    everyone = browser.all("#group-table tbody tr")
+    checks.that("heat map: a click chooses a cell", browser.all("#clear-box") != [])
+    checks.that("heat map: the groups are narrowed", 0 < len(shown) < len(everyone), (len(shown), len(everyone)))
+    checks.that("heat map: a group says how many are chosen", "chosen" in shown[0].text, shown[0].text)
+    checks.that("heat map: the timeline is narrowed", "Narrowed" in browser.text("#timeline .note"))
+    browser.click("#heat-clear")
+    checks.that("heat map: all again", not browser.one("#filter").is_displayed())
+
+
+def tables(checks, browser):
+    def column(index):
+        return [row.find_elements("css selector", "td")[index].get_attribute("data-value") for row in browser.all("#group-table tbody tr")]
+
+    browser.click("#group-table thead th:nth-child(7) button")
+    worst = [float(value) for value in column(6)]
+    checks.that("tables: a click on a head sorts", worst == sorted(worst, reverse=True), worst[:5])
+    browser.click("#group-table thead th:nth-child(1) button")
+    checks.that("tables: and back", column(0) == [str(number) for number in range(len(worst))])
+    browser.click("#worst-table tbody tr:nth-child(3) .pick")
+    checks.that("tables: a stall opens", browser.one("#detail").is_displayed())
+    checks.that("tables: its stack is there", len(browser.all("#detail .stack li.app")) > 0)
+    browser.click("#detail-close")
+
+
+def check(folder):
+    checks = Checks()
+    browser = Browser()
+    browser.open(folder / "real.html")
+    for part in (group, keyboard, search, zoom, heat_map, tables):
+        part(checks, browser)
+    checks.clean("real", browser)
+    for scheme in ("light", "dark"):
+        browser.look(scheme, 1440)
+        browser.picture(folder / f"real-{scheme}.png")
+        shade = browser.js("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).reduce((sum, each) => sum + Number(each), 0)")
+        checks.that(f"{scheme}: the page is", shade > 600 if scheme == "light" else shade < 150, shade)
+    browser.look("light", 1440)
+    browser.click("#group-table tbody tr:nth-child(1) .pick")
+    browser.picture(folder / "detail.png", whole=False)
+    browser.keys("\ue00c")
+
+    for name in ("real", "many", "hostile"):
+        browser.look("light", 390, 844)
+        browser.open(folder / f"{name}.html")
+        browser.click("#group-table tbody tr:nth-child(1) .pick")
+        size = browser.js("[document.documentElement.scrollWidth, window.innerWidth]")
+        checks.that(f"{name}: no sideways scrolling on a phone", size[0] <= size[1] == 390, size)
+        browser.keys("\ue00c")
+        browser.picture(folder / f"{name}-phone.png")
+    browser.look("light", 1440)
+    browser.open(folder / "many.html")
+    browser.picture(folder / "many.png")
+    for part in (group, tables, keyboard):
+        part(checks, browser)
+    checks.clean("many", browser)
+
+    browser.open(folder / "hostile.html")
+    details = 0
+    for number in range(len(browser.all("#worst-table tbody tr"))):
+        if browser.one(f"#worst-table tbody tr:nth-child({number + 1})").get_attribute("data-detail") is not None:
+            browser.click(f"#worst-table tbody tr:nth-child({number + 1}) .pick")
+            details += browser.one("#detail").is_displayed()
+            browser.js("document.querySelectorAll('#detail details').forEach((each) => { each.open = true; })")
+    checks.that("hostile: details open", details >= len(ATTACKS), details)
+    browser.keys("\ue00c")
+    everything = browser.js("document.body.innerText")
+    checks.that("hostile: it is there as text", ATTACKS[0] in everything and ATTACKS[1] in everything)
+    checks.that("hostile: no element came of it", browser.all("main img, aside img, main style, svg[onload]") == [])
+    checks.that("hostile: nothing turns the text around", "\u202e" not in everything)
+    browser.picture(folder / "hostile.png")
+    checks.clean("hostile", browser)
+
+    browser.open(folder / "empty.html")
+    checks.that("empty: says so", "No stalls were found." in browser.text("main"))
+    checks.clean("empty", browser)
+    browser.driver.quit()
+
+    browser = Browser(scripts=False)
+    browser.open(folder / "real.html")
+    checks.that("without scripts: no script ran", not browser.one("#flame").is_displayed() and browser.all(".pick") == [])
+    checks.that("without scripts: the tables are there", browser.one("#group-table").is_displayed() and browser.one("#worst-table").is_displayed())
+    checks.that("without scripts: they hold the stalls", "LagWorkload.lockInOppositeOrder" in browser.one("#worst-table").text)
+    checks.that("without scripts: the page says so", "need scripts" in browser.one("main").text)
+    checks.that("without scripts: no request", browser.requests() == [])
+    browser.picture(folder / "no-scripts.png")
+    browser.driver.quit()
+    print(f"report checks={checks.count} failed={checks.failures}")
+    sys.exit(1 if checks.failures else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ("hostile", "check"):
+        sys.exit(__doc__)
+    if sys.argv[1] == "hostile":
+        hostile(sys.argv[2])
+    else:
+        check(pathlib.Path(sys.argv[2]).resolve())

@@ -1,0 +1,217 @@
+// A stall in detail: everything that its line holds, from a script element of its own that is read when it is asked for.
+
+// Members that have a place of their own; what is left is listed as it stands.
+const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'severity', 'kind', 'found_by', 'fingerprint', 'duration_ms',
+  'duration_min_ms', 'duration_max_ms', 'excluded_ms', 'threshold_ms', 'cause', 'cpu_ms', 'run_delay_ms', 'blocked_ms', 'system_ms',
+  'minor_faults', 'major_faults', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_cycle',
+  'lock_chain', 'culprit', 'culprit_confidence', 'samples', 'samples_matched', 'samples_share', 'frames', 'frames_total', 'sample_tree',
+  'workers', 'workers_total', 'host_name', 'process_name', 'pid', 'thread_id', 'thread_name', 'service_name', 'service_version', 'loop',
+  'activity', 'mode', 'capture', 'capture_error', 'unwind_end']);
+
+function setUpDetail() {
+  let shown = -1;
+  views.push(() => {
+    document.body.classList.toggle('with-detail', state.detail >= 0);
+    if (shown === state.detail) return;
+    shown = state.detail;
+    const panel = clear(byId('detail'));
+    panel.hidden = shown < 0;
+    if (shown < 0) return;
+    panel.scrollTop = 0;
+    showStall(panel, byId('stall-' + shown).textContent);
+  });
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && state.detail >= 0) choose({ detail: -1 });
+  });
+}
+
+function showStall(panel, text) {
+  let stall = {};
+  try {
+    stall = JSON.parse(text);
+  } catch (error) {
+    stall = { message: 'This line cannot be shown in detail: ' + error.message };
+  }
+  const close = make('button', { type: 'button', class: 'close', id: 'detail-close', 'aria-label': 'Close the detail', onclick: () => choose({ detail: -1 }) }, '✕');
+  panel.append(make('div', { class: 'head' }, make('h2', { id: 'detail-title', class: 'text' }, visible(stall.message ?? 'A stall')), close));
+  showFigures(panel, stall);
+  showGroup(panel, stall);
+  showCause(panel, stall);
+  showCulprit(panel, stall);
+  showLock(panel, stall);
+  showStack(panel, 'Stack, leaf first', stall.frames, stall);
+  showWorkers(panel, stall);
+  showTree(panel, stall);
+  showPlace(panel, stall);
+  panel.append(make('details', {}, make('summary', {}, 'The line as it was written'), make('pre', { class: 'raw' }, visible(text.trim(), 70000))));
+}
+
+const list = (value) => (Array.isArray(value) ? value : []);
+const isNumber = (value) => typeof value === 'number';
+
+/** Names and values; those without a value are left out. */
+function fields(panel, pairs) {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  if (known.length === 0) return;
+  const element = make('dl', { class: 'fields' });
+  for (const [name, value] of known) element.append(make('dt', {}, visible(name)), make('dd', { class: 'text' }, visible(value)));
+  panel.append(element);
+}
+
+function showFigures(panel, stall) {
+  const phase = { begin: 'still going', abandoned: 'abandoned: the process ended in it' }[stall.phase];
+  const element = make('dl', { class: 'figures' });
+  const put = (name, value) => { if (value) element.append(make('div', {}, make('dt', {}, name), make('dd', {}, value))); };
+  if (isNumber(stall.duration_ms)) put('Duration', (phase ? '≥ ' : '') + duration(stall.duration_ms));
+  if (isNumber(stall.threshold_ms)) put('Threshold', duration(stall.threshold_ms));
+  put('Began (UTC)', visible(String(stall.time ?? '').replace('T', ' ').replace(/(\.\d{3})\d*Z$/, '$1')));
+  put('State', phase ? make('span', { class: 'open' }, phase) : null);
+  panel.append(element);
+}
+
+/** Which group, and its other stalls that have a detail. */
+function showGroup(panel, stall) {
+  const group = data.details[state.detail];
+  const line = make('div', { class: 'tools' });
+  const isChosen = state.group === group;
+  if (!isChosen && data.groups[group]) {
+    line.append(make('button', { type: 'button', id: 'detail-group', onclick: () => choose({ group }) }, 'Show its group'));
+  }
+  const siblings = data.groups[group] && !data.groups[group].is_rest ? data.groups[group].details : [];
+  const place = siblings.indexOf(state.detail);
+  if (siblings.length > 1) {
+    const go = (step) => () => choose({ detail: siblings[(place + step + siblings.length) % siblings.length] });
+    line.append(make('button', { type: 'button', onclick: go(-1), 'aria-label': 'Longer stall of the group' }, '‹'));
+    line.append(make('span', { class: 'note' }, (place + 1) + ' of ' + siblings.length + ' details of its group'));
+    line.append(make('button', { type: 'button', onclick: go(1), 'aria-label': 'Shorter stall of the group' }, '›'));
+  }
+  panel.append(line);
+}
+
+function showCause(panel, stall) {
+  panel.append(make('h3', {}, 'Why it stood still'));
+  const known = data.causes.includes(stall.cause) ? stall.cause : 'unknown';
+  panel.append(make('p', {}, make('strong', { class: 'cause cause-' + known }, visible(stall.cause ?? 'unknown').replace('_', ' '))));
+  const parts = [['cpu', 'on a processor', stall.cpu_ms], ['runqueue', 'waiting for a processor', stall.run_delay_ms], ['blocked', 'blocked', stall.blocked_ms]];
+  const sum = parts.reduce((total, [, , ms]) => total + (isNumber(ms) ? ms : 0), 0);
+  if (sum > 0) {
+    const bar = make('div', { class: 'split', 'aria-hidden': 'true' });
+    const legend = make('p', { class: 'note' });
+    for (const [name, text, ms] of parts) {
+      if (!isNumber(ms) || ms <= 0) continue;
+      const part = make('span', { class: 'b-' + name });
+      part.style.width = 100 * ms / sum + '%';
+      bar.append(part);
+      legend.append((legend.childNodes.length ? ' · ' : '') + duration(ms) + ' ' + text);
+    }
+    panel.append(bar, legend);
+  }
+  const call = stall.syscall && stall.syscall + (isNumber(stall.syscall_fd) ? ' on descriptor ' + stall.syscall_fd : '');
+  fields(panel, [
+    ['System call', call], ['Its target', stall.syscall_target], ['Kernel function', stall.wchan],
+    ['In the kernel', isNumber(stall.system_ms) && stall.system_ms > 0 ? duration(stall.system_ms) + ' of the processor’s time' : null],
+    ['Page faults', stall.major_faults || stall.minor_faults ? (stall.major_faults ?? 0) + ' with reading, ' + (stall.minor_faults ?? 0) + ' without' : null],
+    ['Lock', stall.lock_kind && stall.lock_kind + (stall.lock_address ? ' at ' + stall.lock_address : '')],
+  ]);
+}
+
+function showCulprit(panel, stall) {
+  panel.append(make('h3', {}, 'Culprit'));
+  if (!stall.culprit) return panel.append(make('p', { class: 'none' }, 'No function could be named.'));
+  panel.append(make('p', { class: 'mono text' }, visible(stall.culprit)));
+  fields(panel, [
+    ['Confidence', isNumber(stall.culprit_confidence) ? (100 * stall.culprit_confidence).toFixed(0) + ' %' : null],
+    ['Looks at the thread', isNumber(stall.samples) ? stall.samples + (isNumber(stall.samples_matched) ? ', ' + stall.samples_matched + ' of them found this stack' : '') : null],
+    ['Time it stands for', isNumber(stall.samples_share) ? (100 * stall.samples_share).toFixed(0) + ' % of the stall' : null],
+  ]);
+}
+
+const threadName = (thread) => 'thread ' + (thread?.thread_id ?? '?') + (thread?.thread_name ? ' “' + thread.thread_name + '”' : '');
+
+function showLock(panel, stall) {
+  const tell = (title, threads) => {
+    for (const [index, thread] of threads.entries()) {
+      if (index === 0) panel.append(make('h3', {}, title));
+      const waits = thread?.waits_for ? ', waits for the lock at ' + thread.waits_for : '';
+      panel.append(make('p', { class: 'text' }, visible(threadName(thread) + waits)));
+      showStack(panel, null, thread?.frames, stall);
+    }
+  };
+  if (stall.lock_owner) tell('Who holds the lock', [stall.lock_owner]);
+  tell('Whom the owner waits for', list(stall.lock_chain));
+  tell('Deadlock: each waits for the next, the last for the first', list(stall.lock_cycle));
+}
+
+function showStack(panel, title, frames, stall) {
+  const known = list(frames);
+  if (title) panel.append(make('h3', {}, title));
+  if (known.length === 0) {
+    if (title) panel.append(make('p', { class: 'none' }, visible(stall.capture_error ? 'No stack: ' + stall.capture_error : 'No stack.')));
+    return;
+  }
+  const element = make('ol', { class: 'stack' });
+  for (const frame of known) element.append(frameItem(frame ?? {}, stall.culprit));
+  if (title) {
+    const missing = (stall.frames_total ?? 0) - known.filter((frame) => !frame?.inlined).length;
+    if (missing > 0) element.append(make('li', {}, missing + ' frames nearer to the root: the line had no room'));
+  }
+  panel.append(element);
+}
+
+function frameItem(frame, culprit) {
+  const name = frame.symbol || (frame.offset ? (frame.module ?? '?') + '+' + frame.offset : frame.pc ?? '?');
+  const isBlamed = Boolean(culprit) && frame.symbol === culprit;
+  const item = make('li', { class: (frame.in_app ? 'app' : '') + (isBlamed ? ' blame' : '') }, make('span', { class: 'text' }, visible(name)));
+  if (isBlamed) item.append(make('span', { class: 'tag' }, ' ← culprit'));
+  if (frame.inlined) item.append(make('span', { class: 'tag' }, ' inlined'));
+  const place = [frame.module && String(frame.module).split('/').pop(), frame.file && frame.file + (frame.line ? ':' + frame.line : '')].filter(Boolean);
+  item.append(make('small', { class: 'text' }, visible(place.join(' · ') || frame.pc || '')));
+  item.title = visible([frame.function, frame.module, frame.build_id && 'build ' + frame.build_id, frame.offset].filter(Boolean).join('\n'), 1500);
+  return item;
+}
+
+function showWorkers(panel, stall) {
+  const groups = list(stall.workers);
+  if (groups.length === 0 && !stall.workers_total) return;
+  panel.append(make('h3', {}, 'Workers of the pool' + (stall.workers_total ? ': ' + stall.workers_total : '')));
+  groups.forEach((group, index) => {
+    const threads = list(group?.thread_ids).join(', ');
+    panel.append(make('p', { class: 'text' }, visible('Threads ' + threads + (index === 0 ? ', at the stack above' : ''))));
+    showStack(panel, null, group?.frames, stall);
+  });
+}
+
+/** All looks merged: a list in lists, with the time that each stands for. */
+function showTree(panel, stall) {
+  if (list(stall.sample_tree).length === 0) return;
+  panel.append(make('h3', {}, 'All looks at the thread, merged (root first)'));
+  const element = make('ol', { class: 'stack' });
+  const show = (node, depth) => {
+    const names = list(node?.frames);
+    const item = make('li', { class: 'app' }, make('strong', {}, duration(Number(node?.ms) || 0) + ' '), make('span', { class: 'text' }, visible(names.join(' › '))));
+    item.style.paddingLeft = 0.6 + Math.min(depth, 24) * 0.9 + 'rem';
+    element.append(item);
+    for (const child of list(node?.children)) if (element.childElementCount < 500) show(child, depth + 1);
+  };
+  for (const node of stall.sample_tree) show(node, 0);
+  panel.append(element);
+}
+
+function showPlace(panel, stall) {
+  panel.append(make('h3', {}, 'Where'));
+  const version = stall.service_version ? ' ' + stall.service_version : '';
+  fields(panel, [
+    ['Host', stall.host_name], ['Service', stall.service_name && stall.service_name + version],
+    ['Process', (stall.process_name ?? '') + '[' + (stall.pid ?? '?') + ']'], ['Thread', threadName(stall)],
+    ['Loop', stall.loop], ['Activity', stall.activity && String(stall.activity).replaceAll('_', ' ')], ['Mode', stall.mode],
+  ]);
+  panel.append(make('h3', {}, 'Record'));
+  const rest = Object.entries(stall).filter(([name]) => !placed.has(name));
+  fields(panel, [
+    ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Found by', list(stall.found_by).join(', ') || stall.kind], ['Severity', stall.severity],
+    ['Duration known', isNumber(stall.duration_min_ms) ? 'between ' + duration(stall.duration_min_ms) + ' and ' + duration(stall.duration_max_ms ?? stall.duration_ms) : null],
+    ['Not counted', isNumber(stall.excluded_ms) && stall.excluded_ms > 0 ? duration(stall.excluded_ms) + ' in which the process could not run' : null],
+    ['Stack taken by', stall.capture], ['Stack trouble', stall.capture_error], ['Stack ends early', stall.unwind_end],
+    ...rest.map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : value]),
+  ]);
+}

@@ -1,0 +1,16 @@
+// Puts the parts together. What needs no script is there before.
+
+function setUp() {
+  setUpTables();
+  setUpFlame();
+  setUpHeat();
+  setUpTimeline();
+  setUpDetail();
+  const section = byId('worst');
+  section.querySelector('h2').after(make('p', { class: 'note', id: 'worst-note', 'aria-live': 'polite' }));
+  views.push(showFilter);
+  onResize(() => { if (flame.root) drawFlame(); });
+  choose({});
+}
+
+setUp();

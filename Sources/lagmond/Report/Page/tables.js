@@ -1,0 +1,130 @@
+// The tables are in the page already: here they become sortable, and rows choose.
+
+/** The heat map's cells inside what is chosen, summed up by group. */
+function boxByGroup() {
+  const sums = new Map();
+  eachHeatCell((series, column, row, number, ms) => {
+    if (!inBox(column, row)) return;
+    const sum = sums.get(series) || { count: 0, ms: 0 };
+    sum.count += number;
+    sum.ms += ms;
+    sums.set(series, sum);
+  });
+  return sums;
+}
+
+function setUpTables() {
+  for (const id of ['group-table', 'worst-table']) {
+    const table = byId(id);
+    if (!table) continue;
+    table.classList.add('scripted');
+    makeSortable(table);
+    for (const row of table.tBodies[0].rows) {
+      const cell = row.cells[id === 'group-table' ? 1 : 3];
+      const target = cell.firstChild;
+      const pick = make('button', { class: 'pick', type: 'button' });
+      target.replaceWith(pick);
+      pick.append(target);
+      row.addEventListener('click', () => (id === 'group-table' ? pickGroup(row) : pickStall(row)));
+    }
+  }
+  addBars();
+  views.push(showTables);
+}
+
+function pickGroup(row) {
+  const group = Number(row.dataset.group);
+  if (group === state.group) return choose({ group: -1 });
+  const details = data.groups[group].details;
+  choose({ group, detail: details.length > 0 ? details[0] : -1 });
+}
+
+function pickStall(row) {
+  const detail = row.dataset.detail === undefined ? -1 : Number(row.dataset.detail);
+  choose(detail >= 0 ? { detail } : { group: Number(row.dataset.group) });
+}
+
+function showTables() {
+  const sums = state.box ? boxByGroup() : null;
+  for (const row of rowsOf('group-table')) {
+    const group = Number(row.dataset.group);
+    const sum = sums ? sums.get(group) : null;
+    row.hidden = Boolean(sums) && !sum;
+    row.classList.toggle('chosen', group === state.group);
+    row.querySelector('.pick').setAttribute('aria-pressed', String(group === state.group));
+    const cell = row.cells[3];
+    cell.querySelector('.inside')?.remove();
+    if (sum) cell.append(make('small', { class: 'inside' }, count(sum.count) + ' chosen'));
+  }
+  let shown = 0;
+  for (const row of rowsOf('worst-table')) {
+    const ms = Number(row.cells[2].dataset.value);
+    row.hidden = (state.group >= 0 && Number(row.dataset.group) !== state.group) || !inBoxAt(Number(row.dataset.time), ms);
+    row.classList.toggle('chosen', row.dataset.detail !== undefined && Number(row.dataset.detail) === state.detail);
+    if (!row.hidden) shown += 1;
+  }
+  const note = byId('worst-note');
+  if (note) note.textContent = shown === 0 ? 'None of the longest stalls of all is among what is chosen.' : '';
+}
+
+function rowsOf(id) {
+  const table = byId(id);
+  return table ? [...table.tBodies[0].rows] : [];
+}
+
+/** Under each group's total, how much of all it is. */
+function addBars() {
+  const most = Math.max(1, ...data.groups.filter((group) => !group.is_rest).map((group) => group.total));
+  for (const row of rowsOf('group-table')) {
+    if (data.groups[Number(row.dataset.group)].is_rest) continue;
+    const bar = make('span', { class: 'bar', 'aria-hidden': 'true' });
+    bar.style.width = (100 * data.groups[Number(row.dataset.group)].total / most).toFixed(1) + '%';
+    row.cells[2].append(bar);
+  }
+}
+
+function makeSortable(table) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((cell, index) => {
+    const button = make('button', { type: 'button', title: 'Sort by this' }, cell.textContent);
+    cell.replaceChildren(button);
+    button.addEventListener('click', () => {
+      const isNumber = cell.classList.contains('number');
+      // Numbers begin with the largest, but for the rank.
+      const first = isNumber && index > 0 ? 'descending' : 'ascending';
+      const other = first === 'descending' ? 'ascending' : 'descending';
+      const order = cell.getAttribute('aria-sort') === first ? other : first;
+      for (const each of heads) each.removeAttribute('aria-sort');
+      cell.setAttribute('aria-sort', order);
+      const value = (row) => {
+        const text = row.cells[index].dataset.value;
+        return text === undefined ? row.cells[index].textContent : Number(text);
+      };
+      const sign = order === 'ascending' ? 1 : -1;
+      const rows = [...table.tBodies[0].rows].sort((one, two) => {
+        const [left, right] = [value(one), value(two)];
+        return sign * (left < right ? -1 : left > right ? 1 : 0);
+      });
+      table.tBodies[0].append(...rows);
+    });
+  });
+}
+
+/** What is chosen, and ways to choose it no more. */
+function showFilter() {
+  const bar = clear(byId('filter'));
+  bar.hidden = state.group < 0 && !state.box;
+  if (bar.hidden) return;
+  bar.append(make('span', {}, 'Shown:'));
+  if (state.group >= 0) {
+    const label = 'group ' + groupName(state.group) + ' ✕';
+    bar.append(make('button', { type: 'button', id: 'clear-group', onclick: () => choose({ group: -1 }) }, label));
+  }
+  if (state.box) {
+    const sums = [...boxByGroup()].filter(([group]) => state.group < 0 || group === state.group);
+    const number = sums.reduce((sum, [, each]) => sum + each.count, 0);
+    const label = boxText() + ': ' + stalls(number) + ' ✕';
+    bar.append(make('button', { type: 'button', id: 'clear-box', onclick: () => choose({ box: null }) }, label));
+    bar.append(make('span', { class: 'note' }, 'The call graph has no times: it shows its groups whole.'));
+  }
+}

@@ -1,0 +1,139 @@
+internal import LagReader
+
+/// What stands in a page: chosen from all that was read, ranked, and the same for the same lines.
+struct Report {
+    /// A group, or all those that are not shown by themselves.
+    struct Group {
+        let stalls: StallGroup
+        /// Index in the table of groups; nil: the others.
+        let index: Int?
+        let tree: PrunedTree
+        /// Its longest stalls, as far as there are details of them: indices into ``Report/details``.
+        let details: [Int]
+    }
+
+    /// Of all groups that are shown; the others together have a tree of their own, which is wide.
+    private static let treeNodes = 14_000
+    private static let leastTreeNodes = 120
+    private static let otherTreeNodes = 5_000
+    /// What the details may take together, as they stand in the page.
+    private static let maximumDetailBytes = 2_000_000
+
+    let title: String
+    let inputs: [String]
+    let troubles: [String]
+    let tally: LineTally
+    let groups: [Group]
+    /// Groups that the last of ``groups`` stands for.
+    let otherGroupCount: Int
+    /// All stalls in one.
+    let all: StallGroup
+    let lanes: [LaneTable.Lane]
+    let heat: TimeCells
+    let laneCells: TimeCells
+    let marks: [KeptStall]
+    let worst: [KeptStall]
+    /// Stalls of which the page has everything.
+    let details: [KeptStall]
+    let hostCount: Int
+    let abandonedCount: UInt64
+    let lostLines: UInt64
+    let lastEnd: Int64
+    let laneCount: Int
+    let shortenedStacks: UInt64
+    let withoutDetails: Int
+
+    static let maximumLanes = 24
+    static let heatColumns: Int64 = 160
+    private static let laneColumns: Int64 = 400
+    private static let maximumCells = 20_000
+
+    init(_ findings: ReportFindings, title: String, inputs: [String], troubles: [String], top: Int) {
+        let table = findings.grouping.table
+        let parts = findings.parts
+        self.title = title
+        self.inputs = inputs
+        self.troubles = troubles
+        tally = findings.grouping.tally
+        let ranked = table.groups.indices.sorted { TopRanking.isBefore(table.groups[$0], table.groups[$1]) }
+        let shown = Array(ranked.prefix(top))
+        var others = StallGroup(key: [])
+        for index in ranked.dropFirst(top) { others.add(table.groups[index]) }
+        others.add(table.rest)
+        let hasOthers = others.count + others.heldBackCount > 0
+        otherGroupCount = ranked.count - shown.count + (table.rest.count + table.rest.heldBackCount > 0 ? 1 : 0)
+        var all = others
+        for index in shown { all.add(table.groups[index]) }
+        self.all = all
+
+        let places = Dictionary(uniqueKeysWithValues: zip(shown, shown.indices))
+        let place = { (index: Int) in places[index] ?? shown.count }
+        let chosen = Self.details(parts, shown: shown)
+        let details = chosen.details.map { Self.placed($0, group: place) }
+        var tree = StackTree()
+        tree.add(parts.tree, groups: place)
+        var members: [[Int]] = Array(repeating: [], count: shown.count + 1)
+        for (index, node) in tree.nodes.enumerated() { members[Int(node.group)].append(index) }
+        let limit = max(Self.leastTreeNodes, Self.treeNodes / (shown.count + 1))
+        groups = (shown.map(Optional.some) + (hasOthers ? [nil] : [])).enumerated().map { number, index in
+            Group(
+                stalls: index.map { table.groups[$0] } ?? others,
+                index: index,
+                tree: PrunedTree(tree, members: members[number], limit: index == nil ? Self.otherTreeNodes : limit),
+                details: details.indices.filter { details[$0].group == number }
+            )
+        }
+
+        let order = parts.lanes.lanes.indices.sorted { LaneTable.Lane.isBefore(parts.lanes.lanes[$0], parts.lanes.lanes[$1]) }
+        let shownLanes = order.prefix(Self.maximumLanes)
+        let lanePlaces = Dictionary(uniqueKeysWithValues: zip(shownLanes, shownLanes.indices))
+        let lane = { (index: Int) in lanePlaces[index] ?? shownLanes.count }
+        lanes = shownLanes.map { parts.lanes.lanes[$0] }
+        laneCount = order.count
+        heat = parts.heat.fitted(columns: Self.heatColumns, cells: Self.maximumCells, series: place)
+        laneCells = parts.laneCells.fitted(columns: Self.laneColumns, cells: Self.maximumCells, series: lane)
+        let settled = { (stall: KeptStall) in Self.placed(stall, group: place, lane: lane) }
+        marks = parts.marked.sorted.map(settled)
+        worst = parts.worst.sorted.map(settled)
+        self.details = details.map { Self.placed($0, group: { $0 }, lane: lane) }
+        withoutDetails = chosen.without
+        hostCount = parts.hosts.count
+        abandonedCount = parts.abandonedCount
+        lostLines = parts.lostLines
+        lastEnd = parts.lastEnd
+        shortenedStacks = tree.shortened
+    }
+
+    /// The stalls whose lines go into the page: the worst of all and of each group, the longest first, as far as there is room; how
+    /// many there was none for.
+    private static func details(_ parts: ReportParts, shown: [Int]) -> (details: [KeptStall], without: Int) {
+        // The worst of each group first: of each there shall be one.
+        let first = shown.compactMap { parts.shelf.stalls(of: $0).first }
+        let second = shown.flatMap { parts.shelf.stalls(of: $0).dropFirst() }
+        var ids: Set<String> = []
+        var bytes = 0
+        var kept: [KeptStall] = []
+        var without = 0
+        for stall in first + parts.worst.sorted + second where ids.insert(stall.id).inserted {
+            let size = stall.line.map(ReportData.size) ?? .max
+            guard size <= maximumDetailBytes - bytes else {
+                without += 1
+                continue
+            }
+            bytes += size
+            kept.append(stall)
+        }
+        return (kept.sorted(by: KeptStall.isBefore), without)
+    }
+
+    private static func placed(
+        _ stall: KeptStall,
+        group: (Int) -> Int,
+        lane: (Int) -> Int = { $0 }
+    ) -> KeptStall {
+        var stall = stall
+        stall.group = group(stall.group)
+        stall.lane = lane(stall.lane)
+        return stall
+    }
+}

@@ -1,0 +1,188 @@
+internal import LagReader
+internal import LagReport
+
+/// What the page's script gets: JSON that stands in the page as data. Times are milliseconds since 1970 and lengths milliseconds.
+struct ReportData {
+    let report: Report
+
+    /// Of a culprit or a fingerprint; the page's tables have more.
+    private static let maximumGroupNameBytes = 200
+    /// Of the names of all frames together, and of one however many there are.
+    private static let maximumNameBytes = 800_000
+    private static let leastNameBytes = 40
+
+    /// With `<` escaped, so that no text can end the element that it stands in.
+    func bytes() -> [UInt8] {
+        var writer = JSONLineWriter(capacity: 1 << 20)
+        writer.beginObject()
+        texts("causes", StallGroup.causes, &writer)
+        writer.key("rows")
+        writer.beginArray()
+        for edge in DurationRow.edges { writer.value(edge) }
+        writer.endArray()
+        writer.key("others")
+        writer.value(UInt64(report.otherGroupCount))
+        writer.key("groups")
+        writer.beginArray()
+        for group in report.groups { write(group, &writer) }
+        writer.endArray()
+        writeTrees(&writer)
+        writer.key("heat")
+        write(report.heat, &writer)
+        writer.key("lane_cells")
+        write(report.laneCells, &writer)
+        writer.key("lanes")
+        writer.beginArray()
+        for lane in report.lanes {
+            writer.beginArray()
+            writer.value(lane.host)
+            writer.value(lane.process)
+            writer.value(lane.pid)
+            writer.value(lane.loop)
+            writer.value(lane.count)
+            writer.value(millisecondsOf: lane.nanoseconds)
+            writer.endArray()
+        }
+        writer.endArray()
+        writer.key("lane_count")
+        writer.value(UInt64(report.laneCount))
+        writeMarks(&writer)
+        writer.key("details")
+        writer.beginArray()
+        for detail in report.details { writer.value(UInt64(max(0, detail.group))) }
+        writer.endArray()
+        writer.endObject()
+        return writer.withBytes { Self.harmless(Array($0)) }
+    }
+
+    /// JSON as it may stand in an element of HTML; bytes that are no UTF-8 are replaced.
+    static func harmless(_ json: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(json.count)
+        for byte in String(decoding: json, as: UTF8.self).utf8 {
+            // In JSON it stands in strings alone.
+            if byte == UInt8(ascii: "<") { output += Array("\\u003c".utf8) } else { output.append(byte) }
+        }
+        return output
+    }
+
+    /// How many bytes some JSON has in the page.
+    static func size(_ json: [UInt8]) -> Int { json.reduce(json.count) { $0 + ($1 == UInt8(ascii: "<") ? 5 : 0) } }
+
+    /// Text that has at most so many bytes in the page, and an ellipsis where it was longer.
+    private static func cut(_ text: String, _ most: Int) -> String {
+        guard size(Array(text.utf8)) > most else { return text }
+        var rest = most
+        let kept = text.prefix { character in
+            rest -= size(Array(character.utf8))
+            return rest >= 0
+        }
+        return kept + "…"
+    }
+
+    private func write(_ group: Report.Group, _ writer: inout JSONLineWriter) {
+        let stalls = group.stalls
+        writer.beginObject()
+        writer.key("fingerprint")
+        writer.value(Self.cut(String(decoding: stalls.key, as: UTF8.self), Self.maximumGroupNameBytes))
+        writer.key("culprit")
+        let culprit = group.index == nil ? "" : String(decoding: stalls.culprit, as: UTF8.self)
+        writer.value(Self.cut(culprit, Self.maximumGroupNameBytes))
+        writer.key("cause")
+        writer.value(stalls.cause)
+        writer.key("count")
+        writer.value(stalls.count)
+        writer.key("total")
+        writer.value(millisecondsOf: stalls.weight)
+        writer.key("is_rest")
+        writer.value(group.index == nil)
+        writer.key("details")
+        writer.beginArray()
+        for index in group.details { writer.value(UInt64(index)) }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    /// A tree is a flat list, five numbers a node: parent, frame, all and own milliseconds, those of what was left out.
+    private func writeTrees(_ writer: inout JSONLineWriter) {
+        var indices: [String: Int] = [:]
+        var frames: [StackTree.Frame] = []
+        writer.key("trees")
+        writer.beginArray()
+        for group in report.groups {
+            writer.beginArray()
+            for node in group.tree.nodes {
+                let index = indices[node.frame.name] ?? frames.count
+                if index == frames.count {
+                    indices[node.frame.name] = index
+                    frames.append(node.frame)
+                }
+                writer.value(Int64(node.parent))
+                writer.value(UInt64(index))
+                for weight in [node.nanoseconds, node.ownNanoseconds, node.prunedNanoseconds] {
+                    writer.value(millisecondsOf: weight)
+                }
+            }
+            writer.endArray()
+        }
+        writer.endArray()
+        writer.key("frames")
+        writer.beginArray()
+        let most = max(Self.leastNameBytes, Self.maximumNameBytes / max(1, frames.count))
+        for frame in frames {
+            writer.beginArray()
+            writer.value(Self.cut(frame.name, most))
+            writer.value(Self.cut(frame.module, most))
+            writer.value(UInt64(frame.isInApp ? 1 : 0))
+            writer.endArray()
+        }
+        writer.endArray()
+    }
+
+    /// A flat list, five numbers a cell: series, column from the first, row, count, milliseconds.
+    private func write(_ cells: TimeCells, _ writer: inout JSONLineWriter) {
+        let first = cells.cells.isEmpty ? 0 : cells.firstColumn
+        writer.beginObject()
+        writer.key("width")
+        writer.value(millisecondsOf: UInt64(cells.width))
+        writer.key("start")
+        writer.value(Int64(first * (cells.width / 1_000_000)))
+        writer.key("columns")
+        writer.value(UInt64(max(0, cells.columnCount)))
+        writer.key("cells")
+        writer.beginArray()
+        for (key, sum) in cells.sorted {
+            writer.value(Int64(key.series))
+            writer.value(Int64(key.column - first))
+            writer.value(Int64(key.row))
+            writer.value(sum.count)
+            writer.value(millisecondsOf: sum.nanoseconds)
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    /// A flat list, seven numbers a stall: start, length, group, lane, cause, phase (0 end, 1 begin, 2 abandoned), detail or -1.
+    private func writeMarks(_ writer: inout JSONLineWriter) {
+        let details = Dictionary(report.details.enumerated().map { ($1.id, $0) }) { first, _ in first }
+        writer.key("marks")
+        writer.beginArray()
+        for mark in report.marks {
+            writer.value(mark.time / 1_000_000)
+            writer.value(millisecondsOf: mark.nanoseconds)
+            writer.value(Int64(mark.group))
+            writer.value(Int64(mark.lane))
+            writer.value(UInt64(mark.cause))
+            writer.value(UInt64(mark.phase == .end ? 0 : mark.phase == .begin ? 1 : 2))
+            writer.value(Int64(details[mark.id] ?? -1))
+        }
+        writer.endArray()
+    }
+
+    private func texts(_ key: StaticString, _ texts: [String], _ writer: inout JSONLineWriter) {
+        writer.key(key)
+        writer.beginArray()
+        for text in texts { writer.value(text) }
+        writer.endArray()
+    }
+}

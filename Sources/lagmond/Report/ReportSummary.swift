@@ -1,0 +1,98 @@
+internal import LagReader
+
+/// What was read and what was left out, in words.
+struct ReportSummary {
+    let report: Report
+
+    /// Name and value of the figures at the top.
+    var tiles: [(name: String, value: String)] {
+        let all = report.all
+        return [
+            ("Stalls", HTMLText.number(all.count)), ("Stalled", TopText.duration(all.weight)),
+            ("Worst", all.count == 0 ? "–" : TopText.duration(all.worstNanoseconds)),
+            ("p99", all.count == 0 ? "–" : TopText.duration(all.nanoseconds(atShare: 0.99))),
+            ("p50", all.count == 0 ? "–" : TopText.duration(all.nanoseconds(atShare: 0.5))),
+            ("Groups", HTMLText.number(report.groups.count { $0.index != nil } + report.otherGroupCount)),
+            ("Hosts", HTMLText.number(report.hostCount)), ("Loops", HTMLText.number(report.laneCount)),
+        ]
+    }
+
+    /// From the first stall's start to the last one's end.
+    var span: String {
+        guard report.all.lastTime != .min else { return "Nothing stalled in what was read." }
+        let end = max(report.lastEnd, report.all.lastTime)
+        let length = UInt64(clamping: end.subtractingReportingOverflow(report.all.firstTime).partialValue)
+        let times = "\(HTMLText.time(report.all.firstTime)) to \(HTMLText.time(end)) UTC"
+        return "\(times) · \(Self.span(length))"
+    }
+
+    /// What was read, each with its number.
+    var read: [String] {
+        let tally = report.tally
+        let names = report.inputs.prefix(8).map { HTMLText.short($0) }.joined(separator: ", ")
+        let more = report.inputs.count > 8 ? " and \(report.inputs.count - 8) more" : ""
+        let items = [
+            item("Lines", tally.lines, "Of \(names.isEmpty ? "nothing" : names)\(more)."),
+            item("Lines that tell again of a stall", tally.repeated, "It counts once."),
+            item("Stalls without an end", report.all.openCount, "They go on, or it was lost: they count with what is known."),
+            item("Abandoned stalls", report.abandonedCount, "The process ended in them."),
+        ]
+        return items.compactMap { $0 }
+    }
+
+    /// What was not counted, or is not shown, each with its number.
+    var leftOut: [String] {
+        let (tally, all) = (report.tally, report.all)
+        let marks = HTMLText.number(report.marks.count)
+        let lost = [
+            item("Damaged lines", tally.damaged, "No JSON, or too long."),
+            item("Lines that lack what a stall must have", tally.incomplete, "lagmond check tells which."),
+            item("Lines that are not the monitor’s", tally.foreign),
+            item("Stalls that began outside the times asked for", tally.outside),
+            item("Lines lost before they were written", report.lostLines, "As the monitors themselves say."),
+            item(
+                "Stalls that a limit held back",
+                all.heldBackCount,
+                "They are in the totals (\(TopText.duration(all.heldBackNanoseconds))) alone."
+            ),
+        ]
+        let hidden = [
+            item("Groups summed up as one, the last", UInt64(report.otherGroupCount)),
+            item(
+                "Stalls without a detail",
+                all.count - min(all.count, UInt64(report.details.count)),
+                "The longest have one, and the longest of each group."
+            ),
+            item("Stalls whose line is too long for a detail, or found no room", UInt64(report.withoutDetails)),
+            item(
+                "Stalls without a bar in the timeline",
+                all.count - min(all.count, UInt64(report.marks.count)),
+                "The \(marks) longest have one; the shades are of all."
+            ),
+            item("Loops that share the timeline’s last lane", UInt64(report.laneCount - report.lanes.count)),
+            item(
+                "Light branches left out of the call graph",
+                UInt64(report.groups.reduce(0) { $0 + $1.tree.prunedCount }),
+                "Their time stands as “left out” beside what is shown."
+            ),
+            item("Stacks cut where the call tree was full", report.shortenedStacks),
+        ]
+        return lost.compactMap { $0 } + report.troubles.map { "\(HTMLText.short($0))." } + hidden.compactMap { $0 }
+    }
+
+    /// Nil when there is none.
+    private func item(_ name: String, _ count: UInt64, _ text: String = "") -> String? {
+        count == 0 ? nil : "\(name): <b>\(HTMLText.number(count))</b>.\(text.isEmpty ? "" : " " + text)"
+    }
+
+    /// A long time in two units.
+    private static func span(_ nanoseconds: UInt64) -> String {
+        let seconds = nanoseconds / 1_000_000_000
+        switch seconds {
+        case ..<120: return TopText.duration(nanoseconds)
+        case ..<7200: return "\(seconds / 60) min \(seconds % 60) s"
+        case ..<172_800: return "\(seconds / 3600) h \(seconds / 60 % 60) min"
+        default: return "\(seconds / 86400) d \(seconds / 3600 % 24) h"
+        }
+    }
+}
