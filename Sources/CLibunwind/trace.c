@@ -4,6 +4,7 @@
 #include "clu_beacon.h"
 #include "clu_linux.h"
 #include "clu_memory.h"
+#include "clu_procfs.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -77,6 +78,37 @@ static void clu_read_stack(const clu_tracer *tracer, clu_snapshot *snapshot) {
     snapshot->stack_length = clu_memory_read(tracer->pid, begin, snapshot->stack, length);
 }
 
+// A thread that ended while it was seized waits for its tracer to take note; but a child's end is for whoever waits for that child.
+static void clu_reap(const clu_tracer *tracer) {
+    if (tracer->tid != tracer->pid) waitpid(tracer->tid, NULL, __WALL | WNOHANG);
+}
+
+// Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
+// changes another thread waits for, and the two would take each other's news. A request that needs a stop tells as well.
+// 0 with the reason for the stop, or an errno.
+static int clu_await_stop(const clu_tracer *tracer, siginfo_t *stop) {
+    for (uint64_t look = 0;; look++) {
+        if (ptrace(PTRACE_GETSIGINFO, tracer->tid, NULL, stop) == 0) return 0;
+        // A stop of its whole process has no such information (ptrace(2), "Group-stop").
+        if (errno == EINVAL) {
+            memset(stop, 0, sizeof(*stop));
+            stop->si_code = PTRACE_EVENT_STOP << 8;
+            return 0;
+        }
+        if (errno != ESRCH) return errno;
+        if (look % 8 == 7) {
+            clu_thread_status status;
+            if (clu_procfs_status(tracer->pid, tracer->tid, &status) != 0 || status.state == 'Z' || status.state == 'X') {
+                clu_reap(tracer);
+                return ESRCH;
+            }
+        }
+        // A running thread stops within microseconds; one that gets no processor may take long.
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = look < 50 ? 5000 : 500000};
+        nanosleep(&pause, NULL);
+    }
+}
+
 // Stops the thread, copies, lets it go. 0, or an errno.
 static int clu_trace(clu_tracer *tracer) {
     pid_t tid = tracer->tid;
@@ -85,19 +117,16 @@ static int clu_trace(clu_tracer *tracer) {
         // It can only be on its way out: there is nothing to let go.
         return errno;
     }
-    int status;
-    while (waitpid(tid, &status, __WALL) < 0) {
-        if (errno != EINTR) return errno;
-    }
-    if (!WIFSTOPPED(status)) return ESRCH;
-    int error = 0;
+    siginfo_t stop;
+    int error = clu_await_stop(tracer, &stop);
+    if (error != 0) return error;
     uint32_t expected = REQUESTED;
     if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         error = clu_read_registers(tid, tracer->snapshot);
         if (error == 0) clu_read_stack(tracer, tracer->snapshot);
     }
     // What it stopped for may have been a signal of its own, which is not ours to keep.
-    long signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+    long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
     ptrace(PTRACE_DETACH, tid, NULL, (void *)signal);
     return error;
 }

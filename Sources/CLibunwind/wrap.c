@@ -19,12 +19,26 @@ static uint64_t clu_signal_bit(int signal) { return UINT64_C(1) << (signal - 1);
 
 int clu_file_has_capabilities(const char *path) { return getxattr(path, "security.capability", NULL, 0) > 0; }
 
+// The kernel's own calls: glibc hides two signals, which it takes for itself with the first thread; they are inherited like the others.
+typedef struct clu_kernel_action {
+    uint64_t handler, flags, restorer, mask;
+} clu_kernel_action;
+
+static int clu_is_ignored(int signal) {
+    clu_kernel_action action = {0};
+    return syscall(SYS_rt_sigaction, signal, NULL, &action, sizeof(uint64_t)) == 0 && action.handler == (uint64_t)(uintptr_t)SIG_IGN;
+}
+
+static void clu_set_ignored(int signal, int ignored) {
+    clu_kernel_action action = {.handler = (uint64_t)(uintptr_t)(ignored ? SIG_IGN : SIG_DFL)};
+    syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof(uint64_t));
+}
+
 void clu_signal_state_save(clu_signal_state *state) {
     memset(state, 0, sizeof(*state));
     pthread_sigmask(SIG_BLOCK, NULL, &state->mask);
     for (int signal = 1; signal <= SIGNALS; signal++) {
-        struct sigaction action;
-        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN) state->ignored |= clu_signal_bit(signal);
+        if (clu_is_ignored(signal)) state->ignored |= clu_signal_bit(signal);
     }
 }
 
@@ -49,11 +63,8 @@ static void clu_wrap_become(
     char *listen_text
 ) {
     for (int number = 1; number <= SIGNALS; number++) {
-        struct sigaction action;
-        if (sigaction(number, NULL, &action) != 0 || action.sa_handler != SIG_IGN) continue;
-        if ((state->ignored & clu_signal_bit(number)) != 0) continue;
-        action.sa_handler = SIG_DFL;
-        sigaction(number, &action, NULL);
+        int was_ignored = (state->ignored & clu_signal_bit(number)) != 0;
+        if (clu_is_ignored(number) != was_ignored && (was_ignored || number != SIGKILL)) clu_set_ignored(number, was_ignored);
     }
     if (listen_pid != NULL) {
         *clu_append_number(listen_text + strlen(listen_text), (unsigned)getpid()) = 0;
@@ -94,8 +105,15 @@ int clu_wrap_start(
     return *pidfd < 0 ? errno : 0;
 }
 
+enum { WAIT_BY_PIDFD = 3 };
+
+int clu_wrap_has_change(int pidfd) {
+    siginfo_t info = {0};
+    int flags = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT;
+    return waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, flags) == 0 && info.si_pid != 0;
+}
+
 int clu_wrap_change(int pidfd, int *value) {
-    enum { WAIT_BY_PIDFD = 3 };
     siginfo_t info = {0};
     int result;
     do result = waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG);
@@ -107,8 +125,9 @@ int clu_wrap_change(int pidfd, int *value) {
         case CLD_EXITED: return CLU_CHANGE_EXITED;
         case CLD_KILLED:
         case CLD_DUMPED: return CLU_CHANGE_KILLED;
-        case CLD_STOPPED:
-        case CLD_TRAPPED: return CLU_CHANGE_STOPPED;
+        case CLD_STOPPED: return CLU_CHANGE_STOPPED;
+        // A tracer's stop (our own, clu_trace.h, among others) is nobody else's business. There may be more to ask for.
+        case CLD_TRAPPED:
         case CLD_CONTINUED: return CLU_CHANGE_CONTINUED;
         default: return CLU_CHANGE_NONE;
     }

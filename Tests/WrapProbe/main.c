@@ -127,6 +127,8 @@ static pid_t start_job(int terminal, char **command) {
 
 // A shell's way with a foreground job: ^C, ^Z, continue, ^C, ^\, and its end. Says what a shell learns, and the command what it got.
 static int be_shell(char **command) {
+    // Whatever goes wrong, nobody waits for it for ever.
+    alarm(60);
     int slave = -1;
     struct termios settings;
     if (openpty(&master, &slave, NULL, NULL, NULL) != 0) return 96;

@@ -133,8 +133,9 @@ struct WrappedCommandTests {
         #expect(page.pointee.parent_pid == running.pid)
         let end = try running.end(input: Data("\n".utf8))
         #expect(end.status == 0 && end.errors.isEmpty)
-        // It ended without a word, as programs do, and lagmond has gone as well: the memory still tells.
-        #expect(clu_page_read(page, 0, &loop) != 0 && loop.state == UInt32(CLU_SLOT_LIVE))
+        // It ended without a word, as programs do; lagmond gave its place back before it went itself.
+        #expect(clu_claim_state(clu_page_claim(page, 0)) == UInt32(CLU_SLOT_FREE))
+        #expect(clu_claim_pid(clu_page_claim(page, 0)) == loop.pid)
     }
 }
 

@@ -36,6 +36,8 @@ enum {
 };
 // What became of the child since it was last asked; never blocks. A CLU_CHANGE_…, or -1 and errno.
 int clu_wrap_change(int pidfd, int *value);
+// Whether there is a change that nobody has been told of yet; it stays.
+int clu_wrap_has_change(int pidfd);
 
 typedef struct clu_signal_event {
     int32_t signal;

@@ -81,7 +81,8 @@ struct WrappedProcess {
     /// We are to go on; so is the command, if that was said to us alone.
     private func continueCommand() {
         for _ in 0..<Self.continueLooks {
-            guard isStopped else { return }
+            // A change that was not told yet is a later one: it was continued, and perhaps has stopped anew, which is to stay so.
+            guard isStopped, clu_wrap_has_change(pidfd) == 0 else { return }
             usleep(Self.continueLookMicroseconds)
         }
         _ = clu_pidfd_kill(pidfd, SIGCONT)
