@@ -46,7 +46,11 @@ public struct ProcessContext: Sendable, Equatable {
     package static func of(_ process: Int32) -> ProcessContext {
         var context = current()
         context.pid = process
-        context.processName = executableName(of: "\(process)") ?? firstLine(of: "/proc/\(process)/comm") ?? "unknown"
+        let file = executableName(of: "\(process)")
+        // By the name that it was started with, which for one file under several names says more. The kernel keeps 15 bytes of that.
+        let command = firstLine(of: "/proc/\(process)/comm")
+        let isCut = command.map { $0.utf8.count >= 15 && file?.hasPrefix($0) == true } ?? true
+        context.processName = (isCut ? file : command) ?? "unknown"
         return context
     }
 
