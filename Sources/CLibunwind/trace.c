@@ -30,12 +30,13 @@ struct clu_tracer {
     int error;           // of FAILED
     pid_t pid, tid;
     uint64_t stack_low, stack_high;
-    clu_snapshot *snapshot;
+    clu_snapshot *snapshot;  // the asker's; only the asker touches it
+    clu_snapshot copy;       // what was copied while the target stood still
     sem_t asked, answered;
 };
 
 enum {
-    FOREIGN_STACK = 128 * 1024,  // how much of a stack whose bounds nobody knows is copied
+    MOST_STACK = 128 * 1024,     // how much of a stack is copied, for as long as its thread stands still
     COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
 };
 
@@ -43,6 +44,7 @@ static void clu_tracer_release(clu_tracer *tracer) {
     if (__atomic_sub_fetch(&tracer->owners, 1, __ATOMIC_ACQ_REL) != 0) return;
     sem_destroy(&tracer->asked);
     sem_destroy(&tracer->answered);
+    free(tracer->copy.stack);
     free(tracer);
 }
 
@@ -71,16 +73,22 @@ static int clu_read_registers(pid_t tid, clu_snapshot *snapshot) {
 static void clu_read_stack(const clu_tracer *tracer, clu_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLU_REGISTER_SP] - CLU_RED_ZONE;
     int is_known = begin >= tracer->stack_low && begin < tracer->stack_high;
-    uint64_t length = is_known ? tracer->stack_high - begin : FOREIGN_STACK;
+    uint64_t length = is_known ? tracer->stack_high - begin : MOST_STACK;
     if (length > snapshot->capacity) length = snapshot->capacity;
     snapshot->stack_begin = begin;
     snapshot->stack_high = is_known ? tracer->stack_high : 0;
     snapshot->stack_length = clu_memory_read(tracer->pid, begin, snapshot->stack, length);
 }
 
-// A thread that ended while it was seized waits for its tracer to take note; but a child's end is for whoever waits for that child.
-static void clu_reap(const clu_tracer *tracer) {
-    if (tracer->tid != tracer->pid) waitpid(tracer->tid, NULL, __WALL | WNOHANG);
+// Whether this thread still holds the target, which has neither ended nor become another by exec.
+static int clu_is_held(const clu_tracer *tracer) {
+    char text[4096];
+    long length = clu_procfs_read(tracer->pid, tracer->tid, "status", text, sizeof(text));
+    // Without a descriptor, or memory, nothing is known: it is looked at again.
+    if (length < 0) return length != -ESRCH && length != -ENOENT;
+    const char *state = strstr(text, "\nState:\t"), *holder = strstr(text, "\nTracerPid:\t");
+    if (state == NULL || holder == NULL) return 1;
+    return state[8] != 'Z' && state[8] != 'X' && (pid_t)strtol(holder + 12, NULL, 10) == clu_gettid();
 }
 
 // Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
@@ -96,58 +104,73 @@ static int clu_await_stop(const clu_tracer *tracer, siginfo_t *stop) {
             return 0;
         }
         if (errno != ESRCH) return errno;
-        if (look % 8 == 7) {
-            clu_thread_status status;
-            if (clu_procfs_status(tracer->pid, tracer->tid, &status) != 0 || status.state == 'Z' || status.state == 'X') {
-                clu_reap(tracer);
-                return ESRCH;
-            }
-        }
+        if (look % 8 == 7 && !clu_is_held(tracer)) return ESRCH;
         // A running thread stops within microseconds; one that gets no processor may take long.
         struct timespec pause = {.tv_sec = 0, .tv_nsec = look < 50 ? 5000 : 500000};
         nanosleep(&pause, NULL);
     }
 }
 
-// Stops the thread, copies, lets it go. 0, or an errno.
-static int clu_trace(clu_tracer *tracer) {
+// Stops the thread, copies, lets it go. 0, or an errno. `*holds` where it may still be seized, by whatever it has become: then only
+// the end of this thread lets it go for sure, and tells a dead one's parent.
+static int clu_trace(clu_tracer *tracer, int *holds) {
     pid_t tid = tracer->tid;
+    // Withdrawn before it was begun: nobody has to stand still.
+    if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) {
-        // It can only be on its way out: there is nothing to let go.
-        return errno;
-    }
     siginfo_t stop;
-    int error = clu_await_stop(tracer, &stop);
-    if (error != 0) return error;
+    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : clu_await_stop(tracer, &stop);
+    if (error != 0) {
+        *holds = 1;
+        return error;
+    }
     uint32_t expected = REQUESTED;
     if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        error = clu_read_registers(tid, tracer->snapshot);
-        if (error == 0) clu_read_stack(tracer, tracer->snapshot);
+        error = clu_read_registers(tid, &tracer->copy);
+        if (error == 0) clu_read_stack(tracer, &tracer->copy);
     }
     // What it stopped for may have been a signal of its own, which is not ours to keep.
     long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
-    ptrace(PTRACE_DETACH, tid, NULL, (void *)signal);
+    if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
     return error;
 }
 
+static int clu_tracer_start(clu_tracer *tracer);
+
 static void *clu_tracer_run(void *context) {
     clu_tracer *tracer = context;
+    int holds = 0;
     for (;;) {
         while (sem_wait(&tracer->asked) != 0) continue;
         if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;
-        tracer->error = clu_trace(tracer);
+        tracer->error = clu_trace(tracer, &holds);
         uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
         if (state != WITHDRAWN) {
             uint32_t next = tracer->error == 0 && state == COPYING ? DONE : FAILED;
             if (!__atomic_compare_exchange_n(&tracer->state, &state, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) state = WITHDRAWN;
         }
         if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
+        // The next thread takes over what this one has of the tracer. Where there is none to be had, this one has to stay.
+        int ends = holds && clu_tracer_start(tracer) == 0;
         __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
         sem_post(&tracer->answered);
+        if (ends) return NULL;
     }
     clu_tracer_release(tracer);
     return NULL;
+}
+
+static int clu_tracer_start(clu_tracer *tracer) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_t thread;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, clu_tracer_run, tracer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) return error;
+    pthread_setname_np(thread, "lag-tracer");
+    pthread_detach(thread);
+    return 0;
 }
 
 clu_tracer *clu_tracer_create(void) {
@@ -155,21 +178,13 @@ clu_tracer *clu_tracer_create(void) {
     if (tracer == NULL) return NULL;
     sem_init(&tracer->asked, 0, 0);
     sem_init(&tracer->answered, 0, 0);
+    tracer->copy.stack = malloc(MOST_STACK);
+    tracer->copy.capacity = MOST_STACK;
     tracer->owners = 2;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_t thread;
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, clu_tracer_run, tracer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) {
-        tracer->owners = 1;
-        clu_tracer_release(tracer);
-        return NULL;
-    }
-    pthread_setname_np(thread, "lag-tracer");
-    pthread_detach(thread);
-    return tracer;
+    if (tracer->copy.stack != NULL && clu_tracer_start(tracer) == 0) return tracer;
+    tracer->owners = 1;
+    clu_tracer_release(tracer);
+    return NULL;
 }
 
 void clu_tracer_destroy(clu_tracer *tracer) {
@@ -183,6 +198,16 @@ static int clu_tracer_settle(clu_tracer *tracer) {
     uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
     if (state != DONE && state != FAILED) return CLU_SIGNAL_TIMED_OUT;
     int error = tracer->error;
+    if (state == DONE) {
+        clu_snapshot *snapshot = tracer->snapshot;
+        memcpy(snapshot->registers, tracer->copy.registers, sizeof(snapshot->registers));
+        snapshot->known = tracer->copy.known;
+        snapshot->stack_begin = tracer->copy.stack_begin;
+        snapshot->stack_high = tracer->copy.stack_high;
+        uint64_t length = tracer->copy.stack_length;
+        snapshot->stack_length = length < snapshot->capacity ? length : snapshot->capacity;
+        memcpy(snapshot->stack, tracer->copy.stack, snapshot->stack_length);
+    }
     __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
     if (state == DONE) return CLU_SIGNAL_TAKEN;
     return error == ESRCH || error == 0 ? CLU_SIGNAL_NO_THREAD : CLU_SIGNAL_REFUSED;

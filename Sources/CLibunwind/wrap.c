@@ -102,7 +102,12 @@ int clu_wrap_start(
     if (error != 0) return error;
     *pid = child;
     *pidfd = clu_pidfd_open(child);
-    return *pidfd < 0 ? errno : 0;
+    if (*pidfd >= 0) return 0;
+    // It runs already, and nobody could look after it.
+    error = errno;
+    kill(child, SIGKILL);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    return error;
 }
 
 enum { WAIT_BY_PIDFD = 3 };

@@ -106,7 +106,7 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
-        if let command = WrappedCommand.ofCommandLine() { return try runWrapped(command) }
+        if let command = try WrappedCommand.ofCommandLine() { return try runWrapped(command) }
         // Before any thread exists, so that all of them inherit the mask.
         let signals = StopSignals()
         signals.block()

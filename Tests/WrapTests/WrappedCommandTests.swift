@@ -113,6 +113,30 @@ struct WrappedCommandTests {
         #expect(run.status == 3 && run.text == "a b\n")
     }
 
+    @Test(arguments: [
+        (["--duration", "1"], "--duration (duration_s): without effect on a command"),
+        (["--listen", "0"], "--listen (http.listen): without effect on a command"),
+        (["--output", "-"], "output.path: stdout and stderr are the command's"),
+        (["--rules", "ping"], "monitor.rules: a command's loops can neither be pinged"),
+    ])
+    func whatMakesNoSenseWithACommandIsRefused(options: [String], reason: String) throws {
+        let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/echo", "ran"])
+        #expect(run.status == 78 && run.output.isEmpty && run.errors.contains(reason), "\(run.errors)")
+    }
+
+    @Test func withoutACommandBehindTheDashesNothingRuns() throws {
+        let run = try ProbeRun([ProbeRun.lagmond, "run", "--"])
+        #expect(run.status == 64 && run.errors.contains("--: no command follows"))
+    }
+
+    @Test func aCommandThatDoesNotStallLeavesNoFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let run = try ProbeRun(["/bin/sh", "-c", "cd \(folder.path) && exec \(ProbeRun.wrapper.joined(separator: " ")) ls -a"])
+        #expect(run.text == ".\n..\n")
+    }
+
     @Test func aPreloadedLibraryOfTheUsersStaysFirst() throws {
         let run = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: ["LD_PRELOAD": "libm.so.6"])
         let line = try #require(run.text.split(separator: "\n").first { $0.hasPrefix("LD_PRELOAD=") })

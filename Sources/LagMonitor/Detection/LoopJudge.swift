@@ -117,7 +117,9 @@ package struct LoopJudge: Sendable {
     package mutating func lookBack(since: UInt64, until: UInt64, _ sight: Sight) -> Judgement {
         var judgement = Judgement()
         // It may have ended after the round of looks began.
-        guard let callout, until > floor else { return judgement }
+        guard let callout, until > floor, since <= until else { return judgement }
+        // Another process's loop may note anything.
+        guard until <= sight.now.saturatingSum(Sight.longestRoundNanoseconds) else { return judgement }
         let isSeen = callout.span.map { since <= $0.since && $0.since < until } ?? false
         // Then its end will be told by the next look.
         if isSeen && callout.isStalled { return judgement }

@@ -78,7 +78,7 @@ extension Watchdog {
 
     /// Whether a debugger holds the thread; or, in another process, whether that is stopped as a whole, which here the process itself
     /// would have noticed by its own lateness.
-    private func isHeld(_ tid: Int32) -> Bool {
+    func isHeld(_ tid: Int32) -> Bool {
         if case .traced(_, stopped: true) = TracerCheck.read(tid: tid, process: capture.process) { return true }
         return isForeign && ThreadState(tid: tid, process: capture.process)?.isStopped == true
     }
@@ -212,7 +212,7 @@ extension Watchdog {
         return true
     }
 
-    private func leave(_ index: Int, floor: UInt64, _ blackout: Blackout?) {
+    func leave(_ index: Int, floor: UInt64, _ blackout: Blackout?) {
         let line = registry.lines + index
         let entry = registry.entries + index
         let reading = BeaconReading(line.pointee.beacon)

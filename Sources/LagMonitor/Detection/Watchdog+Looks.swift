@@ -64,6 +64,11 @@ extension Watchdog {
             entry.pointee.annealing.note(isSame: true, age: 0)
             return episode.tally.note(.failed(.threadUnknown))
         }
+        // Here that is known only by looking: from now on nothing counts until its process goes on.
+        if isForeign, isHeld(target.tid) {
+            isWorthAnother = false
+            return leave(index, floor: clock(), nil)
+        }
         episode.facts.thread = target.tid
         takeLateAnswer()
         let now = clock()

@@ -6,7 +6,7 @@ struct StallMessage {
 
     /// - Parameter isCutOff: whether this is what is told if the process dies in the stall.
     init(_ record: StallRecord, isCutOff: Bool = false) {
-        let milliseconds = (record.durationNanoseconds + 500_000) / 1_000_000
+        let milliseconds = record.durationNanoseconds / 1_000_000 + (record.durationNanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
         let begun =
             switch record.phase {
             case .begin: "\(record.loop) has been stalled for \(milliseconds) ms"

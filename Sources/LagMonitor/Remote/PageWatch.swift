@@ -8,8 +8,9 @@ internal import Synchronization
 /// Watches every loop that tells itself in a page: a monitor for each process, made when its first loop comes, ended when the
 /// process does. What a process was stalled in when it died comes out as `abandoned`.
 ///
-/// One thread of its own, which sleeps until a loop has something to tell; while there are loops it looks once a second whether
-/// their processes are still there. Records of all processes go to the same sink.
+/// Two threads: ``PageRelay`` passes on what loops tell, at once; this one's starts and ends monitors, which may take long. It sleeps until a
+/// loop comes or goes; while there are loops it looks once a second whether their processes are still there. Records of all processes
+/// go to the same sink.
 // Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 package final class PageWatch: @unchecked Sendable {
     /// A process with loops.
@@ -24,12 +25,16 @@ package final class PageWatch: @unchecked Sendable {
     private let configuration: LagMonitorConfiguration
     private let sink: any RecordSink
     private let complain: @Sendable (String) -> Void
+    private let relay: PageRelay
     private var processes: [Int32: Watched] = [:]
+    /// Loops that could not be watched, by their place: each is tried again once a second, and complained of once.
+    private var refused: [UInt32: UInt64] = [:]
     private let past = Mutex(LagMonitorStatistics())
     private let watching = Mutex<[LagMonitor]>([])
     private let loopCount = Atomic<Int>(0)
+    private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
-    private let thread = Mutex<WorkerThread?>(nil)
+    private let threads = Mutex<[WorkerThread]>([])
 
     private static let checkNanoseconds: UInt64 = 1_000_000_000
 
@@ -41,69 +46,103 @@ package final class PageWatch: @unchecked Sendable {
         complain: @escaping @Sendable (String) -> Void
     ) {
         self.page = page
-        // One file for all of them; and lagmond, which keeps it, does not die with them.
+        // One file for all of them; and lagmond, which would keep it, does not die with them.
         var configuration = configuration
         configuration.unfinishedPath = nil
         self.configuration = configuration
         self.sink = sink
         self.complain = complain
+        relay = PageRelay(page: page) { [semaphore] in semaphore.post() }
     }
 
     package func start() throws(LagMonitorError) {
-        let thread = try WorkerThread(name: "lag-page", submitsToQueues: false) { [self] in run() }
-        self.thread.withLock { $0 = thread }
+        let managing = try WorkerThread(name: "lag-processes", submitsToQueues: false) { [self] in run() }
+        threads.withLock { $0 = [managing] }
+        let relaying = try WorkerThread(name: "lag-page", submitsToQueues: false) { [relay] in relay.run() }
+        threads.withLock { $0.append(relaying) }
     }
 
-    /// Ends every watch. Stalls in progress become `abandoned` lines.
+    /// Ends every watch. Stalls in progress become `abandoned` lines. Some milliseconds; ten seconds at most, where the sink hangs.
     package func stop() {
         stopping.store(true, ordering: .releasing)
-        page.wake()
-        _ = thread.withLock { $0.take() }?.join(until: clu_now_ns() + 3_000_000_000)
+        semaphore.post()
+        let deadline = clu_now_ns() + 10_000_000_000
+        let threads = threads.withLock { threads in
+            defer { threads = [] }
+            return threads
+        }
+        _ = threads.first?.join(until: deadline)
+        relay.stop()
+        for thread in threads.dropFirst() { _ = thread.join(until: deadline) }
     }
 
     /// The counts of all processes that are not watched any more.
     package var statistics: LagMonitorStatistics { past.withLock { $0 } }
 
-    /// Stalls of the processes that are watched now, found so far.
+    /// Stalls of the processes that are watched now, found so far and not told.
     package var stallsInProgress: UInt64 {
-        watching.withLock { $0.reduce(0) { $0 + $1.statistics.stalls - $1.statistics.reported } }
+        watching.withLock { monitors in
+            monitors.reduce(0) { sum, monitor in
+                let statistics = monitor.statistics
+                return sum + (statistics.stalls > statistics.reported ? statistics.stalls - statistics.reported : 0)
+            }
+        }
     }
 
     /// Loops that are watched now.
     package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
 
     private func run() {
+        var checked: UInt64 = 0
         while !stopping.load(ordering: .acquiring) {
-            let answered = page.drain()
+            semaphore.drain()
+            let now = clu_now_ns()
+            if now &- checked >= Self.checkNanoseconds {
+                checked = now
+                page.checkClock()
+                endGoneProcesses()
+            }
             look()
             loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count }, ordering: .relaxed)
-            // Whose beacon it was is not said; a look at loops that did not move costs next to nothing.
-            for watched in processes.values { watched.semaphore.post(answeredAt: answered) }
-            page.wait(until: processes.isEmpty ? .max : clu_now_ns() + Self.checkNanoseconds)
+            let isIdle = processes.isEmpty && refused.isEmpty
+            _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
         }
         for process in Array(processes.keys) { end(process) }
     }
 
     private func look() {
         for index in 0..<UInt32(CLU_PAGE_SLOTS) {
-            guard let loop = page.loop(at: index) else { continue }
+            guard let loop = page.loop(at: index) else {
+                refused[index] = nil
+                continue
+            }
             if loop.isOver {
                 forget(loop)
             } else if processes[loop.process]?.loops[index]?.claim != loop.claim {
                 begin(loop)
             }
         }
+    }
+
+    /// Also those that live on as another program, which never heard of the page.
+    private func endGoneProcesses() {
         for (process, watched) in processes {
-            guard let owner = page.owner(of: process, stackPointer: 0), owner.startTicks == watched.startTicks else {
-                end(process)
-                continue
+            switch page.owner(of: process, stackPointer: 0) {
+            case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsPage: continue
+            case .unknown: continue
+            case .found, .gone: end(process)
             }
         }
     }
 
     private func begin(_ loop: SharedPage.Loop) {
-        guard let owner = page.owner(of: loop.process, stackPointer: loop.waitStackPointer), owner.mapsPage else {
-            return page.free(loop)
+        // This process has the page as well, and is not to be taken for one that writes into it.
+        guard loop.process != getpid() else { return page.free(loop) }
+        let owner: SharedPage.Owner
+        switch page.owner(of: loop.process, stackPointer: loop.waitStackPointer) {
+        case .found(let found) where found.mapsPage: owner = found
+        case .found, .gone: return page.free(loop)
+        case .unknown: return refuse(loop, "the kernel does not let us look at it")
         }
         if let watched = processes[loop.process], watched.startTicks != owner.startTicks { end(loop.process) }
         do throws(LagMonitorError) {
@@ -111,13 +150,20 @@ package final class PageWatch: @unchecked Sendable {
             if let known = processes[loop.process] { watched = known } else { watched = try make(loop.process, owner) }
             let remote = RemoteLoop(loop, owner, in: page)
             if let earlier = watched.loops[loop.index] { watched.monitor.unwatch(earlier) }
-            watched.loops[loop.index] = remote
             processes[loop.process] = watched
             try watched.monitor.watch(remote)
+            processes[loop.process]?.loops[loop.index] = remote
+            refused[loop.index] = nil
+            relay.pass(remote, to: watched.semaphore, at: loop.index)
         } catch {
-            complain("cannot watch process \(loop.process): \(error)")
-            page.free(loop)
+            refuse(loop, "\(error)")
         }
+    }
+
+    /// Its place stays its own: it goes on writing there.
+    private func refuse(_ loop: SharedPage.Loop, _ reason: String) {
+        if refused[loop.index] != loop.claim { complain("cannot watch process \(loop.process): \(reason)") }
+        refused[loop.index] = loop.claim
     }
 
     private func make(_ process: Int32, _ owner: SharedPage.Owner) throws(LagMonitorError) -> Watched {
@@ -133,6 +179,7 @@ package final class PageWatch: @unchecked Sendable {
 
     private func forget(_ loop: SharedPage.Loop) {
         if let remote = processes[loop.process]?.loops.removeValue(forKey: loop.index) {
+            relay.forget(loop.index)
             processes[loop.process]?.monitor.unwatch(remote)
         }
         page.free(loop)
@@ -140,6 +187,7 @@ package final class PageWatch: @unchecked Sendable {
 
     private func end(_ process: Int32) {
         guard let watched = processes.removeValue(forKey: process) else { return }
+        for index in watched.loops.keys { relay.forget(index) }
         watched.monitor.stop()
         watching.withLock { $0.removeAll { $0 === watched.monitor } }
         past.withLock { $0 += watched.monitor.statistics }

@@ -68,11 +68,30 @@ package final class SharedPage: @unchecked Sendable {
         let mapsPage: Bool
     }
 
-    /// - Returns: nil where the process is gone or not ours to look at.
-    func owner(of process: Int32, stackPointer: UInt64) -> Owner? {
+    enum Finding {
+        case found(Owner)
+        case gone
+        /// The kernel does not say at the moment: no descriptor, no memory, no permission.
+        case unknown
+    }
+
+    /// Two files of `/proc`; waits where the process holds its own map for long.
+    func owner(of process: Int32, stackPointer: UInt64) -> Finding {
         var owner = clu_page_owner()
-        guard clu_page_process(descriptor, process, stackPointer, &owner) == 0 else { return nil }
-        return Owner(startTicks: owner.start_ticks, stack: (owner.stack_low, owner.stack_high), mapsPage: owner.maps_page != 0)
+        switch clu_page_process(descriptor, process, stackPointer, &owner) {
+        case 0:
+            let stack = (owner.stack_low, owner.stack_high)
+            return .found(Owner(startTicks: owner.start_ticks, stack: stack, mapsPage: owner.maps_page != 0))
+        case ESRCH, ENOENT: return .gone
+        default: return .unknown
+        }
+    }
+
+    /// Changes whenever a loop comes or goes. Some 0.1 µs.
+    var claims: UInt64 {
+        var sum: UInt64 = 0
+        for index in 0..<UInt32(CLU_PAGE_SLOTS) { sum = (sum ^ clu_page_claim(raw, index)) &* 0x0000_0100_0000_01b3 }
+        return sum
     }
 
     /// Waits until a loop has something to tell, or until then (`CLOCK_MONOTONIC`).
@@ -80,6 +99,9 @@ package final class SharedPage: @unchecked Sendable {
 
     /// When the first beacon of those that answered since the last call did so; 0: none.
     func drain() -> UInt64 { clu_page_drain(raw) }
+
+    /// Has the processes ask the clock itself from now on, if the kernel has given up the counter that they read instead.
+    func checkClock() { clu_page_check_clock(raw) }
 
     /// Ends a wait. Any thread.
     func wake() { clu_waker_post(clu_page_waker(raw)) }

@@ -22,6 +22,9 @@ public struct OutputSettings: Sendable, Equatable {
         case otlp(endpoint: String)
     }
 
+    /// What ``init(_:rotation:)`` takes, in words.
+    package static var allowedDestinations: String { Destination.allowed }
+
     public var destination: Destination
     /// For files; no other destination is opened with one.
     public var rotation: FileRotation?

@@ -114,6 +114,7 @@ extension Settings {
             self.output = output
             choosesOutput = true
         }
+        choosesUnfinished = reader.string(for: .unfinished) != nil
         choosesRules = reader.string(for: .rules) != nil || reader.int(forKey: ConfigKey(SettingKey.starvation.path)) != nil
         truthPath = reader.string(for: .truth)
         listen = reader.string(for: .listen).flatMap(ListenAddress.init)

@@ -8,6 +8,8 @@ struct Settings: Sendable {
     var output = OutputSettings(.stdout)
     /// Whether anybody said so.
     var choosesOutput = false
+    /// Whether anybody said where stalls in progress are kept.
+    var choosesUnfinished = false
     /// Whether anybody said what counts as a stall.
     var choosesRules = false
     /// Of requests to an `otlp:` destination.

@@ -7,11 +7,15 @@ struct WrappedCommand {
     let arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
     /// The command behind the first `--` of this process's command line.
-    static func ofCommandLine() -> WrappedCommand? {
+    /// - Throws: ``StartFailure`` where nothing follows.
+    static func ofCommandLine() throws(StartFailure) -> WrappedCommand? {
         let all = CommandLine.unsafeArgv
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = all[index], strcmp(argument, "--") == 0 else { continue }
-            return all[index + 1] == nil ? nil : WrappedCommand(arguments: all + (index + 1))
+            guard all[index + 1] != nil else {
+                throw StartFailure(status: ExitStatus.usage, message: "--: no command follows")
+            }
+            return WrappedCommand(arguments: all + (index + 1))
         }
         return nil
     }
@@ -35,7 +39,8 @@ struct WrappedCommand {
             guard let refusal = Self.refusal(of: path) else { return ProgramFile(path: path) }
             if refusal("").status == ExitStatus.notExecutable { forbidden = refusal }
         }
-        throw forbidden?(name) ?? StartFailure(status: ExitStatus.notFound, message: "\(name): command not found")
+        let shown = name.isEmpty ? "\"\"" : name
+        throw forbidden?(name) ?? StartFailure(status: ExitStatus.notFound, message: "\(shown): command not found")
     }
 
     /// `nil` when the file can be run.

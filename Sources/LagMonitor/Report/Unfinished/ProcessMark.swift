@@ -18,7 +18,10 @@ struct ProcessMark: Sendable, Equatable {
     func isAlive(bootID: String) -> Bool? {
         guard bootID == self.bootID else { return false }
         guard namespace == Self.ownNamespace else { return nil }
-        guard let ticks = Self.startTicks(of: pid) else { return false }
+        guard let ticks = Self.startTicks(of: pid) else {
+            // Without a descriptor, say, nothing is known of it.
+            return kill(pid, 0) != 0 && errno == ESRCH ? false : nil
+        }
         return ticks == startTicks
     }
 

@@ -38,7 +38,7 @@ const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028
 
 /** Text of a record as it can be shown. */
 function visible(text, most = 4000) {
-  const whole = String(text);
+  const whole = typeof text === 'object' ? JSON.stringify(text) : String(text);
   const cut = whole.length > most ? whole.slice(0, most) + '… (' + (whole.length - most) + ' more characters)' : whole;
   return cut.replace(hidden, (letter) => '⟨U+' + letter.codePointAt(0).toString(16).toUpperCase().padStart(4, '0') + '⟩');
 }
