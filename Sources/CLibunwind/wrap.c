@@ -163,20 +163,31 @@ int clu_wrap_forward(int pidfd, const clu_signal_event *event) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, event->signal, &info, 0);
 }
 
-void clu_wrap_stop_by(int signal, const clu_signal_state *state) {
+static volatile sig_atomic_t continued;
+
+static void clu_note_continued(int signal) { continued++; }
+
+int clu_wrap_stop_by(int signal, const clu_signal_state *state) {
     sigset_t one, before;
     sigemptyset(&one);
     sigaddset(&one, signal);
     if (signal == SIGSTOP || (state->ignored & clu_signal_bit(signal)) != 0) {
         raise(SIGSTOP);
-        return;
+        return 1;
     }
+    struct sigaction counting = {.sa_handler = clu_note_continued}, ordinary;
+    sigaction(SIGCONT, &counting, &ordinary);
+    continued = 0;
     // One that waits already has done its work.
     struct timespec now = {0};
     while (sigtimedwait(&one, NULL, &now) > 0) continue;
     pthread_kill(pthread_self(), signal);
+    // Before the mask is back another such signal may stop us once more: each stop ends with its own SIGCONT.
+    sigaddset(&one, SIGCONT);
     pthread_sigmask(SIG_UNBLOCK, &one, &before);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGCONT, &ordinary, NULL);
+    return continued;
 }
 
 _Noreturn void clu_wrap_die_by(int number) {

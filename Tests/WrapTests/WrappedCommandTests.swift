@@ -55,7 +55,7 @@ struct WrappedCommandTests {
         let wrapped = try ProbeRun([ProbeRun.probe, "shell"] + ProbeRun.wrapper + command)
         #expect(bare.status == 0 && bare.text.contains("in all: 1 interrupts, 1 quits, 1 sizes"))
         #expect(bare.text.contains("job stopped by \(SIGTSTP)") && bare.text.contains("job ended with 42"))
-        #expect(wrapped.text == bare.text && wrapped.status == 0)
+        #expect(wrapped.text == bare.text && wrapped.status == 0, "\(wrapped.text)")
     }
 
     @Test func signalsSentToUsAloneReachItOnce() throws {

@@ -56,7 +56,8 @@ int clu_wrap_forward(int pidfd, const clu_signal_event *event);
 
 // Stops this process by that signal's own default, as a shell has to see it; returns when it is continued. SIGSTOP where that
 // signal was ignored from the start.
-void clu_wrap_stop_by(int signal, const clu_signal_state *state);
+int clu_wrap_stop_by(int signal, const clu_signal_state *state);
+// Returns how often it was continued: more than once where it was stopped again at once.
 // Ends this process by that signal, without a core of its own.
 _Noreturn void clu_wrap_die_by(int signal);
 

@@ -74,15 +74,16 @@ struct WrappedProcess {
     /// Ends when we are continued.
     private func stop(by signal: Int32) {
         var state = signals.state
-        clu_wrap_stop_by(signal, &state)
-        continueCommand()
+        let count = clu_wrap_stop_by(signal, &state)
+        // Stopped twice and continued twice: then a later stop of the command's was in between, and is over as well.
+        continueCommand(alsoLaterStops: count > 1)
     }
 
     /// We are to go on; so is the command, if that was said to us alone.
-    private func continueCommand() {
+    private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continueLooks {
             // A change that was not told yet is a later one: it was continued, and perhaps has stopped anew, which is to stay so.
-            guard isStopped, clu_wrap_has_change(pidfd) == 0 else { return }
+            guard isStopped, alsoLaterStops || clu_wrap_has_change(pidfd) == 0 else { return }
             usleep(Self.continueLookMicroseconds)
         }
         _ = clu_pidfd_kill(pidfd, SIGCONT)
