@@ -20,9 +20,9 @@ from programs import PROGRAMS
 
 QUICK = os.environ.get("QUICK") == "1"
 REPEATS = 2 if QUICK else 5
-LOAD_SECONDS = int(os.environ["WRAP_LOAD"]) if "WRAP_LOAD" in os.environ else 10 if QUICK else 60
+LOAD_SECONDS = int(os.environ.get("LOAD_SECONDS", 10 if QUICK else 60))
 PAIRS, PAIRS_AT_MOST = (5, 15) if QUICK else (7, 21)
-# Seconds of load at a time, and how often in a pair each of the two has its turn: four seconds each.
+# Seconds of load at a time, and how often in a pair each of the two has its turn.
 SLICE_SECONDS, TURNS = 1, 2 if QUICK else 4
 # Threshold and one interval, and what a machine with other work may take to schedule us.
 IN_TIME_MS, SCHEDULING_MS = 200, 50
