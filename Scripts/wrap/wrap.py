@@ -45,8 +45,8 @@ def judge(stall, lines, asked, seen_at):
         wrong.append(f"begins {asked - begin['mono_us'] / 1e6:.3f} s before the request")
     for line in (begin, end):
         symbols = [frame.get("symbol") or "?" for frame in line["frames"]]
-        if not any(re.fullmatch(stall.native, symbol) for symbol in symbols):
-            wrong.append(f"no {stall.native} in {line['phase']}: {' < '.join(symbols) or line.get('capture_error')}")
+        if not symbols or (stall.native and not any(re.fullmatch(stall.native, symbol) for symbol in symbols)):
+            wrong.append(f"no {stall.native or 'stack'} in {line['phase']}: {' < '.join(symbols) or line.get('capture_error')}")
         # A loop that computes and waits for a processor longer than it has one is slow for that reason, and the record says so.
         starved = line["cause"] == "runqueue" and stall.cause == "cpu" and line.get("run_delay_ms", 0) > line.get("cpu_ms", 0)
         if line["cause"] != stall.cause and not starved:
