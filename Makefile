@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test pipeline examples exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
+.PHONY: help setup run test pipeline wrap examples exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -31,6 +31,11 @@ test: setup ## run the whole test suite, the adapters' included
 
 pipeline: setup ## send lines through readers that are not ours; QUICK=1: those that take under two minutes
 	Scripts/pipeline/run $(READERS)
+
+wrap: setup ## stall, load and measure redis, nginx, node and python3 under `lagmond run` (Debian packages; 10 min, QUICK=1: 5)
+	$(SWIFT) build -c release --product lagmond >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
+	Scripts/wrap/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)
 
 # Records on stdout, the rest on stderr. A package each, so each builds the library anew the first time.
 examples: setup ## build every example and stall it from outside: fails where a record is missing or wrong (15 min the first time, then 1)

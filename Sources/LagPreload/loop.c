@@ -118,7 +118,10 @@ __attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
     if (thread->beacon != NULL) return another_place(thread, address, sp, may_last);
-    if (!may_last || count_other(thread, address, sp) < LOOP_WAITS) return NULL;
+    // A wait that cannot last makes no loop by itself. But who has something to do at each turn (libuv with pending immediates) waits
+    // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
+    if (!may_last && !loop_is_at(&thread->other, address, sp)) return NULL;
+    if (count_other(thread, address, sp) < LOOP_WAITS) return NULL;
     int saved = errno;
     loop_thread *result = found_loop(thread, address, sp);
     errno = saved;

@@ -60,6 +60,18 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
+    // libuv with pending immediates, as in node's HTTP server: it waits in earnest when it is idle, and else with time-out 0.
+    @Test func looksAtThePlaceOfAWaitInEarnestCountAsWaits() throws {
+        let probe = try WatchedProbe("seldom")
+        _ = try probe.word("looped")
+        #expect(probe.page.loops.isEmpty)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.page.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     @Test func aWaitWithinTheWorkIsNoRest() throws {
         let probe = try WatchedProbe("nested")
         _ = try probe.word("nested")

@@ -209,6 +209,14 @@ int main(int count, char **arguments) {
         loop(5, 0);
         say("looped");
         await_line();
+    } else if (strcmp(name, "seldom") == 0) {
+        loop(1, 1);
+        loop(6, 0);
+        say("looped");
+        await_line();
+        loop(1, 0);
+        say("looped");
+        await_line();
     } else if (strcmp(name, "nested") == 0) {
         loop(12, 1);
         say("nested");

@@ -1,0 +1,33 @@
+"""Loads a line echo server over many connections, one line in flight on each: echo_load.py PORT SECONDS CONNECTIONS.
+
+Prints the lines that came back a second."""
+import select
+import socket
+import sys
+import time
+
+port, seconds, connections = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+line = b"x" * 63 + b"\n"
+poll = select.epoll()
+sockets = {}
+for _ in range(connections):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sockets[connection.fileno()] = connection
+    poll.register(connection.fileno(), select.EPOLLIN)
+    connection.sendall(line)
+
+begun = time.monotonic()
+pending = dict.fromkeys(sockets, 0)
+lines = 0
+while time.monotonic() - begun < seconds:
+    for descriptor, _ in poll.poll(1):
+        received = sockets[descriptor].recv(4096)
+        if not received:
+            sys.exit("echo_load: the server closed a connection")
+        pending[descriptor] += len(received)
+        if pending[descriptor] >= len(line):
+            pending[descriptor] -= len(line)
+            lines += 1
+            sockets[descriptor].sendall(line)
+print(lines / (time.monotonic() - begun))

@@ -1,0 +1,134 @@
+"""Programs bare and under lagmond, what lagmond wrote about them, and requests to them; for Scripts/wrap."""
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+
+class Failure(Exception):
+    """Something that is not a matter of counting: a program that does not start, a load that fails."""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_until(what, condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise Failure(f"{what}: not within {seconds:g} s")
+
+
+def descendants(pid):
+    """The processes below that one, as far as they are still there."""
+    found = []
+    for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            pids = [int(word) for word in children.read_text().split()]
+        except OSError:
+            continue
+        for child in pids:
+            found += [child, *descendants(child)]
+    return found
+
+
+class Server:
+    """A program that listens on a port: under lagmond, if that is given, else bare. It ends with the `with` block."""
+
+    def __init__(self, folder, command, port, lagmond=None):
+        self.folder, self.port = folder, port
+        self.name = pathlib.Path(command[0]).name
+        self.lines = folder / f"{port}.jsonl"
+        if lagmond:
+            command = [lagmond, "run", "--hang-after-ms", "0", "--output", str(self.lines), "--", *command]
+        self.command = command
+        # A process that belongs to it, if any.
+        self.companion = None
+
+    def __enter__(self):
+        self.log = open(self.folder / f"{self.port}.log", "ab")
+        self.process = subprocess.Popen(
+            self.command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
+        )
+        try:
+            wait_until(f"{self.name} listens", self.listens)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def listens(self):
+        if self.process.poll() is not None:
+            raise Failure(f"{self.name} ended with {self.process.returncode}; see {self.log.name} (KEEP=1)")
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+            return True
+        except OSError:
+            return False
+
+    def __exit__(self, *_):
+        # lagmond passes SIGTERM on; were it dead, its command would live on.
+        below = descendants(self.process.pid)
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            for pid in [self.process.pid, *below]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.process.wait()
+        if self.companion:
+            self.companion.kill()
+            self.companion.wait()
+        self.log.close()
+
+    def records(self):
+        """The lines about stalls so far, whole ones only."""
+        try:
+            text = self.lines.read_bytes()
+        except FileNotFoundError:
+            return []
+        lines = [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines()]
+        return [line for line in lines if line["event"] == "stall"]
+
+    def get(self, path, timeout=10.0):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read()
+        finally:
+            connection.close()
+
+    def exchange(self, line, timeout=10.0):
+        """Sends a line over a connection of its own, and gives the first line of the answer."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as connection:
+            connection.sendall(line)
+            with connection.makefile("rb") as answers:
+                return answers.readline()
+
+
+def output_of(command, seconds):
+    """What a client says that should be done in that many seconds; it gets 30 more."""
+    result = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 30, text=True
+    )
+    if result.returncode != 0:
+        raise Failure(f"{command[0]} ended with {result.returncode}: {result.stdout[-500:]}")
+    return result.stdout

@@ -1,0 +1,239 @@
+"""The programs of Scripts/wrap: how each is started, stalled and loaded."""
+import dataclasses
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import typing
+
+from harness import Failure, Server, free_port, output_of, wait_until
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass
+class Stall:
+    """A way to block a program's loop. `block` returns when the loop is free again; it may return the time, by the monotonic
+    clock, at which the loop cannot have been blocked yet. `native`: a frame's symbol that must be in the record; None: any stack will do."""
+
+    name: str
+    block: typing.Callable[[Server], typing.Optional[float]]
+    native: typing.Optional[str]
+    cause: str
+
+
+class Program:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def server(self, lagmond=None):
+        port = free_port()
+        return Server(self.folder, self.command(port), port, lagmond)
+
+    def greet(self, server):
+        """A small request; its loop is known to lagmond after a few."""
+        raise NotImplementedError
+
+    def prepare(self, server):
+        """Before the stalls."""
+
+    def throughput(self, server, seconds):
+        """Requests a second under full load, for that long."""
+        raise NotImplementedError
+
+    def load(self, server, seconds):
+        """As a user would load it, for that long."""
+        self.throughput(server, seconds)
+
+
+class HTTPProgram(Program):
+    def greet(self, server):
+        server.get("/")
+
+    def throughput(self, server, seconds):
+        text = output_of(["wrk", "-t1", "-c32", f"-d{seconds}s", f"http://127.0.0.1:{server.port}/"], seconds)
+        if "Non-2xx" in text or "Socket errors" in text:
+            raise Failure(f"wrk had errors: {text}")
+        return float(re.search(r"Requests/sec:\s*([\d.]+)", text)[1])
+
+
+class Redis(Program):
+    name = "redis-server"
+
+    def command(self, port):
+        return ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--enable-debug-command", "yes"]
+
+    def greet(self, server):
+        server.exchange(b"PING\r\n")
+
+    def prepare(self, server):
+        # A million keys, in portions of which none is a stall.
+        for portion in range(50):
+            self.call(server, b"DEBUG POPULATE 20000 portion%d" % portion)
+        # How long the script has to be, on this machine.
+        begun = time.monotonic()
+        self.script(server, 2_000_000)
+        self.turns = int(2_000_000 * 0.45 / (time.monotonic() - begun))
+
+    def script(self, server, turns):
+        source = f"local i=0; for j=1,{turns} do i=i+1 end; return i"
+        if not server.exchange(f'EVAL "{source}" 0\r\n'.encode()).startswith(b":"):
+            raise Failure("redis-server refused the script")
+
+    def stalls(self):
+        def command(text):
+            return lambda server: self.call(server, text)
+
+        return [
+            Stall("DEBUG SLEEP", command(b"DEBUG SLEEP 0.4"), r"debugCommand", "syscall"),
+            Stall("KEYS * of a million", self.keys, r"keysCommand", "cpu"),
+            Stall("a slow script", lambda server: self.script(server, self.turns), r"evalGenericCommand|evalCommand", "cpu"),
+        ]
+
+    def call(self, server, text):
+        if not server.exchange(text + b"\r\n").startswith(b"+OK"):
+            raise Failure(f"redis-server refused {text}")
+
+    def keys(self, server):
+        with subprocess.Popen(
+            ["redis-cli", "-p", str(server.port), "KEYS", "*"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        ) as client:
+            client.wait(timeout=30)
+
+    def load(self, server, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            output_of(["redis-benchmark", "-p", str(server.port), "-n", "100000", "-q"], 120)
+
+    def throughput(self, server, seconds):
+        # It counts requests instead of seconds, so it is asked for portions.
+        begun, requests = time.monotonic(), 0
+        portion = 20_000
+        while time.monotonic() - begun < seconds:
+            began = time.monotonic()
+            output_of(["redis-benchmark", "-p", str(server.port), "-t", "set,get", "-n", str(portion // 2), "-q"], 60)
+            requests += portion
+            portion = max(2000, int(portion * 0.5 * seconds / (time.monotonic() - began)))
+        return requests / (time.monotonic() - begun)
+
+
+class Nginx(HTTPProgram):
+    name = "nginx"
+    ECHO = pathlib.Path("/usr/lib/nginx/modules/ngx_http_echo_module.so")
+
+    def command(self, port):
+        # Its worker gives up root's rights, where it has them, and has to get in.
+        self.folder.chmod(0o755)
+        home = self.folder / f"nginx-{port}"
+        home.mkdir()
+        (home / "index.html").write_text("hello\n")
+        os.mkfifo(home / "access.log")
+        # Without a reader, nginx would wait for one when it opens its log.
+        self.reader = subprocess.Popen(["cat", home / "access.log"], stdout=subprocess.DEVNULL)
+        temporary = "".join(f"{kind}_temp_path {home}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        echo = self.ECHO.exists()
+        (home / "nginx.conf").write_text(
+            f"""{f"load_module {self.ECHO};" if echo else ""}
+            daemon off; worker_processes 1; pid {home}/pid; error_log {home}/error.log;
+            events {{ worker_connections 512; }}
+            http {{
+                access_log off; root {home}; large_client_header_buffers 4 16k; {temporary}
+                server {{
+                    listen 127.0.0.1:{port};
+                    location / {{ }}
+                    location /logged/ {{ access_log {home}/access.log; return 200 "logged"; }}
+                    {'location /sleep { echo_blocking_sleep 0.4; echo slept; }' if echo else ""}
+                }}
+            }}"""
+        )
+        return ["nginx", "-p", str(home), "-c", str(home / "nginx.conf")]
+
+    def server(self, lagmond=None):
+        server = super().server(lagmond)
+        server.companion = self.reader
+        return server
+
+    def stalls(self):
+        stalls = [Stall("a log nobody reads", self.full_log, r"ngx_http_free_request|ngx_http_log_.*", "syscall")]
+        if self.ECHO.exists():
+            stalls.append(
+                Stall("a sleep in a module", lambda server: server.get("/sleep"), r"ngx_http_echo_exec_echo_blocking_sleep", "syscall")
+            )
+        return stalls
+
+    def full_log(self, server):
+        """Until the pipe is full; then the worker writes, and waits, after it has answered."""
+        reader = server.companion
+        reader.send_signal(signal.SIGSTOP)
+        try:
+            answered = None
+            for _ in range(100):
+                asked = time.monotonic()
+                try:
+                    server.get("/logged/" + "a" * 4000, timeout=0.1)
+                except (TimeoutError, socket.timeout):
+                    break
+                answered = asked
+            else:
+                raise Failure("nginx wrote 400 kB to a pipe that nobody reads")
+            time.sleep(0.3)
+            return answered
+        finally:
+            reader.send_signal(signal.SIGCONT)
+
+
+class Node(HTTPProgram):
+    name = "node"
+
+    def command(self, port):
+        self.fifo = self.folder / f"fifo-{port}"
+        os.mkfifo(self.fifo)
+        return ["node", str(HERE / "http-server.js"), str(port), str(self.fifo)]
+
+    def stalls(self):
+        # What V8 compiles has no symbol, so a loop of that alone may have none at all.
+        return [
+            Stall("a loop in JavaScript", lambda server: server.get("/loop"), None, "cpu"),
+            Stall("a loop that hashes", lambda server: server.get("/hash"), r"node::crypto::Hash.*", "cpu"),
+            Stall("fs.readFileSync of a pipe", self.blocking_read, r"uv_fs_open|uv_fs_read", "syscall"),
+        ]
+
+    def blocking_read(self, server):
+        request = threading.Thread(target=server.get, args=("/read",))
+        request.start()
+        time.sleep(0.4)
+
+        def opened():
+            try:
+                return os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                return None
+
+        os.close(wait_until("node opens the pipe", opened))
+        request.join(timeout=10)
+
+
+class Asyncio(Program):
+    name = "python3-asyncio"
+
+    def command(self, port):
+        return ["/usr/bin/python3", "-B", str(HERE / "echo_server.py"), str(port)]
+
+    def greet(self, server):
+        server.exchange(b"hello\n")
+
+    def stalls(self):
+        return [
+            Stall("time.sleep in a coroutine", lambda server: server.exchange(b"sleep\n"), r"clock_nanosleep", "syscall"),
+            Stall("a loop that computes", lambda server: server.exchange(b"loop\n"), r"_PyEval_EvalFrameDefault", "cpu"),
+        ]
+
+    def throughput(self, server, seconds):
+        return float(output_of(["/usr/bin/python3", "-B", str(HERE / "echo_load.py"), str(server.port), str(seconds), "100"], seconds))
+
+
+PROGRAMS = {program.name: program for program in (Redis, Nginx, Node, Asyncio)}

@@ -1,0 +1,239 @@
+"""Holds programs under `lagmond run` against what was done to them; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…].
+
+For each: stalls, all of which must be found in time and named rightly; a load, in which there must be no record; and the
+throughput against the bare program's. Details on stderr, a line a program on stdout."""
+import math
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import statistics
+import sys
+import tempfile
+import threading
+import time
+
+from harness import Failure, say, wait_until
+from programs import PROGRAMS
+
+QUICK = os.environ.get("QUICK") == "1"
+REPEATS = 2 if QUICK else 5
+LOAD_SECONDS = int(os.environ.get("LOAD_SECONDS", 10 if QUICK else 60))
+PAIRS, PAIRS_AT_MOST = (5, 15) if QUICK else (7, 21)
+# Seconds of load at a time, and how often in a pair each of the two has its turn.
+SLICE_SECONDS, TURNS = 1, 2 if QUICK else 4
+# Threshold and one interval, and what a machine with other work may take to schedule us.
+IN_TIME_MS, SCHEDULING_MS = 200, 50
+RATIO_AT_LEAST = 0.99
+
+
+def judge(stall, lines, asked, seen_at):
+    """What is wrong with the record of one stall, and when it was found, in milliseconds after its start."""
+    begins = [line for line in lines if line["phase"] == "begin"]
+    ends = [line for line in lines if line["phase"] == "end"]
+    if len(begins) != 1 or len(ends) != 1:
+        return [f"{len(begins)} lines at detection and {len(ends)} at the end"], math.inf
+    begin, end = begins[0], ends[0]
+    wrong = []
+    # By the record, and by the clock of who asked for the stall and watched the file.
+    found_ms = max(begin["duration_ms"], (seen_at - asked) * 1000)
+    if found_ms > IN_TIME_MS + SCHEDULING_MS:
+        wrong.append(f"late: {begin['duration_ms']} ms by the record, in the file {(seen_at - asked) * 1000:.1f} ms after the request")
+    if begin["mono_us"] / 1e6 < asked - 0.005:
+        wrong.append(f"begins {asked - begin['mono_us'] / 1e6:.3f} s before the request")
+    for line in (begin, end):
+        symbols = [frame.get("symbol") or "?" for frame in line["frames"]]
+        if not symbols or (stall.native and not any(re.fullmatch(stall.native, symbol) for symbol in symbols)):
+            wrong.append(f"no {stall.native or 'stack'} in {line['phase']}: {' < '.join(symbols) or line.get('capture_error')}")
+        # A loop that computes and waits for a processor longer than it has one is slow for that reason, and the record says so.
+        starved = line["cause"] == "runqueue" and stall.cause == "cpu" and line.get("run_delay_ms", 0) > line.get("cpu_ms", 0)
+        if line["cause"] != stall.cause and not starved:
+            wrong.append(f"cause {line['cause']} in {line['phase']}, not {stall.cause}")
+    return wrong, found_ms
+
+
+def inject(server, stall, known):
+    """Blocks the loop once. Gives what is wrong, when the stall was found, and the ids of stalls that came meanwhile."""
+    result = {}
+
+    asked = ended = time.monotonic()
+
+    def block():
+        try:
+            later = stall.block(server)
+            result["asked"] = later if isinstance(later, float) else asked
+        except Exception as error:
+            result["error"] = error
+
+    def fresh():
+        return [line for line in server.records() if line["id"] not in known]
+
+    blocker = threading.Thread(target=block)
+    blocker.start()
+    seen_at = None
+    # The file is watched while the loop is blocked, and shortly after it, for a line that comes late.
+    while blocker.is_alive() or (seen_at is None and time.monotonic() < ended + 1):
+        if seen_at is None and fresh():
+            seen_at = time.monotonic()
+        if blocker.is_alive():
+            ended = time.monotonic()
+        time.sleep(0.002)
+    if "error" in result:
+        raise Failure(f"{server.name}, {stall.name}: {result['error']}")
+    if seen_at is None:
+        return ["no record"], math.inf, set()
+    try:
+        wait_until("end", lambda: any(line["phase"] == "end" for line in fresh()), 3)
+    except Failure:
+        pass
+    # Long enough for a second one, that ought not to be, to come out.
+    time.sleep(0.3)
+    lines = fresh()
+    first = lines[0]["id"]
+    wrong, found_ms = judge(stall, [line for line in lines if line["id"] == first], result["asked"], seen_at)
+    return wrong, found_ms, {line["id"] for line in lines}
+
+
+def describe(line):
+    frames = " < ".join(frame.get("symbol") or "?" for frame in line["frames"][:6])
+    return f"{line['kind']} {line['cause']} {line['duration_ms']} ms {frames}"
+
+
+def false_records(server, known, when):
+    lines = {line["id"]: line for line in server.records() if line["id"] not in known}
+    for line in lines.values():
+        say(f"  {server.name}: false record {when}: {describe(line)}")
+    return len(lines)
+
+
+def stalls(program, lagmond):
+    """How many stalls there were, how many were found as they should be, and how many records were of none."""
+    made = found = false = 0
+    worst_ms = 0.0
+    with program.server(lagmond) as server:
+        for _ in range(50):
+            program.greet(server)
+        program.prepare(server)
+        time.sleep(1.5)
+        false += false_records(server, set(), "before the stalls")
+        known = {line["id"] for line in server.records()}
+        for stall in program.stalls() * REPEATS:
+            wrong, found_ms, ids = inject(server, stall, known)
+            known |= ids
+            made += 1
+            found += not wrong
+            false += max(0, len(ids) - 1)
+            if len(ids) > 1:
+                say(f"  {program.name}: {stall.name}: {len(ids)} stalls instead of one")
+            for problem in wrong:
+                say(f"  {program.name}: {stall.name}: {problem}")
+            if math.isfinite(found_ms):
+                worst_ms = max(worst_ms, found_ms)
+    say(f"  {program.name}: {found} of {made} stalls as expected; the latest found {worst_ms:.1f} ms after its start (at most {IN_TIME_MS})")
+    return made, found, false
+
+
+def quiet(program, lagmond):
+    with program.server(lagmond) as server:
+        program.load(server, LOAD_SECONDS)
+        false = false_records(server, set(), "under load")
+    say(f"  {program.name}: {false} records in {LOAD_SECONDS} s of load")
+    return false
+
+
+def busy_share(seconds=0.3):
+    """What others use of the machine's processors, 0 to 1."""
+    def times():
+        fields = [int(field) for field in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(fields), fields[3] + fields[4]
+
+    total, idle = times()
+    time.sleep(seconds)
+    total_later, idle_later = times()
+    return 1 - (idle_later - idle) / max(1, total_later - total)
+
+
+def pair(program, lagmond, chance):
+    """Two fresh processes loaded in turn, so that what the machine does meanwhile meets both: the logarithm of their ratio."""
+    logarithms = {True: [], False: []}
+    with program.server(lagmond) as wrapped, program.server() as bare:
+        busy = busy_share()
+        for server in (wrapped, bare):
+            program.throughput(server, SLICE_SECONDS)
+        turn = [True, False]
+        chance.shuffle(turn)
+        for number in range(TURNS):
+            for is_wrapped in turn if number % 2 == 0 else reversed(turn):
+                rate = program.throughput(wrapped if is_wrapped else bare, SLICE_SECONDS)
+                logarithms[is_wrapped].append(math.log(rate))
+        false = false_records(wrapped, set(), "in the comparison")
+    return statistics.mean(logarithms[True]) - statistics.mean(logarithms[False]), math.exp(statistics.mean(logarithms[False])), busy, false
+
+
+def interval(values, chance):
+    """Where the median lies with 95 % probability, by drawing from the pairs again and again."""
+    medians = sorted(statistics.median(chance.choices(values, k=len(values))) for _ in range(4000))
+    return medians[100], medians[-101]
+
+
+def throughput(program, lagmond):
+    """The wrapped program's throughput by the bare one's, and records in it."""
+    chance = random.Random()
+    pairs = [pair(program, lagmond, chance) for _ in range(PAIRS)]
+    while True:
+        values = [value for value, _, _, _ in pairs]
+        low, high = (math.exp(bound) for bound in interval(values, chance))
+        ratio = math.exp(statistics.median(values))
+        # Too low, but not surely so: more pairs decide.
+        if ratio >= RATIO_AT_LEAST or high < RATIO_AT_LEAST or len(pairs) >= PAIRS_AT_MOST:
+            break
+        pairs.append(pair(program, lagmond, chance))
+    rate = statistics.median(rate for _, rate, _, _ in pairs)
+    busy = statistics.median(busy for _, _, busy, _ in pairs)
+    say(
+        f"  {program.name}: throughput {ratio:.4f} of bare (95 %: {low:.4f} to {high:.4f}; {len(pairs)} pairs of {TURNS * SLICE_SECONDS} s; "
+        f"bare {rate:.0f}/s; others used {busy:.0%} of the machine)"
+    )
+    if low < RATIO_AT_LEAST - 0.02:
+        say(f"  {program.name}: that interval does not decide about {RATIO_AT_LEAST}; repeat it on a machine without other work")
+    return ratio, sum(false for _, _, _, false in pairs)
+
+
+def main():
+    lagmond = str(pathlib.Path(sys.argv[1]).resolve())
+    names = sys.argv[2:] or list(PROGRAMS)
+    unknown = [name for name in names if name not in PROGRAMS]
+    if unknown:
+        sys.exit(f"wrap: no program {', '.join(unknown)}; allowed: {', '.join(PROGRAMS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("wrap: ended by a signal"))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-wrap."))
+    failed = []
+    try:
+        for name in names:
+            program = PROGRAMS[name](folder)
+            made, found, false = stalls(program, lagmond)
+            false += quiet(program, lagmond)
+            ratio, false_in_pairs = throughput(program, lagmond)
+            false += false_in_pairs
+            print(f"wrap {name} stalls={made} found={found} false={false} throughput_ratio={ratio:.4f}", flush=True)
+            if found < made:
+                failed.append(f"{name}: {made - found} of {made} stalls not found as they should be")
+            if false:
+                failed.append(f"{name}: {false} records without a stall")
+            if ratio < RATIO_AT_LEAST:
+                failed.append(f"{name}: throughput ratio {ratio:.4f}, {RATIO_AT_LEAST - ratio:.4f} below {RATIO_AT_LEAST}")
+    except Failure as failure:
+        failed.append(str(failure))
+    finally:
+        if os.environ.get("KEEP") == "1":
+            say(f"  records and logs: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    for text in failed:
+        say(f"wrap: {text}")
+    sys.exit(1 if failed else 0)
+
+
+main()
