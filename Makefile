@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test pipeline wrap examples exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
+.PHONY: help setup run lagmond test pipeline wrap examples exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -17,6 +17,11 @@ setup: ## install the Debian packages that are missing: libunwind-dev, zlib1g-de
 run: setup ## build in release mode and run about ten seconds of the built-in workload
 	$(SWIFT) build -c release --product lagmond >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" --config config/lagmond.json
+
+lagmond: setup ## build lagmond and the library that it loads into commands, and say where they are
+	$(SWIFT) build -c release --product lagmond >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
+	$(SWIFT) build -c release --show-bin-path 2>/dev/null
 
 # With every adapter. A build without is another one to the compiler: `swift build` afterwards builds anew what a trait touches.
 test: setup ## run the whole test suite, the adapters' included

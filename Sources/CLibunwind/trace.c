@@ -150,11 +150,11 @@ static void *clu_tracer_run(void *context) {
             if (!__atomic_compare_exchange_n(&tracer->state, &state, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) state = WITHDRAWN;
         }
         if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
-        // The next thread takes over what this one has of the tracer. Where there is none to be had, this one has to stay.
-        int ends = holds && clu_tracer_start(tracer) == 0;
         __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
         sem_post(&tracer->answered);
-        if (ends) return NULL;
+        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where there is none to be
+        // had, this one has to stay.
+        if (holds && clu_tracer_start(tracer) == 0) return NULL;
     }
     clu_tracer_release(tracer);
     return NULL;
