@@ -26,8 +26,7 @@ void clu_beacon_answer(clu_beacon *beacon, uint8_t activity) {
     // A beacon that other processes can write to names nobody: an address from there may be anything.
     clu_waker *waker = clu_page_waker_of(beacon);
     if (waker == NULL) waker = __atomic_load_n(&beacon->waker, __ATOMIC_RELAXED);
-    uint64_t none = 0;
-    __atomic_compare_exchange_n(&waker->posted_ns, &none, now, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    clu_waker_note(waker, now);
     sem_post(&waker->semaphore);
     errno = saved;
 }

@@ -14,19 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-// Field 22 of /proc/<pid>/stat. 0, or an errno.
-static int clu_start_ticks(int32_t pid, uint64_t *ticks) {
-    char text[1024];
-    long length = clu_procfs_read(pid, 0, "stat", text, sizeof(text));
-    if (length < 0) return (int)-length;
-    // The name in parentheses may hold anything, a parenthesis too; field 3 comes behind it.
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < 22; field++) at = strchr(at + 1, ' ');
-    if (at == NULL) return EINVAL;
-    *ticks = strtoull(at + 1, NULL, 10);
-    return 0;
-}
-
 // MARK: Time
 
 static int clu_counter_is_clock(void) {
@@ -94,7 +81,7 @@ int clu_page_create(clu_page **page, int *descriptor) {
         if (mapped == MAP_FAILED) error = errno;
         else memory = mapped;
     }
-    if (error == 0) error = clu_start_ticks(getpid(), &start);
+    if (error == 0) error = clu_procfs_start_ticks(getpid(), &start);
     if (error == 0 && sem_init(&memory->waker.semaphore, 1, 0) != 0) error = errno;
     if (error != 0) {
         if (memory != NULL) munmap(memory, clu_page_bytes());
@@ -209,7 +196,7 @@ int clu_page_process(int descriptor, int32_t pid, uint64_t sp, clu_page_owner *o
     if (pid <= 0) return ESRCH;
     struct stat file;
     if (fstat(descriptor, &file) != 0) return errno;
-    int error = clu_start_ticks(pid, &owner->start_ticks);
+    int error = clu_procfs_start_ticks(pid, &owner->start_ticks);
     if (error != 0) return error;
     char path[40] = "/proc/";
     memcpy(clu_append_number(path + 6, (unsigned)pid), "/maps", 6);

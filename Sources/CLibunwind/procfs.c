@@ -138,6 +138,19 @@ int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults) {
     return 0;
 }
 
+int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks) {
+    char text[1024];
+    long length = clu_procfs_read(pid, 0, "stat", text, sizeof(text));
+    if (length < 0) return (int)-length;
+    // The name in parentheses may hold anything, a parenthesis too; field 3 comes behind it.
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < 22; field++) at = strchr(at + 1, ' ');
+    if (at == NULL) return EINVAL;
+    at++;
+    *ticks = clu_parse_number(&at, 10);
+    return 0;
+}
+
 uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid) {
     if (pid != getpid()) {
         // Nobody has the clock of another process's thread. The scheduler's account is as of its last tick.

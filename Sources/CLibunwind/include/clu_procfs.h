@@ -47,6 +47,10 @@ typedef struct clu_thread_faults {
 // 0, or an errno. From `stat`, fields 10, 12 and 15 (proc(5)).
 int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults);
 
+// When a process began, in clock ticks since the machine started: with its pid it names the process, which the pid alone does not. 0, or
+// an errno. From `stat`, field 22 (proc(5)).
+int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks);
+
 // A thread's time on processors, exact also while it runs; one system call. Of another process's thread: up to the scheduler's last tick,
 // and 5 µs. 0 when the thread is gone.
 uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid);

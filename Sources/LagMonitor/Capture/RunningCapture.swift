@@ -1,3 +1,4 @@
+internal import CLibunwind
 internal import LagActivity
 
 /// What became of a request to a running thread.
@@ -6,6 +7,19 @@ enum RunningAnswer {
     /// The thread got no processor yet. It answers when it does, before it goes on.
     case owed
     case failed(CaptureFailure)
+
+    /// - Parameter code: `CLU_SIGNAL_…`, as both ways of asking answer.
+    init(_ code: Int32) {
+        self =
+            switch Int(code) {
+            case Int(CLU_SIGNAL_TAKEN): .taken
+            case Int(CLU_SIGNAL_OWED): .owed
+            case Int(CLU_SIGNAL_TIMED_OUT): .failed(.signalTimedOut)
+            case Int(CLU_SIGNAL_NO_THREAD): .failed(.threadGone)
+            case Int(CLU_SIGNAL_BUSY): .failed(.signalBusy)
+            default: .failed(.notPermitted)
+            }
+    }
 }
 
 /// Takes the registers and the stack of a thread that runs, into a snapshot that exists already. One request at a time.

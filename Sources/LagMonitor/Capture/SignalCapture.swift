@@ -34,17 +34,6 @@ struct SignalCapture: RunningCapture {
             snapshot.raw,
             clu_now_ns() + nanoseconds
         )
-        return Self.result(answer)
-    }
-
-    private static func result(_ answer: Int32) -> RunningAnswer {
-        switch Int(answer) {
-        case Int(CLU_SIGNAL_TAKEN): .taken
-        case Int(CLU_SIGNAL_OWED): .owed
-        case Int(CLU_SIGNAL_TIMED_OUT): .failed(.signalTimedOut)
-        case Int(CLU_SIGNAL_NO_THREAD): .failed(.threadGone)
-        case Int(CLU_SIGNAL_BUSY): .failed(.signalBusy)
-        default: .failed(.notPermitted)
-        }
+        return RunningAnswer(answer)
     }
 }

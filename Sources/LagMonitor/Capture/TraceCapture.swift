@@ -35,13 +35,6 @@ struct TraceCapture: RunningCapture {
             snapshot.raw,
             clu_now_ns() + nanoseconds
         )
-        return switch Int(answer) {
-        case Int(CLU_SIGNAL_TAKEN): .taken
-        case Int(CLU_SIGNAL_OWED): .owed
-        case Int(CLU_SIGNAL_TIMED_OUT): .failed(.signalTimedOut)
-        case Int(CLU_SIGNAL_NO_THREAD): .failed(.threadGone)
-        case Int(CLU_SIGNAL_BUSY): .failed(.signalBusy)
-        default: .failed(.notPermitted)
-        }
+        return RunningAnswer(answer)
     }
 }

@@ -36,7 +36,6 @@ package final class SharedPage: @unchecked Sendable {
         let isOver: Bool
         let process: Int32
         let thread: Int32
-        let claimedNanoseconds: UInt64
         let waitStackPointer: UInt64
         let name: String
     }
@@ -51,7 +50,6 @@ package final class SharedPage: @unchecked Sendable {
             isOver: found.state == UInt32(CLU_SLOT_ENDED),
             process: found.pid,
             thread: found.tid,
-            claimedNanoseconds: found.claimed_ns,
             waitStackPointer: found.wait_sp,
             name: name
         )

@@ -41,13 +41,10 @@ struct WrappedRun {
         self.environment = changed
     }
 
-    /// Starts the command and stays with it. The page's reader may run on other threads meanwhile.
-    /// - Parameter started: Called once, when it runs.
+    /// Starts the command and stays with it. The page's reader runs on other threads meanwhile.
     /// - Returns: How it ended; give that to ``WrappedProcess/leave(as:)`` when the last lines are written.
-    func execute(started: (WrappedProcess) -> Void = { _ in }) throws(StartFailure) -> WrappedProcess.End {
-        let process = try WrappedProcess.start(command, program, environment: environment, signals: signals)
-        started(process)
-        return process.supervise()
+    func execute() throws(StartFailure) -> WrappedProcess.End {
+        try WrappedProcess.start(command, program, environment: environment, signals: signals).supervise()
     }
 
     /// - Returns: Why not.

@@ -1,3 +1,4 @@
+internal import CLibunwind
 internal import Glibc
 
 /// Which process it was: a pid alone is given out again.
@@ -31,14 +32,7 @@ struct ProcessMark: Sendable, Equatable {
     }
 
     private static func startTicks(of pid: Int32) -> UInt64? {
-        let descriptor = open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 1024)
-        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-        // The name in parentheses may hold anything, a parenthesis too. After it comes field 3.
-        guard count > 0, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = buffer[(end + 1)..<count].split(separator: UInt8(ascii: " "))
-        return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil
+        var ticks: UInt64 = 0
+        return clu_procfs_start_ticks(pid, &ticks) == 0 ? ticks : nil
     }
 }
