@@ -172,13 +172,21 @@ uint64_t clu_page_drain(clu_page *page) {
 
 // MARK: The kernel's word
 
+typedef struct {
+    struct stat file;
+    uint64_t sp;
+    clu_page_owner *owner;
+} clu_page_search;
+
 // One line of maps: "low-high perms offset major:minor inode path".
-static void clu_page_match_line(char *line, const struct stat *file, uint64_t sp, clu_page_owner *owner) {
+static void clu_page_match_line(char *line, void *context) {
+    const clu_page_search *search = context;
+    clu_page_owner *owner = search->owner;
     char *at = line;
     uint64_t low = strtoull(at, &at, 16);
     if (*at != '-') return;
     uint64_t high = strtoull(at + 1, &at, 16);
-    if (sp >= low && sp < high) {
+    if (search->sp >= low && search->sp < high) {
         owner->stack_low = low;
         owner->stack_high = high;
     }
@@ -188,39 +196,14 @@ static void clu_page_match_line(char *line, const struct stat *file, uint64_t sp
     if (*at != ':') return;
     unsigned long minor_number = strtoul(at + 1, &at, 16);
     uint64_t inode = strtoull(at, NULL, 10);
-    if (inode == file->st_ino && makedev(major_number, minor_number) == file->st_dev) owner->maps_page = 1;
+    if (inode == search->file.st_ino && makedev(major_number, minor_number) == search->file.st_dev) owner->maps_page = 1;
 }
 
 int clu_page_process(int descriptor, int32_t pid, uint64_t sp, clu_page_owner *owner) {
     memset(owner, 0, sizeof(*owner));
     if (pid <= 0) return ESRCH;
-    struct stat file;
-    if (fstat(descriptor, &file) != 0) return errno;
+    clu_page_search search = {.sp = sp, .owner = owner};
+    if (fstat(descriptor, &search.file) != 0) return errno;
     int error = clu_procfs_start_ticks(pid, &owner->start_ticks);
-    if (error != 0) return error;
-    char path[40] = "/proc/";
-    memcpy(clu_append_number(path + 6, (unsigned)pid), "/maps", 6);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT ? ESRCH : errno;
-    // Lines are up to a path long; what a piece breaks off goes in front of the next one.
-    char text[8192 + 1];
-    size_t kept = 0;
-    for (;;) {
-        ssize_t got = read(fd, text + kept, sizeof(text) - 1 - kept);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) error = errno;
-        if (got <= 0) break;
-        kept += (size_t)got;
-        char *line = text, *end;
-        while ((end = memchr(line, '\n', kept - (size_t)(line - text))) != NULL) {
-            *end = 0;
-            clu_page_match_line(line, &file, sp, owner);
-            line = end + 1;
-        }
-        kept -= (size_t)(line - text);
-        memmove(text, line, kept);
-        if (kept == sizeof(text) - 1) kept = 0;  // no line is that long
-    }
-    close(fd);
-    return error;
+    return error != 0 ? error : clu_maps_each(pid, clu_page_match_line, &search);
 }

@@ -50,7 +50,7 @@ long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
     return error != 0 ? error : (long)length;
 }
 
-static uint64_t clu_parse_number(const char **text, int base) {
+uint64_t clu_parse_number(const char **text, int base) {
     const char *at = *text;
     while (*at == ' ' || *at == '\t') at++;
     if (base == 0) {
@@ -92,10 +92,7 @@ int clu_procfs_status(pid_t pid, pid_t tid, clu_thread_status *status) {
     return 0;
 }
 
-int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
-    char text[256];
-    long length = clu_procfs_read(pid, tid, "syscall", text, sizeof(text));
-    if (length < 0) return (int)length;
+int clu_parse_syscall(const char *text, clu_thread_syscall *result) {
     const char *at = text;
     if (*at == 'r') return CLU_SYSCALL_RUNNING;
     memset(result, 0, sizeof(*result));
@@ -110,6 +107,12 @@ int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
     result->pc = clu_parse_number(&at, 0);
     // A kernel that hides them (no permission to trace) prints zeros.
     return result->sp == 0 || result->pc == 0 ? -EPERM : CLU_SYSCALL_BLOCKED;
+}
+
+int clu_procfs_syscall(pid_t pid, pid_t tid, clu_thread_syscall *result) {
+    char text[256];
+    long length = clu_procfs_read(pid, tid, "syscall", text, sizeof(text));
+    return length < 0 ? (int)length : clu_parse_syscall(text, result);
 }
 
 void clu_procfs_name(pid_t pid, pid_t tid, clu_name *name) {
@@ -138,18 +141,23 @@ int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults) {
     return 0;
 }
 
-int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks) {
+// A field of a process's `stat`, from the third on.
+static int clu_stat_field(pid_t pid, int number, uint64_t *value) {
     char text[1024];
     long length = clu_procfs_read(pid, 0, "stat", text, sizeof(text));
     if (length < 0) return (int)-length;
     // The name in parentheses may hold anything, a parenthesis too; field 3 comes behind it.
     const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < 22; field++) at = strchr(at + 1, ' ');
+    for (int field = 2; at != NULL && field < number; field++) at = strchr(at + 1, ' ');
     if (at == NULL) return EINVAL;
     at++;
-    *ticks = clu_parse_number(&at, 10);
+    *value = clu_parse_number(&at, 10);
     return 0;
 }
+
+int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return clu_stat_field(pid, 22, ticks); }
+
+int clu_procfs_image(pid_t pid, uint64_t *image) { return clu_stat_field(pid, 28, image); }
 
 uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid) {
     if (pid != getpid()) {

@@ -173,6 +173,30 @@ static int clu_tracer_start(clu_tracer *tracer) {
     return 0;
 }
 
+typedef struct {
+    pid_t pid;
+    int may;
+} clu_trial;
+
+// The thread's end lets go.
+static void *clu_try_to_seize(void *context) {
+    clu_trial *trial = context;
+    trial->may = ptrace(PTRACE_SEIZE, trial->pid, NULL, NULL) == 0;
+    return NULL;
+}
+
+int clu_tracer_may_seize(pid_t pid) {
+    char text[4096];
+    long length = clu_procfs_read(pid, 0, "status", text, sizeof(text));
+    const char *holder = length > 0 ? strstr(text, "\nTracerPid:\t") : NULL;
+    if (holder != NULL && holder[12] != '0') return 1;
+    clu_trial trial = {.pid = pid};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, clu_try_to_seize, &trial) != 0) return 1;
+    pthread_join(thread, NULL);
+    return trial.may;
+}
+
 clu_tracer *clu_tracer_create(void) {
     clu_tracer *tracer = calloc(1, sizeof(clu_tracer));
     if (tracer == NULL) return NULL;

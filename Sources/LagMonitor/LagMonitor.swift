@@ -48,19 +48,21 @@ public final class LagMonitor: Sendable {
         engine = .shared
     }
 
-    /// A monitor of another process's loops, whose beacons lie in memory that both share.
+    /// A monitor of another process's loops.
     /// - Parameters:
     ///   - process: as its records say it.
     ///   - semaphore: to be posted when one of the beacons answers.
+    ///   - outside: tells for loops that tell nothing themselves; nil: their beacons lie in memory that both processes share.
     package init(
         of process: ProcessContext,
         semaphore: WakeSemaphore,
+        outside: (any OutsideView)? = nil,
         configuration: LagMonitorConfiguration,
         sinks: [any RecordSink]
     ) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks, target: process)
-        engine = MonitorEngine(target: .init(process: process.pid, semaphore: semaphore))
+        engine = MonitorEngine(target: .init(process: process.pid, semaphore: semaphore, outside: outside))
     }
 
     deinit { stop() }

@@ -16,11 +16,12 @@ struct Lagmond: ParsableCommand {
 
             Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
             1 check found damage; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
-            73 the output cannot be opened; 78 a setting is wrong or unknown.
+            73 the output cannot be opened; 77 a process may not be looked into; 78 a setting is wrong or unknown.
             """,
         version: version,
         subcommands: [
-            RunCommand.self, TopCommand.self, CheckCommand.self, ReportCommand.self, ExportCommand.self, SymbolizeCommand.self,
+            RunCommand.self, AttachCommand.self, TopCommand.self, CheckCommand.self, ReportCommand.self, ExportCommand.self,
+            SymbolizeCommand.self,
             SchemaCommand.self,
         ],
         defaultSubcommand: RunCommand.self

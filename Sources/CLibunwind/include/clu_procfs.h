@@ -51,6 +51,10 @@ int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults);
 // an errno. From `stat`, field 22 (proc(5)).
 int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks);
 
+// Something that a process keeps until it becomes another program by exec: where its first stack begins. 0, or an errno; the value is 0
+// where the kernel does not tell. From `stat`, field 28 (proc(5)).
+int clu_procfs_image(pid_t pid, uint64_t *image);
+
 // A thread's time on processors, exact also while it runs; one system call. Of another process's thread: up to the scheduler's last tick,
 // and 5 µs. 0 when the thread is gone.
 uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid);
@@ -63,5 +67,8 @@ long clu_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
 // to C takes memory in a build without optimisation.
 long clu_procfs_maps(pid_t pid, char *buffer, size_t size);
 long clu_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
+
+// The mapping that holds `address`, [*low, *high); zeros where there is none. Reads all of `maps`: not for a hot path. 0, or an errno.
+int clu_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high);
 
 #endif

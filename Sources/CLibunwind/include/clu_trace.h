@@ -20,6 +20,10 @@ clu_tracer *clu_tracer_create(void);
 // Ends it. One that waits for a target stays until that stops, and frees itself then; it writes into no snapshot any more.
 void clu_tracer_destroy(clu_tracer *tracer);
 
+// Whether the kernel lets this process hold that one: tried, without stopping it. 1 also where another tracer has it at present, which
+// the asking at hand will find out.
+int clu_tracer_may_seize(pid_t pid);
+
 // As clu_signal_capture, with its answers. One thread at a time asks.
 int clu_tracer_capture(clu_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, clu_snapshot *snapshot,
                        uint64_t deadline_ns);

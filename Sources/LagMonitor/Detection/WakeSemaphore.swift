@@ -1,4 +1,5 @@
 internal import CLibunwind
+package import LagActivity
 
 /// A semaphore with waits on `CLOCK_MONOTONIC`: neither `sem_timedwait` nor libdispatch's timed wait on Linux
 /// will do, because they follow the wall clock and misfire when it is set.
@@ -13,6 +14,9 @@ package final class WakeSemaphore: @unchecked Sendable {
     }
 
     deinit { clu_waker_destroy(raw) }
+
+    /// From now on this beacon wakes whoever waits here. Before anybody watches it. This must outlive the beacon's last activity.
+    package func serve(_ beacon: ActivityBeacon) { clu_beacon_arm(beacon.raw, raw, 0) }
 
     /// Any thread; async-signal-safe.
     package func post() { clu_waker_post(raw) }

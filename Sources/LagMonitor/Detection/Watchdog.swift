@@ -25,6 +25,8 @@ package final class Watchdog: @unchecked Sendable {
 
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
     private static let ownSemaphore = WakeSemaphore()
+    /// Tells for loops that tell nothing themselves.
+    private let outside: (any OutsideView)?
     /// What this thread waits on.
     let semaphore: WakeSemaphore
     /// Whether the loops are those of another process.
@@ -58,6 +60,7 @@ package final class Watchdog: @unchecked Sendable {
 
     /// - Parameters:
     ///   - semaphore: whom the beacons of another process wake; nil: they are those of this one.
+    ///   - outside: tells for loops that tell nothing themselves.
     ///   - clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
     package init(
         registry: WatchRegistry,
@@ -65,6 +68,7 @@ package final class Watchdog: @unchecked Sendable {
         capture: ThreadCapture,
         relay: PingRelay,
         semaphore: WakeSemaphore? = nil,
+        outside: (any OutsideView)? = nil,
         clock: @escaping @Sendable () -> UInt64 = { clu_now_ns() },
         notify: @escaping @Sendable () -> Void
     ) {
@@ -73,6 +77,7 @@ package final class Watchdog: @unchecked Sendable {
         self.capture = capture
         self.relay = relay
         self.semaphore = semaphore ?? Self.ownSemaphore
+        self.outside = outside
         isForeign = semaphore != nil
         chain = LockChain(process: capture.process)
         self.clock = clock
@@ -118,7 +123,7 @@ package final class Watchdog: @unchecked Sendable {
         modulesReadAt = clu_now_ns()
         semaphore.drain()
         var meter = PauseMeter(tid: clu_gettid(), log: pauses)
-        var plan = scan(at: clock())
+        var plan = look(at: clock(), nil)
         ready()
         var blackout = meter.lookEnded(slept: .max, closely: plan.isClose)
         while !stopping.load(ordering: .acquiring) {
@@ -134,13 +139,21 @@ package final class Watchdog: @unchecked Sendable {
             if isPosted, !plan.wantsPosts, !isNews { continue }
             blackout = .joined(blackout, meter.waitEnded(due: plan.deadline, answered: answered))
             let (now, slept) = (meter.now, capture.sleptNanoseconds)
-            plan = scan(at: now, blackout: blackout)
+            plan = look(at: now, blackout)
             // A stop in the midst of a look shows by the look's length; the next look gets to know it.
             blackout = meter.lookEnded(slept: capture.sleptNanoseconds - slept, closely: plan.isClose)
             lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
         }
         // A process that was stopped is often continued in order to be ended.
         endAll(.joined(blackout, meter.waitEnded(due: plan.deadline, answered: 0)))
+    }
+
+    private func look(at now: UInt64, _ blackout: Blackout?) -> Plan {
+        guard let outside else { return scan(at: now, blackout: blackout) }
+        outside.look(at: now)
+        var plan = scan(at: now, blackout: blackout)
+        plan.deadline = min(plan.deadline, outside.prepareLook())
+        return plan
     }
 
     /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.

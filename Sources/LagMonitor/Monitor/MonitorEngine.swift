@@ -18,6 +18,8 @@ final class MonitorEngine: Sendable {
         let process: Int32
         /// Posted when one of its beacons answers.
         let semaphore: WakeSemaphore
+        /// Tells for its loops, where they tell nothing themselves.
+        let outside: (any OutsideView)?
     }
 
     private let target: Target?
@@ -104,7 +106,8 @@ final class MonitorEngine: Sendable {
             queue: queue,
             capture: capture,
             relay: relay,
-            semaphore: target?.semaphore
+            semaphore: target?.semaphore,
+            outside: target?.outside
         ) { reporter.wake() }
         let starter = ThreadIdentity.current
         let ready = WakeSemaphore()

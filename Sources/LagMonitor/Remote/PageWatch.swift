@@ -46,9 +46,6 @@ package final class PageWatch: @unchecked Sendable {
         complain: @escaping @Sendable (String) -> Void
     ) {
         self.page = page
-        // One file for all of them; and lagmond, which would keep it, does not die with them.
-        var configuration = configuration
-        configuration.unfinishedPath = nil
         self.configuration = configuration
         self.sink = sink
         self.complain = complain
@@ -168,10 +165,7 @@ package final class PageWatch: @unchecked Sendable {
 
     private func make(_ process: Int32, _ owner: SharedPage.Owner) throws(LagMonitorError) -> Watched {
         let semaphore = WakeSemaphore()
-        var context = ProcessContext.of(process)
-        context.serviceName = configuration.serviceName
-        context.serviceVersion = configuration.serviceVersion
-        let monitor = LagMonitor(of: context, semaphore: semaphore, configuration: configuration, sinks: [BorrowedSink(sink)])
+        let monitor = LagMonitor(ofProcess: process, semaphore: semaphore, configuration: configuration, sink: sink)
         try monitor.start()
         watching.withLock { $0.append(monitor) }
         return Watched(monitor: monitor, semaphore: semaphore, startTicks: owner.startTicks)

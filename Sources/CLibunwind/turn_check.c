@@ -1,0 +1,107 @@
+#define _GNU_SOURCE
+#include "clu_turn_check.h"
+
+#include "clu_beacon.h"
+#include "clu_thread_look.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+struct clu_turn_check {
+    pthread_t thread;
+    pid_t tid;
+    int64_t call;
+    uint64_t sp;
+    uint32_t result;
+    uint64_t seen_ns;
+};
+
+// Each stop costs the thread some µs: entering a call and leaving it.
+enum { MOST_STOPS = 128 };
+
+// The kernel's PTRACE_SYSCALL_INFO_ENTRY.
+enum { OF_ENTRY = 1 };
+
+// Whether the thread, which stands at a system call, enters the wait that is looked for.
+static int clu_is_at_wait(const clu_turn_check *check) {
+    struct __ptrace_syscall_info info;
+    memset(&info, 0, sizeof(info));
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, check->tid, sizeof(info), &info) <= 0) return 0;
+    if (info.op != OF_ENTRY || info.stack_pointer != check->sp) return 0;
+    return check->call < 0 ? clu_is_event_wait((int64_t)info.entry.nr) : (int64_t)info.entry.nr == check->call;
+}
+
+// Waits for the next stop. It is not taken: the thread may be that of a child, whose changes are somebody else's news.
+static int clu_await_tracee(pid_t tid, siginfo_t *stop) {
+    siginfo_t change = {0};
+    while (waitid(P_PID, (id_t)tid, &change, WSTOPPED | WNOWAIT | __WALL) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return ptrace(PTRACE_GETSIGINFO, tid, NULL, stop) == 0 ? 0 : errno;
+}
+
+static uint32_t clu_follow(clu_turn_check *check) {
+    pid_t tid = check->tid;
+    // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other none.
+    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLU_TURN_REFUSED;
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLU_TURN_UNSEEN;
+    for (int stops = 0; stops < MOST_STOPS; stops++) {
+        siginfo_t stop;
+        // EINVAL: its whole process was stopped, and stays so.
+        if (clu_await_tracee(tid, &stop) != 0) return CLU_TURN_UNSEEN;
+        int is_call = stop.si_code == (SIGTRAP | 0x80);
+        int is_event = stop.si_code >> 8 == PTRACE_EVENT_STOP;
+        if (is_event && stop.si_signo != SIGTRAP) return CLU_TURN_UNSEEN;
+        if (is_call && clu_is_at_wait(check)) {
+            check->seen_ns = clu_now_ns();
+            ptrace(PTRACE_DETACH, tid, NULL, NULL);
+            return CLU_TURN_SEEN;
+        }
+        // A signal of its own is passed on.
+        long signal = is_call || is_event ? 0 : stop.si_signo;
+        if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) != 0) return CLU_TURN_UNSEEN;
+    }
+    return CLU_TURN_EXHAUSTED;
+}
+
+static void *clu_turn_check_run(void *context) {
+    clu_turn_check *check = context;
+    uint32_t result = clu_follow(check);
+    __atomic_store_n(&check->result, result, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+clu_turn_check *clu_turn_check_begin(pid_t tid, int64_t call, uint64_t sp) {
+    clu_turn_check *check = calloc(1, sizeof(*check));
+    if (check == NULL) return NULL;
+    check->tid = tid;
+    check->call = call;
+    check->sp = sp;
+    check->result = CLU_TURN_UNSEEN;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&check->thread, NULL, clu_turn_check_run, check);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        free(check);
+        return NULL;
+    }
+    pthread_setname_np(check->thread, "lag-turn");
+    return check;
+}
+
+int clu_turn_check_end(clu_turn_check *check, uint64_t *seen_ns) {
+    // It may wait for a call that does not come.
+    pthread_cancel(check->thread);
+    pthread_join(check->thread, NULL);
+    int result = (int)__atomic_load_n(&check->result, __ATOMIC_ACQUIRE);
+    *seen_ns = check->seen_ns;
+    free(check);
+    return result;
+}

@@ -1,0 +1,108 @@
+internal import CLibunwind
+internal import Glibc
+package import LagActivity
+internal import LagDetection
+
+/// A loop of another process, watched from outside: its beacon says what looks at its thread have found.
+// Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelView``).
+package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
+    package let beacon = ActivityBeacon()
+    package let thread: ThreadIdentity
+    package let name: String
+
+    private let semaphore: WakeSemaphore
+    private var files: clu_thread_files
+    private var finder: TurnFinder
+    private var check: OpaquePointer?
+    private var results = clu_wait_results()
+    private var contents: UInt64 = 0
+    /// When what the loop's wait had found was last seen to be something else.
+    private var changedNanoseconds: UInt64 = 0
+
+    /// - Parameters:
+    ///   - files: this object's from now on.
+    ///   - semaphore: woken by the beacon.
+    ///   - doubt: a stretch of work that is as long is in doubt (``TurnFinder``).
+    init(
+        _ thread: ThreadIdentity,
+        at place: RestPlace,
+        files: clu_thread_files,
+        semaphore: WakeSemaphore,
+        doubt: UInt64
+    ) {
+        self.thread = thread
+        name = thread.tid == thread.process ? "main" : "thread \(thread.tid)"
+        self.files = files
+        self.semaphore = semaphore
+        finder = TurnFinder(place: place, doubt: doubt)
+        semaphore.serve(beacon)
+    }
+
+    deinit {
+        _ = endCheck()
+        clu_thread_files_close(&files)
+    }
+
+    package func modeName(_ number: UInt32) -> String? { nil }
+
+    /// Looks, and tells. Some 4 µs, and 50 more where a check was under way.
+    /// - Returns: whether the thread is still there.
+    func look(at now: UInt64) -> Bool {
+        concludeCheck()
+        var found = clu_thread_look()
+        switch clu_thread_files_look(&files, &found) {
+        case 0: break
+        case ESRCH:
+            beacon.mark(.finished)
+            return false
+        // Not known at present: it is where it was.
+        default: return true
+        }
+        let sight = ThreadSight(found)
+        tell(finder.note(sight, at: now))
+        if finder.isAtWork { noteContents(at: now) } else { results = clu_results_of_wait(&found.call) }
+        return true
+    }
+
+    var isAtWork: Bool { finder.isAtWork }
+
+    /// Has it found out until the next look whether the loop goes around, if that is in doubt. Some 50 µs then.
+    func checkIfInDoubt(at now: UInt64) {
+        guard check == nil, finder.isInDoubt(at: now) else { return }
+        check = clu_turn_check_begin(thread.tid, finder.place.call ?? -1, finder.place.stackPointer)
+    }
+
+    private func concludeCheck() {
+        guard let (result, seen) = endCheck() else { return }
+        switch result {
+        case Int32(CLU_TURN_SEEN): tell(finder.noteTurn(at: seen))
+        // Too many calls to wait for the one that counts. Whatever its waits had found was overwritten by the next: if it was, there was one.
+        case Int32(CLU_TURN_EXHAUSTED): tell(finder.noteTurn(at: changedNanoseconds))
+        default: break
+        }
+    }
+
+    private func endCheck() -> (result: Int32, seen: UInt64)? {
+        guard let ended = check else { return nil }
+        check = nil
+        var seen: UInt64 = 0
+        let result = clu_turn_check_end(ended, &seen)
+        return (result, seen)
+    }
+
+    private func noteContents(at now: UInt64) {
+        guard results.length > 0 else { return }
+        let found = clu_read_results(thread.process, results)
+        if contents != 0, found != 0, found != contents { changedNanoseconds = now }
+        contents = found
+    }
+
+    private func tell(_ step: TurnFinder.Step) {
+        switch step {
+        case .nothing: break
+        case .rest: beacon.mark(.waiting)
+        case .wake(let time): beacon.wake(.afterWaiting, at: time)
+        case .turn(let time): beacon.begin(.afterWaiting, at: time)
+        }
+    }
+}

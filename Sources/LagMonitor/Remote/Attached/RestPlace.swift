@@ -1,0 +1,54 @@
+/// Where a thread rests, found by looking at it: the call it is seen asleep in again and again.
+///
+/// A wait for events of several descriptors counts as such; of a thread that was named as a loop, any other call does as well, once it has
+/// been seen there often enough. Values in, values out: no clock is read here.
+struct RestPlace: Sendable, Equatable {
+    /// The call; nil: any wait for events.
+    let call: Int64?
+    /// The stack pointer that the call is made with: always the same in one loop, lower in a wait within a handler.
+    let stackPointer: UInt64
+
+    /// Whether the thread rests.
+    func holds(_ sight: ThreadSight) -> Bool {
+        guard case .blocked(let found, let pointer) = sight.doing, pointer == stackPointer else { return false }
+        return call.map { $0 == found } ?? (sight.eventWait != nil)
+    }
+}
+
+/// Finds the place of one thread.
+struct RestPlaceFinder: Sendable {
+    /// How much it takes to believe that the thread is a loop.
+    enum Trust: Sendable {
+        /// One wait for events: the main thread.
+        case first
+        /// Some, between which it ran: others have helpers that wait once in a while.
+        case some
+        /// One wait for events, or some sleeps in any other call: it was named as a loop.
+        case named
+    }
+
+    private let trust: Trust
+    private var candidate: RestPlace?
+    private var visits = 0
+    private var lastRuns: UInt64?
+
+    private static let visitsOfHelper = 3
+    private static let visitsOfCall = 8
+
+    init(_ trust: Trust) { self.trust = trust }
+
+    /// - Returns: the place, as soon as it is known.
+    mutating func note(_ sight: ThreadSight) -> RestPlace? {
+        guard case .blocked(let call, let pointer) = sight.doing, call >= 0 else { return nil }
+        let place = RestPlace(call: sight.eventWait == nil ? call : nil, stackPointer: pointer)
+        if place.call == nil, trust != .some { return place }
+        guard place.call == nil || trust == .named else { return nil }
+        if place != candidate {
+            (candidate, visits, lastRuns) = (place, 0, nil)
+        }
+        // Still the same sleep says nothing new.
+        if sight.runs != lastRuns { visits += 1 }
+        lastRuns = sight.runs
+        return visits >= (place.call == nil ? Self.visitsOfHelper : Self.visitsOfCall) ? place : nil
+    }
+}

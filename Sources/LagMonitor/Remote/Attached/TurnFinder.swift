@@ -1,0 +1,102 @@
+/// Finds out from looks at a thread when its loop rests, when it works, and whether a stretch of work may still be the same one.
+///
+/// Seen asleep at its place, the loop rests. Seen elsewhere, it works, since the last look at the latest and no longer than it
+/// can have run since. Seen at work again and again, it may have gone around in between, where its wait had something for it at once: then
+/// it is in doubt, and to be checked (clu_turn_check.h). Values in, values out: no clock is read, nothing is looked at here.
+struct TurnFinder: Sendable {
+    /// What the loop would have told, had it known of us.
+    enum Step: Sendable, Equatable {
+        case nothing
+        case rest
+        /// A rest was over at this time.
+        case wake(UInt64)
+        /// It went around at this time, without a rest that was seen.
+        case turn(UInt64)
+    }
+
+    private(set) var place: RestPlace
+    private(set) var isAtWork = false
+    /// When the present stretch of work began, as far as is known: never too early.
+    private(set) var beganNanoseconds: UInt64 = 0
+    private let doubtNanoseconds: UInt64
+    private var last: (time: UInt64, sight: ThreadSight)?
+    private var restVisits = 0
+    private var restRuns: UInt64?
+    private var restedNanoseconds: UInt64 = 0
+    private var other: (stackPointer: UInt64, visits: Int) = (0, 0)
+    private var hasMoved = false
+    private var checkedNanoseconds: UInt64 = 0
+
+    /// A place that was seen so often is believed in.
+    private static let sureVisits = 8
+    /// A loop that waits elsewhere so often, for so long, is there now.
+    private static let otherVisits = 32
+    private static let goneNanoseconds: UInt64 = 5_000_000_000
+
+    /// - Parameter doubt: a stretch of work that is as long is in doubt.
+    init(place: RestPlace, doubt: UInt64) {
+        self.place = place
+        doubtNanoseconds = doubt
+    }
+
+    mutating func note(_ sight: ThreadSight, at now: UInt64) -> Step {
+        defer { last = (now, sight) }
+        hasMoved = last?.sight.runs != sight.runs
+        if place.holds(sight) || isElsewhereNow(sight, at: now) {
+            if restRuns != sight.runs { restVisits += 1 }
+            restRuns = sight.runs
+            restedNanoseconds = now
+            other.visits = 0
+            let wasAtWork = isAtWork || last == nil
+            isAtWork = false
+            return wasAtWork ? .rest : .nothing
+        }
+        guard !isAtWork else { return .nothing }
+        isAtWork = true
+        beganNanoseconds = now - timeAwake(sight, at: now)
+        return .wake(beganNanoseconds)
+    }
+
+    /// How long the thread can have been up since it was last seen at rest: what the scheduler has counted, and no longer.
+    private func timeAwake(_ sight: ThreadSight, at now: UInt64) -> UInt64 {
+        guard let last, now > last.time else { return 0 }
+        let (cpu, before) = (
+            sight.cpuNanoseconds &+ sight.delayNanoseconds, last.sight.cpuNanoseconds &+ last.sight.delayNanoseconds
+        )
+        return min(cpu > before ? cpu - before : 0, now - last.time)
+    }
+
+    /// Whether the loop's place is another one from now on.
+    private mutating func isElsewhereNow(_ sight: ThreadSight, at now: UInt64) -> Bool {
+        guard place.call == nil, let pointer = sight.eventWait else { return false }
+        // Attached within a handler: the loop itself waits further out.
+        let isOuter = pointer > place.stackPointer && restVisits < Self.sureVisits
+        if !isOuter {
+            if pointer != other.stackPointer { other = (pointer, 0) }
+            if hasMoved { other.visits += 1 }
+            guard other.visits >= Self.otherVisits, now >= restedNanoseconds &+ Self.goneNanoseconds else { return false }
+        }
+        place = RestPlace(call: nil, stackPointer: pointer)
+        restVisits = 0
+        return true
+    }
+
+    /// Somebody saw the loop go around.
+    mutating func noteTurn(at time: UInt64) -> Step {
+        guard isAtWork, time > beganNanoseconds else { return .nothing }
+        beganNanoseconds = time
+        return .turn(time)
+    }
+
+    /// Whether it is to be found out if the loop goes around. Whoever is told so does it.
+    mutating func isInDoubt(at now: UInt64) -> Bool {
+        guard isAtWork, let last, last.sight.canBeHeld, now >= beganNanoseconds &+ doubtNanoseconds else { return false }
+        // One that sleeps and was not woken since the last look is where it was.
+        if case .blocked = last.sight.doing, !hasMoved { return false }
+        // A stall that is known is checked now and then, for its end.
+        let isOld = now >= beganNanoseconds &+ 8 * doubtNanoseconds
+        guard !isOld || now >= checkedNanoseconds &+ doubtNanoseconds else { return false }
+        checkedNanoseconds = now
+        return true
+    }
+}
