@@ -409,6 +409,18 @@ let package = Package(
             dependencies: ["LagMonitor", "LagDetection", "RemoteProbe"],
             swiftSettings: strict
         ),
+        // Attaches to a process, and is killed.
+        .executableTarget(
+            name: "AttachProbe",
+            dependencies: ["LagMonitor"],
+            path: "Tests/AttachProbe",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AttachTests",
+            dependencies: ["LagMonitor", "LagActivity", "CLibunwind", "RemoteProbe", "AttachProbe"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "LagPreloadTests",
             dependencies: ["CLibunwind"],

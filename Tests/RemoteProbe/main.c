@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +34,18 @@ __attribute__((noinline)) void handler_that_hangs(void) {
     for (;;) pause();
 }
 
+// Rests for a second, so that its place is known; then goes around without ever resting: its wait has always something for it.
+__attribute__((noinline)) static void go_around(uint64_t work_ms, int calls) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    for (int turns = 0;; turns++) {
+        struct epoll_event event;
+        if (epoll_wait(set, &event, 1, turns < 100 ? 10 : 0) == 0 && turns < 100) continue;
+        uint64_t end = now_ms() + work_ms;
+        for (int call = 0; call < calls; call++) syscall(SYS_getppid);
+        while (now_ms() < end) work++;
+    }
+}
+
 static void *turn(void *handler) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     for (int turns = 0;; turns++) {
@@ -51,6 +64,15 @@ int main(int count, char **arguments) {
                     : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
                     : strcmp(name, "thread") == 0  ? (void *)handler_that_sleeps
                                                    : NULL;
+    if (strcmp(name, "exec") == 0) {
+        // Has rested before, so that it is known.
+        int set = epoll_create1(EPOLL_CLOEXEC);
+        for (int turns = 0; turns < 200; turns++) epoll_wait(set, &(struct epoll_event){0}, 1, 5);
+        execl("/proc/self/exe", arguments[0], "sleep", (char *)NULL);
+    }
+    if (strcmp(name, "around") == 0 || strcmp(name, "calls") == 0) {
+        go_around(strcmp(name, "around") == 0 ? 20 : 2, strcmp(name, "around") == 0 ? 1 : 30);
+    }
     if (strcmp(name, "thread") == 0) {
         pthread_t thread;
         pthread_create(&thread, NULL, turn, handler);

@@ -18,6 +18,7 @@
 #include "clu_trace.h"
 #include "clu_turn_check.h"
 #include "clu_unwind.h"
+#include "clu_wait_counter.h"
 #include "clu_waiting.h"
 #include "clu_wake.h"
 #include "clu_wrap.h"

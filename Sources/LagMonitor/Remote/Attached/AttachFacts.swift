@@ -14,6 +14,8 @@ struct AttachFacts: Sendable, Equatable {
     var yamaScope = 0
     /// The target's memory is its own affair: it has changed its user, or asked for that (prctl(2), PR_SET_DUMPABLE).
     var isDumpable = true
+    /// The target has capabilities that this process has not.
+    var hasMoreRights = false
     /// Whether this process is under a seccomp filter, as in most containers.
     var isFiltered = false
 
@@ -22,7 +24,7 @@ struct AttachFacts: Sendable, Equatable {
         let grant =
             canHaveCapability
             ? "run lagmond as root, or grant it CAP_SYS_PTRACE (setcap cap_sys_ptrace+ep $(command -v lagmond))"
-            : "this container lacks CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE; securityContext.capabilities.add: [SYS_PTRACE])"
+            : "grant CAP_SYS_PTRACE to this container (docker run --cap-add SYS_PTRACE; securityContext.capabilities.add: [SYS_PTRACE])"
         if yamaScope >= 3 {
             return (
                 "kernel.yama.ptrace_scope is 3",
@@ -55,6 +57,7 @@ struct AttachFacts: Sendable, Equatable {
                 "\(grant), or sysctl kernel.yama.ptrace_scope=0; lagmond run -- works"
             )
         }
+        if hasMoreRights { return ("it has capabilities that lagmond has not", grant) }
         return ("the kernel refuses it", grant)
     }
 
@@ -66,6 +69,7 @@ struct AttachFacts: Sendable, Equatable {
         facts.theirUsers = theirs.numbers("Uid").map { UInt32(truncatingIfNeeded: $0) }
         facts.hasCapability = ours.bits("CapEff") & ptraceBit != 0
         facts.canHaveCapability = ours.bits("CapBnd") & ptraceBit != 0
+        facts.hasMoreRights = theirs.bits("CapPrm") & ~ours.bits("CapPrm") != 0
         facts.isFiltered = ours.numbers("Seccomp").first == 2
         facts.yamaScope = Int(StatusFile(path: "/proc/sys/kernel/yama/ptrace_scope").text.prefix { $0.isNumber }) ?? 0
         if let (own, other) = linked("/proc/self/ns/user", "/proc/\(process)/ns/user") {

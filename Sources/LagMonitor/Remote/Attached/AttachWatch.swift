@@ -17,8 +17,8 @@ package final class AttachWatch: @unchecked Sendable {
     private let named: [Int32]
     private let configuration: LagMonitorConfiguration
     private let sink: any RecordSink
+    private let mayCount: Bool
     private let complain: @Sendable (String) -> Void
-    private let startTicks: UInt64
     private let pidfd: Int32
 
     private let semaphore = WakeSemaphore()
@@ -35,10 +35,11 @@ package final class AttachWatch: @unchecked Sendable {
     private static let roundNanoseconds: UInt64 = 1_000_000_000
     private static let shareOfRound: UInt64 = 20
     /// After so many rounds without a loop that is told.
-    private static let patienceRounds = 60
+    private static let patienceRounds = 43
 
     /// - Parameters:
     ///   - loops: threads that are to be watched, and no others; empty: those that rest in waits for events.
+    ///   - mayCount: false: a thread is held to see whether it goes around, also where it could be counted.
     ///   - complain: told in a line what cannot be watched, and why.
     /// - Throws: ``AttachRefusal``.
     package init(
@@ -46,15 +47,12 @@ package final class AttachWatch: @unchecked Sendable {
         loops: [Int32] = [],
         configuration: LagMonitorConfiguration,
         sink: any RecordSink,
+        mayCount: Bool = true,
         complain: @escaping @Sendable (String) -> Void
     ) throws(AttachRefusal) {
         // First, so that all that follows is about this very process.
         pidfd = clu_pidfd_open(process)
-        var ticks: UInt64 = 0
-        guard pidfd >= 0, clu_procfs_start_ticks(process, &ticks) == 0 else {
-            if pidfd >= 0 { close(pidfd) }
-            throw .noProcess(process)
-        }
+        guard pidfd >= 0 else { throw .noProcess(process) }
         do throws(AttachRefusal) {
             try AttachPermission(process: process).check(loops: loops)
         } catch {
@@ -62,10 +60,10 @@ package final class AttachWatch: @unchecked Sendable {
             throw error
         }
         self.process = process
-        startTicks = ticks
         named = loops
         self.configuration = configuration
         self.sink = sink
+        self.mayCount = mayCount
         self.complain = complain
     }
 
@@ -132,7 +130,13 @@ package final class AttachWatch: @unchecked Sendable {
             return stopping.store(true, ordering: .releasing)
         }
         present.withLock { $0 = monitor }
-        var search = LoopSearch(process: process, named: named, doubt: Self.doubt(configuration), semaphore: wake)
+        var search = LoopSearch(
+            process: process,
+            named: named,
+            hold: Self.hold(configuration),
+            mayCount: mayCount,
+            semaphore: wake
+        )
         var rounds = 0
         while !stopping.load(ordering: .acquiring), isAlive, isSame(image) {
             let begun = clu_now_ns()
@@ -163,8 +167,8 @@ package final class AttachWatch: @unchecked Sendable {
         }
     }
 
-    /// A stretch of work of one interval may be several.
-    private static func doubt(_ configuration: LagMonitorConfiguration) -> UInt64 {
+    /// After one interval a thread may be held, to find out.
+    private static func hold(_ configuration: LagMonitorConfiguration) -> UInt64 {
         UInt64((configuration.rules.callout ?? StallRules.Timeouts()).interval.wholeNanoseconds)
     }
 

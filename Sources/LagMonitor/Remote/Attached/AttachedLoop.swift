@@ -13,7 +13,7 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     private let semaphore: WakeSemaphore
     private var files: clu_thread_files
     private var finder: TurnFinder
-    private var check: OpaquePointer?
+    private var turns: TurnWatch
     private var results = clu_wait_results()
     private var contents: UInt64 = 0
     /// When what the loop's wait had found was last seen to be something else.
@@ -22,33 +22,33 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     /// - Parameters:
     ///   - files: this object's from now on.
     ///   - semaphore: woken by the beacon.
-    ///   - doubt: a stretch of work that is as long is in doubt (``TurnFinder``).
+    ///   - hold: a thread whose stretch of work is as long may be held (``TurnFinder``).
+    ///   - mayCount: see ``TurnWatch``.
     init(
         _ thread: ThreadIdentity,
         at place: RestPlace,
         files: clu_thread_files,
         semaphore: WakeSemaphore,
-        doubt: UInt64
+        hold: UInt64,
+        mayCount: Bool
     ) {
         self.thread = thread
         name = thread.tid == thread.process ? "main" : "thread \(thread.tid)"
         self.files = files
         self.semaphore = semaphore
-        finder = TurnFinder(place: place, doubt: doubt)
+        finder = TurnFinder(place: place, hold: hold)
+        turns = TurnWatch(tid: thread.tid, mayCount: mayCount)
         semaphore.serve(beacon)
     }
 
-    deinit {
-        _ = endCheck()
-        clu_thread_files_close(&files)
-    }
+    deinit { clu_thread_files_close(&files) }
 
     package func modeName(_ number: UInt32) -> String? { nil }
 
-    /// Looks, and tells. Some 4 µs, and 50 more where a check was under way.
+    /// Looks, and tells. Some 4 µs, and 50 more where the thread was held.
     /// - Returns: whether the thread is still there.
     func look(at now: UInt64) -> Bool {
-        concludeCheck()
+        noteTurns(at: now)
         var found = clu_thread_look()
         switch clu_thread_files_look(&files, &found) {
         case 0: break
@@ -60,34 +60,30 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         }
         let sight = ThreadSight(found)
         tell(finder.note(sight, at: now))
-        if finder.isAtWork { noteContents(at: now) } else { results = clu_results_of_wait(&found.call) }
+        if finder.isAtWork {
+            noteContents(at: now)
+        } else {
+            turns.end()
+            results = clu_results_of_wait(&found.call)
+        }
         return true
     }
 
     var isAtWork: Bool { finder.isAtWork }
 
-    /// Has it found out until the next look whether the loop goes around, if that is in doubt. Some 50 µs then.
-    func checkIfInDoubt(at now: UInt64) {
-        guard check == nil, finder.isInDoubt(at: now) else { return }
-        check = clu_turn_check_begin(thread.tid, finder.place.call ?? -1, finder.place.stackPointer)
+    /// Has it found out until the next look whether the loop goes around, if that is in doubt. Some µs then.
+    func watchTurns(at now: UInt64) {
+        guard turns.isLight ? finder.isInDoubt(at: now) : finder.mayBeHeld(at: now) else { return turns.end() }
+        turns.begin(at: finder.place)
     }
 
-    private func concludeCheck() {
-        guard let (result, seen) = endCheck() else { return }
-        switch result {
-        case Int32(CLU_TURN_SEEN): tell(finder.noteTurn(at: seen))
-        // Too many calls to wait for the one that counts. Whatever its waits had found was overwritten by the next: if it was, there was one.
-        case Int32(CLU_TURN_EXHAUSTED): tell(finder.noteTurn(at: changedNanoseconds))
-        default: break
+    private func noteTurns(at now: UInt64) {
+        switch turns.look() {
+        case .nothing: break
+        case .turn(let time): tell(finder.noteTurn(at: time ?? now))
+        // Whatever its waits had found was overwritten by the next: if it was, there was one.
+        case .tooManyCalls: tell(finder.noteTurn(at: changedNanoseconds))
         }
-    }
-
-    private func endCheck() -> (result: Int32, seen: UInt64)? {
-        guard let ended = check else { return nil }
-        check = nil
-        var seen: UInt64 = 0
-        let result = clu_turn_check_end(ended, &seen)
-        return (result, seen)
     }
 
     private func noteContents(at now: UInt64) {

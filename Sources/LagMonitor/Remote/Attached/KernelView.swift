@@ -25,7 +25,7 @@ final class KernelView: OutsideView {
         return loops.withLock { loops in
             var due: UInt64 = loops.isEmpty ? .max : now + Self.restNanoseconds
             for loop in loops where loop.isAtWork {
-                loop.checkIfInDoubt(at: now)
+                loop.watchTurns(at: now)
                 due = now + Self.lookNanoseconds
             }
             return due

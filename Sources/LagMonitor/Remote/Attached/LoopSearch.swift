@@ -7,7 +7,8 @@ internal import LagDetection
 struct LoopSearch {
     private let process: Int32
     private let named: [Int32]
-    private let doubt: UInt64
+    private let hold: UInt64
+    private let mayCount: Bool
     private let semaphore: WakeSemaphore
     private var candidates: [Int32: RestPlaceFinder] = [:]
     private var loops: [Int32: AttachedLoop] = [:]
@@ -17,10 +18,11 @@ struct LoopSearch {
     /// Of a process with more threads the others are not looked at.
     private static let mostThreads = 1024
 
-    init(process: Int32, named: [Int32], doubt: UInt64, semaphore: WakeSemaphore) {
+    init(process: Int32, named: [Int32], hold: UInt64, mayCount: Bool, semaphore: WakeSemaphore) {
+        self.mayCount = mayCount
         self.process = process
         self.named = named
-        self.doubt = doubt
+        self.hold = hold
         self.semaphore = semaphore
     }
 
@@ -76,7 +78,7 @@ struct LoopSearch {
         var (low, high): (UInt64, UInt64) = (0, 0)
         _ = clu_procfs_mapping(process, place.stackPointer, &low, &high)
         let thread = ThreadIdentity(tid: tid, process: process, stackLow: low, stackHigh: high)
-        return AttachedLoop(thread, at: place, files: files, semaphore: semaphore, doubt: doubt)
+        return AttachedLoop(thread, at: place, files: files, semaphore: semaphore, hold: hold, mayCount: mayCount)
     }
 
     private mutating func forgetAllBut(_ threads: [Int32]) {

@@ -7,12 +7,11 @@ struct RestPlace: Sendable, Equatable {
     let call: Int64?
     /// The stack pointer that the call is made with: always the same in one loop, lower in a wait within a handler.
     let stackPointer: UInt64
+    /// Where the call returns to: of one loop it may be several.
+    var programCounter: UInt64
 
-    /// Whether the thread rests.
-    func holds(_ sight: ThreadSight) -> Bool {
-        guard case .blocked(let found, let pointer) = sight.doing, pointer == stackPointer else { return false }
-        return call.map { $0 == found } ?? (sight.eventWait != nil)
-    }
+    /// Whether it is the place of the same loop.
+    func isSame(as other: RestPlace) -> Bool { call == other.call && stackPointer == other.stackPointer }
 }
 
 /// Finds the place of one thread.
@@ -39,13 +38,10 @@ struct RestPlaceFinder: Sendable {
 
     /// - Returns: the place, as soon as it is known.
     mutating func note(_ sight: ThreadSight) -> RestPlace? {
-        guard case .blocked(let call, let pointer) = sight.doing, call >= 0 else { return nil }
-        let place = RestPlace(call: sight.eventWait == nil ? call : nil, stackPointer: pointer)
+        guard let place = sight.place else { return nil }
         if place.call == nil, trust != .some { return place }
         guard place.call == nil || trust == .named else { return nil }
-        if place != candidate {
-            (candidate, visits, lastRuns) = (place, 0, nil)
-        }
+        if candidate?.isSame(as: place) != true { (candidate, visits, lastRuns) = (place, 0, nil) }
         // Still the same sleep says nothing new.
         if sight.runs != lastRuns { visits += 1 }
         lastRuns = sight.runs

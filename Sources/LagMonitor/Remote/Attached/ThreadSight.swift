@@ -6,7 +6,7 @@ struct ThreadSight: Sendable, Equatable {
         /// On a processor, or ready for one; in its own code or in a system call, which cannot be told.
         case running
         /// Asleep in a system call (-1: in none, by a page fault), with the stack as it was when it entered it.
-        case blocked(call: Int64, stackPointer: UInt64)
+        case blocked(call: Int64, stackPointer: UInt64, programCounter: UInt64)
     }
 
     var doing: Doing
@@ -17,17 +17,18 @@ struct ThreadSight: Sendable, Equatable {
     /// How often it was given a processor: one that was not has not moved.
     var runs: UInt64 = 0
 
-    /// Where the thread waits for events of several descriptors; nil: it does not. Where event loops rest.
-    var eventWait: UInt64? {
-        guard case .blocked(let call, let stackPointer) = doing, clu_is_event_wait(call) != 0 else { return nil }
-        return stackPointer
+    /// Where the thread sleeps; nil: it does not, or in no system call.
+    var place: RestPlace? {
+        guard case .blocked(let call, let stackPointer, let programCounter) = doing, call >= 0 else { return nil }
+        let isEventWait = clu_is_event_wait(call) != 0
+        return RestPlace(call: isEventWait ? nil : call, stackPointer: stackPointer, programCounter: programCounter)
     }
 
     /// Whether the thread can be held for a moment, and cannot tell: it runs, or sleeps in a call that goes on by itself afterwards.
     var canBeHeld: Bool {
         switch doing {
         case .running: true
-        case .blocked(let call, _): clu_goes_on(call) != 0
+        case .blocked(let call, _, _): clu_goes_on(call) != 0
         }
     }
 }
@@ -35,7 +36,7 @@ struct ThreadSight: Sendable, Equatable {
 extension ThreadSight {
     init(_ look: clu_thread_look) {
         let isBlocked = look.state == Int32(CLU_SYSCALL_BLOCKED)
-        doing = isBlocked ? .blocked(call: look.call.number, stackPointer: look.call.sp) : .running
+        doing = isBlocked ? .blocked(call: look.call.number, stackPointer: look.call.sp, programCounter: look.call.pc) : .running
         cpuNanoseconds = look.cpu_ns
         delayNanoseconds = look.delay_ns
         runs = look.runs

@@ -2,7 +2,7 @@
 ///
 /// Seen asleep at its place, the loop rests. Seen elsewhere, it works, since the last look at the latest and no longer than it
 /// can have run since. Seen at work again and again, it may have gone around in between, where its wait had something for it at once: then
-/// it is in doubt, and to be checked (clu_turn_check.h). Values in, values out: no clock is read, nothing is looked at here.
+/// it is in doubt, and to be found out (``TurnWatch``). Values in, values out: no clock is read, nothing is looked at here.
 struct TurnFinder: Sendable {
     /// What the loop would have told, had it known of us.
     enum Step: Sendable, Equatable {
@@ -18,14 +18,14 @@ struct TurnFinder: Sendable {
     private(set) var isAtWork = false
     /// When the present stretch of work began, as far as is known: never too early.
     private(set) var beganNanoseconds: UInt64 = 0
-    private let doubtNanoseconds: UInt64
+    private let holdNanoseconds: UInt64
     private var last: (time: UInt64, sight: ThreadSight)?
     private var restVisits = 0
     private var restRuns: UInt64?
     private var restedNanoseconds: UInt64 = 0
     private var other: (stackPointer: UInt64, visits: Int) = (0, 0)
     private var hasMoved = false
-    private var checkedNanoseconds: UInt64 = 0
+    private var heldNanoseconds: UInt64 = 0
 
     /// A place that was seen so often is believed in.
     private static let sureVisits = 8
@@ -33,16 +33,19 @@ struct TurnFinder: Sendable {
     private static let otherVisits = 32
     private static let goneNanoseconds: UInt64 = 5_000_000_000
 
-    /// - Parameter doubt: a stretch of work that is as long is in doubt.
-    init(place: RestPlace, doubt: UInt64) {
+    /// A stretch of work that is as long is in doubt.
+    private static let doubtNanoseconds: UInt64 = 5_000_000
+
+    /// - Parameter hold: a thread whose stretch of work is as long may be held.
+    init(place: RestPlace, hold: UInt64) {
         self.place = place
-        doubtNanoseconds = doubt
+        holdNanoseconds = hold
     }
 
     mutating func note(_ sight: ThreadSight, at now: UInt64) -> Step {
         defer { last = (now, sight) }
         hasMoved = last?.sight.runs != sight.runs
-        if place.holds(sight) || isElsewhereNow(sight, at: now) {
+        if isAtPlace(sight) || isElsewhereNow(sight, at: now) {
             if restRuns != sight.runs { restVisits += 1 }
             restRuns = sight.runs
             restedNanoseconds = now
@@ -66,9 +69,16 @@ struct TurnFinder: Sendable {
         return min(cpu > before ? cpu - before : 0, now - last.time)
     }
 
+    private mutating func isAtPlace(_ sight: ThreadSight) -> Bool {
+        guard let found = sight.place, found.isSame(as: place) else { return false }
+        place.programCounter = found.programCounter
+        return true
+    }
+
     /// Whether the loop's place is another one from now on.
     private mutating func isElsewhereNow(_ sight: ThreadSight, at now: UInt64) -> Bool {
-        guard place.call == nil, let pointer = sight.eventWait else { return false }
+        guard place.call == nil, let found = sight.place, found.call == nil else { return false }
+        let pointer = found.stackPointer
         // Attached within a handler: the loop itself waits further out.
         let isOuter = pointer > place.stackPointer && restVisits < Self.sureVisits
         if !isOuter {
@@ -76,7 +86,7 @@ struct TurnFinder: Sendable {
             if hasMoved { other.visits += 1 }
             guard other.visits >= Self.otherVisits, now >= restedNanoseconds &+ Self.goneNanoseconds else { return false }
         }
-        place = RestPlace(call: nil, stackPointer: pointer)
+        place = found
         restVisits = 0
         return true
     }
@@ -88,15 +98,17 @@ struct TurnFinder: Sendable {
         return .turn(time)
     }
 
-    /// Whether it is to be found out if the loop goes around. Whoever is told so does it.
-    mutating func isInDoubt(at now: UInt64) -> Bool {
-        guard isAtWork, let last, last.sight.canBeHeld, now >= beganNanoseconds &+ doubtNanoseconds else { return false }
-        // One that sleeps and was not woken since the last look is where it was.
+    /// Whether it is to be found out if the loop goes around.
+    func isInDoubt(at now: UInt64) -> Bool { isAtWork && now >= beganNanoseconds &+ Self.doubtNanoseconds }
+
+    /// Whether it may be held for that: now and then, and not one that would notice, or that sleeps and was not woken since the last look.
+    mutating func mayBeHeld(at now: UInt64) -> Bool {
+        guard isAtWork, let last, last.sight.canBeHeld, now >= beganNanoseconds &+ holdNanoseconds else { return false }
         if case .blocked = last.sight.doing, !hasMoved { return false }
-        // A stall that is known is checked now and then, for its end.
-        let isOld = now >= beganNanoseconds &+ 8 * doubtNanoseconds
-        guard !isOld || now >= checkedNanoseconds &+ doubtNanoseconds else { return false }
-        checkedNanoseconds = now
+        // A stall that is known is checked for its end.
+        let isOld = now >= beganNanoseconds &+ 8 * holdNanoseconds
+        guard !isOld || now >= heldNanoseconds &+ holdNanoseconds else { return false }
+        heldNanoseconds = now
         return true
     }
 }
