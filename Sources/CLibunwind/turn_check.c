@@ -9,12 +9,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 struct clu_turn_check {
     pthread_t thread;
     pid_t tid;
+    int is_childs;  // a thread of a child of this process
     int64_t call;
     uint64_t sp;
     uint32_t result;
@@ -36,24 +40,33 @@ static int clu_is_at_wait(const clu_turn_check *check) {
     return check->call < 0 ? clu_is_event_wait((int64_t)info.entry.nr) : (int64_t)info.entry.nr == check->call;
 }
 
-// Waits for the next stop. It is not taken: the thread may be that of a child, whose changes are somebody else's news.
-static int clu_await_tracee(pid_t tid, siginfo_t *stop) {
+// Waits for the next stop, without taking its news: the thread may be that of a child, whose changes are somebody else's business.
+static int clu_await_tracee(const clu_turn_check *check, siginfo_t *stop) {
+    // A child's stop is told to the other one as well, who may take it first; so it is looked for.
+    for (int looks = 0; check->is_childs; looks++) {
+        if (ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0) return 0;
+        if (errno != ESRCH) return errno;
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = looks < 100 ? 2000 : 20000};
+        nanosleep(&pause, NULL);
+    }
     siginfo_t change = {0};
-    while (waitid(P_PID, (id_t)tid, &change, WSTOPPED | WNOWAIT | __WALL) != 0) {
+    while (waitid(P_PID, (id_t)check->tid, &change, WSTOPPED | WNOWAIT | __WALL) != 0) {
         if (errno != EINTR) return errno;
     }
-    return ptrace(PTRACE_GETSIGINFO, tid, NULL, stop) == 0 ? 0 : errno;
+    return ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0 ? 0 : errno;
 }
 
 static uint32_t clu_follow(clu_turn_check *check) {
     pid_t tid = check->tid;
+    // What stands still waits for this thread: a timer's usual slack of 50 µs would be long.
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other none.
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLU_TURN_REFUSED;
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLU_TURN_UNSEEN;
     for (int stops = 0; stops < MOST_STOPS; stops++) {
         siginfo_t stop;
         // EINVAL: its whole process was stopped, and stays so.
-        if (clu_await_tracee(tid, &stop) != 0) return CLU_TURN_UNSEEN;
+        if (clu_await_tracee(check, &stop) != 0) return CLU_TURN_UNSEEN;
         int is_call = stop.si_code == (SIGTRAP | 0x80);
         int is_event = stop.si_code >> 8 == PTRACE_EVENT_STOP;
         if (is_event && stop.si_signo != SIGTRAP) return CLU_TURN_UNSEEN;
@@ -76,10 +89,18 @@ static void *clu_turn_check_run(void *context) {
     return NULL;
 }
 
+static int clu_is_childs(pid_t tid) {
+    char text[4096];
+    if (clu_procfs_read(tid, 0, "status", text, sizeof(text)) <= 0) return 0;
+    const char *parent = strstr(text, "\nPPid:\t");
+    return parent != NULL && (pid_t)strtol(parent + 7, NULL, 10) == getpid();
+}
+
 clu_turn_check *clu_turn_check_begin(pid_t tid, int64_t call, uint64_t sp) {
     clu_turn_check *check = calloc(1, sizeof(*check));
     if (check == NULL) return NULL;
     check->tid = tid;
+    check->is_childs = clu_is_childs(tid);
     check->call = call;
     check->sp = sp;
     check->result = CLU_TURN_UNSEEN;

@@ -84,10 +84,21 @@ public struct LineSymbolizer: Sendable {
         cacheBytes: Int = LineSymbolizer.defaultCacheBytes,
         waitLimit: SymbolizerWaitLimit = SymbolizerWaitLimit()
     ) {
+        let files = SymbolFiles(debugRoots: debugRoots)
+        self.init(files: files, program: program, deadline: deadline, cacheBytes: cacheBytes, waitLimit: waitLimit)
+    }
+
+    package init(
+        files: SymbolFiles,
+        program: String? = nil,
+        deadline: Duration = LineSymbolizer.defaultDeadline,
+        cacheBytes: Int = LineSymbolizer.defaultCacheBytes,
+        waitLimit: SymbolizerWaitLimit = SymbolizerWaitLimit()
+    ) {
         self.program = program ?? SymbolizerProgram.find()
         self.deadline = deadline
         self.waitLimit = waitLimit
-        files = SymbolFiles(debugRoots: debugRoots)
+        self.files = files
         cache = SymbolCache(byteLimit: cacheBytes)
     }
 

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Finds the files that know about a module: its own, and the debug file of the same build-id. Believes nothing that does
 /// not carry the build-id that was asked for.
-struct SymbolFiles: Sendable {
+package struct SymbolFiles: Sendable {
     struct Module: Hashable, Sendable {
         let path: String
         /// Empty when it is not known: then the path alone is believed, unless the kernel marks it as deleted.
@@ -30,10 +30,30 @@ struct SymbolFiles: Sendable {
 
     /// Where `.build-id` directories are (the layout of GDB's manual, "Separate Debug Files"), in the order of the search.
     let debugRoots: [String]
+    /// Whose modules they are.
+    private let process: Int32
+    /// Where that process's paths begin; empty: they are this one's.
+    private let root: String
+
+    /// - Parameters:
+    ///   - process: whose modules they are. It may see other files than this one: in a container.
+    package init(debugRoots: [String] = [Symbolizer.debugRoot], process: Int32 = getpid()) {
+        self.debugRoots = debugRoots
+        self.process = process
+        root = Self.seesOtherFiles(process) ? "/proc/\(process)/root" : ""
+    }
+
+    private static func seesOtherFiles(_ process: Int32) -> Bool {
+        var (own, other) = (stat(), stat())
+        guard process != getpid(), stat("/proc/self/ns/mnt", &own) == 0, stat("/proc/\(process)/ns/mnt", &other) == 0 else {
+            return false
+        }
+        return own.st_ino != other.st_ino
+    }
 
     /// The module's own file.
     func open(_ module: Module) -> ELFFile? {
-        guard let source = Self.source(Self.place(of: module)), let file = ELFFile(source) else { return nil }
+        guard let source = Self.source(place(of: module)), let file = ELFFile(source) else { return nil }
         guard module.buildID.isEmpty || file.buildID == module.buildID else { return nil }
         return file
     }
@@ -51,7 +71,7 @@ struct SymbolFiles: Sendable {
         guard let file = open(module) else { return .missing }
         let names = file.sectionNames()
         if !names.isDisjoint(with: Self.lineSections), let identity = file.source.identity {
-            return .found(LineFile(path: Self.place(of: module), identity: identity))
+            return .found(LineFile(path: place(of: module), identity: identity))
         }
         for path in file.buildID.map(debugPaths) ?? [] {
             guard let source = ByteSource(path: path), let debug = ELFFile(source), debug.buildID == file.buildID,
@@ -67,15 +87,18 @@ struct SymbolFiles: Sendable {
 
     private func debugPaths(buildID: String) -> [String] {
         guard buildID.utf8.count > 2 else { return [] }
-        return debugRoots.map { "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug" }
+        // Packages with debug files are where the program is, or where who looks at it is.
+        return (root.isEmpty ? debugRoots : debugRoots.map { root + $0 } + debugRoots).map { "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug" }
     }
 
-    /// Where the module's file can be read: its path, and for one that was deleted this process's own program, which the
+    /// Where the module's file can be read: its path, and for one that was deleted the process's own program, which the
     /// kernel keeps as long as it runs. That is how a service looks after an upgrade. The build-id tells whether it is it.
-    private static func place(of module: Module) -> String {
-        guard module.path.hasSuffix(deleted), !module.buildID.isEmpty else { return module.path }
+    private func place(of module: Module) -> String {
+        guard module.path.hasSuffix(Self.deleted), !module.buildID.isEmpty else {
+            return module.path.hasPrefix("/") ? root + module.path : module.path
+        }
         // By number, so that a child finds the same one.
-        return "/proc/\(getpid())/exe"
+        return "/proc/\(process)/exe"
     }
 
     /// The kernel's mark behind a path that is no more.

@@ -57,7 +57,11 @@ public struct Symbolizer: Sendable {
     ///   - debugRoots: where `.build-id` directories are, in the order of the search.
     ///   - cacheLimit: how many answers are kept; at least 2.
     public init(debugRoots: [String], cacheLimit: Int = Symbolizer.cacheLimit) {
-        files = SymbolFiles(debugRoots: debugRoots)
+        self.init(files: SymbolFiles(debugRoots: debugRoots), cacheLimit: cacheLimit)
+    }
+
+    package init(files: SymbolFiles, cacheLimit: Int = Symbolizer.cacheLimit) {
+        self.files = files
         cache = SymbolCache(byteLimit: Self.cacheBytes, countLimit: cacheLimit)
     }
 

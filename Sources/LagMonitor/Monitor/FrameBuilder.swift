@@ -6,12 +6,16 @@ internal import LagReport
 /// and allocate.
 struct FrameBuilder {
     private let modules: ModuleMap
-    // It costs nothing before it is asked for lines.
-    private var namer = FrameNamer(lines: LineSymbolizer())
+    private var namer: FrameNamer
     // A process has some dozens of modules; their number is bounded by the map.
     private var moduleInfos: [Int: ModuleInfo] = [:]
 
-    init(modules: ModuleMap) { self.modules = modules }
+    init(modules: ModuleMap) {
+        self.modules = modules
+        let files = SymbolFiles(process: modules.process)
+        // It costs nothing before it is asked for lines.
+        namer = FrameNamer(symbolizer: Symbolizer(files: files), lines: LineSymbolizer(files: files))
+    }
 
     /// Finds the names of frames that will be asked for.
     mutating func prepare(_ captured: [FrameBuffer.Frame]) {

@@ -10,12 +10,13 @@ internal import LagReport
 /// Reporter thread only; may block and allocate.
 struct RecordBuilder {
     private var builder: FrameBuilder
-    private var sockets = SocketNames()
+    private var sockets: SocketNames
     private let process: Int32
 
     init(modules: ModuleMap) {
         builder = FrameBuilder(modules: modules)
         process = modules.process
+        sockets = SocketNames(process: modules.process)
     }
 
     /// Cuts waits for lines short, from any thread.

@@ -6,8 +6,11 @@ struct SocketNames {
     /// Sockets that are remembered.
     private static let capacity = 64
 
-    private let reader = NetworkTableReader()
+    private let reader: NetworkTableReader
     private var known: [UInt32: String] = [:]
+
+    /// - Parameter process: whose sockets they are; it may be in another network namespace.
+    init(process: Int32) { reader = NetworkTableReader(folder: "/proc/\(process)/net") }
 
     /// Looks a socket up now.
     mutating func note(_ inode: UInt32) {
