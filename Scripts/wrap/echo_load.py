@@ -1,7 +1,8 @@
 """Loads a line echo server over many connections, one line in flight on each: echo_load.py PORT SECONDS CONNECTIONS.
 
-Prints the lines that came back a second."""
+Prints how many lines came back, at the end of the time or at an interrupt."""
 import select
+import signal
 import socket
 import sys
 import time
@@ -17,9 +18,15 @@ for _ in range(connections):
     poll.register(connection.fileno(), select.EPOLLIN)
     connection.sendall(line)
 
+def end(*_):
+    print(lines, flush=True)
+    sys.exit()
+
+
+lines = 0
+signal.signal(signal.SIGINT, end)
 begun = time.monotonic()
 pending = dict.fromkeys(sockets, 0)
-lines = 0
 while time.monotonic() - begun < seconds:
     for descriptor, _ in poll.poll(1):
         received = sockets[descriptor].recv(4096)
@@ -30,4 +37,4 @@ while time.monotonic() - begun < seconds:
             pending[descriptor] -= len(line)
             lines += 1
             sockets[descriptor].sendall(line)
-print(lines / (time.monotonic() - begun))
+end()

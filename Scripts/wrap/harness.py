@@ -1,4 +1,5 @@
 """Programs bare and under lagmond, what lagmond wrote about them, and requests to them; for Scripts/wrap."""
+import contextlib
 import http.client
 import json
 import os
@@ -47,6 +48,26 @@ def descendants(pid):
     return found
 
 
+def clock_of(pid):
+    """The processor time of all of a process's threads, past ones too, in seconds; 0 when it is gone."""
+    try:
+        # As clock_getcpuclockid(3) makes it.
+        return time.clock_gettime(~pid << 3 | 2)
+    except OSError:
+        return 0.0
+
+
+@contextlib.contextmanager
+def on_processors(processors):
+    """What is started meanwhile runs on these alone."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 class Server:
     """A program that listens on a port: under lagmond, if that is given, else bare. It ends with the `with` block."""
 
@@ -59,12 +80,20 @@ class Server:
         self.command = command
         # A process that belongs to it, if any.
         self.companion = None
+        self.is_wrapped = lagmond is not None
+        self.processors = os.sched_getaffinity(0)
+
+    def on(self, processors):
+        """Where it will run; before the `with`."""
+        self.processors = processors
+        return self
 
     def __enter__(self):
         self.log = open(self.folder / f"{self.port}.log", "ab")
-        self.process = subprocess.Popen(
-            self.command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
-        )
+        with on_processors(self.processors):
+            self.process = subprocess.Popen(
+                self.command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
+            )
         try:
             wait_until(f"{self.name} listens", self.listens)
         except BaseException:
@@ -99,6 +128,12 @@ class Server:
             self.companion.wait()
         self.log.close()
 
+    def processor_seconds(self):
+        """Of lagmond, if it is there, and of the program."""
+        pids = [self.process.pid, *descendants(self.process.pid)]
+        times = [clock_of(pid) for pid in pids]
+        return (times[0], sum(times[1:])) if self.is_wrapped else (0.0, sum(times))
+
     def records(self):
         """The lines about stalls so far, whole ones only."""
         try:
@@ -132,3 +167,46 @@ def output_of(command, seconds):
     if result.returncode != 0:
         raise Failure(f"{command[0]} ended with {result.returncode}: {result.stdout[-500:]}")
     return result.stdout
+
+
+class Load:
+    """A client that loads a server for as long as it is let, and says how many requests were answered. Runs on those processors."""
+
+    def __init__(self, command, processors, count):
+        self.command, self.processors, self.count = command, processors, count
+        self.process = None
+
+    def start(self):
+        with on_processors(self.processors):
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def warm_up(self, seconds):
+        self.start()
+        time.sleep(seconds)
+        self.kill()
+
+    def finish(self):
+        """The requests that were answered since its start; `ended` tells when it stopped counting."""
+        self.resume()
+        # A signal that meets a stopped wrk is lost on it.
+        time.sleep(0.02)
+        self.process.send_signal(signal.SIGINT)
+        self.ended = time.monotonic()
+        try:
+            output, _ = self.process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.command[0]} does not end") from None
+        return self.count(output)
+
+    def kill(self):
+        if self.process and self.process.returncode is None:
+            self.process.kill()
+            self.process.communicate()

@@ -10,7 +10,7 @@ import threading
 import time
 import typing
 
-from harness import Failure, Server, free_port, output_of, wait_until
+from harness import Failure, Load, Server, free_port, output_of, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -18,11 +18,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 @dataclasses.dataclass
 class Stall:
     """A way to block a program's loop. `block` returns when the loop is free again; it may return the time, by the monotonic
-    clock, at which the loop cannot have been blocked yet. `native`: a frame's symbol that must be in the record; None: any stack will do."""
+    clock, at which the loop cannot have been blocked yet. `native`: a frame's symbol that must be in the record."""
 
     name: str
     block: typing.Callable[[Server], typing.Optional[float]]
-    native: typing.Optional[str]
+    native: str
     cause: str
 
 
@@ -41,24 +41,33 @@ class Program:
     def prepare(self, server):
         """Before the stalls."""
 
-    def throughput(self, server, seconds):
-        """Requests a second under full load, for that long."""
+    def load_of(self, server, processors):
+        """A full load, that can be paused and counts, on those processors."""
         raise NotImplementedError
 
     def load(self, server, seconds):
-        """As a user would load it, for that long."""
-        self.throughput(server, seconds)
+        """As a user would load it, for that long, on any processor."""
+        raise NotImplementedError
 
 
 class HTTPProgram(Program):
     def greet(self, server):
         server.get("/")
 
-    def throughput(self, server, seconds):
-        text = output_of(["wrk", "-t1", "-c32", f"-d{seconds}s", f"http://127.0.0.1:{server.port}/"], seconds)
-        if "Non-2xx" in text or "Socket errors" in text:
+    def load(self, server, seconds):
+        self.requests(output_of(self.wrk(server, seconds), seconds))
+
+    def load_of(self, server, processors):
+        return Load(self.wrk(server, 1000), processors, self.requests)
+
+    def wrk(self, server, seconds):
+        return ["wrk", "-t1", "-c32", f"-d{seconds}s", f"http://127.0.0.1:{server.port}/"]
+
+    def requests(self, text):
+        found = re.search(r"(\d+) requests in", text)
+        if not found or "Non-2xx" in text or "Socket errors" in text:
             raise Failure(f"wrk had errors: {text}")
-        return float(re.search(r"Requests/sec:\s*([\d.]+)", text)[1])
+        return int(found[1])
 
 
 class Redis(Program):
@@ -109,16 +118,36 @@ class Redis(Program):
         while time.monotonic() < end:
             output_of(["redis-benchmark", "-p", str(server.port), "-n", "100000", "-q"], 120)
 
-    def throughput(self, server, seconds):
-        # It counts requests instead of seconds, so it is asked for portions.
-        begun, requests = time.monotonic(), 0
-        portion = 20_000
-        while time.monotonic() - begun < seconds:
-            began = time.monotonic()
-            output_of(["redis-benchmark", "-p", str(server.port), "-t", "set,get", "-n", str(portion // 2), "-q"], 60)
-            requests += portion
-            portion = max(2000, int(portion * 0.5 * seconds / (time.monotonic() - began)))
-        return requests / (time.monotonic() - begun)
+    def load_of(self, server, processors):
+        commands = ["redis-benchmark", "-p", str(server.port), "-t", "set", "-n", "1000000000", "-q"]
+        return RedisLoad(commands, processors, lambda output: None, lambda: self.processed(server))
+
+    def processed(self, server):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+            connection.sendall(b"INFO stats\r\n")
+            with connection.makefile("rb") as answer:
+                for line in answer:
+                    if line.startswith(b"total_commands_processed:"):
+                        return int(line.split(b":")[1])
+        raise Failure("redis-server does not say how much it has done")
+
+
+class RedisLoad(Load):
+    """redis-benchmark tells its requests at its end alone, which does not come: the server tells them."""
+
+    def __init__(self, command, processors, count, processed):
+        super().__init__(command, processors, count)
+        self.processed = processed
+
+    def start(self):
+        self.before = self.processed()
+        super().start()
+
+    def finish(self):
+        self.ended = time.monotonic()
+        requests = self.processed() - self.before
+        self.kill()
+        return requests
 
 
 class Nginx(HTTPProgram):
@@ -195,9 +224,9 @@ class Node(HTTPProgram):
         return ["node", str(HERE / "http-server.js"), str(port), str(self.fifo)]
 
     def stalls(self):
-        # What V8 compiles has no symbol, so a loop of that alone may have none at all.
+        # What V8 compiles has no symbol; what called it has, down to the loop.
         return [
-            Stall("a loop in JavaScript", lambda server: server.get("/loop"), None, "cpu"),
+            Stall("a loop in JavaScript", lambda server: server.get("/loop"), r"uv_run", "cpu"),
             Stall("a loop that hashes", lambda server: server.get("/hash"), r"node::crypto::Hash.*", "cpu"),
             Stall("fs.readFileSync of a pipe", self.blocking_read, r"uv_fs_open|uv_fs_read", "syscall"),
         ]
@@ -232,8 +261,29 @@ class Asyncio(Program):
             Stall("a loop that computes", lambda server: server.exchange(b"loop\n"), r"_PyEval_EvalFrameDefault", "cpu"),
         ]
 
-    def throughput(self, server, seconds):
-        return float(output_of(["/usr/bin/python3", "-B", str(HERE / "echo_load.py"), str(server.port), str(seconds), "100"], seconds))
+    def client(self, server, seconds):
+        return ["/usr/bin/python3", "-B", str(HERE / "echo_load.py"), str(server.port), str(seconds), "100"]
+
+    def load(self, server, seconds):
+        output_of(self.client(server, seconds), seconds)
+
+    def load_of(self, server, processors):
+        return Load(self.client(server, 1000), processors, int)
 
 
-PROGRAMS = {program.name: program for program in (Redis, Nginx, Node, Asyncio)}
+class SwiftNIO(HTTPProgram):
+    """Examples/PlainNIOServer, which does not have LagMonitor in it."""
+
+    name = "swiftnio"
+
+    def command(self, port):
+        return [os.environ["WRAP_NIO_SERVER"], str(port)]
+
+    def stalls(self):
+        return [
+            Stall("a sleep in a handler", lambda server: server.get("/sleep"), r".*RequestHandler\.waitForASlowStore", "syscall"),
+            Stall("a loop that computes", lambda server: server.get("/compute"), r".*RequestHandler\.resizeAnImage", "cpu"),
+        ]
+
+
+PROGRAMS = {program.name: program for program in (Redis, Nginx, Node, Asyncio, SwiftNIO)}

@@ -23,7 +23,7 @@ int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *wo
 
 static int clu_is_executable(const memory_view *view, uint64_t address) {
     int index = clu_module_find(view->table, address);
-    if (index < 0) return 0;
+    if (index < 0) return clu_is_in_code_range(view->table, address);
     const clu_module *module = &view->table->modules[index];
     return address >= module->text_start && address < module->text_end;
 }
@@ -130,6 +130,20 @@ static call_kind clu_call_before(const memory_view *view, uint64_t return_addres
 int clu_is_plausible_return_address(const memory_view *view, uint64_t address) {
     return clu_is_executable(view, address) && clu_call_before(view, address, 0) != CALL_NONE;
 }
+
+#if defined(__x86_64__)
+uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t record, uint64_t *saved) {
+    // Such code keeps its stack aligned to words, not always to 16 bytes.
+    if ((record & 7) != 0 || record < sp || record > UINT64_MAX - 16) return 0;
+    if (view->snapshot->stack_high != 0 && record + 16 > view->snapshot->stack_high) return 0;
+    uint64_t caller;
+    if (!clu_memory_view_word(view, record, saved) || !clu_memory_view_word(view, record + 8, &caller)) return 0;
+    return clu_is_plausible_return_address(view, caller) ? caller : 0;
+}
+#else
+// A record may lie at the lower end of its frame there, so the caller's stack pointer stays unknown.
+uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t record, uint64_t *saved) { return 0; }
+#endif
 
 // How many records above `record` hold together, up to CHAIN_DEPTH; a zero frame pointer ends a chain well.
 static int clu_chain_length(const memory_view *view, uint64_t record) {

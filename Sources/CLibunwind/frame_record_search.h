@@ -29,6 +29,10 @@ uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t 
 // Whether `address` is in executable code and follows a call.
 int clu_is_plausible_return_address(const memory_view *view, uint64_t address);
 
+// Where the frame record at `record`, of a frame whose stack pointer is `sp`, returns to, and in `saved` the caller's frame pointer.
+// 0: it is no record of this stack, or its return address follows no call. The caller's stack pointer is 16 bytes above the record.
+uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t record, uint64_t *saved);
+
 // The function that the direct call before a return address leads to, also through a table; 0: there is no such call, or on
 // processors where a call leaves nothing on the stack.
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address);

@@ -12,6 +12,15 @@ int clu_module_find(const clu_module_table *table, uint64_t address) {
     return address < table->modules[index].end ? index : -1;
 }
 
+int clu_is_in_code_range(const clu_module_table *table, uint64_t address) {
+    uint32_t low = 0, high = table->range_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (table->ranges[middle].start <= address) low = middle + 1; else high = middle;
+    }
+    return low > 0 && address < table->ranges[low - 1].end;
+}
+
 void clu_snapshot_of_syscall(clu_snapshot *snapshot, clu_thread_syscall thread) {
     snapshot->registers[CLU_REGISTER_SP] = thread.sp;
     snapshot->registers[CLU_REGISTER_PC] = thread.pc;

@@ -193,7 +193,7 @@ void clu_unwinder_forget(clu_unwinder *unwinder) {
 static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
                   int is_return_address, int is_signal_frame) {
     int module = clu_module_find(unwinder->view.table, pc - (is_return_address ? 1 : 0));
-    if (module < 0) result->unknown_modules++;
+    if (module < 0 && !clu_is_in_code_range(unwinder->view.table, pc)) result->unknown_modules++;
     if (result->total < capacity) {
         clu_frame *frame = &frames[result->total];
         frame->pc = pc;
@@ -236,6 +236,36 @@ static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp
         return slot;
     }
     return 0;
+}
+
+// Lets the walk go on from a caller of whom only these registers are known.
+static int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint64_t sp, uint64_t fp) {
+    unwinder->restarted = 1;
+    unwinder->restart_pc = pc;
+    unwinder->restart_sp = sp;
+    unwinder->restart_fp = fp;
+    return clu_libunwind()->init_remote(cursor, unwinder->space, unwinder) == 0;
+}
+
+// Finds the caller of code without unwind information, whose stack and frame pointers are these, where libunwind has made a step by
+// the frame pointer (`stepped`) or none. That step is a guess: only a caller that really calls is believed.
+static int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t sp, uint64_t fp, int stepped) {
+    uint64_t caller = 0, saved = 0;
+    uint64_t slot = fp != 0 ? clu_return_slot(unwinder, unwinder->frame_code, sp, fp) : 0;
+    if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
+        return clu_restart(unwinder, cursor, caller, slot + 8, fp);
+    }
+    if (stepped > 0 && clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) == 0
+        && clu_is_plausible_return_address(&unwinder->view, caller)) {
+        unwinder->frame_pointer_recovered = 1;
+        return 1;
+    }
+    // libunwind believes no record whose saved frame pointer is none. But whoever calls generated code from a compiler's C++ may keep
+    // anything in that register; with the caller the tables begin again.
+    caller = fp != 0 ? clu_frame_record_caller(&unwinder->view, sp, fp, &saved) : 0;
+    if (caller == 0) return 0;
+    unwinder->frame_pointer_recovered = 1;
+    return clu_restart(unwinder, cursor, caller, fp + 16, saved);
 }
 
 void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
@@ -282,35 +312,14 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
         if (calls->get_reg(&cursor, CLU_REGISTER_FP, &fp) < 0) fp = 0;
         unwinder->only_known = 0;
         int stepped = calls->step(&cursor);
-        if (unwinder->lookup_failed && !is_signal_frame && fp != 0) {
-            uint64_t slot = clu_return_slot(unwinder, unwinder->frame_code, sp, fp);
-            uint64_t caller = 0;
-            if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
-                unwinder->restarted = 1;
-                unwinder->restart_pc = caller;
-                unwinder->restart_sp = slot + 8;
-                unwinder->restart_fp = fp;
-                if (calls->init_remote(&cursor, unwinder->space, unwinder) < 0) break;
-                is_return_address = 1;
-                continue;
-            }
-        }
-        if (stepped == 0) {
-            result->end = unwinder->lookup_failed ? CLU_UNWIND_NO_INFO : CLU_UNWIND_COMPLETE;
-            break;
-        }
-        if (stepped < 0) {
-            result->end = unwinder->lookup_failed ? CLU_UNWIND_NO_INFO : CLU_UNWIND_BAD_FRAME;
-            break;
-        }
         if (unwinder->lookup_failed && !is_signal_frame) {
-            // libunwind went on by the frame pointer, which is a guess in code without unwind information: only a
-            // caller that really calls is believed.
-            unw_word_t caller = 0;
-            if (calls->get_reg(&cursor, UNW_REG_IP, &caller) < 0 || !clu_is_plausible_return_address(&unwinder->view, caller)) {
+            if (!clu_go_on_without_tables(unwinder, &cursor, sp, fp, stepped)) {
                 result->end = CLU_UNWIND_NO_INFO;
                 break;
             }
+        } else if (stepped <= 0) {
+            result->end = unwinder->lookup_failed ? CLU_UNWIND_NO_INFO : stepped == 0 ? CLU_UNWIND_COMPLETE : CLU_UNWIND_BAD_FRAME;
+            break;
         }
         is_return_address = !is_signal_frame;
     }

@@ -13,6 +13,16 @@ extension Scenario {
                 return spinUntilReleased(thread)
             }
         },
+        "generated-running": {
+            // Unchecked: the loop reads the byte anew each time, and its only change is one store.
+            nonisolated(unsafe) let flag = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+            flag.initialize(to: 0)
+            try stall(sleeping: false, letGo: { flag.pointee = 1 }) { thread in
+                thread.setReady()
+                fixture_generated_loop(flag)
+                return 0
+            }
+        },
         "fsync": {
             let path = "probe-\(getpid()).tmp"
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -119,6 +119,12 @@ enum Scenario {
                 return result
             }
         },
+        "generated-sleeping": {
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                return callFromGeneratedCode { sleepUndisturbed(400) }
+            }
+        },
         "handler-sleeping": {
             try stall(sleeping: true) { thread in
                 thread.setReady()
@@ -159,6 +165,12 @@ final class Call {
         let call = Unmanaged<Call>.fromOpaque(argument!).takeUnretainedValue()
         call.result = call.body()
     }
+}
+
+@inline(never) func callFromGeneratedCode(_ body: @escaping () -> Int) -> Int {
+    let call = Call(body)
+    fixture_generated_call({ Call.run($0) }, Unmanaged.passUnretained(call).toOpaque())
+    return call.result
 }
 
 @inline(never) func stallInHandler(alternateStack: Bool, _ body: @escaping () -> Int) -> Int {

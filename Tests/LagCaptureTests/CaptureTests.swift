@@ -43,6 +43,24 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
     }
 
+    #if arch(x86_64)
+        /// No tables cover such code: frame records lead through it, one frame a function, and the tables go on in the code that called it.
+        @Test(arguments: [("generated-running", "signal"), ("generated-sleeping", "passive")])
+        func framesOfCodeMadeAtRunTimeLeadBackToTheTables(scenario: String, method: String) throws {
+            let run = try ProbeRun(scenario)
+            #expect(run["method"] == method && run["end"] == "complete", "\(run.lines)")
+            #expect(run["recovered"] == "yes" && run["undisturbed"] == "yes", "\(run.lines)")
+            let inner = try #require(run.frames.firstIndex(of: "?"), "\(run.frames)")
+            #expect(
+                scenario == "generated-running" ? inner == 0 : inner > (run.index(of: "sleepUndisturbed") ?? .max),
+                "\(run.frames)"
+            )
+            #expect(run.frames.filter { $0 == "?" }.count == 2 && run.frames[inner + 1] == "?", "\(run.frames)")
+            #expect(run.index(of: "fixture_frameless_call") == inner + 2, "\(run.frames)")
+            #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
+        }
+    #endif
+
     /// fsync alternates between running and waiting in the kernel. On a fast disk it may do so at every look: then the record says
     /// that, and the next look is another chance.
     @Test func syncingThreadIsCapturedWithoutDisturbingIt() throws {

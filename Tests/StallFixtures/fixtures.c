@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,51 @@ __attribute__((noinline)) int64_t fixture_frameless_call(void (*callback)(void *
     __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
     return a + b + c + d + e + f;
 }
+
+#if defined(__x86_64__)
+// push rbp; mov rbp, rsp; call (what follows the ret); pop rbp; ret
+#define GENERATED_OUTER 0x55, 0x48, 0x89, 0xe5, 0xe8, 0x02, 0x00, 0x00, 0x00, 0x5d, 0xc3
+
+__attribute__((noinline)) static void fixture_run_generated(const uint8_t *code, size_t size, void *argument) {
+    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    memcpy(memory, code, size);
+    if (mprotect(memory, 4096, PROT_READ | PROT_EXEC) != 0) abort();
+    fixture_frameless_call((void (*)(void *))(uintptr_t)memory, argument, 41);
+    munmap(memory, 4096);
+}
+
+__attribute__((noinline)) void fixture_generated_call(void (*callback)(void *), void *argument) {
+    static const uint8_t code[] = {
+        GENERATED_OUTER,
+        0x55, 0x48, 0x89, 0xe5,  // push rbp; mov rbp, rsp
+        0x48, 0x8b, 0x07,        // mov rax, [rdi]
+        0x48, 0x8b, 0x7f, 0x08,  // mov rdi, [rdi + 8]
+        0xff, 0xd0,              // call rax
+        0x5d, 0xc3,              // pop rbp; ret
+    };
+    struct {
+        void (*callback)(void *);
+        void *argument;
+    } call = {callback, argument};
+    fixture_run_generated(code, sizeof(code), &call);
+}
+
+__attribute__((noinline)) void fixture_generated_loop(const volatile uint8_t *flag) {
+    static const uint8_t code[] = {
+        GENERATED_OUTER,
+        0x55, 0x48, 0x89, 0xe5,  // push rbp; mov rbp, rsp
+        0x8a, 0x07,              // mov al, [rdi]
+        0x84, 0xc0,              // test al, al
+        0x74, 0xfa,              // jz, to the mov
+        0x5d, 0xc3,              // pop rbp; ret
+    };
+    fixture_run_generated(code, sizeof(code), (void *)(uintptr_t)flag);
+}
+#else
+void fixture_generated_call(void (*callback)(void *), void *argument) {}
+void fixture_generated_loop(const volatile uint8_t *flag) {}
+#endif
 
 __attribute__((noinline)) void fixture_vfork_wait(int milliseconds) {
     struct timespec time = {milliseconds / 1000, (milliseconds % 1000) * 1000000L};

@@ -34,15 +34,25 @@ typedef struct clu_module {
     char path[CLU_MODULE_PATH_MAX];  // the end of it where it is longer
 } clu_module;
 
-// The modules of the process at one time: indices into `modules`, sorted by start.
+// Executable memory that is no module's: what compilers at run time make.
+typedef struct clu_code_range {
+    uint64_t start, end;
+} clu_code_range;
+
+// The modules of the process at one time: indices into `modules`, sorted by start; and its other code, sorted.
 typedef struct clu_module_table {
     const clu_module *modules;
     const uint16_t *active;
     uint32_t count;
+    const clu_code_range *ranges;
+    uint32_t range_count;
 } clu_module_table;
 
 // Index into `modules` of the one that holds `address`, or -1.
 int clu_module_find(const clu_module_table *table, uint64_t address);
+
+// Whether `address` lies in code that is no module's.
+int clu_is_in_code_range(const clu_module_table *table, uint64_t address);
 
 typedef struct clu_snapshot {
     uint64_t registers[CLU_REGISTERS];
@@ -61,7 +71,7 @@ void clu_snapshot_of_syscall(clu_snapshot *snapshot, clu_thread_syscall thread);
 enum {
     CLU_UNWIND_COMPLETE = 0,   // reached the thread's first frame
     CLU_UNWIND_LIMIT = 1,      // more frames than the limit
-    CLU_UNWIND_NO_INFO = 2,    // a module without unwind tables, or an address in none
+    CLU_UNWIND_NO_INFO = 2,    // code without unwind tables, and no frame record leads on
     CLU_UNWIND_BAD_FRAME = 3,  // a frame that leads nowhere
 };
 
@@ -77,8 +87,8 @@ typedef struct clu_unwind_result {
     uint32_t stored;           // frames written
     uint32_t total;            // frames seen, up to the walk's limit
     int32_t end;               // CLU_UNWIND_…
-    int32_t frame_pointer_recovered;
-    uint32_t unknown_modules;  // frames in no known module
+    int32_t frame_pointer_recovered;  // a frame pointer was searched for, or frame records led on where no tables do
+    uint32_t unknown_modules;  // frames in no known module and no known code
 } clu_unwind_result;
 
 typedef struct clu_unwinder clu_unwinder;

@@ -99,7 +99,8 @@ public struct CaptureOutcome: Sendable {
     /// Frames seen, also those for which there was no room.
     public var total = 0
     public var end: UnwindEnd = .complete
-    /// Whether the frame pointer was found by searching the stack (a passive capture does not know it).
+    /// Whether the frame pointer was found by searching the stack (a passive capture does not know it), or frame pointers led
+    /// through code without unwind tables.
     public var framePointerRecovered = false
     public var state = KernelState.unknown
 

@@ -5,6 +5,7 @@ struct MapsLine {
     private(set) var start: UInt64 = 0
     private(set) var end: UInt64 = 0
     private(set) var readable = false
+    private(set) var executable = false
     private(set) var fileOffset: UInt64 = 0
     private(set) var inode: UInt64 = 0
     private let path: UnsafePointer<UInt8>
@@ -17,6 +18,7 @@ struct MapsLine {
         end = Self.number(text, &at, limit, base: 16)
         at += 1
         readable = at < limit && text[at] == UInt8(ascii: "r")
+        executable = at + 2 < limit && text[at + 2] == UInt8(ascii: "x")
         at += 5
         fileOffset = Self.number(text, &at, limit, base: 16)
         at += 1

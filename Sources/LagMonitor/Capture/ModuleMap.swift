@@ -14,15 +14,19 @@ internal import Glibc
 public final class ModuleMap: @unchecked Sendable {
     /// How many different modules a process may map in its life before new ones stay nameless.
     public static let capacity = 2048
+    /// How many separate pieces of code outside of modules are known; stacks end at code beyond these.
+    static let rangeCapacity = 2048
 
     /// Whose they are.
     public let process: Int32
     private let modules: UnsafeMutablePointer<clu_module>
     private let inodes: UnsafeMutablePointer<UInt64>
     private let active: UnsafeMutablePointer<UInt16>
+    private let ranges: UnsafeMutablePointer<clu_code_range>
     private let text: UnsafeMutablePointer<UInt8>
     private var known = 0
     private var activeCount = 0
+    private var rangeCount = 0
     private var fingerprint: UInt64 = 0
     private var textLength = 0
     /// Modules that found no room.
@@ -30,6 +34,7 @@ public final class ModuleMap: @unchecked Sendable {
 
     private static let textCapacity = 1 << 20
     private static var moduleBytes: Int { capacity * MemoryLayout<clu_module>.stride }
+    private static var rangeBytes: Int { rangeCapacity * MemoryLayout<clu_code_range>.stride }
 
     /// This process's.
     public convenience init?() { self.init(process: getpid()) }
@@ -37,12 +42,14 @@ public final class ModuleMap: @unchecked Sendable {
     /// Takes its memory (about 2 MB of address space; touched as needed) straight from the kernel.
     public init?(process: Int32) {
         guard let modules = clu_memory_map(Self.moduleBytes), let inodes = clu_memory_map(Self.capacity * 8),
-            let active = clu_memory_map(Self.capacity * 2), let text = clu_memory_map(Self.textCapacity)
+            let active = clu_memory_map(Self.capacity * 2), let ranges = clu_memory_map(Self.rangeBytes),
+            let text = clu_memory_map(Self.textCapacity)
         else { return nil }
         self.process = process
         self.modules = modules.bindMemory(to: clu_module.self, capacity: Self.capacity)
         self.inodes = inodes.bindMemory(to: UInt64.self, capacity: Self.capacity)
         self.active = active.bindMemory(to: UInt16.self, capacity: Self.capacity)
+        self.ranges = ranges.bindMemory(to: clu_code_range.self, capacity: Self.rangeCapacity)
         self.text = text.bindMemory(to: UInt8.self, capacity: Self.textCapacity)
     }
 
@@ -50,11 +57,18 @@ public final class ModuleMap: @unchecked Sendable {
         clu_memory_unmap(modules, Self.moduleBytes)
         clu_memory_unmap(inodes, Self.capacity * 8)
         clu_memory_unmap(active, Self.capacity * 2)
+        clu_memory_unmap(ranges, Self.rangeBytes)
         clu_memory_unmap(text, Self.textCapacity)
     }
 
     var table: clu_module_table {
-        clu_module_table(modules: modules, active: active, count: UInt32(activeCount))
+        clu_module_table(
+            modules: modules,
+            active: active,
+            count: UInt32(activeCount),
+            ranges: ranges,
+            range_count: UInt32(rangeCount)
+        )
     }
 
     /// Reads the process's mappings again. Owner thread; no allocation, no lock; about 0.2 ms for a hundred mappings.
@@ -66,16 +80,22 @@ public final class ModuleMap: @unchecked Sendable {
         guard length > 0, length < Self.textCapacity - 1 else { return false }
         textLength = length
         activeCount = 0
+        rangeCount = 0
+        var end: UInt64 = 0
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         var at = 0
         while at < length {
             let line = MapsLine(text: text, from: &at, limit: length)
             // A module begins where a file's start is mapped; anonymous memory has no headers to read.
-            guard line.fileOffset == 0, line.readable, line.inode != 0 || line.isVDSO else { continue }
-            guard let index = findOrAdd(line) else { continue }
-            active[activeCount] = UInt16(index)
-            activeCount += 1
-            hash = (hash ^ UInt64(index)) &* 0x100_0000_01b3
+            if line.fileOffset == 0, line.readable, line.inode != 0 || line.isVDSO, let index = findOrAdd(line) {
+                active[activeCount] = UInt16(index)
+                activeCount += 1
+                end = modules[index].end
+                hash = (hash ^ UInt64(index)) &* 0x100_0000_01b3
+            } else if line.executable, line.start >= end {
+                addRange(line.start, line.end)
+                hash = (hash ^ line.start ^ line.end << 20) &* 0x100_0000_01b3
+            }
         }
         defer { fingerprint = hash }
         return hash != fingerprint
@@ -107,6 +127,15 @@ public final class ModuleMap: @unchecked Sendable {
     public func module(at index: Int) -> ModuleInfo? {
         guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return nil }
         return ModuleInfo(modules + index)
+    }
+
+    private func addRange(_ start: UInt64, _ end: UInt64) {
+        if rangeCount > 0, ranges[rangeCount - 1].end == start {
+            ranges[rangeCount - 1].end = end
+        } else if rangeCount < Self.rangeCapacity {
+            ranges[rangeCount] = clu_code_range(start: start, end: end)
+            rangeCount += 1
+        }
     }
 
     private func findOrAdd(_ line: MapsLine) -> Int? {

@@ -9,8 +9,8 @@ internal import Synchronization
 /// process does. What a process was stalled in when it died comes out as `abandoned`.
 ///
 /// Two threads: ``PageRelay`` passes on what loops tell, at once; this one's starts and ends monitors, which may take long. It sleeps until a
-/// loop comes or goes; while there are loops it looks once a second whether their processes are still there. Records of all processes
-/// go to the same sink.
+/// loop comes or goes; while there are loops it looks once a second whether the processes of those that have not moved are still there.
+/// Records of all processes go to the same sink.
 // Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 package final class PageWatch: @unchecked Sendable {
     /// A process with loops.
@@ -19,6 +19,15 @@ package final class PageWatch: @unchecked Sendable {
         let semaphore: WakeSemaphore
         let startTicks: UInt64
         var loops: [UInt32: RemoteLoop] = [:]
+        /// The loops' words at the last check, by place.
+        var words: [UInt32: UInt64] = [:]
+
+        /// Whether a loop has moved since this was asked last.
+        mutating func hasMoved() -> Bool {
+            let before = words
+            words = loops.mapValues { clu_beacon_word($0.beacon.raw) }
+            return words != before
+        }
     }
 
     package let page: SharedPage
@@ -121,9 +130,10 @@ package final class PageWatch: @unchecked Sendable {
         }
     }
 
-    /// Also those that live on as another program, which never heard of the page.
+    /// Also those that live on as another program, which never heard of the page. Who moves lives, and has the page: reading its map each
+    /// second would cost it, and us, up to a millisecond.
     private func endGoneProcesses() {
-        for (process, watched) in processes {
+        for (process, watched) in processes where processes[process]?.hasMoved() == false {
             switch page.owner(of: process, stackPointer: 0) {
             case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsPage: continue
             case .unknown: continue

@@ -49,7 +49,8 @@ public struct StallRecord: Sendable, Equatable {
     public var capture: Capture
     /// `capture_error`: why there is no stack, or why a better way of taking it failed.
     public var captureError: String?
-    /// `frame_pointer_recovered`: whether the stack was unwound with a frame pointer that was found by searching for it.
+    /// `frame_pointer_recovered`: whether the stack was unwound with a frame pointer that was found by searching for it, or by frame
+    /// pointers through code that has no unwind tables, such as a compiler at run time makes.
     public var framePointerRecovered = false
     /// `unwind_end`: why the stack does not reach the thread's first frame; nil when it does.
     public var unwindEnd: String?

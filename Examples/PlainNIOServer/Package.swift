@@ -1,0 +1,19 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A server that has never heard of LagMonitor, to be run under `lagmond run`. So it depends on SwiftNIO alone.
+let package = Package(
+    name: "PlainNIOServer",
+    dependencies: [.package(url: "https://github.com/apple/swift-nio", from: "2.101.0")],
+    targets: [
+        .executableTarget(
+            name: "PlainNIOServer",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]
+        )
+    ]
+)
