@@ -201,4 +201,29 @@ import Testing
         #expect(try process.line("end", after: 1)["activity"] as? String == "before_sources")
         #expect(process.sink.lines.count == 2, "\(process.sink.lines)")
     }
+
+    @Test(arguments: ["", "garbage", "/etc/passwd", "/proc/self/fd/0", "/proc/1/fd/999", String(repeating: "/", count: 4000)])
+    func aPathThatIsNoPageIsIgnored(path: String) throws {
+        let process = try RemoteProcess("", program: "LinkedProbe", path: path)
+        defer { process.end() }
+        process.say("s")
+        #expect(try process.heard(until: "stalled") == ["ready", "did s"])
+        #expect(process.heard()?.hasPrefix("told end main ") == true)
+    }
+
+    @Test func aPageOfAnotherVersionIsIgnored() throws {
+        let process = try start { $0.raw.pointee.version += 1 }
+        defer { process.end() }
+        process.say("s")
+        try process.heard(until: "stalled")
+        #expect(process.heard()?.hasPrefix("told end main ") == true)
+        #expect(slots(process).isEmpty)
+    }
+
+    /// Its name begins like those of the settings.
+    @Test func thePageIsNoSetting() {
+        let environment = ["LAGMONITOR_PAGE": "/proc/1/fd/9"]
+        #expect(SettingProblem.problems(ofEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
+        #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)
+    }
 }

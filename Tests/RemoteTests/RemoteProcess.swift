@@ -16,8 +16,15 @@ final class RemoteProcess {
 
     private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
-    /// - Parameter prepare: gets the page before anybody writes to it.
-    init(_ argument: String, program: String = "RemoteProbe", prepare: (SharedPage) throws -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - path: what the program takes for the page's path; the page's own when nil.
+    ///   - prepare: gets the page before anybody writes to it.
+    init(
+        _ argument: String,
+        program: String = "RemoteProbe",
+        path: String? = nil,
+        prepare: (SharedPage) throws -> Void = { _ in }
+    ) throws {
         // One that has died takes no words.
         signal(SIGPIPE, SIG_IGN)
         page = try SharedPage()
@@ -32,7 +39,7 @@ final class RemoteProcess {
         process.standardInput = input
         process.standardOutput = output
         let library = Self.folder.appendingPathComponent("liblagmonitor-preload.so").path
-        process.environment = ["LD_PRELOAD": library, page.variable.name: page.variable.value]
+        process.environment = ["LD_PRELOAD": library, page.variable.name: path ?? page.variable.value]
         try process.run()
     }
 

@@ -98,7 +98,7 @@ package final class PageWatch: @unchecked Sendable {
         }
     }
 
-    /// Loops that are watched now.
+    /// Loops that are watched now, those left out that do not count at present.
     package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
 
     private func run() {
@@ -112,7 +112,7 @@ package final class PageWatch: @unchecked Sendable {
                 endGoneProcesses()
             }
             look()
-            loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count }, ordering: .relaxed)
+            loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count - $1.paused.count }, ordering: .relaxed)
             let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty
             _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
         }
