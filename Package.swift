@@ -404,9 +404,16 @@ let package = Package(
             cSettings: [.unsafeFlags(["-O2", "-fomit-frame-pointer"])],
             linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
         ),
+        // One with a monitor of its own, watched from another process as well.
+        .executableTarget(
+            name: "LinkedProbe",
+            dependencies: ["LagMonitor"],
+            path: "Tests/LinkedProbe",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "RemoteTests",
-            dependencies: ["LagMonitor", "LagDetection", "RemoteProbe"],
+            dependencies: ["LagMonitor", "LagActivity", "LagDetection", "CLibunwind", "RemoteProbe", "LinkedProbe"],
             swiftSettings: strict
         ),
         // Attaches to a process, and is killed.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_linux.h"
+#include "clu_mirror.h"
 
 int clu_beacon_read_note(const clu_beacon *beacon, uint16_t number, clu_beacon_note *note) {
     const clu_beacon_note *source = &beacon->notes[number % CLU_BEACON_NOTES];
@@ -47,4 +48,7 @@ clu_beacon *clu_beacon_create(void) {
     return beacon;
 }
 
-void clu_beacon_destroy(clu_beacon *beacon) { free(beacon); }
+void clu_beacon_destroy(clu_beacon *beacon) {
+    clu_mirror_forget(beacon);
+    free(beacon);
+}

@@ -4,19 +4,9 @@
 
 #include <errno.h>
 
-static int clu_is_rest(uint8_t activity) {
-    switch (activity) {
-        case CLU_ACTIVITY_NOT_RUNNING:
-        case CLU_ACTIVITY_WAITING:
-        case CLU_ACTIVITY_FINISHED:
-        case CLU_ACTIVITY_EXPECTED: return 1;
-        default: return 0;
-    }
-}
-
 void clu_beacon_answer(clu_beacon *beacon, uint8_t activity) {
     // A loop that is armed for its rest alone comes here with every activity until then.
-    uint16_t answers = clu_is_rest(activity) ? CLU_ARMED_ANY | CLU_ARMED_REST : CLU_ARMED_ANY;
+    uint16_t answers = clu_activity_is_rest(activity) ? CLU_ARMED_ANY | CLU_ARMED_REST : CLU_ARMED_ANY;
     // A loop that rests strongly orders its word before this in clu_beacon_wake; one that works may be late by a look.
     if ((__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) & answers) == 0) return;
     if ((__atomic_fetch_and(&beacon->armed, (uint16_t)~answers, __ATOMIC_SEQ_CST) & answers) == 0) return;
@@ -33,7 +23,7 @@ void clu_beacon_answer(clu_beacon *beacon, uint8_t activity) {
 
 void clu_beacon_note_stretch(clu_beacon *beacon, uint64_t since_ns, uint64_t now_ns) {
     uint8_t activity = (uint8_t)__atomic_load_n(&beacon->word, __ATOMIC_RELAXED);
-    if (now_ns < since_ns || clu_is_rest(activity)) return;
+    if (now_ns < since_ns || clu_activity_is_rest(activity)) return;
     uint16_t number = (uint16_t)(__atomic_load_n(&beacon->noted, __ATOMIC_RELAXED) + 1);
     clu_beacon_note *note = &beacon->notes[number % CLU_BEACON_NOTES];
     __atomic_store_n(&note->since_ns, since_ns, __ATOMIC_RELAXED);

@@ -124,7 +124,7 @@ int clu_page_read(const clu_page *page, uint32_t index, clu_page_loop *loop) {
     if (index >= CLU_PAGE_SLOTS) return 0;
     uint64_t claim = clu_page_claim(page, index);
     uint32_t state = clu_claim_state(claim);
-    if (state != CLU_SLOT_LIVE && state != CLU_SLOT_ENDED) return 0;
+    if (state < CLU_SLOT_LIVE || state > CLU_SLOT_LEFT) return 0;
     // Copied once and judged as a copy: the slot may change under one's eyes.
     clu_page_slot slot;
     memcpy(&slot, clu_page_slot_at(page, index), offsetof(clu_page_slot, beacon));
@@ -141,8 +141,6 @@ int clu_page_read(const clu_page *page, uint32_t index, clu_page_loop *loop) {
         .pid = slot.pid,
         .tid = slot.tid,
         .claimed_ns = slot.claimed_ns,
-        .stack_low = slot.stack_low < slot.stack_high ? slot.stack_low : 0,
-        .stack_high = slot.stack_low < slot.stack_high ? slot.stack_high : 0,
         .wait_return = slot.wait_return,
         .wait_sp = slot.wait_sp,
         .inner_waits = slot.inner_waits,
@@ -150,6 +148,8 @@ int clu_page_read(const clu_page *page, uint32_t index, clu_page_loop *loop) {
     };
     memcpy(loop->name, slot.name, sizeof(loop->name));
     loop->name[sizeof(loop->name) - 1] = 0;
+    memcpy(loop->modes, slot.modes, sizeof(loop->modes));
+    loop->modes[sizeof(loop->modes) - 1] = 0;
     return 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,10 +37,16 @@ static int clu_page_is_ours(const clu_page *page, int32_t parent) {
         && page->waker_bytes == sizeof(clu_waker) && page->total_bytes == clu_page_bytes() && page->parent_pid == parent;
 }
 
+// Whether the numbers that this process sees are those that /proc shows: they are not in a pid namespace that kept its parent's /proc.
+static int clu_page_sees_own_number(void) {
+    char text[16] = {0};
+    return readlink("/proc/self", text, sizeof(text) - 1) > 0 && atoi(text) == getpid();
+}
+
 clu_page *clu_page_open(const char *path) {
     int32_t parent = clu_page_path_pid(path);
-    if (parent == 0) {
-        errno = EINVAL;
+    if (parent == 0 || !clu_page_sees_own_number()) {
+        errno = parent == 0 ? EINVAL : EXDEV;
         return NULL;
     }
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -111,19 +118,23 @@ void clu_page_publish(clu_page *page, uint32_t index, uint64_t *claim) {
     clu_page_post(page);
 }
 
-void clu_page_end(clu_page *page, uint32_t index, uint64_t claim) {
-    uint64_t expected = claim, ended = clu_claim_with_state(claim, CLU_SLOT_ENDED);
-    if (__atomic_compare_exchange_n(
-            clu_page_claim_word(page, index), &expected, ended, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-        clu_page_post(page);
-    }
+void clu_page_change(clu_page *page, uint32_t index, uint64_t claim, uint32_t state) {
+    uint64_t *word = clu_page_claim_word(page, index);
+    uint64_t found = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    do {
+        uint32_t present = clu_claim_state(found);
+        if (clu_claim_with_state(found, 0) != clu_claim_with_state(claim, 0) || present == CLU_SLOT_FREE) return;
+        if (present == CLU_SLOT_ENDED || present == state) return;
+    } while (!__atomic_compare_exchange_n(
+        word, &found, clu_claim_with_state(claim, state), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST
+    ));
+    clu_page_post(page);
 }
 
-void clu_page_end_all(clu_page *page, int32_t pid) {
+void clu_page_end_all(clu_page *page, int32_t pid, uint32_t kind) {
     for (uint32_t index = 0; index < CLU_PAGE_SLOTS; index++) {
-        uint64_t claim = __atomic_load_n(clu_page_claim_word(page, index), __ATOMIC_RELAXED);
-        uint32_t state = clu_claim_state(claim);
-        if (clu_claim_pid(claim) != pid || (state != CLU_SLOT_CLAIMED && state != CLU_SLOT_LIVE)) continue;
+        uint64_t claim = __atomic_load_n(clu_page_claim_word(page, index), __ATOMIC_ACQUIRE);
+        if (clu_claim_pid(claim) != pid || (kind != 0 && clu_page_slot_at(page, index)->kind != kind)) continue;
         clu_page_end(page, index, claim);
     }
 }

@@ -45,7 +45,10 @@ final class EnvironmentActivation: Sendable {
         let nothing = "no monitor is started"
         let path = environment[SettingKey.output.environmentName] ?? ""
         guard !path.isEmpty else {
-            let others = environment.keys.filter { $0.hasPrefix(SettingKey.environmentPrefix) && environment[$0] != "" }.sorted()
+            let others =
+                environment.keys
+                .filter { $0.hasPrefix(SettingKey.environmentPrefix) && $0 != SettingKey.pageName && environment[$0] != "" }
+                .sorted()
             if let other = others.first {
                 complain("\(other) is set, but \(SettingKey.output.environmentName) is not: \(nothing)")
             }

@@ -136,13 +136,15 @@ public final class LagMonitor: Sendable {
             guard let parts = state.parts else { throw .notRunning }
             guard !parts.registry.isWatched(loop, by: core) else { return }
             let helpers = try Self.helpers(of: loop, for: rules, parts)
+            let name = name ?? loop.name
             let index = parts.registry.add(
                 loop,
-                name: name ?? loop.name,
+                name: name,
                 owner: core,
                 rules: configuration.watchRules(of: rules),
                 ticks: helpers?.ticks,
                 ticker: helpers?.ticker,
+                mirror: engine.isOwn ? BeaconMirror(of: loop, named: name) : nil,
                 now: clu_now_ns()
             )
             guard index != nil else {

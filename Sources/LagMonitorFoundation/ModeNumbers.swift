@@ -4,7 +4,8 @@ internal import Synchronization
 /// Numbers for a loop's modes, as they stand in the beacon; the first is 1.
 // Sendable without a check: `last` is for the loop's own thread alone, the names are behind a lock.
 final class ModeNumbers: @unchecked Sendable {
-    private let names = Mutex<[String]>([])
+    /// The usual one comes first, so that it is known before the loop runs.
+    private let names = Mutex<[String]>(["kCFRunLoopDefaultMode"])
     private var last: (name: CFString, number: UInt32)?
 
     /// The number of the mode that `loop` runs in. The loop's own thread.

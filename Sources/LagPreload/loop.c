@@ -130,12 +130,6 @@ __attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64
 
 // MARK: Start
 
-// Whether the numbers that this process sees are those that /proc shows: they are not in a pid namespace that kept its parent's /proc.
-static int sees_own_number(void) {
-    char text[16] = {0};
-    return readlink("/proc/self", text, sizeof(text) - 1) > 0 && atoi(text) == getpid();
-}
-
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
 // But the semaphore in the page is glibc's.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
@@ -144,13 +138,13 @@ __attribute__((constructor)) static void begin(void) {
     int saved = errno;
     real_resolve_all();
     const char *path = secure_getenv(CLU_PAGE_VARIABLE);
-    if (gnu_get_libc_version != NULL && path != NULL && sees_own_number() && (loop_page = clu_page_open(path)) != NULL) {
+    if (gnu_get_libc_version != NULL && path != NULL && (loop_page = clu_page_open(path)) != NULL) {
         void *word = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         // Linux 4.14. Without it a fork's child could not be told from its parent.
         if (word != MAP_FAILED && madvise(word, sizeof(uint32_t), MADV_WIPEONFORK) == 0
             && pthread_key_create(&end_key, end_thread) == 0) {
             process_word = word;
-            clu_page_end_all(loop_page, getpid());
+            clu_page_end_all(loop_page, getpid(), 0);
             last_process = 1;
             *process_word = last_process;
             __atomic_store_n(&loop_process, process_word, __ATOMIC_RELEASE);

@@ -7,6 +7,7 @@
 #include "clu_loader.h"
 #include "clu_memory.h"
 #include "clu_message.h"
+#include "clu_mirror.h"
 #include "clu_page.h"
 #include "clu_poller.h"
 #include "clu_pool.h"

@@ -2,7 +2,8 @@
 //
 // Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`, `noted` and
 // `notes`; `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker`
-// (once, before it arms); the loop clears bits of `armed`. Whoever begins to watch lowers `limit_ns`. Everybody may read. A reader that finds the same `word` before and after reading the
+// (once, before it arms); the loop clears bits of `armed`. Whoever begins to watch lowers `limit_ns`, and may give the beacon a
+// mirror (clu_mirror.h), which the loop's own thread writes as well. Everybody may read. A reader that finds the same `word` before and after reading the
 // times has times that belong to that word or to a younger one, never to an older one: a duration
 // computed from them can be too short for a moment, never too long. (clu_beacon_mark leaves the times alone: a loop tells
 // by clu_beacon_begin or clu_beacon_wake when a stretch of work begins, and by mark only what follows at once or is no work.)
@@ -37,6 +38,14 @@ enum {
 enum {
     CLU_ARMED_ANY = 1,
     CLU_ARMED_REST = 2,
+};
+
+// The rest of `armed`: whether the beacon has a mirror in a shared page, and at which of this process's links that is (clu_mirror.h).
+// Here, so that a beacon without one costs nothing more: the one branch that every activity has is not taken.
+enum {
+    CLU_ARMED_ALL = CLU_ARMED_ANY | CLU_ARMED_REST,
+    CLU_BEACON_MIRRORED = 4,
+    CLU_BEACON_LINK_SHIFT = 8,
 };
 
 // Whom an armed beacon wakes. Never freed once a beacon points to it.
@@ -76,14 +85,23 @@ static inline uint64_t clu_now_ns(void) {
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+// Whether nobody waits for a loop that does this.
+static inline int clu_activity_is_rest(uint8_t activity) {
+    return activity == CLU_ACTIVITY_NOT_RUNNING || activity == CLU_ACTIVITY_WAITING || activity == CLU_ACTIVITY_FINISHED
+        || activity == CLU_ACTIVITY_EXPECTED;
+}
+
 // Answers an arming that this activity answers to: clears it, notes the time, wakes the watchdog. The slow path.
 void clu_beacon_answer(clu_beacon *beacon, uint8_t activity);
+
+// Somebody else hears of this activity: the mirror, then whoever armed the beacon.
+void clu_beacon_told(clu_beacon *beacon, uint8_t activity);
 
 // One activity: a plain release store and one relaxed load.
 static inline void clu_beacon_mark(clu_beacon *beacon, uint8_t activity) {
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_RELEASE);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clu_beacon_answer(beacon, activity);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clu_beacon_told(beacon, activity);
 }
 
 // Notes that the stretch of work since `since_ns` was as long as a stall. The slow path.
@@ -106,7 +124,7 @@ static inline void clu_beacon_resume(clu_beacon *beacon, uint8_t activity, uint6
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_SEQ_CST);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clu_beacon_answer(beacon, activity);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clu_beacon_told(beacon, activity);
 }
 
 // The loop ended a rest (it left the wait, or began to run) at `now_ns`.
@@ -144,7 +162,7 @@ static inline uint16_t clu_beacon_noted(const clu_beacon *beacon) {
 // The note of that number (the first is 1); 0 when it has been overwritten.
 int clu_beacon_read_note(const clu_beacon *beacon, uint16_t number, clu_beacon_note *note);
 static inline void clu_beacon_disarm(clu_beacon *beacon) {
-    __atomic_store_n(&beacon->armed, (uint16_t)0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&beacon->armed, (uint16_t)~CLU_ARMED_ALL, __ATOMIC_SEQ_CST);
 }
 // Asks for the beacon's cache line; harmless with any address, also of a beacon that is gone.
 static inline void clu_beacon_prefetch(const clu_beacon *beacon) { __builtin_prefetch(beacon); }
@@ -184,6 +202,7 @@ uint64_t clu_waker_drain(clu_waker *waker);
 
 // Heap memory on cache lines of its own; NULL when there is none.
 clu_beacon *clu_beacon_create(void);
+// Its mirror ends with it. Nobody tells it anything any more.
 void clu_beacon_destroy(clu_beacon *beacon);
 
 #endif

@@ -8,7 +8,8 @@
 // Slots. One a loop. A slot's claim word carries its state, its process and a generation:
 //   FREE -> CLAIMED   by the loop's process (compare and swap), which then fills the slot;
 //   CLAIMED -> LIVE   by the same thread, with a release store: who sees LIVE sees the slot;
-//   LIVE -> ENDED     by the loop's own thread at its end; by the process that the claim names when it begins anew (exec);
+//   LIVE, PAUSED, LEFT  among each other by any thread of a process that tells of its own monitor's loops (clu_mirror.h);
+//   those -> ENDED    by the loop's own thread at its end; by the process that the claim names when it begins anew (exec);
 //   any -> FREE       by lagmond alone, once it has read it, or when its process or thread is gone without a word.
 // The generation grows with every claim, so lagmond can tell that a slot is another loop's now.
 //
@@ -34,10 +35,11 @@
 #define CLU_PAGE_VARIABLE "LAGMONITOR_PAGE"
 
 enum {
-    CLU_PAGE_VERSION = 1,
+    CLU_PAGE_VERSION = 2,
     CLU_PAGE_SLOTS = 256,
     CLU_PAGE_HEADER_BYTES = 4096,
-    CLU_PAGE_NAME_MAX = 48,
+    CLU_PAGE_NAME_MAX = 40,
+    CLU_PAGE_MODES_MAX = 32,
     CLU_PAGE_PATH_MAX = 40,
 };
 
@@ -46,6 +48,8 @@ enum {
     CLU_SLOT_CLAIMED = 1,  // being filled
     CLU_SLOT_LIVE = 2,
     CLU_SLOT_ENDED = 3,    // the loop is over; its last words are still there
+    CLU_SLOT_PAUSED = 4,   // still written, but its process does not want it to be judged, nor what else is known of its thread
+    CLU_SLOT_LEFT = 5,     // its process does not watch it any more; until the loop's own thread says so, it may still be written
 };
 
 // Who writes the slot.
@@ -60,14 +64,12 @@ typedef struct clu_page_slot {
     int32_t tid;
     uint32_t reserved;
     uint64_t claimed_ns;   // CLOCK_MONOTONIC: a process that began later is not the one
-    uint64_t stack_low;    // [low, high) of the thread's stack; 0: not known here (clu_page_process finds it)
-    uint64_t stack_high;
     uint64_t wait_return;  // the wait that makes the loop: its return address and the stack pointer after its return
-    uint64_t wait_sp;
+    uint64_t wait_sp;      // (of a monitor's loop: 0, and somewhere in its thread's stack)
     uint64_t inner_waits;  // waits within a stretch of work, which are no rests; those that are: the beacon's sequence / 2
     uint64_t changes;      // how often another wait became the loop's
-    char name[CLU_PAGE_NAME_MAX];  // empty: the thread's name is as good
-    uint64_t padding;
+    char name[CLU_PAGE_NAME_MAX];    // empty: the thread's name is as good
+    char modes[CLU_PAGE_MODES_MAX];  // names of the modes from number 1 on, each ended by a NUL; those that are missing are not known
     clu_beacon beacon;
 } clu_page_slot;
 
@@ -92,7 +94,7 @@ typedef struct clu_page {
 } clu_page;
 
 _Static_assert(sizeof(clu_page_slot) == 256 && offsetof(clu_page_slot, beacon) == 128, "a slot is four cache lines, a beacon two of them");
-_Static_assert(offsetof(clu_page, waker) == 128 && sizeof(clu_waker) == 40 && sizeof(clu_page) == 192, "the layout of version 1");
+_Static_assert(offsetof(clu_page, waker) == 128 && sizeof(clu_waker) == 40 && sizeof(clu_page) == 192, "the layout of version 2");
 _Static_assert(CLU_PAGE_HEADER_BYTES / 2 >= CLU_PAGE_SLOTS * sizeof(uint64_t), "all claims have a place");
 
 static inline size_t clu_page_bytes(void) { return CLU_PAGE_HEADER_BYTES + CLU_PAGE_SLOTS * sizeof(clu_page_slot); }
@@ -134,14 +136,14 @@ void clu_page_check_clock(clu_page *page);
 // A slot's content at one moment, checked in form.
 typedef struct clu_page_loop {
     uint64_t claim;
-    uint32_t state;      // CLU_SLOT_LIVE or CLU_SLOT_ENDED
+    uint32_t state;      // CLU_SLOT_LIVE, _ENDED, _PAUSED or _LEFT
     uint32_t kind;
     int32_t pid, tid;
     uint64_t claimed_ns;
-    uint64_t stack_low, stack_high;
     uint64_t wait_return, wait_sp;
     uint64_t inner_waits, changes;
-    char name[CLU_PAGE_NAME_MAX];  // ended by a NUL
+    char name[CLU_PAGE_NAME_MAX];    // ended by a NUL
+    char modes[CLU_PAGE_MODES_MAX];  // ended by a NUL
 } clu_page_loop;
 
 // 1, or 0 when no loop is there (free, being filled, or nonsense).
@@ -164,8 +166,8 @@ int clu_page_process(int descriptor, int32_t pid, uint64_t sp, clu_page_owner *o
 
 // MARK: The loops' side
 
-// Maps the page of that path; NULL and errno when it is missing, foreign or of another version (EPROTO). Six system calls, nothing
-// that waits or takes memory. One page a process: beacons in it answer to its waker from now on.
+// Maps the page of that path; NULL and errno when it is missing, foreign or of another version (EPROTO), or when this process does
+// not see the process numbers that /proc shows (EXDEV). Seven system calls, nothing that waits or takes memory. One page a process: beacons in it answer to its waker from now on.
 clu_page *clu_page_open(const char *path);
 
 // The waker for a beacon that lies in the page which this process opened; NULL for all others. Used by clu_beacon_answer.
@@ -176,10 +178,15 @@ clu_waker *clu_page_waker_of(const clu_beacon *beacon);
 int32_t clu_page_claim_slot(clu_page *page, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim);
 // The slot counts from now on; wakes lagmond's watchdog.
 void clu_page_publish(clu_page *page, uint32_t index, uint64_t *claim);
-// The loop is over; wakes lagmond's watchdog. Nothing happens when the slot is not `claim`'s any more.
-void clu_page_end(clu_page *page, uint32_t index, uint64_t claim);
-// Ends what a process of this number left behind: the program that it was before exec.
-void clu_page_end_all(clu_page *page, int32_t pid);
+// The loop's state is another one, of LIVE, PAUSED, LEFT and ENDED; wakes lagmond's watchdog. Nothing happens when the slot is not
+// `claim`'s any more (its state aside), or has that state or ended already. Any thread of its process.
+void clu_page_change(clu_page *page, uint32_t index, uint64_t claim, uint32_t state);
+// The loop is over.
+static inline void clu_page_end(clu_page *page, uint32_t index, uint64_t claim) {
+    clu_page_change(page, index, claim, CLU_SLOT_ENDED);
+}
+// Ends what a process of this number left behind: the program that it was before exec. `kind` is whose loops; 0: all.
+void clu_page_end_all(clu_page *page, int32_t pid, uint32_t kind);
 
 // MARK: Time
 

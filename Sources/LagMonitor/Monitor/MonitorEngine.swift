@@ -26,6 +26,9 @@ final class MonitorEngine: Sendable {
 
     init(target: Target?) { self.target = target }
 
+    /// Whether the loops are this process's own.
+    var isOwn: Bool { target == nil }
+
     /// The parts of a running engine.
     struct Parts: Sendable {
         let registry: WatchRegistry

@@ -22,6 +22,9 @@ package final class PageWatch: @unchecked Sendable {
         /// The loops' words at the last check, by place.
         var words: [UInt32: UInt64] = [:]
 
+        /// Those of them that do not count at present.
+        var paused: Set<UInt32> = []
+
         /// Whether a loop has moved since this was asked last.
         mutating func hasMoved() -> Bool {
             let before = words
@@ -32,12 +35,15 @@ package final class PageWatch: @unchecked Sendable {
 
     package let page: SharedPage
     private let configuration: LagMonitorConfiguration
+    private let rulesOfWaits: StallRules
     private let sink: any RecordSink
     private let complain: @Sendable (String) -> Void
     private let relay: PageRelay
     private var processes: [Int32: Watched] = [:]
     /// Loops that could not be watched, by their place: each is tried again once a second, and complained of once.
     private var refused: [UInt32: UInt64] = [:]
+    /// Processes that have places and no loop to be watched: nobody else would notice their end.
+    private var unwatched: Set<Int32> = []
     private let past = Mutex(LagMonitorStatistics())
     private let watching = Mutex<[LagMonitor]>([])
     private let loopCount = Atomic<Int>(0)
@@ -47,15 +53,19 @@ package final class PageWatch: @unchecked Sendable {
 
     private static let checkNanoseconds: UInt64 = 1_000_000_000
 
-    /// - Parameter complain: told in a line what cannot be watched, and why.
+    /// - Parameters:
+    ///   - rulesOfWaits: for loops that are known by their waits alone; the configuration's rules when nil.
+    ///   - complain: told in a line what cannot be watched, and why.
     package init(
         page: SharedPage,
         configuration: LagMonitorConfiguration,
+        rulesOfWaits: StallRules? = nil,
         sink: any RecordSink,
         complain: @escaping @Sendable (String) -> Void
     ) {
         self.page = page
         self.configuration = configuration
+        self.rulesOfWaits = rulesOfWaits ?? configuration.rules
         self.sink = sink
         self.complain = complain
         relay = PageRelay(page: page) { [semaphore] in semaphore.post() }
@@ -95,7 +105,7 @@ package final class PageWatch: @unchecked Sendable {
         }
     }
 
-    /// Loops that are watched now.
+    /// Loops that are watched now, those left out that do not count at present.
     package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
 
     private func run() {
@@ -109,24 +119,46 @@ package final class PageWatch: @unchecked Sendable {
                 endGoneProcesses()
             }
             look()
-            loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count }, ordering: .relaxed)
-            let isIdle = processes.isEmpty && refused.isEmpty
+            loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count - $1.paused.count }, ordering: .relaxed)
+            let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty
             _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
         }
         for process in Array(processes.keys) { end(process) }
     }
 
     private func look() {
-        for index in 0..<UInt32(CLU_PAGE_SLOTS) {
-            guard let loop = page.loop(at: index) else {
+        let loops = (0..<UInt32(CLU_PAGE_SLOTS)).map { page.loop(at: $0) }
+        // What a process's own monitor tells of a thread goes before what is known of its waits: no stall has two lines.
+        let told = Set(loops.lazy.compactMap { $0 }.filter { $0.isOfMonitor && $0.isPresent }.map(\.thread))
+        unwatched = []
+        for (index, loop) in zip(UInt32(0)..., loops) {
+            guard let loop else {
                 refused[index] = nil
                 continue
             }
-            if loop.isOver {
+            let counts = loop.state == .live && (loop.isOfMonitor || !told.contains(loop.thread))
+            if !loop.isPresent {
                 forget(loop)
-            } else if processes[loop.process]?.loops[index]?.claim != loop.claim {
+            } else if processes[loop.process]?.loops[index]?.claim == loop.claim {
+                setPaused(loop, !counts)
+            } else if counts {
                 begin(loop)
             }
+            if loop.state != .over, processes[loop.process] == nil { unwatched.insert(loop.process) }
+        }
+    }
+
+    /// What lies before the end of a pause does not count.
+    private func setPaused(_ loop: SharedPage.Loop, _ isPaused: Bool) {
+        guard let watched = processes[loop.process], let remote = watched.loops[loop.index],
+            watched.paused.contains(loop.index) != isPaused
+        else { return }
+        if isPaused {
+            processes[loop.process]?.paused.insert(loop.index)
+            watched.monitor.pause(remote)
+        } else {
+            processes[loop.process]?.paused.remove(loop.index)
+            watched.monitor.resume(remote)
         }
     }
 
@@ -137,8 +169,27 @@ package final class PageWatch: @unchecked Sendable {
             switch page.owner(of: process, stackPointer: 0) {
             case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsPage: continue
             case .unknown: continue
-            case .found, .gone: end(process)
+            case .found(let owner):
+                end(process)
+                if !owner.mapsPage { freeAll(of: process) }
+            case .gone:
+                end(process)
+                freeAll(of: process)
             }
+        }
+        for process in unwatched {
+            switch page.owner(of: process, stackPointer: 0) {
+            case .found(let owner) where owner.mapsPage: continue
+            case .unknown: continue
+            case .found, .gone: freeAll(of: process)
+            }
+        }
+    }
+
+    /// Nobody writes there any more.
+    private func freeAll(of process: Int32) {
+        for index in 0..<UInt32(CLU_PAGE_SLOTS) {
+            if let loop = page.loop(at: index), loop.process == process { page.free(loop) }
         }
     }
 
@@ -146,7 +197,7 @@ package final class PageWatch: @unchecked Sendable {
         // This process has the page as well, and is not to be taken for one that writes into it.
         guard loop.process != getpid() else { return page.free(loop) }
         let owner: SharedPage.Owner
-        switch page.owner(of: loop.process, stackPointer: loop.waitStackPointer) {
+        switch page.owner(of: loop.process, stackPointer: loop.stackPointer) {
         case .found(let found) where found.mapsPage: owner = found
         case .found, .gone: return page.free(loop)
         case .unknown: return refuse(loop, "the kernel does not let us look at it")
@@ -157,8 +208,9 @@ package final class PageWatch: @unchecked Sendable {
             if let known = processes[loop.process] { watched = known } else { watched = try make(loop.process, owner) }
             let remote = RemoteLoop(loop, owner, in: page)
             if let earlier = watched.loops[loop.index] { watched.monitor.unwatch(earlier) }
+            watched.paused.remove(loop.index)
             processes[loop.process] = watched
-            try watched.monitor.watch(remote)
+            try watched.monitor.watch(remote, rules: loop.isOfMonitor ? nil : rulesOfWaits)
             processes[loop.process]?.loops[loop.index] = remote
             refused[loop.index] = nil
             relay.pass(remote, to: watched.semaphore, at: loop.index)
@@ -184,9 +236,11 @@ package final class PageWatch: @unchecked Sendable {
     private func forget(_ loop: SharedPage.Loop) {
         if let remote = processes[loop.process]?.loops.removeValue(forKey: loop.index) {
             relay.forget(loop.index)
+            processes[loop.process]?.paused.remove(loop.index)
             processes[loop.process]?.monitor.unwatch(remote)
         }
-        page.free(loop)
+        // One that was left is still written until its own thread says so.
+        if loop.state == .over { page.free(loop) }
     }
 
     private func end(_ process: Int32) {

@@ -31,29 +31,63 @@ package final class SharedPage: @unchecked Sendable {
 
     /// A loop that is, or was, there.
     struct Loop {
+        enum State {
+            case live, paused
+            /// Its process does not watch it any more, and may still write.
+            case left
+            case over
+        }
+
         let index: UInt32
+        /// The same as long as it is this loop's place.
         let claim: UInt64
-        let isOver: Bool
+        let state: State
+        /// Told by a monitor in its process; otherwise it is known by its waits alone.
+        let isOfMonitor: Bool
+        let thread: ProcessThread
+        /// Somewhere in its thread's stack.
+        let stackPointer: UInt64
+        let name: String
+        /// The names of its modes, from number 1 on, as far as they are known.
+        let modes: [String]
+
+        var process: Int32 { thread.process }
+
+        /// Whether its process still watches it, or still waits there.
+        var isPresent: Bool { state == .live || state == .paused }
+    }
+
+    struct ProcessThread: Hashable {
         let process: Int32
         let thread: Int32
-        let waitStackPointer: UInt64
-        let name: String
     }
 
     func loop(at index: UInt32) -> Loop? {
         var found = clu_page_loop()
         guard clu_page_read(raw, index, &found) != 0 else { return nil }
-        let name = withUnsafeBytes(of: found.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let state: Loop.State? =
+            switch Int(found.state) {
+            case CLU_SLOT_LIVE: .live
+            case CLU_SLOT_PAUSED: .paused
+            case CLU_SLOT_LEFT: .left
+            case CLU_SLOT_ENDED: .over
+            default: nil
+            }
+        guard let state else { return nil }
+        let modes = withUnsafeBytes(of: found.modes) { $0.split(separator: 0, omittingEmptySubsequences: false).map(Self.text) }
         return Loop(
             index: index,
-            claim: found.claim,
-            isOver: found.state == UInt32(CLU_SLOT_ENDED),
-            process: found.pid,
-            thread: found.tid,
-            waitStackPointer: found.wait_sp,
-            name: name
+            claim: clu_claim_with_state(found.claim, 0),
+            state: state,
+            isOfMonitor: found.kind == UInt32(CLU_LOOP_OF_MONITOR),
+            thread: ProcessThread(process: found.pid, thread: found.tid),
+            stackPointer: found.wait_sp,
+            name: withUnsafeBytes(of: found.name) { Self.text($0.prefix { $0 != 0 }) },
+            modes: modes
         )
     }
+
+    private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
     /// The place can be another loop's from now on.
     func free(_ loop: Loop) { _ = clu_page_free(raw, loop.index, loop.claim) }

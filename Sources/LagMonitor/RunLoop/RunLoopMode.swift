@@ -30,7 +30,10 @@ public struct RunLoopMode: Sendable, Hashable, CustomStringConvertible {
 
 /// The process's mode names: the number of a name is its place in the list, from 1.
 enum ModeNames {
-    private static let names = Mutex<(list: [String], numbers: [String: UInt32])>(([], [:]))
+    /// Those that every loop has come first, so that they are known however early somebody asks.
+    private static let names = Mutex<(list: [String], numbers: [String: UInt32])>(
+        (["default", "tracking"], ["default": 1, "tracking": 2])
+    )
 
     static func number(of name: String) -> UInt32 {
         names.withLock { names in

@@ -52,6 +52,9 @@ package struct SettingKey: Sendable {
 
     package static let environmentPrefix = "LAGMONITOR_"
 
+    /// Begins like a setting and is none: lagmond's page for the programs that it starts.
+    package static let pageName = "LAGMONITOR_PAGE"
+
     package static let hourMilliseconds = 3_600_000
     /// A day is more than anybody stalls on purpose.
     package static let dayMilliseconds = 86_400_000

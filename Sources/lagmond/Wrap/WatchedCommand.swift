@@ -12,14 +12,17 @@ struct WatchedCommand {
     func execute(_ command: WrappedCommand, _ signals: InheritedSignals) throws(StartFailure) -> Never {
         try refuseWorkloadSettings()
         let run = try WrappedRun(command, signals: signals)
-        var configuration = settings.monitor
-        // A wait tells that a loop came by, not that it slept: who is busy all the time is no news.
-        if !settings.choosesRules { configuration.rules.starvationThreshold = nil }
+        let configuration = settings.monitor
+        // A wait tells that a loop came by, not that it slept: who is busy all the time is no news. A monitor in the command knows.
+        var rulesOfWaits = configuration.rules
+        if !settings.choosesRules { rulesOfWaits.starvationThreshold = nil }
         try check(configuration)
         let sink = try openOutput()
         if let obstacle = run.obstacle { Diagnostics.say("not watched: \(obstacle)") }
         signals.block()
-        let watch = PageWatch(page: run.page, configuration: configuration, sink: sink) { Diagnostics.say($0) }
+        let watch = PageWatch(page: run.page, configuration: configuration, rulesOfWaits: rulesOfWaits, sink: sink) {
+            Diagnostics.say($0)
+        }
         do {
             try watch.start()
         } catch {

@@ -21,6 +21,8 @@ package final class WatchRegistry: @unchecked Sendable {
         /// The ticks of the loop, if a rule asks for them.
         package let ticker: (any LoopTicker)?
         package let ticks: TickCell?
+        /// What lagmond sees of the loop, if that started this process.
+        package let mirror: BeaconMirror?
     }
 
     /// A loop that is watched and not yet to be watched no more.
@@ -67,6 +69,7 @@ package final class WatchRegistry: @unchecked Sendable {
     /// Watches a loop for an owner; if it is watched for this owner already, nothing changes.
     /// - Parameters:
     ///   - ticker: what makes the loop tick into `ticks`; cancelled with the watch.
+    ///   - mirror: paused and released with the watch.
     ///   - now: when the grace of the rules begins.
     /// - Returns: the entry's index; nil when the registry is full.
     package func add(
@@ -76,6 +79,7 @@ package final class WatchRegistry: @unchecked Sendable {
         rules: WatchRules,
         ticks: TickCell? = nil,
         ticker: (any LoopTicker)? = nil,
+        mirror: BeaconMirror? = nil,
         now: UInt64 = 0
     ) -> Int? {
         let target = loop.thread
@@ -93,13 +97,23 @@ package final class WatchRegistry: @unchecked Sendable {
             }
             (lines + index).initialize(to: WatchLine(beacon: loop.beacon.raw, rules: rules))
             (entries + index).initialize(to: WatchEntry(loop, target: target, ticks: ticks, rules: rules, floor: floor))
-            table.registrations[index] = Registration(loop: loop, name: name, owner: owner, ticker: ticker, ticks: ticks)
+            table.registrations[index] = Registration(
+                loop: loop,
+                name: name,
+                owner: owner,
+                ticker: ticker,
+                ticks: ticks,
+                mirror: mirror
+            )
             table.indices[Key(loop, owner)] = index
             lines[index].state.store(.active, ordering: .releasing)
             if extent.load(ordering: .relaxed) <= index { extent.store(index + 1, ordering: .releasing) }
             return (index, true)
         }
-        if !isNew { ticker?.cancel() }
+        if !isNew {
+            ticker?.cancel()
+            mirror?.release()
+        }
         return index
     }
 
@@ -114,6 +128,7 @@ package final class WatchRegistry: @unchecked Sendable {
         table.withLock { table in
             for (key, index) in table.indices where key.owner == ObjectIdentifier(owner) {
                 guard loop.map({ key.loop == ObjectIdentifier($0) }) ?? true else { continue }
+                table.registrations[index]?.mirror?.setPaused(paused)
                 if paused {
                     _ = exchange(index, [.resuming, .active], for: .paused)
                 } else if lines[index].state.load(ordering: .acquiring) == .paused {
@@ -219,6 +234,9 @@ package final class WatchRegistry: @unchecked Sendable {
                 return registration
             }
         }
-        for registration in gone { registration.ticker?.cancel() }
+        for registration in gone {
+            registration.ticker?.cancel()
+            registration.mirror?.release()
+        }
     }
 }

@@ -1,0 +1,100 @@
+internal import CLibunwind
+internal import Synchronization
+
+/// A watch's share in the mirror of its loop's beacon: a second beacon, in a page that this process shares with the lagmond that
+/// started it. Through it lagmond sees what the loop does, even when nobody in here can report any more.
+///
+/// A loop has one mirror however many watch it; it is there while anybody does, and paused while all who do are. A process that was
+/// not started by lagmond, or whose page is full, has none, and nothing else changes. Any thread.
+package final class BeaconMirror: Sendable {
+    private enum Wish {
+        case live, paused, released
+    }
+
+    /// Those who watch a loop, and how many of them have paused.
+    private struct Watchers {
+        var count = 0
+        var paused = 0
+
+        var wish: Int { count == 0 ? CLU_MIRROR_NONE : paused == count ? CLU_MIRROR_PAUSED : CLU_MIRROR_LIVE }
+    }
+
+    private let beacon: ActivityBeacon
+    private let name: String
+    private let modes: [CChar]
+    private let wish = Mutex(Wish.live)
+
+    /// By the beacons' addresses: a beacon is there as long as a share in its mirror is.
+    private static let watchers = Mutex<[UInt: Watchers]>([:])
+
+    /// Whether there is a page. The first to ask maps it: some system calls.
+    package static let isPossible = clu_mirror_open() == 0
+
+    /// Nil where there is no page, and for loops whose beacon several threads may tell, or none.
+    package convenience init?(of loop: any ObservableLoop, named name: String) {
+        guard Self.isPossible, loop.tellsActivities, !(loop is any WanderingLoop), !(loop is any CrowdedLoop) else { return nil }
+        self.init(of: loop.beacon, named: name) { loop.modeName($0) }
+    }
+
+    /// - Parameter modeName: the name of a mode by its number, the first of which is 1.
+    init(of beacon: ActivityBeacon, named name: String, modeName: (UInt32) -> String?) {
+        self.beacon = beacon
+        self.name = Self.shortened(name)
+        modes = Self.list(modeName)
+        update { $0.count += 1 }
+    }
+
+    deinit { release() }
+
+    /// While the watch is paused.
+    package func setPaused(_ isPaused: Bool) {
+        wish.withLock { wish in
+            guard wish == (isPaused ? .live : .paused) else { return }
+            wish = isPaused ? .paused : .live
+            update { $0.paused += isPaused ? 1 : -1 }
+        }
+    }
+
+    /// The watch is over.
+    package func release() {
+        wish.withLock { wish in
+            guard wish != .released else { return }
+            let wasPaused = wish == .paused
+            wish = .released
+            update { watchers in
+                watchers.count -= 1
+                if wasPaused { watchers.paused -= 1 }
+            }
+        }
+    }
+
+    private func update(_ change: (inout Watchers) -> Void) {
+        Self.watchers.withLock { all in
+            let key = UInt(bitPattern: beacon.raw)
+            var watchers = all[key, default: Watchers()]
+            change(&watchers)
+            all[key] = watchers.count > 0 ? watchers : nil
+            _ = clu_mirror_wish(beacon.raw, UInt32(watchers.wish), name, modes)
+        }
+    }
+
+    /// As much as has a place in the page, in whole characters.
+    private static func shortened(_ name: String) -> String {
+        var name = name
+        while name.utf8.count >= Int(CLU_PAGE_NAME_MAX) { name.removeLast() }
+        return name
+    }
+
+    /// The names of the modes that are known by now, as far as there is room.
+    private static func list(_ modeName: (UInt32) -> String?) -> [CChar] {
+        var list: [CChar] = []
+        var number: UInt32 = 1
+        while let name = modeName(number) {
+            let text = name.utf8.map { CChar(bitPattern: $0) } + [0]
+            guard list.count + text.count <= Int(CLU_PAGE_MODES_MAX) else { break }
+            list += text
+            number += 1
+        }
+        return list + [CChar](repeating: 0, count: Int(CLU_PAGE_MODES_MAX) - list.count)
+    }
+}
