@@ -16,6 +16,11 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     private var turns: TurnWatch
     private var results = clu_wait_results()
     private var contents: UInt64 = 0
+    /// What the process was when it was found (clu_procfs_image).
+    private let image: UInt64
+    private var looksAtWork = 0
+    private static let looksAtImage = 4
+    private var isOver = false
     /// When what the loop's wait had found was last seen to be something else.
     private var changedNanoseconds: UInt64 = 0
 
@@ -36,6 +41,9 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         name = thread.tid == thread.process ? "main" : "thread \(thread.tid)"
         self.files = files
         self.semaphore = semaphore
+        var image: UInt64 = 0
+        _ = clu_procfs_image(thread.process, &image)
+        self.image = image
         finder = TurnFinder(place: place, hold: hold)
         turns = TurnWatch(tid: thread.tid, mayCount: mayCount)
         semaphore.serve(beacon)
@@ -48,28 +56,46 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     /// Looks, and tells. Some 4 µs, and 50 more where the thread was held.
     /// - Returns: whether the thread is still there.
     func look(at now: UInt64) -> Bool {
+        guard !isOver else { return false }
         noteTurns(at: now)
         var found = clu_thread_look()
         switch clu_thread_files_look(&files, &found) {
         case 0: break
-        case ESRCH:
-            beacon.mark(.finished)
-            return false
-        // Not known at present: it is where it was.
-        default: return true
+        case ESRCH: return finish()
+        // The kernel does not say at present: no descriptor, no permission any more.
+        default:
+            if finder.isAtWork { beacon.mark(.notRunning) }
+            finder.forget()
+            return true
         }
         let sight = ThreadSight(found)
         tell(finder.note(sight, at: now))
         if finder.isAtWork {
             noteContents(at: now)
+            looksAtWork += 1
+            // What is at work may be on its way to another program, which rests elsewhere.
+            if looksAtWork % Self.looksAtImage == 0, !isSameImage { return finish() }
         } else {
             turns.end()
+            contents = 0
             results = clu_results_of_wait(&found.call)
         }
         return true
     }
 
-    var isAtWork: Bool { finder.isAtWork }
+    var isAtWork: Bool { finder.isAtWork && !isOver }
+
+    private func finish() -> Bool {
+        isOver = true
+        turns.end()
+        beacon.mark(.finished)
+        return false
+    }
+
+    private var isSameImage: Bool {
+        var found: UInt64 = 0
+        return clu_procfs_image(thread.process, &found) != 0 || found == image
+    }
 
     /// Has it found out until the next look whether the loop goes around, if that is in doubt. Some µs then.
     func watchTurns(at now: UInt64) {

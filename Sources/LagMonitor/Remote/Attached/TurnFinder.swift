@@ -91,6 +91,12 @@ struct TurnFinder: Sendable {
         return true
     }
 
+    /// The thread could not be looked at: what it does now is not known.
+    mutating func forget() {
+        isAtWork = false
+        last = nil
+    }
+
     /// Somebody saw the loop go around.
     mutating func noteTurn(at time: UInt64) -> Step {
         guard isAtWork, time > beganNanoseconds else { return .nothing }
