@@ -36,7 +36,7 @@ public struct LagMonitorStatistics: Sendable, Equatable {
     public init() {}
 
     /// Sums up what several monitors have seen; the pauses are not theirs and not summed.
-    static func += (left: inout LagMonitorStatistics, right: LagMonitorStatistics) {
+    package static func += (left: inout LagMonitorStatistics, right: LagMonitorStatistics) {
         left.stalls += right.stalls
         left.reported += right.reported
         left.dropped += right.dropped
