@@ -21,6 +21,8 @@ final class CommandTarget: Target, @unchecked Sendable {
     /// The thread that waits for the command has come to its end.
     private let hasEnded = Atomic(false)
     private let hasStarted = Atomic(false)
+    /// The watch runs; before and after that it owes no answer.
+    private let isWatched = Atomic(false)
 
     /// The service manager's words with lagmond, and descriptors that it gave to lagmond: none of the command's business.
     private static let ownVariables = [
@@ -56,17 +58,21 @@ final class CommandTarget: Target, @unchecked Sendable {
     var lags: [StallCounts.Place: UInt64] { watch.lags }
     var statistics: LagMonitorStatistics { watch.statistics }
     func callRoll() -> RollCall.Call { watch.callRoll() }
-    func hasAnswered(_ call: RollCall.Call) -> Bool { watch.hasAnswered(call) }
+    func hasAnswered(_ call: RollCall.Call) -> Bool { !isWatched.load(ordering: .acquiring) || watch.hasAnswered(call) }
 
     func start() throws(StartFailure) {
+        guard !watch.life.isStopping else { return }
         if let obstacle = run.obstacle { watch.life.say("not watched: \(obstacle)") }
         try watch.start()
+        isWatched.store(true, ordering: .releasing)
         do throws(StartFailure) {
             let process = try run.start(ownSession: true)
             hasStarted.store(true, ordering: .releasing)
             watch.life.started(process)
             try begin(process)
+            if watch.life.isStopping { watch.life.stop() }
         } catch {
+            isWatched.store(false, ordering: .releasing)
             watch.stop()
             throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
         }
@@ -150,6 +156,7 @@ final class CommandTarget: Target, @unchecked Sendable {
         while hasStarted.load(ordering: .acquiring), !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline {
             usleep(2000)
         }
+        isWatched.store(false, ordering: .releasing)
         watch.stop()
     }
 }

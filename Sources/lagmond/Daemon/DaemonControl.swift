@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 internal import LagMonitor
 internal import LagWorkload
@@ -11,6 +12,8 @@ struct DaemonControl {
     private let service: HttpService?
     private let reload: () throws(SettingsError) -> Settings
     private let deadline: MonotonicTime
+    /// Targets come and go here, one change after the other.
+    private let changes = DispatchQueue(label: "lagmond.targets")
     private var status = ""
     /// Whose watch did not answer when it was last asked.
     private var silent: [String] = []
@@ -46,7 +49,8 @@ struct DaemonControl {
             case .stop: end()
             case .reopen:
                 takeUpSettings()
-                nextStatus = .now
+                // When those that were added run.
+                if manager != nil { nextStatus = .now + .seconds(1) }
             case .child: if areOver { end() }
             case .timeOver: if MonotonicTime.now >= deadline { end() }
             }
@@ -61,7 +65,7 @@ struct DaemonControl {
         }
     }
 
-    private var areOver: Bool { list.all.allSatisfy { $0.end != nil } }
+    private var areOver: Bool { list.staying.allSatisfy { $0.end != nil } }
 
     // MARK: What the service manager is told
 
@@ -124,7 +128,7 @@ struct DaemonControl {
             )
         }
         try next.refuseWithoutEffect(on: .targets)
-        let present = list.all
+        let present = list.staying
         var fresh: [any Target] = []
         var kept: [(any Target, TargetSettings)] = []
         for settings in next.targets {
@@ -148,12 +152,12 @@ struct DaemonControl {
         Diagnostics.say("reloaded; targets: " + counts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
     }
 
-    /// Those that go first, as one that comes may need their ports. On a thread of its own: an end may take its time.
+    /// Those that go first, as one that comes may need their ports. Not on this thread: an end may take its time.
     private func exchange(_ gone: [any Target], for fresh: [any Target]) {
         guard !gone.isEmpty || !fresh.isEmpty else { return }
-        let list = list
+        list.dismiss(gone)
         for target in fresh { list.add(target) }
-        let body: @Sendable () -> Void = {
+        changes.async { [list] in
             TargetEnding(gone).carryOut()
             for target in gone { list.remove(target) }
             for target in fresh {
@@ -165,7 +169,6 @@ struct DaemonControl {
                 }
             }
         }
-        do { try WorkerThread.start(body) } catch { body() }
     }
 
     // MARK: The end
@@ -173,9 +176,11 @@ struct DaemonControl {
     private func end() -> Never {
         manager?.tell("STOPPING=1", "STATUS=ending the targets")
         let targets = list.all
-        let isFailure = areOver && targets.contains { $0.end.map { $0 != .exited(0) } ?? false }
+        let isFailure = areOver && list.staying.contains { $0.end.map { $0 != .exited(0) } ?? false }
         if areOver { Diagnostics.say("all targets have ended") }
         TargetEnding(targets).carryOut()
+        // One that was just being started has heard of it.
+        changes.sync {}
         service?.finish()
         surroundings.sink.close()
         Diagnostics.say("\(RunSummary(list.statistics)); lines in \(surroundings.sink.name)")

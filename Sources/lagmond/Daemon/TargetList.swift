@@ -6,6 +6,8 @@ internal import Synchronization
 final class TargetList: HttpSubject {
     private struct State {
         var targets: [any Target] = []
+        /// Those of them that are being ended.
+        var leaving: Set<ObjectIdentifier> = []
         var past = LagMonitorStatistics()
     }
 
@@ -16,7 +18,17 @@ final class TargetList: HttpSubject {
 
     var all: [any Target] { state.withLock { $0.targets } }
 
+    /// Without those that are being ended.
+    var staying: [any Target] {
+        state.withLock { state in state.targets.filter { !state.leaving.contains(ObjectIdentifier($0)) } }
+    }
+
     func add(_ target: any Target) { state.withLock { $0.targets.append(target) } }
+
+    /// They are about to be ended, and then removed.
+    func dismiss(_ targets: [any Target]) {
+        state.withLock { $0.leaving.formUnion(targets.map { ObjectIdentifier($0) }) }
+    }
 
     /// Its counts stay.
     func remove(_ target: any Target) {
@@ -24,11 +36,17 @@ final class TargetList: HttpSubject {
         state.withLock { state in
             guard state.targets.contains(where: { $0 === target }) else { return }
             state.targets.removeAll { $0 === target }
+            state.leaving.remove(ObjectIdentifier(target))
             state.past += counts
         }
     }
 
-    var targets: [TargetStatus] { all.map(\.status) }
+    /// Of two with one name, one of which is being ended, the one that comes: a series is there once.
+    var targets: [TargetStatus] {
+        let staying = staying
+        let names = Set(staying.map(\.settings.name))
+        return (staying + all.filter { !names.contains($0.settings.name) }).map(\.status)
+    }
 
     var statistics: LagMonitorStatistics {
         let (targets, past) = state.withLock { ($0.targets, $0.past) }
