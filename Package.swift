@@ -440,7 +440,11 @@ let package = Package(
             cSettings: strictC,
             linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
         ),
-        .testTarget(name: "WrapTests", dependencies: ["lagmond", "CLibunwind"], swiftSettings: strict),
+        .testTarget(
+            name: "WrapTests",
+            dependencies: ["lagmond", "LagMonitor", "LagReport", "CLibunwind"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "LagReportTests", dependencies: ["LagReport", "CLibunwind"], swiftSettings: strict),
         .testTarget(name: "LagMonitorOTLPTests", dependencies: ["LagMonitorOTLP", "LagReport"], swiftSettings: strict),
         // Lines with the worst that a record can hold, made by the project's own writer: for readers that are not ours.

@@ -3,7 +3,9 @@
 #include "clu_child.h"
 #include "procfs_text.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +36,56 @@ static void clu_set_ignored(int signal, int ignored) {
     syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof(uint64_t));
 }
 
+static void clu_save_descriptors(clu_signal_state *state) {
+    DIR *folder = opendir("/proc/self/fd");
+    // Where nobody says which there are, those that a library opens count as the command's.
+    state->descriptors_end = folder == NULL ? UINT32_MAX : CLU_KEPT_DESCRIPTORS;
+    if (folder == NULL) memset(state->descriptors, 0xff, sizeof(state->descriptors));
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+        unsigned number = (unsigned)atoi(entry->d_name);
+        int flags = fcntl((int)number, F_GETFD);
+        if (flags < 0 || (flags & FD_CLOEXEC) != 0) continue;
+        if (number < CLU_KEPT_DESCRIPTORS) state->descriptors[number / 64] |= UINT64_C(1) << number % 64;
+        else if (number >= state->descriptors_end) state->descriptors_end = number + 1;
+    }
+    if (folder != NULL) closedir(folder);
+}
+
 void clu_signal_state_save(clu_signal_state *state) {
     memset(state, 0, sizeof(*state));
     pthread_sigmask(SIG_BLOCK, NULL, &state->mask);
     for (int signal = 1; signal <= SIGNALS; signal++) {
         if (clu_is_ignored(signal)) state->ignored |= clu_signal_bit(signal);
     }
+    clu_save_descriptors(state);
+}
+
+// Before exec, which then closes them: in the child alone, whose table is a copy.
+static void clu_close_on_exec(unsigned first, unsigned last) {
+    enum { CLOEXEC = 1 << 2 };
+    // Linux 5.11.
+    if (syscall(SYS_close_range, first, last, CLOEXEC) == 0) return;
+    // Before it: as many as a library can have opened.
+    if (last > 65535) last = 65535;
+    for (unsigned number = first; number <= last; number++) {
+        int flags = fcntl((int)number, F_GETFD);
+        if (flags >= 0) fcntl((int)number, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
+static void clu_drop_descriptors(const clu_signal_state *state) {
+    unsigned first = 3;
+    for (unsigned number = 3; number < CLU_KEPT_DESCRIPTORS; number++) {
+        if ((state->descriptors[number / 64] >> number % 64 & 1) == 0) continue;
+        if (first < number) clu_close_on_exec(first, number - 1);
+        first = number + 1;
+    }
+    if (first < CLU_KEPT_DESCRIPTORS && state->descriptors_end > CLU_KEPT_DESCRIPTORS) {
+        clu_close_on_exec(first, CLU_KEPT_DESCRIPTORS - 1);
+    }
+    if (state->descriptors_end > CLU_KEPT_DESCRIPTORS || first == CLU_KEPT_DESCRIPTORS) first = state->descriptors_end;
+    if (first < UINT32_MAX) clu_close_on_exec(first, UINT32_MAX);
 }
 
 static void clu_wrap_set(sigset_t *set) {
@@ -55,34 +101,60 @@ void clu_wrap_block(void) {
     clu_wrap_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    // Who started us may have ignored it; then no child's end could be learned of.
+    signal(SIGCHLD, SIG_DFL);
+}
+
+// Variables that name a process by its number.
+static const char *const clu_own_pid_variables[] = {"LISTEN_PID=", "WATCHDOG_PID="};
+enum { OWN_PID_VARIABLES = 2, OWN_PID_BYTES = 32 };
+
+// Entries of an environment that name this process, with room for another number.
+typedef struct clu_own_pids {
+    char **entries[OWN_PID_VARIABLES];
+    char *before[OWN_PID_VARIABLES];
+    char texts[OWN_PID_VARIABLES][OWN_PID_BYTES];
+} clu_own_pids;
+
+static void clu_find_own_pids(clu_own_pids *found, char **environment) {
+    memset(found, 0, sizeof(*found));
+    for (char **entry = environment; *entry != NULL; entry++) {
+        for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+            const char *name = clu_own_pid_variables[index];
+            if (strncmp(*entry, name, strlen(name)) == 0 && atoi(*entry + strlen(name)) == getpid()) {
+                found->entries[index] = entry;
+                found->before[index] = *entry;
+            }
+        }
+    }
 }
 
 // Runs in the memory of its parent, which waits: nothing here may outlast it but `error`.
 static void clu_wrap_become(
-    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, char **listen_pid,
-    char *listen_text
+    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, int own_session, clu_own_pids *own
 ) {
     for (int number = 1; number <= SIGNALS; number++) {
         int was_ignored = (state->ignored & clu_signal_bit(number)) != 0;
         if (clu_is_ignored(number) != was_ignored && (was_ignored || number != SIGKILL)) clu_set_ignored(number, was_ignored);
     }
-    if (listen_pid != NULL) {
-        *clu_append_number(listen_text + strlen(listen_text), (unsigned)getpid()) = 0;
-        *listen_pid = listen_text;
+    for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+        if (own->entries[index] == NULL) continue;
+        strcpy(own->texts[index], clu_own_pid_variables[index]);
+        *clu_append_number(own->texts[index] + strlen(own->texts[index]), (unsigned)getpid()) = 0;
+        *own->entries[index] = own->texts[index];
     }
+    if (own_session) setsid();
+    clu_drop_descriptors(state);
     pthread_sigmask(SIG_SETMASK, &state->mask, NULL);
     execve(path, arguments, environment);
 }
 
 int clu_wrap_start(
-    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, pid_t *pid, int *pidfd
+    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, int own_session, pid_t *pid,
+    int *pidfd
 ) {
-    char listen_text[32] = "LISTEN_PID=";
-    char **listen_pid = NULL;
-    for (char **entry = environment; *entry != NULL; entry++) {
-        if (strncmp(*entry, listen_text, strlen(listen_text)) != 0) continue;
-        if (atoi(*entry + strlen(listen_text)) == getpid()) listen_pid = entry;
-    }
+    clu_own_pids own;
+    clu_find_own_pids(&own, environment);
     sigset_t all, before;
     sigfillset(&all);
     // No handler of ours may run in the child while it shares this memory.
@@ -90,11 +162,15 @@ int clu_wrap_start(
     volatile int error = 0;
     pid_t child = vfork();
     if (child == 0) {
-        clu_wrap_become(path, arguments, environment, state, listen_pid, listen_text);
+        clu_wrap_become(path, arguments, environment, state, own_session, &own);
         error = errno;
         _exit(127);
     }
     if (child < 0) error = errno;
+    // The child changed our memory.
+    for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+        if (own.entries[index] != NULL) *own.entries[index] = own.before[index];
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (child > 0 && error != 0) {
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
@@ -138,18 +214,32 @@ int clu_wrap_change(int pidfd, int *value) {
     }
 }
 
+static clu_signal_event clu_event_of(const siginfo_t *info) {
+    return (clu_signal_event){
+        .signal = info->si_signo,
+        .code = info->si_code,
+        .sender = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL ? info->si_pid : 0,
+        .has_value = info->si_code == SI_QUEUE,
+        .value = info->si_code == SI_QUEUE ? (uint64_t)(uintptr_t)info->si_value.sival_ptr : 0,
+    };
+}
+
 void clu_wrap_wait(clu_signal_event *event) {
     sigset_t set;
     clu_wrap_set(&set);
     siginfo_t info;
     while (sigwaitinfo(&set, &info) < 0) continue;
-    *event = (clu_signal_event){
-        .signal = info.si_signo,
-        .code = info.si_code,
-        .sender = info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL ? info.si_pid : 0,
-        .has_value = info.si_code == SI_QUEUE,
-        .value = info.si_code == SI_QUEUE ? (uint64_t)(uintptr_t)info.si_value.sival_ptr : 0,
-    };
+    *event = clu_event_of(&info);
+}
+
+int clu_wrap_wait_for(clu_signal_event *event, int64_t nanoseconds) {
+    sigset_t set;
+    clu_wrap_set(&set);
+    siginfo_t info;
+    struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+    if (sigtimedwait(&set, &info, &time) < 0) return 0;
+    *event = clu_event_of(&info);
+    return 1;
 }
 
 int clu_wrap_forward(int pidfd, const clu_signal_event *event) {

@@ -249,6 +249,9 @@ public final class LagMonitor: Sendable {
         }
     }
 
+    /// Has the watchdog look at its loops once, which shows in its counters. Any thread.
+    package func wakeWatchdog() { state.withLock { $0.parts?.watchdog.wake() } }
+
     /// What the process's watchdog has done so far; nil while this monitor does not run. For tests and the benchmark.
     package var watchdogCounters: Watchdog.Counters? { state.withLock { $0.parts?.watchdog.counters } }
 }

@@ -7,6 +7,8 @@ enum ExitStatus {
     static let success: Int32 = 0
     /// `check` found damage.
     static let damaged: Int32 = 1
+    /// All targets have ended by themselves, and at least one of them with a failure.
+    static let targetFailed: Int32 = 1
     /// The command line could not be understood.
     static let usage: Int32 = 64
     /// A file or folder to read from is missing, or is no such thing.

@@ -16,7 +16,7 @@ struct Run {
         let loop = ObservedRunLoop.main
         let (sinks, service) = watched(sink, loop)
         let monitor = LagMonitor(configuration: settings.monitor, sinks: sinks)
-        try service?.start(monitor)
+        try service?.start(OwnProcess(monitor: monitor, loops: [loop]))
         try start(monitor)
 
         let workload = Workload(
@@ -70,8 +70,8 @@ struct Run {
             serviceName: settings.monitor.serviceName,
             serviceVersion: settings.monitor.serviceVersion
         )
-        let live = LiveLines(counts: StallCounts(loops: [loop.name]), context: context)
-        return ([output, live], HttpService(address: address, live: live, output: output, loops: [loop]))
+        let live = LiveLines(counts: StallCounts(places: [.init(loop: loop.name)]), context: context)
+        return ([output, live], HttpService(address: address, live: live, output: output))
     }
 
     private func openTruth() throws(StartFailure) -> TruthLog? {

@@ -7,10 +7,11 @@ internal import LagWorkload
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run the workload on the main thread and report its stalls.",
+        abstract: "Run a command, the targets of a configuration, or a workload, and report stalls.",
         discussion: """
             Settings: options over environment (LAGMONITOR_ and the key's path in capitals: LAGMONITOR_MONITOR_INTERVAL_MS) \
-            over file. Without workload.steps nothing stalls the main thread.
+            over file. With a command behind -- that is run and watched; with targets in the file, all of them are. Otherwise lagmond \
+            watches its own main thread; without workload.steps nothing stalls that.
             """
     )
 
@@ -82,6 +83,24 @@ struct RunCommand: ParsableCommand {
     )
     var hangAfterMilliseconds: Int?
 
+    @Option(
+        name: .customLong("on-hang"),
+        help: ArgumentHelp(
+            "What is done when a loop of the command hangs: report (default), signal:NAME to that process, restart.",
+            valueName: "action"
+        )
+    )
+    var onHang: String?
+
+    @Option(
+        name: .customLong("on-hang-after"),
+        help: ArgumentHelp("How long it has to hang for that (30).", valueName: "seconds")
+    )
+    var onHangAfter: Double?
+
+    @Option(help: ArgumentHelp("Whether a command that fails is started again: never (default), on-failure.", valueName: "when"))
+    var restart: String?
+
     @Argument(parsing: .postTerminator, help: "After --: a command to run and to watch, instead of the workload.")
     var command: [String] = []
 
@@ -102,23 +121,36 @@ struct RunCommand: ParsableCommand {
         values[SettingKey.interval.path] = intervalMilliseconds.map(JSONValue.int)
         values[SettingKey.timeouts.path] = timeouts.map(JSONValue.int)
         values[SettingKey.hangAfter.path] = hangAfterMilliseconds.map(JSONValue.int)
+        values[SettingKey.onHang.path] = onHang.map(JSONValue.string)
+        values[SettingKey.onHangAfter.path] = onHangAfter.map(JSONValue.double)
+        values[SettingKey.restart.path] = restart.map(JSONValue.string)
         return values
     }
 
     func run() throws {
-        if let command = try WrappedCommand.ofCommandLine() { return try runWrapped(command) }
+        let inherited = InheritedSignals.take()
+        if let command = try WrappedCommand.ofCommandLine() {
+            let settings = try load()
+            try WatchedCommand(settings: settings).execute(command, inherited)
+        }
         // Before any thread exists, so that all of them inherit the mask.
         let signals = StopSignals()
         signals.block()
-        let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
-        for parameter in settings.idleParameters { Diagnostics.say("\(parameter)") }
+        let settings = try load()
+        guard settings.targets.isEmpty else {
+            try Daemon(settings, inherited).execute(signals) { () throws(SettingsError) in try Self.load(values) }
+        }
+        try settings.refuseWithoutEffect(on: .workload)
         try Run(settings: settings).execute(signals)
     }
 
-    private func runWrapped(_ command: WrappedCommand) throws {
-        let signals = InheritedSignals.take()
-        let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
+    private func load() throws -> Settings {
+        let settings = try Self.load(values)
         for parameter in settings.idleParameters { Diagnostics.say("\(parameter)") }
-        try WatchedCommand(settings: settings).execute(command, signals)
+        return settings
+    }
+
+    private static func load(_ values: [String: JSONValue]) throws(SettingsError) -> Settings {
+        try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
     }
 }

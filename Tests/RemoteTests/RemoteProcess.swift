@@ -32,7 +32,7 @@ final class RemoteProcess {
         var configuration = LagMonitorConfiguration()
         configuration.rules = StallRules()
         configuration.limits = .none
-        watch = PageWatch(page: page, configuration: configuration, sink: sink) { Issue.record("\($0)") }
+        watch = PageWatch(page: page, configuration: ForeignConfiguration(configuration), sink: sink) { Issue.record("\($0)") }
         try watch.start()
         process.executableURL = Self.folder.appendingPathComponent(program)
         process.arguments = [argument]

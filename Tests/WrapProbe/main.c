@@ -1,6 +1,7 @@
 // A command to wrap, and a small shell with a terminal of its own to start one from. What either sees goes to stdout, so that a
 // command can be run bare and wrapped and both texts compared.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -63,6 +65,58 @@ static void say_signals(const char *word) {
         fflush(stdout);
         if (number == SIGTERM) _exit(42);
     }
+}
+
+// MARK: Loops
+
+// Turns as any event loop does.
+static void turn(int turns) {
+    for (int i = 0; i != turns; i++) poll(NULL, 0, 5);
+}
+
+__attribute__((noinline)) static void handler_that_hangs(void) {
+    for (;;) pause();
+}
+
+// A loop with one long callback.
+static void stall_once(void) {
+    turn(60);
+    usleep(400000);
+    turn(20);
+}
+
+// A worker that hangs and does not hear of SIGTERM, and its master, which ends at once.
+static int be_master(void) {
+    pid_t worker = fork();
+    if (worker == 0) {
+        signal(SIGTERM, SIG_IGN);
+        turn(60);
+        handler_that_hangs();
+    }
+    printf("worker %d\n", (int)worker);
+    fflush(stdout);
+    pause();
+    return 0;
+}
+
+// Holds one thread of a process, by its name, until stdin ends: as one that hangs.
+static int hold_thread(const char *pid, const char *name) {
+    char path[300], text[64];
+    snprintf(path, sizeof(path), "/proc/%s/task", pid);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        snprintf(path, sizeof(path), "/proc/%s/task/%s/comm", pid, entry->d_name);
+        FILE *file = fopen(path, "re");
+        char *line = file == NULL ? NULL : fgets(text, sizeof(text), file);
+        if (file != NULL) fclose(file);
+        if (line == NULL || strncmp(line, name, strlen(name)) != 0) continue;
+        if (ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0, 0) != 0 || ptrace(PTRACE_INTERRUPT, atoi(entry->d_name), 0, 0) != 0) return 93;
+        printf("holding\n");
+        fflush(stdout);
+        while (read(0, text, sizeof(text)) > 0) continue;
+        return 0;
+    }
+    return 94;
 }
 
 // MARK: The shell
@@ -188,6 +242,19 @@ int main(int count, char **arguments) {
     sigemptyset(&none_blocked);
     sigprocmask(SIG_SETMASK, &none_blocked, NULL);
     if (strcmp(name, "signals") == 0) say_signals("ready");
+    if (strcmp(name, "turn") == 0) turn(-1);
+    if (strcmp(name, "stall") == 0) {
+        stall_once();
+        return 0;
+    }
+    if (strcmp(name, "hold") == 0 && count > 3) return hold_thread(arguments[2], arguments[3]);
+    if (strcmp(name, "master") == 0) return be_master();
+    if (strcmp(name, "hang") == 0) {
+        printf("hanging %d\n", (int)getpid());
+        fflush(stdout);
+        turn(60);
+        handler_that_hangs();
+    }
     if (strcmp(name, "shell") == 0 && count > 2) return be_shell(arguments + 2);
     // The rest is a command that is started with some signals ignored and blocked, as nohup(1) and others leave them.
     if (strcmp(name, "nohup") == 0 && count > 2) {

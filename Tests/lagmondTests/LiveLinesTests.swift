@@ -13,7 +13,7 @@ struct LiveLinesTests {
     )
 
     private func makeLines(heartbeat: DispatchTimeInterval = .seconds(60)) -> LiveLines {
-        LiveLines(counts: StallCounts(loops: []), context: Self.context, heartbeat: heartbeat)
+        LiveLines(counts: StallCounts(places: []), context: Self.context, heartbeat: heartbeat)
     }
 
     private func write(_ bytes: [UInt8], to lines: LiveLines) throws { try bytes.withUnsafeBytes { try lines.write($0) } }

@@ -130,9 +130,12 @@ import Testing
             ),
             (
                 #"{"monitor.preset": "standard"}"#,
-                "monitor.preset: unknown key; allowed: duration_s, output, truth, http, monitor, service, workload"
+                "monitor.preset: unknown key; allowed: duration_s, output, truth, http, command, monitor, service, workload, targets"
             ),
-            (#"{"config": "x"}"#, "config: unknown key; allowed: duration_s, output, truth, http, monitor, service, workload"),
+            (
+                #"{"config": "x"}"#,
+                "config: unknown key; allowed: duration_s, output, truth, http, command, monitor, service, workload, targets"
+            ),
             (#"{"duration_s": 0}"#, "duration_s: 0 is out of bounds; allowed: a number above 0, up to 31536000"),
             (
                 #"{"output": {"path": ""}}"#,

@@ -10,9 +10,15 @@
 int clu_file_has_capabilities(const char *path);
 
 // What this process was started with, taken before it changes anything: exec hands it on.
+enum { CLU_KEPT_DESCRIPTORS = 1024 };
+
 typedef struct clu_signal_state {
     sigset_t mask;
     uint64_t ignored;  // bit n-1 is signal n
+    // The descriptors that exec would have handed on: bit n of all words is number n. From CLU_KEPT_DESCRIPTORS up to here (not
+    // included) all count as such.
+    uint64_t descriptors[CLU_KEPT_DESCRIPTORS / 64];
+    uint32_t descriptors_end;
 } clu_signal_state;
 
 void clu_signal_state_save(clu_signal_state *state);
@@ -20,11 +26,13 @@ void clu_signal_state_save(clu_signal_state *state);
 // that others may send to a program, but for those that report a fault, SIGPROF (profilers', ours too) and SIGPIPE, which is ignored.
 void clu_wrap_block(void);
 
-// Starts the program at `path` in this process's group and session, with `state`'s mask and dispositions. `environment` is changed:
-// LISTEN_PID (sd_listen_fds(3)), where it names this process, gets the child's number. `pidfd` is close-on-exec.
-// 0, or the errno of execve or vfork.
+// Starts the program at `path` with `state`'s mask, dispositions and descriptors: of those that were opened since, by whatever library,
+// it gets none. In this process's group and session, or as the leader of its own, without a terminal. `environment` is changed:
+// LISTEN_PID (sd_listen_fds(3)) and WATCHDOG_PID (sd_watchdog_enabled(3)), where they name this process, get the child's number.
+// `pidfd` is close-on-exec. 0, or the errno of execve or vfork.
 int clu_wrap_start(
-    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, pid_t *pid, int *pidfd
+    const char *path, char *const *arguments, char **environment, const clu_signal_state *state, int own_session, pid_t *pid,
+    int *pidfd
 );
 
 enum {
@@ -51,6 +59,8 @@ enum { CLU_SIGNAL_OF_KERNEL = SI_KERNEL, CLU_SIGNAL_OF_PROCESS = SI_USER, CLU_SI
 
 // Waits for one of the signals of clu_wrap_block, or for SIGCHLD.
 void clu_wrap_wait(clu_signal_event *event);
+// The same for so long at most. Whether one came.
+int clu_wrap_wait_for(clu_signal_event *event, int64_t nanoseconds);
 // Sends the child what we were sent, with its value. 0, or -1 and errno.
 int clu_wrap_forward(int pidfd, const clu_signal_event *event);
 

@@ -18,10 +18,12 @@ final class PageRelay: @unchecked Sendable {
     /// Loops came or went.
     private let notify: @Sendable () -> Void
     private let places = Mutex<[UInt32: Place]>([:])
+    private let roll: RollCall
     private let stopping = Atomic<Bool>(false)
 
-    init(page: SharedPage, notify: @escaping @Sendable () -> Void) {
+    init(page: SharedPage, roll: RollCall, notify: @escaping @Sendable () -> Void) {
         self.page = page
+        self.roll = roll
         self.notify = notify
     }
 
@@ -46,6 +48,7 @@ final class PageRelay: @unchecked Sendable {
         var claims: UInt64 = 0
         while !stopping.load(ordering: .acquiring) {
             _ = page.drain()
+            let call = roll.present
             places.withLock { places in
                 for index in places.keys {
                     let answered = clu_beacon_answered_ns(places[index]!.loop.beacon.raw)
@@ -59,6 +62,7 @@ final class PageRelay: @unchecked Sendable {
                 claims = present
                 notify()
             }
+            roll.answer(call, by: .relay)
             page.wait(until: .max)
         }
     }

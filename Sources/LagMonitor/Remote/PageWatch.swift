@@ -18,6 +18,7 @@ package final class PageWatch: @unchecked Sendable {
         let monitor: LagMonitor
         let semaphore: WakeSemaphore
         let startTicks: UInt64
+        let name: String
         var loops: [UInt32: RemoteLoop] = [:]
         /// The loops' words at the last check, by place.
         var words: [UInt32: UInt64] = [:]
@@ -34,9 +35,10 @@ package final class PageWatch: @unchecked Sendable {
     }
 
     package let page: SharedPage
-    private let configuration: LagMonitorConfiguration
-    private let rulesOfWaits: StallRules
+    private var configuration: ForeignConfiguration
+    private let nextConfiguration = Mutex<ForeignConfiguration?>(nil)
     private let sink: any RecordSink
+    private let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
     private let complain: @Sendable (String) -> Void
     private let relay: PageRelay
     private var processes: [Int32: Watched] = [:]
@@ -46,6 +48,8 @@ package final class PageWatch: @unchecked Sendable {
     private var unwatched: Set<Int32> = []
     private let past = Mutex(LagMonitorStatistics())
     private let watching = Mutex<[LagMonitor]>([])
+    private let present = Mutex<[WatchedProcess]>([])
+    private let roll = RollCall()
     private let loopCount = Atomic<Int>(0)
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
@@ -54,21 +58,21 @@ package final class PageWatch: @unchecked Sendable {
     private static let checkNanoseconds: UInt64 = 1_000_000_000
 
     /// - Parameters:
-    ///   - rulesOfWaits: for loops that are known by their waits alone; the configuration's rules when nil.
+    ///   - processSinks: further sinks of each process, made when its first loop comes and closed with its watch.
     ///   - complain: told in a line what cannot be watched, and why.
     package init(
         page: SharedPage,
-        configuration: LagMonitorConfiguration,
-        rulesOfWaits: StallRules? = nil,
+        configuration: ForeignConfiguration,
         sink: any RecordSink,
+        processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
         complain: @escaping @Sendable (String) -> Void
     ) {
         self.page = page
         self.configuration = configuration
-        self.rulesOfWaits = rulesOfWaits ?? configuration.rules
         self.sink = sink
+        self.processSinks = processSinks
         self.complain = complain
-        relay = PageRelay(page: page) { [semaphore] in semaphore.post() }
+        relay = PageRelay(page: page, roll: roll) { [semaphore] in semaphore.post() }
     }
 
     package func start() throws(LagMonitorError) {
@@ -105,6 +109,44 @@ package final class PageWatch: @unchecked Sendable {
         }
     }
 
+    /// The processes that are watched now, with their loops. Any thread.
+    package var processesNow: [WatchedProcess] { present.withLock { $0 } }
+
+    /// The counts of all processes, those that are watched now among them.
+    package var statisticsSoFar: LagMonitorStatistics {
+        // Past first: what moves from one to the other meanwhile is told late rather than twice.
+        var sum = past.withLock { $0 }
+        for monitor in watching.withLock({ $0 }) { sum += monitor.statistics }
+        return sum
+    }
+
+    /// From now on this counts as a stall. Watches in progress begin anew: a stall that goes on becomes an `abandoned` line and, when the
+    /// new rules say so, another one. Any thread; returns at once.
+    package func configure(_ configuration: ForeignConfiguration) {
+        nextConfiguration.withLock { $0 = configuration }
+        semaphore.post()
+    }
+
+    /// Opens a sink's destination anew, in turn with those that write to it. Waits for a write in progress. Any thread.
+    package static func reopen(_ sink: any RecordSink) throws(SinkError) { try BorrowedSink(sink).reopen() }
+
+    /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
+    package func callRoll() -> RollCall.Call {
+        let watchdogs = watching.withLock { $0 }.compactMap { monitor in
+            monitor.watchdogCounters.map { RollCall.Watchdog(monitor: monitor, wakes: $0.wakes) }
+        }
+        let number = roll.call()
+        for watchdog in watchdogs { watchdog.monitor.wakeWatchdog() }
+        semaphore.post()
+        page.wake()
+        return RollCall.Call(number: number, watchdogs: watchdogs)
+    }
+
+    /// Whether all of them have answered. Any thread.
+    package func hasAnswered(_ call: RollCall.Call) -> Bool {
+        roll.isAnswered(call.number) && call.watchdogs.allSatisfy(\.hasAnswered)
+    }
+
     /// Loops that are watched now, those left out that do not count at present.
     package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
 
@@ -112,6 +154,8 @@ package final class PageWatch: @unchecked Sendable {
         var checked: UInt64 = 0
         while !stopping.load(ordering: .acquiring) {
             semaphore.drain()
+            let call = roll.present
+            takeConfiguration()
             let now = clu_now_ns()
             if now &- checked >= Self.checkNanoseconds {
                 checked = now
@@ -120,10 +164,48 @@ package final class PageWatch: @unchecked Sendable {
             }
             look()
             loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count - $1.paused.count }, ordering: .relaxed)
+            notePresent()
+            roll.answer(call, by: .manager)
             let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty
             _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
         }
         for process in Array(processes.keys) { end(process) }
+        notePresent()
+    }
+
+    private func notePresent() {
+        let now = processes.map { process, watched in
+            WatchedProcess(
+                pid: process,
+                startTicks: watched.startTicks,
+                name: watched.name,
+                loops: watched.loops.sorted { $0.key < $1.key }.map(\.value)
+            )
+        }
+        present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
+    }
+
+    /// Each process gets a new monitor; its loops keep their places.
+    private func takeConfiguration() {
+        guard var next = nextConfiguration.withLock({ $0.take() }) else { return }
+        next.unfinishedPath = nil
+        configuration = next
+        for (process, watched) in processes {
+            stop(watched)
+            processes[process] = nil
+            do throws(LagMonitorError) {
+                let made = try make(process, startTicks: watched.startTicks)
+                processes[process] = made
+                for (index, loop) in watched.loops {
+                    try made.monitor.watch(loop)
+                    processes[process]?.loops[index] = loop
+                    relay.pass(loop, to: made.semaphore, at: index)
+                }
+            } catch {
+                complain("cannot watch process \(process) any more: \(error)")
+                if let made = processes.removeValue(forKey: process) { stop(made) }
+            }
+        }
     }
 
     private func look() {
@@ -205,12 +287,16 @@ package final class PageWatch: @unchecked Sendable {
         if let watched = processes[loop.process], watched.startTicks != owner.startTicks { end(loop.process) }
         do throws(LagMonitorError) {
             var watched: Watched
-            if let known = processes[loop.process] { watched = known } else { watched = try make(loop.process, owner) }
+            if let known = processes[loop.process] {
+                watched = known
+            } else {
+                watched = try make(loop.process, startTicks: owner.startTicks)
+            }
             let remote = RemoteLoop(loop, owner, in: page)
             if let earlier = watched.loops[loop.index] { watched.monitor.unwatch(earlier) }
             watched.paused.remove(loop.index)
             processes[loop.process] = watched
-            try watched.monitor.watch(remote, rules: loop.isOfMonitor ? nil : rulesOfWaits)
+            try watched.monitor.watch(remote, rules: loop.isOfMonitor ? nil : configuration.rulesOfWaits)
             processes[loop.process]?.loops[loop.index] = remote
             refused[loop.index] = nil
             relay.pass(remote, to: watched.semaphore, at: loop.index)
@@ -225,12 +311,18 @@ package final class PageWatch: @unchecked Sendable {
         refused[loop.index] = loop.claim
     }
 
-    private func make(_ process: Int32, _ owner: SharedPage.Owner) throws(LagMonitorError) -> Watched {
+    private func make(_ process: Int32, startTicks: UInt64) throws(LagMonitorError) -> Watched {
         let semaphore = WakeSemaphore()
-        let monitor = LagMonitor(ofProcess: process, semaphore: semaphore, configuration: configuration, sink: sink)
+        let context = configuration.context(of: process)
+        let monitor = LagMonitor(
+            of: context,
+            semaphore: semaphore,
+            configuration: configuration.monitor,
+            sinks: [BorrowedSink(sink)] + processSinks(context)
+        )
         try monitor.start()
         watching.withLock { $0.append(monitor) }
-        return Watched(monitor: monitor, semaphore: semaphore, startTicks: owner.startTicks)
+        return Watched(monitor: monitor, semaphore: semaphore, startTicks: startTicks, name: context.processName)
     }
 
     private func forget(_ loop: SharedPage.Loop) {
@@ -245,12 +337,16 @@ package final class PageWatch: @unchecked Sendable {
 
     private func end(_ process: Int32) {
         guard let watched = processes.removeValue(forKey: process) else { return }
+        stop(watched)
+        for index in watched.loops.keys {
+            if let loop = page.loop(at: index), loop.process == process { page.free(loop) }
+        }
+    }
+
+    private func stop(_ watched: Watched) {
         for index in watched.loops.keys { relay.forget(index) }
         watched.monitor.stop()
         watching.withLock { $0.removeAll { $0 === watched.monitor } }
         past.withLock { $0 += watched.monitor.statistics }
-        for index in watched.loops.keys {
-            if let loop = page.loop(at: index), loop.process == process { page.free(loop) }
-        }
     }
 }

@@ -38,6 +38,7 @@ final class RunControl: Sendable {
                 case .stop:
                     if reader.isGone { Diagnostics.say("the reader of stdout has gone away: ending") }
                     end()
+                case .child: break
                 case .timeOver: end()
                 }
             }

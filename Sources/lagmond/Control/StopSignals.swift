@@ -9,6 +9,8 @@ struct StopSignals {
         case stop(Int32)
         /// SIGHUP: reopen the output.
         case reopen
+        /// SIGCHLD: look at the targets.
+        case child
         /// The time given was over first.
         case timeOver
     }
@@ -17,7 +19,7 @@ struct StopSignals {
 
     init() {
         sigemptyset(&set)
-        for signal in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, signal) }
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] { sigaddset(&set, signal) }
     }
 
     /// Blocks them in the calling thread and in every thread it starts from now on: first thing in `main`. A closed
@@ -26,6 +28,8 @@ struct StopSignals {
         var set = set
         pthread_sigmask(SIG_BLOCK, &set, nil)
         signal(SIGPIPE, SIG_IGN)
+        // Who started us may have ignored it; then no child's end could be learned of.
+        signal(SIGCHLD, SIG_DFL)
     }
 
     /// Waits for the next one, at most until `deadline`.
@@ -39,6 +43,7 @@ struct StopSignals {
             var timeout = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
             switch sigtimedwait(&set, nil, &timeout) {
             case SIGHUP: return .reopen
+            case SIGCHLD: return .child
             case let signal where signal > 0: return .stop(signal)
             default: continue
             }

@@ -12,13 +12,15 @@ struct HealthPage {
     let sinkName: String
     let sink: WatchedSink.Health
     let statistics: LagMonitorStatistics
-    let stalledLoops: [String]
+    let stalledLoops: [StallCounts.Place]
+    var targets: [TargetStatus] = []
     let now: MonotonicTime
 
     /// Why the answer is 503; empty when all is well.
     var faults: [String] {
         var faults: [String] = []
         if !isWatching { faults.append("the monitor does not run") }
+        faults += targets.compactMap { target in target.fault.map { (target.name.map { "\($0): " } ?? "") + $0 } }
         if let failure = sink.failure { faults.append(failure) }
         if let since = sink.busySince, now - since > Self.patience {
             faults.append("\(sinkName) has been taking a line for \((now - since).components.seconds) s")
@@ -51,10 +53,62 @@ struct HealthPage {
         }
         writer.key("stalled_loops")
         writer.beginArray()
-        for loop in stalledLoops { writer.value(loop, maxBytes: 512) }
+        for loop in stalledLoops { writer.value(loop.path, maxBytes: 512) }
         writer.endArray()
+        if !targets.isEmpty { write(targets, &writer) }
         writer.endObject()
         writer.endLine()
         return writer.withBytes { String(decoding: $0, as: UTF8.self) }
     }
+
+    private func write(_ targets: [TargetStatus], _ writer: inout JSONLineWriter) {
+        writer.key("targets")
+        writer.beginArray()
+        for target in targets {
+            writer.beginObject()
+            if let name = target.name {
+                writer.key("name")
+                writer.value(name, maxBytes: 512)
+            }
+            writer.key("state")
+            writer.value(target.phase, maxBytes: 64)
+            if target.pid != 0 {
+                writer.key("pid")
+                writer.value(UInt64(target.pid))
+            }
+            writer.key("restarts")
+            writer.value(target.restarts)
+            writer.key("processes")
+            writer.beginArray()
+            for process in target.processes { write(process, &writer) }
+            writer.endArray()
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private func write(_ process: TargetStatus.Process, _ writer: inout JSONLineWriter) {
+        writer.beginObject()
+        writer.key("pid")
+        writer.value(UInt64(process.pid))
+        writer.key("process_name")
+        writer.value(process.name, maxBytes: 512)
+        writer.key("loops")
+        writer.beginArray()
+        for loop in process.loops {
+            writer.beginObject()
+            writer.key("loop")
+            writer.value(loop.name, maxBytes: 512)
+            writer.key("busy_for_ms")
+            writer.value(loop.lagNanoseconds / 1_000_000)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+}
+
+extension StallCounts.Place {
+    /// For people: `main`; of a command `cache/redis-server/main`.
+    var path: String { [target, process, loop].compactMap(\.self).joined(separator: "/") }
 }

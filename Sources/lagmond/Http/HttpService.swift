@@ -13,25 +13,23 @@ final class HttpService: Sendable {
     private let address: ListenAddress
     private let live: LiveLines
     private let output: WatchedSink
-    private let loops: [any ObservableLoop]
     /// Set before a request can come.
-    private let monitor = Mutex<LagMonitor?>(nil)
+    private let subject = Mutex<(any HttpSubject)?>(nil)
 
     private static let restartSeconds = 1.0
     /// What clients of `/stalls` get to take the last lines.
     private static let drain: Duration = .milliseconds(200)
 
-    init(address: ListenAddress, live: LiveLines, output: WatchedSink, loops: [any ObservableLoop]) {
+    init(address: ListenAddress, live: LiveLines, output: WatchedSink) {
         self.address = address
         self.live = live
         self.output = output
-        self.loops = loops
     }
 
     /// Listens, and says where.
     /// - Throws: when the address cannot be had.
-    func start(_ monitor: LagMonitor) throws(StartFailure) {
-        self.monitor.withLock { $0 = monitor }
+    func start(_ subject: any HttpSubject) throws(StartFailure) {
+        self.subject.withLock { $0 = subject }
         let answer = Mutex<Result<ListenAddress, StartFailure>?>(nil)
         let isDecided = DispatchSemaphore(value: 0)
         Task.detached {
@@ -130,7 +128,7 @@ extension HttpService {
         switch request.path {
         case "/metrics": return text(metrics, .ok, type: MetricsPage.contentType, for: request)
         case "/healthz":
-            let page = health
+            let page = await health()
             return text(page.text, page.faults.isEmpty ? .ok : .serviceUnavailable, type: HealthPage.contentType, for: request)
         default: return stalls(request)
         }
@@ -149,23 +147,27 @@ extension HttpService {
         )
     }
 
-    private var statistics: LagMonitorStatistics { monitor.withLock { $0 }?.statistics ?? LagMonitorStatistics() }
-
     private var metrics: String {
-        MetricsPage(
+        let subject = subject.withLock { $0 }
+        let lags = subject?.lags ?? [:]
+        for place in lags.keys { live.counts.register(place) }
+        return MetricsPage(
             counts: live.counts.snapshot,
-            lags: loops.filter(\.tellsActivities).map { ($0.name, $0.lagNanoseconds) },
-            dropped: statistics.dropped
+            lags: lags,
+            dropped: subject?.statistics.dropped ?? 0,
+            targets: subject?.targets ?? []
         ).text
     }
 
-    private var health: HealthPage {
-        HealthPage(
-            isWatching: monitor.withLock { $0 }?.isRunning ?? false,
+    private func health() async -> HealthPage {
+        let subject = subject.withLock { $0 }
+        return HealthPage(
+            isWatching: await subject?.isWatching() ?? false,
             sinkName: output.name,
             sink: output.health,
-            statistics: statistics,
-            stalledLoops: live.counts.snapshot.loops.filter(\.value.isStalled).keys.sorted(),
+            statistics: subject?.statistics ?? LagMonitorStatistics(),
+            stalledLoops: live.counts.snapshot.loops.filter { !$0.value.inProgress.isEmpty }.keys.sorted(),
+            targets: subject?.targets ?? [],
             now: .now
         )
     }

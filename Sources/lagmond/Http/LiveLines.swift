@@ -60,7 +60,7 @@ final class LiveLines: RecordSink {
     }
 
     func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
-        if let stall = facts.stall { counts.count(stall) }
+        if let stall = facts.stall { counts.count(stall, at: StallCounts.Place(loop: stall.loop)) }
         try write(line)
     }
 

@@ -2,14 +2,17 @@ internal import LagMonitor
 
 /// `/metrics`: the text format of Prometheus, version 0.0.4.
 ///
-/// No label is by fingerprint, process or symbol: how many series there are is known beforehand.
+/// No label is by fingerprint, symbol or number of a process or thread: how many series there are is known beforehand, or bounded
+/// (``StallCounts/maximumPlaces``).
 struct MetricsPage {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     let counts: StallCounts.Snapshot
-    /// For how long each loop has been at what it does now, by its name.
-    let lags: [(loop: String, nanoseconds: UInt64)]
+    /// For how long each loop has been at what it does now; of several in one place the longest.
+    let lags: [StallCounts.Place: UInt64]
     let dropped: UInt64
+    /// Of commands.
+    var targets: [TargetStatus] = []
 
     var text: String {
         var text = ""
@@ -20,7 +23,7 @@ struct MetricsPage {
             let labels = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
             text += "\(name){\(labels)} \(value)\n"
         }
-        let series = counts.durations.sorted { ($0.key.loop, $0.key.cause.rawValue) < ($1.key.loop, $1.key.cause.rawValue) }
+        let series = counts.durations.sorted { ($0.key.place, $0.key.cause.rawValue) < ($1.key.place, $1.key.cause.rawValue) }
         let loops = counts.loops.sorted { $0.key < $1.key }
 
         family("lagmonitor_build_info", "gauge", "Always 1; which version of lagmond this is.")
@@ -28,12 +31,14 @@ struct MetricsPage {
 
         let lag = "lagmonitor_loop_lag_seconds"
         family(lag, "gauge", "For how long the loop has been at what it does now; 0 at rest.")
-        for (loop, nanoseconds) in lags { sample(lag, [("loop", loop)], Self.seconds(nanoseconds)) }
+        for (place, nanoseconds) in lags.sorted(by: { $0.key < $1.key }) {
+            sample(lag, place.labels, Self.seconds(nanoseconds))
+        }
 
         let duration = "lagmonitor_loop_stall_duration_seconds"
         family(duration, "histogram", "How long each stall took that is over.")
         for (key, durations) in series {
-            let labels = [("loop", key.loop), ("cause", key.cause.rawValue)]
+            let labels = key.place.labels + [("cause", key.cause.rawValue)]
             var sum: UInt64 = 0
             for (index, bound) in StallCounts.bounds.enumerated() {
                 sum += durations.buckets[index]
@@ -47,24 +52,36 @@ struct MetricsPage {
         let stalled = "lagmonitor_stalled_seconds_total"
         family(stalled, "counter", "The durations of all stalls that are over, added up.")
         for (key, durations) in series {
-            sample(stalled, [("loop", key.loop), ("cause", key.cause.rawValue)], Self.seconds(durations.nanoseconds))
+            sample(stalled, key.place.labels + [("cause", key.cause.rawValue)], Self.seconds(durations.nanoseconds))
         }
 
         let inProgress = "lagmonitor_stall_in_progress"
-        family(inProgress, "gauge", "1 from a hang's begin line to its end, else 0.")
-        for (loop, state) in loops { sample(inProgress, [("loop", loop)], state.isStalled ? "1" : "0") }
+        family(inProgress, "gauge", "Hangs of which a begin line was written and that are not over.")
+        for (place, state) in loops { sample(inProgress, place.labels, "\(state.inProgress.count)") }
 
         let last = "lagmonitor_last_stall_timestamp_seconds"
         family(last, "gauge", "When the last stall began, in seconds since 1970; 0 when there was none.")
-        for (loop, state) in loops {
-            sample(last, [("loop", loop)], Self.seconds((state.lastMilliseconds ?? 0) * 1_000_000))
+        for (place, state) in loops {
+            sample(last, place.labels, Self.seconds((state.lastMilliseconds ?? 0) * 1_000_000))
         }
 
         let lost = "lagmonitor_records_dropped_total"
         family(lost, "counter", "Records that no line was written of.")
         sample(lost, [("reason", "not_written")], "\(dropped)")
+
+        for (name, type, help, value) in Self.targetFamilies where !targets.isEmpty {
+            family(name, type, help)
+            for target in targets { sample(name, target.labels, value(target)) }
+        }
         return text
     }
+
+    private static let targetFamilies: [(String, String, String, @Sendable (TargetStatus) -> String)] = [
+        ("lagmonitor_target_up", "gauge", "Whether the command runs.", { $0.pid == 0 ? "0" : "1" }),
+        ("lagmonitor_target_loops", "gauge", "Loops that are watched now.", { "\($0.loops)" }),
+        ("lagmonitor_target_restarts_total", "counter", "How often the command was started again.", { "\($0.restarts)" }),
+        ("lagmonitor_hang_signals_total", "counter", "Signals sent because of a hang.", { "\($0.signals)" }),
+    ]
 
     /// With as many fractional digits as say something.
     static func seconds(_ nanoseconds: UInt64) -> String {
@@ -90,5 +107,14 @@ struct MetricsPage {
             }
         }
         return escaped
+    }
+}
+
+extension StallCounts.Place {
+    fileprivate var labels: [(String, String)] {
+        var labels: [(String, String)] = []
+        if let target { labels.append(("target", target)) }
+        if let process { labels.append(("process", process)) }
+        return labels + [("loop", loop)]
     }
 }

@@ -8,8 +8,23 @@ final class StallCounts: Sendable {
     /// Upper bounds in seconds. The shortest stall that anybody asks for is some 50 ms, and a minute is a hang by any measure.
     static let bounds: [Double] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
+    /// Whose loop it is: the own one (neither target nor process), or one of a command.
+    struct Place: Hashable, Comparable {
+        /// By name, where there are several.
+        var target: String?
+        var process: String?
+        var loop: String
+
+        /// Beyond ``StallCounts/maximumPlaces``.
+        static func other(target: String?) -> Place { Place(target: target, process: "other", loop: "other") }
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.target ?? "", left.process ?? "", left.loop) < (right.target ?? "", right.process ?? "", right.loop)
+        }
+    }
+
     struct Series: Hashable {
-        let loop: String
+        let place: Place
         let cause: StallRecord.Cause
     }
 
@@ -29,38 +44,60 @@ final class StallCounts: Sendable {
     }
 
     struct Loop: Equatable {
-        /// From a hang's `begin` line to its end.
-        var isStalled = false
+        /// From a hang's `begin` line to its end: one of each process of that name.
+        var inProgress: Set<StallID> = []
         /// When the last stall began, in milliseconds since 1970.
         var lastMilliseconds: UInt64?
     }
 
     struct Snapshot {
         var durations: [Series: Durations] = [:]
-        var loops: [String: Loop] = [:]
+        var loops: [Place: Loop] = [:]
     }
+
+    /// Names are chosen by whoever runs a program, and a collector keeps a series of each for weeks.
+    static let maximumPlaces = 200
 
     private let state: Mutex<Snapshot>
 
-    /// - Parameter loops: those that are watched: their series are there from the start, at zero, so that the first stall is an increase.
-    init(loops: [String]) {
-        var snapshot = Snapshot()
-        for loop in loops {
-            snapshot.loops[loop] = Loop()
-            for cause in StallRecord.Cause.allCases { snapshot.durations[Series(loop: loop, cause: cause)] = Durations() }
-        }
-        state = Mutex(snapshot)
+    /// - Parameter places: what is watched from the start.
+    init(places: [Place]) {
+        state = Mutex(Snapshot())
+        for place in places { register(place) }
     }
 
     var snapshot: Snapshot { state.withLock { $0 } }
 
-    func count(_ stall: LineFacts.Stall) {
-        let isOver = stall.phase != .begin
+    /// Its series are there from now on, at zero, so that the first stall is an increase.
+    func register(_ place: Place) { state.withLock { _ = Self.row(of: place, in: &$0) } }
+
+    func count(_ stall: LineFacts.Stall, at place: Place) {
         state.withLock { state in
-            state.loops[stall.loop, default: Loop()].isStalled = !isOver
-            state.loops[stall.loop, default: Loop()].lastMilliseconds = stall.id.milliseconds
-            guard isOver else { return }
-            state.durations[Series(loop: stall.loop, cause: stall.cause), default: Durations()].add(stall.durationNanoseconds)
+            let place = Self.row(of: place, in: &state)
+            state.loops[place]?.lastMilliseconds = stall.id.milliseconds
+            guard stall.phase != .begin else {
+                state.loops[place]?.inProgress.insert(stall.id)
+                return
+            }
+            state.loops[place]?.inProgress.remove(stall.id)
+            state.durations[Series(place: place, cause: stall.cause), default: Durations()].add(stall.durationNanoseconds)
         }
+    }
+
+    /// It is over, and no line will say so.
+    func forget(_ stall: StallID, at place: Place) {
+        state.withLock { state in
+            let place = Self.row(of: place, in: &state)
+            state.loops[place]?.inProgress.remove(stall)
+        }
+    }
+
+    private static func row(of place: Place, in state: inout Snapshot) -> Place {
+        if state.loops[place] != nil { return place }
+        let row = state.loops.count < maximumPlaces ? place : Place.other(target: place.target)
+        guard state.loops[row] == nil else { return row }
+        state.loops[row] = Loop()
+        for cause in StallRecord.Cause.allCases { state.durations[Series(place: row, cause: cause)] = Durations() }
+        return row
     }
 }

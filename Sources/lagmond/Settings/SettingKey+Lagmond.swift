@@ -19,7 +19,26 @@ extension SettingKey {
         .understood(allowed: OutputHeaders.allowed, objection: OutputHeaders.objection)
     )
 
-    static let all = [config, duration] + outputSettings + [headers, truth, listen] + monitorSettings
+    static let onHang = SettingKey(
+        "command.on_hang",
+        .understood(allowed: CommandPolicy.OnHang.allowed, objection: CommandPolicy.OnHang.objection),
+        option: "--on-hang"
+    )
+    static let onHangAfter = SettingKey("command.on_hang_after_s", .positiveNumber(upTo: 86_400), option: "--on-hang-after")
+    static let restart = SettingKey("command.restart", .choice(["never", "on-failure"]), option: "--restart")
+    static let restartDelay = SettingKey("command.restart_delay_ms", .wholeNumber(1...hourMilliseconds))
+    static let restartLongestDelay = SettingKey("command.restart_max_delay_ms", .wholeNumber(1...hourMilliseconds))
+    static let restartHealthy = SettingKey("command.restart_healthy_s", .positiveNumber(upTo: 86_400))
+    static let restartCount = SettingKey("command.restart_count", .wholeNumber(0...1000))
+    static let restartWindow = SettingKey("command.restart_window_s", .positiveNumber(upTo: 604_800))
+    static let stopGrace = SettingKey("command.stop_grace_s", .positiveNumber(upTo: 3600))
+
+    /// What is done with commands; of each target, without the `command.`.
+    static let commandSettings = [
+        onHang, onHangAfter, restart, restartDelay, restartLongestDelay, restartHealthy, restartCount, restartWindow, stopGrace,
+    ]
+
+    static let all = [config, duration] + outputSettings + [headers, truth, listen] + commandSettings + monitorSettings
 
     /// An accepted value as swift-configuration carries it: its in-memory provider converts nothing.
     func content(_ value: JSONValue) -> ConfigContent? {

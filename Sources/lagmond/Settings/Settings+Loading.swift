@@ -33,6 +33,10 @@ extension Settings {
 
         var settings = Settings(providers: overFile + [memory("file", file.values)])
         settings.steps = file.steps
+        settings.targets = file.targets.map { target in
+            let own = Settings(providers: overFile + [memory("target", target.values), memory("file", file.values)])
+            return TargetSettings(target, own)
+        }
         settings.outputHeaders = headers.fields
         settings.idleParameters = IdleParameter.all(
             for: settings.monitor.rules,
@@ -56,9 +60,7 @@ extension Settings {
     /// - Parameter sources: strongest first.
     private static func outputConflicts(_ sources: [(SettingProblem.Source, any ConfigProvider)]) -> [SettingProblem] {
         let readers = sources.map { ConfigReader(providers: [$0.1]) }
-        func rank(_ key: SettingKey) -> Int? {
-            readers.firstIndex { $0.string(for: key) != nil || $0.int(forKey: ConfigKey(key.path)) != nil }
-        }
+        func rank(_ key: SettingKey) -> Int? { readers.firstIndex { $0.isSet(key) } }
         let reader = ConfigReader(providers: sources.map(\.1)).checked
         return OutputSettings.conflicts(reader, standard: "-", rank: rank).map { conflict in
             let source = sources[rank(conflict.key) ?? 0].0
@@ -117,6 +119,8 @@ extension Settings {
         choosesUnfinished = reader.string(for: .unfinished) != nil
         choosesRules = reader.string(for: .rules) != nil || reader.int(forKey: ConfigKey(SettingKey.starvation.path)) != nil
         truthPath = reader.string(for: .truth)
+        policy = CommandPolicy(reader)
+        chosenPolicy = SettingKey.commandSettings.filter { reader.isSet($0) }
         listen = reader.string(for: .listen).flatMap(ListenAddress.init)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
     }
@@ -125,6 +129,14 @@ extension Settings {
 extension ConfigReader {
     fileprivate func string(for key: SettingKey) -> String? { string(forKey: ConfigKey(key.path)) }
 
+    fileprivate func isSet(_ key: SettingKey) -> Bool {
+        let key = ConfigKey(key.path)
+        return string(forKey: key) != nil || int(forKey: key) != nil || double(forKey: key) != nil
+    }
+
+    fileprivate func seconds(for key: SettingKey) -> Duration? { double(forKey: ConfigKey(key.path)).map { .seconds($0) } }
+    fileprivate func milliseconds(for key: SettingKey) -> Duration? { int(forKey: ConfigKey(key.path)).map { .milliseconds($0) } }
+
     /// As the monitor reads its settings.
     fileprivate var checked: SettingsReader {
         SettingsReader(
@@ -132,5 +144,21 @@ extension ConfigReader {
             int: { int(forKey: ConfigKey($0.path)) },
             texts: { stringArray(forKey: ConfigKey($0.path)) }
         )
+    }
+}
+
+extension CommandPolicy {
+    /// Of checked settings; the defaults where they say nothing.
+    fileprivate init(_ reader: ConfigReader) {
+        self.init()
+        if let action = reader.string(for: .onHang).flatMap(OnHang.init) { onHang = action }
+        if let after = reader.seconds(for: .onHangAfter) { onHangAfter = after }
+        restartsOnFailure = reader.string(for: .restart) == "on-failure"
+        if let delay = reader.milliseconds(for: .restartDelay) { restarts.firstDelay = delay }
+        if let longest = reader.milliseconds(for: .restartLongestDelay) { restarts.longestDelay = longest }
+        if let healthy = reader.seconds(for: .restartHealthy) { restarts.healthyAfter = healthy }
+        if let count = reader.int(forKey: ConfigKey(SettingKey.restartCount.path)) { restarts.count = count }
+        if let window = reader.seconds(for: .restartWindow) { restarts.window = window }
+        if let grace = reader.seconds(for: .stopGrace) { stopGrace = grace }
     }
 }

@@ -23,6 +23,13 @@ struct Settings: Sendable {
     /// What stalls the main thread; empty: nothing does.
     var steps: [WorkloadStep] = []
 
+    /// What is done with a command that hangs or ends; of targets what their own settings do not say.
+    var policy = CommandPolicy()
+    /// Which of these settings anybody gave.
+    var chosenPolicy: [SettingKey] = []
+    /// Commands to run and to watch; empty: none.
+    var targets: [TargetSettings] = []
+
     /// Parameters without effect that whoever gave them should know of.
     var idleParameters: [IdleParameter] = []
 

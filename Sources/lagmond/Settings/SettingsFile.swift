@@ -2,11 +2,12 @@ internal import Glibc
 internal import LagMonitor
 internal import LagWorkload
 
-/// The configuration file, read and checked: known keys with good values, and the workload's steps.
+/// The configuration file, read and checked: known keys with good values, the workload's steps, and the targets.
 struct SettingsFile {
     /// Values by the key's path.
     private(set) var values: [String: JSONValue] = [:]
     private(set) var steps: [WorkloadStep] = []
+    private(set) var targets: [TargetReading] = []
     private(set) var problems: [SettingProblem] = []
     /// As it was named; empty: there is no file.
     let path: String
@@ -75,6 +76,8 @@ struct SettingsFile {
                 object(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
             } else if key == Self.stepsKey {
                 checkSteps(value)
+            } else if key == Self.targetsKey {
+                checkTargets(value)
             } else if let known = SettingKey.all.first(where: { $0.inFile && $0.path == key }) {
                 if let wrong = known.objection(to: value) {
                     object(key, wrong, known.allowed)
@@ -113,12 +116,31 @@ struct SettingsFile {
         }
     }
 
+    private mutating func checkTargets(_ value: JSONValue) {
+        guard case .array(let elements) = value, !elements.isEmpty else {
+            let wrong = if case .array = value { "the list is empty" } else { "\(value.shown) is not a list" }
+            return object(Self.targetsKey, wrong, "a list of targets, each \(TargetReading.allowed)")
+        }
+        for (index, element) in elements.enumerated() {
+            let place = "\(Self.targetsKey)[\(index)]"
+            let target = TargetReading(element)
+            for objection in target.objections {
+                object(objection.member.isEmpty ? place : "\(place).\(objection.member)", objection.wrong, objection.allowed)
+            }
+            if !target.name.isEmpty, targets.contains(where: { $0.name == target.name }) {
+                object("\(place).name", "\"\(target.name)\" stands there twice", "a name of its own for each target")
+            }
+            targets.append(target)
+        }
+    }
+
     private static let outputKey = "output"
+    static let targetsKey = "targets"
     static let stepsKey = "workload.steps"
 
     /// The names that may stand in the object at `prefix`, in the order of the documentation.
     static func children(of prefix: String) -> [String] {
-        let paths = SettingKey.all.filter(\.inFile).map(\.path) + [stepsKey]
+        let paths = SettingKey.all.filter(\.inFile).map(\.path) + [stepsKey, targetsKey]
         let start = prefix.isEmpty ? "" : prefix + "."
         var names: [String] = []
         for path in paths where path.hasPrefix(start) {

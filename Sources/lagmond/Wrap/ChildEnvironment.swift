@@ -34,9 +34,13 @@ struct ChildEnvironment {
     }
 
     mutating func set(_ name: String, to value: [CChar]) {
+        remove(name)
+        entries.append(Self.bytes(name + "=") + value)
+    }
+
+    mutating func remove(_ name: String) {
         let prefix = Self.bytes(name + "=")
         entries.removeAll { $0.starts(with: prefix) }
-        entries.append(prefix + value)
     }
 
     /// Lends it in the form that `execve` takes.

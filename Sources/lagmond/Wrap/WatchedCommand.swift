@@ -1,6 +1,5 @@
 internal import Glibc
 internal import LagMonitor
-internal import LagMonitorOTLP
 internal import LagWorkload
 
 /// `lagmond run [options] -- COMMAND ARGUMENTS…` from beginning to end: the command runs in our place, and its loops are watched.
@@ -10,26 +9,30 @@ struct WatchedCommand {
     /// Never returns: this process ends as the command ends.
     /// - Throws: ``StartFailure`` before the command has started.
     func execute(_ command: WrappedCommand, _ signals: InheritedSignals) throws(StartFailure) -> Never {
-        try refuseWorkloadSettings()
+        try settings.refuseWithoutEffect(on: .command)
         let run = try WrappedRun(command, signals: signals)
-        let configuration = settings.monitor
-        // A wait tells that a loop came by, not that it slept: who is busy all the time is no news. A monitor in the command knows.
-        var rulesOfWaits = configuration.rules
-        if !settings.choosesRules { rulesOfWaits.starvationThreshold = nil }
-        try check(configuration)
-        let sink = try openOutput()
+        let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+        let sink = WatchedSink(try CommandOutput(settings: settings).open())
         if let obstacle = run.obstacle { Diagnostics.say("not watched: \(obstacle)") }
         signals.block()
-        let watch = PageWatch(page: run.page, configuration: configuration, rulesOfWaits: rulesOfWaits, sink: sink) {
-            Diagnostics.say($0)
+        let live = settings.listen.map { _ in LiveLines(counts: StallCounts(places: []), context: context) }
+        let watch = CommandWatch(
+            name: nil,
+            page: run.page,
+            configuration: configuration,
+            policy: settings.policy,
+            sink: sink,
+            live: live
+        )
+        try watch.start()
+        var service: HttpService?
+        if let address = settings.listen, let live {
+            service = HttpService(address: address, live: live, output: sink)
+            try service?.start(OneCommand(watch: watch))
         }
-        do {
-            try watch.start()
-        } catch {
-            throw StartFailure(status: ExitStatus.systemError, message: "the monitor cannot start: \(error)")
-        }
-        let end = try run.execute()
+        let end = try supervise(run, watch.life)
         watch.stop()
+        service?.finish()
         sink.close()
         let statistics = watch.statistics
         // A command that did not stall ends as if nobody had been there.
@@ -37,74 +40,40 @@ struct WatchedCommand {
         WrappedProcess.leave(as: end)
     }
 
-    /// What would be ignored.
-    private func refuseWorkloadSettings() throws(StartFailure) {
-        let given: [(SettingKey, Bool)] = [
-            (.duration, settings.duration != nil), (.truth, settings.truthPath != nil), (.listen, settings.listen != nil),
-            (.unfinished, settings.choosesUnfinished),
-        ]
-        var names = given.filter(\.1).map { key, _ in key.option.map { "\($0) (\(key.path))" } ?? key.path }
-        if !settings.steps.isEmpty { names.append("workload.steps") }
-        guard !names.isEmpty else { return }
-        throw StartFailure(
-            status: ExitStatus.configuration,
-            message: "\(names.joined(separator: ", ")): without effect on a command (allowed: only without one)"
-        )
+    private var context: ProcessContext {
+        .current(serviceName: settings.monitor.serviceName, serviceVersion: settings.monitor.serviceVersion)
     }
 
-    /// What the command writes is its reader's alone.
-    private func refuseStandardOutput() throws(StartFailure) {
-        var isStandard = settings.output.destination == .stdout
-        if case .file(let path) = settings.output.destination {
-            var (file, own) = (stat(), stat())
-            isStandard =
-                stat(path, &file) == 0 && file.st_mode & S_IFMT != S_IFREG
-                && [STDOUT_FILENO, STDERR_FILENO].contains {
-                    fstat($0, &own) == 0 && own.st_dev == file.st_dev && own.st_ino == file.st_ino
-                        && own.st_rdev != Self.nullDevice
-                }
-        }
-        guard isStandard, settings.choosesOutput else { return }
-        throw StartFailure(
-            status: ExitStatus.configuration,
-            message: "output.path: stdout and stderr are the command's (allowed: another \(OutputSettings.allowedDestinations))"
-        )
-    }
-
-    /// `/dev/null` (major 1, minor 3), which everybody may have.
-    private static let nullDevice: dev_t = 0x103
-
-    private func check(_ configuration: LagMonitorConfiguration) throws(StartFailure) {
-        if configuration.rules.ping != nil || configuration.rules.pingWhileWaiting != nil || configuration.rules.frame != nil {
-            let allowed = "callout, starvation, sample"
-            throw StartFailure(
-                status: ExitStatus.configuration,
-                message: "monitor.rules: a command's loops can neither be pinged nor asked to tick (allowed: \(allowed))"
-            )
-        }
-        do {
-            try configuration.validate()
-        } catch {
-            throw StartFailure(status: ExitStatus.configuration, message: "\(error)")
-        }
-    }
-
-    private func openOutput() throws(StartFailure) -> any RecordSink {
-        try refuseStandardOutput()
-        guard settings.choosesOutput else {
-            if access(".", W_OK) != 0, access(WrappedRun.defaultOutput, W_OK) != 0 {
-                Diagnostics.say(
-                    "\(WrappedRun.defaultOutput): \(Diagnostics.reason(errno)): stalls will not be written (--output names another place)"
-                )
+    /// - Returns: How the command ended, the last time.
+    /// - Throws: ``StartFailure`` when it cannot be started for the first time.
+    private func supervise(_ run: WrappedRun, _ life: CommandLife) throws(StartFailure) -> WrappedProcess.End {
+        var hasRun = false
+        while true {
+            let next: CommandLife.Next
+            do throws(StartFailure) {
+                let process = try run.start()
+                hasRun = true
+                life.started(process)
+                next = life.ended(process.supervise { life.noteEndSignal() })
+            } catch {
+                guard hasRun else { throw error }
+                next = life.failedToStart(error)
             }
-            return LateFileSink(path: WrappedRun.defaultOutput)
-        }
-        do {
-            return try settings.output.makeSink { endpoint throws(SinkError) in
-                try OTLPSink(endpoint: endpoint, headers: settings.outputHeaders)
+            switch next {
+            case .leave(let end): return end
+            case .again(let delay):
+                if let signal = WrappedProcess.waitWithoutCommand(for: delay) { return .killed(signal) }
             }
-        } catch {
-            throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
         }
     }
+}
+
+/// What the pages show of a command in our place.
+private struct OneCommand: HttpSubject {
+    let watch: CommandWatch
+
+    func isWatching() async -> Bool { await watch.isWatching() }
+    var statistics: LagMonitorStatistics { watch.statistics }
+    var lags: [StallCounts.Place: UInt64] { watch.lags }
+    var targets: [TargetStatus] { [watch.status] }
 }

@@ -5,6 +5,37 @@ internal import LagWorkload
 struct WrappedCommand {
     /// Its own arguments, the name first. From `CommandLine.unsafeArgv`, where nothing has been made into text yet; ends with `nil`.
     let arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    /// Keeps them; nil: they are this process's own.
+    private let memory: AnyObject?
+
+    private init(arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
+        self.arguments = arguments
+        memory = nil
+    }
+
+    /// - Parameter words: its name and its arguments; without a zero byte.
+    init(words: [String]) {
+        let copies = ArgumentCopies(words)
+        arguments = copies.pointers
+        memory = copies
+    }
+
+    private final class ArgumentCopies {
+        let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+        private let count: Int
+
+        init(_ words: [String]) {
+            count = words.count
+            pointers = .allocate(capacity: count + 1)
+            for (index, word) in words.enumerated() { (pointers + index).initialize(to: strdup(word)) }
+            (pointers + count).initialize(to: nil)
+        }
+
+        deinit {
+            for index in 0..<count { free(pointers[index]) }
+            pointers.deallocate()
+        }
+    }
 
     /// The command behind the first `--` of this process's command line.
     /// - Throws: ``StartFailure`` where nothing follows.

@@ -1,5 +1,6 @@
 internal import CLibunwind
 internal import Glibc
+internal import LagMonitor
 
 /// A command that runs in our place: whoever started us sees it, signals it, stops it and learns of its end as if we were not there.
 ///
@@ -13,28 +14,31 @@ struct WrappedProcess {
     }
 
     let pid: pid_t
-    /// Refers to this very process, whoever has its number later. Ours to the end.
+    /// Refers to this very process, whoever has its number later. Ours until ``letGo()``.
     let pidfd: Int32
     private let signals: InheritedSignals
 
-    /// Starts the program with the signals as we got them.
+    /// Starts the program with the signals and the descriptors as we got them.
+    /// - Parameter ownSession: without our terminal, and at the head of a session and a group of its own.
     /// - Throws: ``StartFailure`` with a shell's status.
     static func start(
         _ command: WrappedCommand,
         _ program: ProgramFile,
         environment: ChildEnvironment,
-        signals: InheritedSignals
+        signals: InheritedSignals,
+        ownSession: Bool = false
     ) throws(StartFailure) -> WrappedProcess {
+        let session: Int32 = ownSession ? 1 : 0
         var (pid, pidfd): (pid_t, Int32) = (0, -1)
         var state = signals.state
         var code = environment.withPointers { pointers in
-            clu_wrap_start(program.path, command.arguments, pointers, &state, &pid, &pidfd)
+            clu_wrap_start(program.path, command.arguments, pointers, &state, session, &pid, &pidfd)
         }
         if code == ENOEXEC {
             // A script without a first line that says whose: a shell runs it itself, and so does execvp(3).
             code = environment.withPointers { pointers in
                 ShellScript.withArguments(program.path, command.arguments) { arguments in
-                    clu_wrap_start("/bin/sh", arguments, pointers, &state, &pid, &pidfd)
+                    clu_wrap_start("/bin/sh", arguments, pointers, &state, session, &pid, &pidfd)
                 }
             }
         }
@@ -43,12 +47,14 @@ struct WrappedProcess {
     }
 
     /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``; others may do what they like.
-    func supervise() -> End {
+    /// - Parameter onEndSignal: told of each SIGTERM, SIGINT and SIGQUIT, wherever it came from.
+    func supervise(onEndSignal: () -> Void = {}) -> End {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
             var event = clu_signal_event()
             clu_wrap_wait(&event)
+            if [SIGTERM, SIGINT, SIGQUIT].contains(event.signal) { onEndSignal() }
             if event.signal == SIGCONT {
                 continueCommand()
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
@@ -56,6 +62,22 @@ struct WrappedProcess {
             }
         }
     }
+
+    /// What it ended with; nil while it runs. Never waits.
+    func ended() -> End? {
+        while true {
+            var value: Int32 = 0
+            switch clu_wrap_change(pidfd, &value) {
+            case Int32(CLU_CHANGE_EXITED): return .exited(value)
+            case Int32(CLU_CHANGE_KILLED): return .killed(value)
+            case Int32(CLU_CHANGE_STOPPED), Int32(CLU_CHANGE_CONTINUED): continue
+            default: return nil
+            }
+        }
+    }
+
+    /// It has ended, and another takes its place.
+    func letGo() { close(pidfd) }
 
     private func followChanges(_ relay: inout SignalRelay) -> End? {
         while true {
@@ -98,6 +120,20 @@ struct WrappedProcess {
         return clu_procfs_status(pid, 0, &status) == 0 && status.state == CChar(UInt8(ascii: "T"))
     }
 
+    /// Between two runs of a command, on the thread that supervises.
+    /// - Returns: the signal that somebody sent to end all of it; nil: the time is over.
+    static func waitWithoutCommand(for time: Duration) -> Int32? {
+        let deadline = MonotonicTime.now + time
+        while true {
+            let left = (deadline - .now).wholeNanoseconds
+            var event = clu_signal_event()
+            guard left > 0 else { return nil }
+            if clu_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal) {
+                return event.signal
+            }
+        }
+    }
+
     /// Ends this process as the command ended: with its exit status, or killed by its signal.
     static func leave(as end: End) -> Never {
         switch end {
@@ -107,8 +143,8 @@ struct WrappedProcess {
     }
 }
 
-/// What signals were blocked and ignored when this process started: the command gets them so.
-struct InheritedSignals {
+/// What signals were blocked and ignored, and what descriptors were open, when this process started: the command gets them so.
+struct InheritedSignals: Sendable {
     fileprivate let state: clu_signal_state
 
     /// First thing in `main`: before anything is changed.

@@ -41,10 +41,10 @@ struct WrappedRun {
         self.environment = changed
     }
 
-    /// Starts the command and stays with it. The page's reader runs on other threads meanwhile.
-    /// - Returns: How it ended; give that to ``WrappedProcess/leave(as:)`` when the last lines are written.
-    func execute() throws(StartFailure) -> WrappedProcess.End {
-        try WrappedProcess.start(command, program, environment: environment, signals: signals).supervise()
+    /// Starts the command; it is the caller's to wait for.
+    /// - Parameter ownSession: see ``WrappedProcess/start(_:_:environment:signals:ownSession:)``.
+    func start(ownSession: Bool = false) throws(StartFailure) -> WrappedProcess {
+        try WrappedProcess.start(command, program, environment: environment, signals: signals, ownSession: ownSession)
     }
 
     /// - Returns: Why not.

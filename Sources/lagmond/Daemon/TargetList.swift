@@ -1,0 +1,96 @@
+internal import LagMonitor
+internal import LagWorkload
+internal import Synchronization
+
+/// The targets there are now, and the counts of those that were. Any thread.
+final class TargetList: HttpSubject {
+    private struct State {
+        var targets: [any Target] = []
+        /// Those of them that are being ended.
+        var leaving: Set<ObjectIdentifier> = []
+        var past = LagMonitorStatistics()
+    }
+
+    private let state = Mutex(State())
+
+    /// For the answers of the threads that watch.
+    private static let answerWait: Duration = .seconds(1)
+
+    var all: [any Target] { state.withLock { $0.targets } }
+
+    /// Without those that are being ended.
+    var staying: [any Target] {
+        state.withLock { state in state.targets.filter { !state.leaving.contains(ObjectIdentifier($0)) } }
+    }
+
+    func add(_ target: any Target) { state.withLock { $0.targets.append(target) } }
+
+    /// They are about to be ended, and then removed.
+    func dismiss(_ targets: [any Target]) {
+        state.withLock { $0.leaving.formUnion(targets.map { ObjectIdentifier($0) }) }
+    }
+
+    /// Its counts stay.
+    func remove(_ target: any Target) {
+        let counts = target.statistics
+        state.withLock { state in
+            guard state.targets.contains(where: { $0 === target }) else { return }
+            state.targets.removeAll { $0 === target }
+            state.leaving.remove(ObjectIdentifier(target))
+            state.past += counts
+        }
+    }
+
+    /// Of two with one name, one of which is being ended, the one that comes: a series is there once.
+    var targets: [TargetStatus] {
+        let staying = staying
+        let names = Set(staying.map(\.settings.name))
+        return (staying + all.filter { !names.contains($0.settings.name) }).map(\.status)
+    }
+
+    var statistics: LagMonitorStatistics {
+        let (targets, past) = state.withLock { ($0.targets, $0.past) }
+        return targets.reduce(into: past) { $0 += $1.statistics }
+    }
+
+    var lags: [StallCounts.Place: UInt64] {
+        all.reduce(into: [:]) { lags, target in lags.merge(target.lags, uniquingKeysWith: max) }
+    }
+
+    /// Whose threads owe an answer after `wait`; empty: every stall would be noticed.
+    /// - Parameter pause: between two looks.
+    func silent(for wait: Duration, pause: () -> Void) -> [String] {
+        var calls = all.map { ($0, $0.callRoll()) }
+        let deadline = MonotonicTime.now + wait
+        while true {
+            calls.removeAll { $0.0.hasAnswered($0.1) }
+            guard !calls.isEmpty, MonotonicTime.now < deadline else { return calls.map(\.0.settings.name) }
+            pause()
+        }
+    }
+
+    func isWatching() async -> Bool {
+        var calls = all.map { ($0, $0.callRoll()) }
+        let deadline = MonotonicTime.now + Self.answerWait
+        while true {
+            calls.removeAll { $0.0.hasAnswered($0.1) }
+            if calls.isEmpty { return true }
+            guard MonotonicTime.now < deadline else { return false }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// In a line, for people.
+    var summary: String {
+        let targets = targets
+        let running = targets.count { $0.pid != 0 }
+        let loops = targets.reduce(0) { $0 + $1.loops }
+        let stalls = statistics.stalls
+        var text = "\(running) of \(targets.count) targets running, \(loops) loops watched, \(stalls) stalls"
+        let waiting = targets.filter { $0.phase == CommandLife.Phase.waiting.rawValue }.compactMap(\.name)
+        if !waiting.isEmpty { text += "; to be started again: \(waiting.joined(separator: ", "))" }
+        let faults = targets.filter { $0.fault != nil }.compactMap(\.name)
+        if !faults.isEmpty { text += "; given up: \(faults.joined(separator: ", "))" }
+        return text
+    }
+}

@@ -1,0 +1,121 @@
+internal import LagMonitor
+internal import LagWorkload
+internal import Synchronization
+
+/// The watch of one command's loops, with all that hangs on it: lines, counts, and what is done when one hangs.
+///
+/// Any thread.
+final class CommandWatch: Sendable {
+    let life: CommandLife
+    private let name: String?
+    private let page: PageWatch
+    private let lines: LineLog
+    private let hangs = Mutex<HangWatch?>(nil)
+
+    /// For the answers of the threads that watch.
+    private static let answerWait: Duration = .seconds(1)
+
+    /// - Parameters:
+    ///   - name: of the target; nil: there is only this command.
+    ///   - configuration: as ``LagMonitor/LagMonitorConfiguration`` has it for a command.
+    ///   - live: whom the lines are counted by and handed to; nil: nobody.
+    init(
+        name: String?,
+        page: SharedPage,
+        configuration: ForeignConfiguration,
+        policy: CommandPolicy,
+        sink: any RecordSink,
+        live: LiveLines?
+    ) {
+        let label = name.map { "\($0): " } ?? ""
+        let lines = LineLog(live: live, target: name)
+        self.name = name
+        self.lines = lines
+        life = CommandLife(label: label, policy: policy)
+        self.page = PageWatch(page: page, configuration: configuration, sink: sink) { process in
+            [lines.sink(of: process)]
+        } complain: {
+            Diagnostics.say(label + $0)
+        }
+    }
+
+    func start() throws(StartFailure) {
+        do {
+            try page.start()
+            try watchForHangs()
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "the monitor cannot start: \(error)")
+        }
+    }
+
+    /// Stalls in progress become `abandoned` lines.
+    func stop() {
+        hangs.withLock { $0.take() }?.stop()
+        page.stop()
+    }
+
+    /// - Parameter configuration: nil: as it is; watches in progress go on.
+    func change(_ configuration: ForeignConfiguration?, _ policy: CommandPolicy) throws(WorkloadTrouble) {
+        if let configuration { page.configure(configuration) }
+        life.policy = policy
+        try watchForHangs()
+    }
+
+    private func watchForHangs() throws(WorkloadTrouble) {
+        let isWanted = life.policy.onHang != .report
+        try hangs.withLock { hangs throws(WorkloadTrouble) in
+            if !isWanted {
+                hangs?.stop()
+                hangs = nil
+            } else if hangs == nil {
+                let watch = HangWatch(page, life: life, lines: lines)
+                try watch.start()
+                hangs = watch
+            }
+        }
+    }
+
+    /// The counts so far; final after ``stop()``.
+    var statistics: LagMonitorStatistics { page.statisticsSoFar }
+
+    /// Asks all threads that a stall needs to be noticed; whether they all answer in time is to be asked afterwards.
+    func callRoll() -> RollCall.Call { page.callRoll() }
+    func hasAnswered(_ call: RollCall.Call) -> Bool { page.hasAnswered(call) }
+
+    /// Whether a stall would be noticed now.
+    func isWatching() async -> Bool {
+        let call = page.callRoll()
+        let deadline = MonotonicTime.now + Self.answerWait
+        while !page.hasAnswered(call) {
+            guard MonotonicTime.now < deadline else { return false }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return true
+    }
+
+    var lags: [StallCounts.Place: UInt64] {
+        let loops = page.processesNow.flatMap { process in
+            process.loops.map { (lines.place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
+        }
+        return Dictionary(loops, uniquingKeysWith: max)
+    }
+
+    var status: TargetStatus {
+        let life = life.status
+        return TargetStatus(
+            name: name,
+            phase: life.phase.rawValue,
+            pid: life.pid,
+            restarts: life.restarts,
+            signals: life.signals,
+            fault: life.phase == .givenUp ? "the command was started again too often, and given up" : nil,
+            processes: page.processesNow.map { process in
+                TargetStatus.Process(
+                    pid: process.pid,
+                    name: process.name,
+                    loops: process.loops.map { ($0.name, $0.lagNanoseconds) }
+                )
+            }
+        )
+    }
+}
