@@ -159,14 +159,29 @@ class Server:
                 return answers.readline()
 
 
-def output_of(command, seconds):
-    """What a client says that should be done in that many seconds; it gets 30 more."""
-    result = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 30, text=True
-    )
+def run_client(command, seconds):
+    """What a client says that ends by itself after that many seconds; it gets 30 more."""
+    try:
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 30, text=True
+        )
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{command[0]} does not end within {seconds + 30} s") from None
     if result.returncode != 0:
         raise Failure(f"{command[0]} ended with {result.returncode}: {result.stdout[-500:]}")
     return result.stdout
+
+
+def repeat_client(command, seconds):
+    """Runs a client again and again, and ends it after that many seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as client:
+            try:
+                if client.wait(timeout=max(0, end - time.monotonic())) != 0:
+                    raise Failure(f"{command[0]} ended with {client.returncode}")
+            except subprocess.TimeoutExpired:
+                client.kill()
 
 
 class Load:
