@@ -19,6 +19,7 @@ for _ in range(connections):
     connection.sendall(line)
 
 def end(*_):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     print(lines, flush=True)
     sys.exit()
 

@@ -159,14 +159,29 @@ class Server:
                 return answers.readline()
 
 
-def output_of(command, seconds):
-    """What a client says that should be done in that many seconds; it gets 30 more."""
-    result = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 30, text=True
-    )
+def run_client(command, seconds):
+    """What a client says that ends by itself after that many seconds; it gets 30 more."""
+    try:
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 30, text=True
+        )
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{command[0]} does not end within {seconds + 30} s") from None
     if result.returncode != 0:
         raise Failure(f"{command[0]} ended with {result.returncode}: {result.stdout[-500:]}")
     return result.stdout
+
+
+def repeat_client(command, seconds):
+    """Runs a client again and again, and ends it after that many seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as client:
+            try:
+                if client.wait(timeout=max(0, end - time.monotonic())) != 0:
+                    raise Failure(f"{command[0]} ended with {client.returncode}")
+            except subprocess.TimeoutExpired:
+                client.kill()
 
 
 class Load:
@@ -194,17 +209,18 @@ class Load:
         self.kill()
 
     def finish(self):
-        """The requests that were answered since its start; `ended` tells when it stopped counting."""
+        """The requests that were answered since its start. `ended` is when the client did: wrk looks only now and then whether to stop."""
         self.resume()
-        # A signal that meets a stopped wrk is lost on it.
-        time.sleep(0.02)
-        self.process.send_signal(signal.SIGINT)
-        self.ended = time.monotonic()
-        try:
-            output, _ = self.process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"{self.command[0]} does not end") from None
-        return self.count(output)
+        for _ in range(100):
+            # Whichever thread takes it, one of them is wrk's first, whose sleep it ends.
+            self.process.send_signal(signal.SIGINT)
+            try:
+                output, _ = self.process.communicate(timeout=0.1)
+            except subprocess.TimeoutExpired:
+                continue
+            self.ended = time.monotonic()
+            return self.count(output)
+        raise Failure(f"{self.command[0]} does not end")
 
     def kill(self):
         if self.process and self.process.returncode is None:

@@ -10,7 +10,7 @@ import threading
 import time
 import typing
 
-from harness import Failure, Load, Server, free_port, output_of, wait_until
+from harness import Failure, Load, Server, free_port, repeat_client, run_client, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -55,7 +55,7 @@ class HTTPProgram(Program):
         server.get("/")
 
     def load(self, server, seconds):
-        self.requests(output_of(self.wrk(server, seconds), seconds))
+        self.requests(run_client(self.wrk(server, seconds), seconds))
 
     def load_of(self, server, processors):
         return Load(self.wrk(server, 1000), processors, self.requests)
@@ -83,10 +83,10 @@ class Redis(Program):
         # A million keys, in portions of which none is a stall.
         for portion in range(50):
             self.call(server, b"DEBUG POPULATE 20000 portion%d" % portion)
-        # How long the script has to be, on this machine.
-        begun = time.monotonic()
+        # How long the script has to be, on this machine: by processor time, whatever else it does meanwhile.
+        before = sum(server.processor_seconds())
         self.script(server, 2_000_000)
-        self.turns = int(2_000_000 * 0.45 / (time.monotonic() - begun))
+        self.turns = int(2_000_000 * 0.5 / (sum(server.processor_seconds()) - before))
 
     def script(self, server, turns):
         source = f"local i=0; for j=1,{turns} do i=i+1 end; return i"
@@ -114,9 +114,7 @@ class Redis(Program):
             client.wait(timeout=30)
 
     def load(self, server, seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            output_of(["redis-benchmark", "-p", str(server.port), "-n", "100000", "-q"], 120)
+        repeat_client(["redis-benchmark", "-p", str(server.port), "-n", "100000", "-q"], seconds)
 
     def load_of(self, server, processors):
         commands = ["redis-benchmark", "-p", str(server.port), "-t", "set", "-n", "1000000000", "-q"]
@@ -265,7 +263,7 @@ class Asyncio(Program):
         return ["/usr/bin/python3", "-B", str(HERE / "echo_load.py"), str(server.port), str(seconds), "100"]
 
     def load(self, server, seconds):
-        output_of(self.client(server, seconds), seconds)
+        run_client(self.client(server, seconds), seconds)
 
     def load_of(self, server, processors):
         return Load(self.client(server, 1000), processors, int)

@@ -247,25 +247,26 @@ static int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc
     return clu_libunwind()->init_remote(cursor, unwinder->space, unwinder) == 0;
 }
 
-// Finds the caller of code without unwind information, whose stack and frame pointers are these, where libunwind has made a step by
-// the frame pointer (`stepped`) or none. That step is a guess: only a caller that really calls is believed.
+// Finds the caller of code without unwind information, whose stack and frame pointers are these; libunwind has made a step by the frame
+// pointer (`stepped`) or none. Nothing but a caller that really calls is believed.
 static int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t sp, uint64_t fp, int stepped) {
     uint64_t caller = 0, saved = 0;
     uint64_t slot = fp != 0 ? clu_return_slot(unwinder, unwinder->frame_code, sp, fp) : 0;
     if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
         return clu_restart(unwinder, cursor, caller, slot + 8, fp);
     }
-    if (stepped > 0 && clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) == 0
-        && clu_is_plausible_return_address(&unwinder->view, caller)) {
-        unwinder->frame_pointer_recovered = 1;
-        return 1;
+    if (clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0) {
+        // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.
+        if (stepped <= 0 || clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) < 0) return 0;
+        if (!clu_is_plausible_return_address(&unwinder->view, caller)) return 0;
+    } else {
+        // Made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record
+        // yet is passed over.
+        caller = fp != 0 ? clu_frame_record_caller(&unwinder->view, sp, fp, &saved) : 0;
+        if (caller == 0 || !clu_restart(unwinder, cursor, caller, fp + 16, saved)) return 0;
     }
-    // libunwind believes no record whose saved frame pointer is none. But whoever calls generated code from a compiler's C++ may keep
-    // anything in that register; with the caller the tables begin again.
-    caller = fp != 0 ? clu_frame_record_caller(&unwinder->view, sp, fp, &saved) : 0;
-    if (caller == 0) return 0;
     unwinder->frame_pointer_recovered = 1;
-    return clu_restart(unwinder, cursor, caller, fp + 16, saved);
+    return 1;
 }
 
 void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,

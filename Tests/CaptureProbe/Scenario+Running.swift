@@ -17,11 +17,12 @@ extension Scenario {
             // Unchecked: the loop reads the byte anew each time, and its only change is one store.
             nonisolated(unsafe) let flag = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
             flag.initialize(to: 0)
-            try stall(sleeping: false, letGo: { flag.pointee = 1 }) { thread in
+            let loop: @Sendable (StalledThread) -> Int = { thread in
                 thread.setReady()
                 fixture_generated_loop(flag)
                 return 0
             }
+            try stall(sleeping: false, letGo: { flag.pointee = 1 }, loop)
         },
         "fsync": {
             let path = "probe-\(getpid()).tmp"

@@ -56,7 +56,7 @@ import Testing
                 "\(run.frames)"
             )
             #expect(run.frames.filter { $0 == "?" }.count == 2 && run.frames[inner + 1] == "?", "\(run.frames)")
-            #expect(run.index(of: "fixture_frameless_call") == inner + 2, "\(run.frames)")
+            #expect(run.index(of: "fixture_call_without_frame_pointer") == inner + 2, "\(run.frames)")
             #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)")
         }
     #endif

@@ -29,12 +29,32 @@ __attribute__((noinline)) int64_t fixture_frameless_call(void (*callback)(void *
 // push rbp; mov rbp, rsp; call (what follows the ret); pop rbp; ret
 #define GENERATED_OUTER 0x55, 0x48, 0x89, 0xe5, 0xe8, 0x02, 0x00, 0x00, 0x00, 0x5d, 0xc3
 
+// Calls with a number in the frame pointer's register, as compilers may keep one there; its unwind tables say where the caller's is.
+void fixture_call_without_frame_pointer(void (*function)(void *), void *argument);
+__asm__(".text\n"
+        ".type fixture_call_without_frame_pointer, @function\n"
+        "fixture_call_without_frame_pointer:\n"
+        ".cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "mov $41, %ebp\n"
+        "mov %rdi, %rax\n"
+        "mov %rsi, %rdi\n"
+        "call *%rax\n"
+        "pop %rbp\n"
+        ".cfi_def_cfa_offset 8\n"
+        ".cfi_restore %rbp\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size fixture_call_without_frame_pointer, . - fixture_call_without_frame_pointer\n");
+
 __attribute__((noinline)) static void fixture_run_generated(const uint8_t *code, size_t size, void *argument) {
     void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) abort();
     memcpy(memory, code, size);
     if (mprotect(memory, 4096, PROT_READ | PROT_EXEC) != 0) abort();
-    fixture_frameless_call((void (*)(void *))(uintptr_t)memory, argument, 41);
+    fixture_call_without_frame_pointer((void (*)(void *))(uintptr_t)memory, argument);
     munmap(memory, 4096);
 }
 

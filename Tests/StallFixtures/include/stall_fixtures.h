@@ -11,8 +11,8 @@ extern "C" {
 // Calls back through code without frame pointers that uses the frame pointer's register for its own arithmetic.
 int64_t fixture_frameless_call(void (*callback)(void *), void *argument, int64_t seed);
 
-// Calls code made at run time, which has frame records and no unwind information, from code that uses the frame pointer's register for its
-// own arithmetic: a function that calls another one, which calls back, or loops until the byte at `flag` is set. x86-64; elsewhere nothing.
+// Calls code made at run time, which has frame records and no unwind information, from code that keeps a number in the frame pointer's
+// register: a function that calls another one, which calls back, or loops until the byte at `flag` is set. x86-64; elsewhere nothing.
 void fixture_generated_call(void (*callback)(void *), void *argument);
 void fixture_generated_loop(const volatile uint8_t *flag);
 
