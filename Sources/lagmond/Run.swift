@@ -1,6 +1,5 @@
 internal import Glibc
 internal import LagMonitor
-internal import LagMonitorOTLP
 internal import LagWorkload
 
 /// One run: everything is opened and checked first, then the monitor starts, then the workload.
@@ -10,7 +9,7 @@ struct Run {
     /// Runs the main thread's loop. Returns only by throwing: an orderly end leaves the process (``RunControl``).
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) -> Never {
-        let sink = try openOutput()
+        let sink = try settings.openOutput()
         let truth = try openTruth()
         let steps = try makeSteps()
         let loop = ObservedRunLoop.main
@@ -50,16 +49,6 @@ struct Run {
         withExtendedLifetime(background) { loop.run() }
         // The loop was stopped from outside; the control thread still has the last word.
         while true { pause() }
-    }
-
-    private func openOutput() throws(StartFailure) -> any RecordSink {
-        do {
-            return try settings.output.makeSink { endpoint throws(SinkError) in
-                try OTLPSink(endpoint: endpoint, headers: settings.outputHeaders)
-            }
-        } catch {
-            throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
-        }
     }
 
     /// The sinks, and what tells of them over HTTP, if that is asked for.

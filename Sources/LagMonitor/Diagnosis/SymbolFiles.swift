@@ -88,7 +88,9 @@ package struct SymbolFiles: Sendable {
     private func debugPaths(buildID: String) -> [String] {
         guard buildID.utf8.count > 2 else { return [] }
         // Packages with debug files are where the program is, or where who looks at it is.
-        return (root.isEmpty ? debugRoots : debugRoots.map { root + $0 } + debugRoots).map { "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug" }
+        return (root.isEmpty ? debugRoots : debugRoots.map { root + $0 } + debugRoots).map {
+            "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug"
+        }
     }
 
     /// Where the module's file can be read: its path, and for one that was deleted the process's own program, which the

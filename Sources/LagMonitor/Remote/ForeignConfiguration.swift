@@ -1,4 +1,4 @@
-package import LagReport
+internal import LagReport
 
 /// What counts as a stall in other processes.
 package struct ForeignConfiguration: Sendable, Equatable {

@@ -187,8 +187,7 @@ package final class PageWatch: @unchecked Sendable {
 
     /// Each process gets a new monitor; its loops keep their places.
     private func takeConfiguration() {
-        guard var next = nextConfiguration.withLock({ $0.take() }) else { return }
-        next.unfinishedPath = nil
+        guard let next = nextConfiguration.withLock({ $0.take() }) else { return }
         configuration = next
         for (process, watched) in processes {
             stop(watched)
@@ -197,7 +196,7 @@ package final class PageWatch: @unchecked Sendable {
                 let made = try make(process, startTicks: watched.startTicks)
                 processes[process] = made
                 for (index, loop) in watched.loops {
-                    try made.monitor.watch(loop)
+                    try made.monitor.watch(loop, rules: loop.isOfMonitor ? nil : configuration.rulesOfWaits)
                     processes[process]?.loops[index] = loop
                     relay.pass(loop, to: made.semaphore, at: index)
                 }

@@ -7,6 +7,8 @@ package final class RemoteLoop: ObservableLoop {
     package let thread: ThreadIdentity
     package let name: String
     let claim: UInt64
+    /// Told by the process's own monitor.
+    let isOfMonitor: Bool
     private let modes: [String]
 
     init(_ loop: SharedPage.Loop, _ owner: SharedPage.Owner, in page: SharedPage) {
@@ -15,6 +17,7 @@ package final class RemoteLoop: ObservableLoop {
         thread = ThreadIdentity(tid: loop.thread.thread, process: loop.process, stackLow: stack.low, stackHigh: stack.high)
         name = !loop.name.isEmpty ? loop.name : loop.thread.thread == loop.process ? "main" : "thread \(loop.thread.thread)"
         claim = loop.claim
+        isOfMonitor = loop.isOfMonitor
         modes = loop.modes
     }
 

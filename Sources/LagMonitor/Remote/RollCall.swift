@@ -23,6 +23,9 @@ package final class RollCall: Sendable {
         var hasAnswered: Bool { monitor.watchdogCounters.map { $0.wakes > wakes } ?? true }
     }
 
+    /// Where nobody is there to be asked: answered already.
+    package static let nobody = Call(number: 0, watchdogs: [])
+
     private let asked = Atomic<UInt64>(0)
     private let managed = Atomic<UInt64>(0)
     private let relayed = Atomic<UInt64>(0)

@@ -5,5 +5,5 @@ package struct WatchedProcess: Sendable {
     package let startTicks: UInt64
     /// As it stands in its records.
     package let name: String
-    package let loops: [RemoteLoop]
+    package let loops: [any ObservableLoop]
 }

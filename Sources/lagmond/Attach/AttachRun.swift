@@ -1,6 +1,5 @@
 internal import Glibc
 internal import LagMonitor
-internal import LagMonitorOTLP
 internal import LagWorkload
 
 /// `lagmond attach` from beginning to end.
@@ -15,40 +14,42 @@ struct AttachRun {
     /// Returns when the watch is over and all is written.
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) {
-        try refuseWorkloadSettings()
-        let configuration = try OutsideRules.configuration(settings)
-        let sink = try openOutput()
-        let watches = try begin(configuration, sink)
+        try settings.refuseWithoutEffect(on: .process)
+        let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, CommandPolicy())
+        let sink = WatchedSink(try settings.openOutput())
+        let live = settings.listen.map { _ in LiveLines(counts: StallCounts(places: []), context: context) }
+        let subject = AttachedProcesses(processes: try begin(configuration, sink, live))
+        var service: HttpService?
+        if let address = settings.listen, let live {
+            service = HttpService(address: address, live: live, output: sink)
+            try service?.start(subject)
+        }
         let reader = ReaderWatch()
         if settings.output.destination == .stdout { try? reader.start(STDOUT_FILENO) }
-        waitForEnd(watches, signals)
+        waitForEnd(subject.processes.map(\.watch), signals)
         if reader.isGone { Diagnostics.say("the reader of stdout has gone away: ending") }
-        for watch in watches { watch.stop() }
+        for process in subject.processes { process.watch.stop() }
+        service?.finish()
         sink.close()
-        var statistics = LagMonitorStatistics()
-        for watch in watches { statistics += watch.statistics }
-        Diagnostics.say("\(RunSummary(statistics))")
+        Diagnostics.say("\(RunSummary(subject.statistics))")
+    }
+
+    private var context: ProcessContext {
+        .current(serviceName: settings.monitor.serviceName, serviceVersion: settings.monitor.serviceVersion)
     }
 
     /// All or none: who has misspelt one number has not begun to watch the others.
-    private func begin(_ configuration: LagMonitorConfiguration, _ sink: any RecordSink) throws(StartFailure) -> [AttachWatch] {
-        var watches: [AttachWatch] = []
-        do throws(AttachRefusal) {
-            for process in processes where !watches.contains(where: { $0.process == process }) {
-                let watch = try AttachWatch(process: process, loops: loops, configuration: configuration, sink: sink) {
-                    Diagnostics.say($0)
-                }
-                watches.append(watch)
-            }
-        } catch {
-            throw StartFailure(status: error.status, message: "\(error)")
+    private func begin(
+        _ configuration: ForeignConfiguration,
+        _ sink: any RecordSink,
+        _ live: LiveLines?
+    ) throws(StartFailure) -> [AttachedProcess] {
+        var begun: [AttachedProcess] = []
+        for process in processes where !begun.contains(where: { $0.watch.process == process }) {
+            begun.append(try AttachedProcess(process, loops: loops, configuration: configuration, sink: sink, live: live))
         }
-        do throws(LagMonitorError) {
-            for watch in watches { try watch.start() }
-        } catch {
-            throw StartFailure(status: ExitStatus.systemError, message: "the watch cannot start: \(error)")
-        }
-        return watches
+        for process in begun { try process.start() }
+        return begun
     }
 
     private func waitForEnd(_ watches: [AttachWatch], _ signals: StopSignals) {
@@ -56,51 +57,11 @@ struct AttachRun {
         while true {
             switch signals.wait(until: min(deadline, .now + Self.look)) {
             case .stop: return
-            case .reopen:
-                // One sink for all of them: once is enough.
-                watches.first { !$0.isOver }?.reopenSink()
-            case .timeOver:
-                if watches.allSatisfy(\.isOver) || .now >= deadline { return }
+            // One sink for all of them: once is enough.
+            case .reopen: watches.first { !$0.isOver }?.reopenSink()
+            case .timeOver: if watches.allSatisfy(\.isOver) || .now >= deadline { return }
+            default: continue
             }
         }
     }
-
-    /// What would be ignored.
-    private func refuseWorkloadSettings() throws(StartFailure) {
-        var names: [String] = []
-        if settings.truthPath != nil { names.append(SettingKey.truth.path) }
-        if settings.choosesUnfinished { names.append(SettingKey.unfinished.path) }
-        if !settings.steps.isEmpty { names.append("workload.steps") }
-        guard !names.isEmpty else { return }
-        throw StartFailure(
-            status: ExitStatus.configuration,
-            message:
-                "\(names.joined(separator: ", ")): without effect on a process that runs already (allowed: only with a workload)"
-        )
-    }
-
-    private func openOutput() throws(StartFailure) -> any RecordSink {
-        do {
-            return try settings.output.makeSink { endpoint throws(SinkError) in
-                try OTLPSink(endpoint: endpoint, headers: settings.outputHeaders)
-            }
-        } catch {
-            throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
-        }
-    }
-}
-
-extension AttachRefusal {
-    /// With what lagmond ends.
-    fileprivate var status: Int32 {
-        switch self {
-        case .notPermitted, .hidden: ExitStatus.notPermitted
-        default: ExitStatus.noInput
-        }
-    }
-}
-
-extension ExitStatus {
-    /// The kernel does not let us look into a process.
-    static let notPermitted: Int32 = 77
 }

@@ -62,13 +62,12 @@ final class CommandTarget: Target, @unchecked Sendable {
 
     func start() throws(StartFailure) {
         guard !watch.life.isStopping else { return }
-        if let obstacle = run.obstacle { watch.life.say("not watched: \(obstacle)") }
         try watch.start()
         isWatched.store(true, ordering: .releasing)
         do throws(StartFailure) {
             let process = try run.start(ownSession: true)
             hasStarted.store(true, ordering: .releasing)
-            watch.life.started(process)
+            noteStart(of: process)
             try begin(process)
             if watch.life.isStopping { watch.life.stop() }
         } catch {
@@ -76,6 +75,11 @@ final class CommandTarget: Target, @unchecked Sendable {
             watch.stop()
             throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
         }
+    }
+
+    private func noteStart(of process: WrappedProcess) {
+        watch.life.started(process)
+        if let obstacle = run.obstacle { watch.attach(to: process.pid, because: obstacle) }
     }
 
     private func begin(_ process: WrappedProcess) throws(StartFailure) {
@@ -96,7 +100,7 @@ final class CommandTarget: Target, @unchecked Sendable {
                 guard sleep(delay) else { return leave(watch.life.status.lastEnd ?? .exited(0)) }
                 do throws(StartFailure) {
                     let process = try run.start(ownSession: true)
-                    watch.life.started(process)
+                    noteStart(of: process)
                     // Who asked for an end just before found no process.
                     if watch.life.isStopping { watch.life.stop() }
                     next = follow(process)

@@ -1,6 +1,6 @@
 internal import LagMonitor
 
-/// Something that is watched for as long as it stands in the settings: a command that is run, later also a process that runs already.
+/// Something that is watched for as long as it stands in the settings: a command that is run, or a process that runs already.
 ///
 /// ``Daemon`` calls all of these from one thread, but ``stop()`` from any.
 protocol Target: AnyObject, Sendable {
@@ -40,12 +40,7 @@ struct TargetSurroundings: Sendable {
     func makeTarget(_ settings: TargetSettings) throws(StartFailure) -> any Target {
         switch settings.kind {
         case .command(let words): return try CommandTarget(settings, words, self)
-        case .process, .processFile:
-            let member = if case .process = settings.kind { "pid" } else { "pid_file" }
-            throw StartFailure(
-                status: ExitStatus.configuration,
-                message: "targets: \(settings.name): \(member): a process that runs already cannot be a target (allowed: command)"
-            )
+        case .process, .processFile: return try ProcessTarget(settings, self)
         }
     }
 }

@@ -69,7 +69,7 @@ final class HangWatch: @unchecked Sendable {
         meters = meters.filter { present.contains($0.key) }
     }
 
-    private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: RemoteLoop, _ hung: Duration) {
+    private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ObservableLoop, _ hung: Duration) {
         let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(hung.shown)"
         switch action {
         case .report: break
@@ -92,7 +92,7 @@ final class HangWatch: @unchecked Sendable {
 
 extension HangMeter.Reading {
     /// Some 30 µs: two files of `/proc`.
-    init(of loop: RemoteLoop, in process: WatchedProcess) {
+    init(of loop: any ObservableLoop, in process: WatchedProcess) {
         sequence = loop.beacon.sequence
         isWorking = loop.beacon.activity.isWorking
         time = .now

@@ -3,7 +3,7 @@ internal import LagMonitor
 extension Settings {
     /// What lagmond runs.
     enum Subject {
-        case command, targets, workload
+        case command, targets, process, workload
     }
 
     /// Settings that would be ignored are refused: whoever gave them expects something.
@@ -25,6 +25,12 @@ extension Settings {
             idle = [.truth, .unfinished, .serviceName]
             (what, allowed) = ("targets", "only without them; a target's name is its service's")
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
+        case .process:
+            idle = [.truth, .unfinished]
+            (what, allowed) = ("a process that runs already", "only with a workload")
+            others = chosenPolicy.map(Self.shown)
+            if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
+            if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .workload:
             idle = []
             (what, allowed) = ("the own main thread", "only with a command or with targets")

@@ -1,6 +1,5 @@
 internal import Glibc
 internal import LagMonitor
-internal import LagMonitorOTLP
 internal import LagWorkload
 
 /// Where the lines about commands go: never where the commands write.
@@ -19,13 +18,7 @@ struct CommandOutput {
             }
             return LateFileSink(path: WrappedRun.defaultOutput)
         }
-        do {
-            return try settings.output.makeSink { endpoint throws(SinkError) in
-                try OTLPSink(endpoint: endpoint, headers: settings.outputHeaders)
-            }
-        } catch {
-            throw StartFailure(status: ExitStatus.cannotCreate, message: "output: \(error)")
-        }
+        return try settings.openOutput()
     }
 
     /// What the command writes is its reader's alone.

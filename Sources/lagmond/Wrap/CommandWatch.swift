@@ -11,6 +11,12 @@ final class CommandWatch: Sendable {
     private let page: PageWatch
     private let lines: LineLog
     private let hangs = Mutex<HangWatch?>(nil)
+    private let sink: any RecordSink
+    private let live: LiveLines?
+    private let configuration: Mutex<ForeignConfiguration>
+    /// The command itself, where the library that tells of its loops cannot be loaded into it.
+    private let attached = Mutex<AttachedProcess?>(nil)
+    private let pastAttached = Mutex(LagMonitorStatistics())
 
     /// For the answers of the threads that watch.
     private static let answerWait: Duration = .seconds(1)
@@ -31,6 +37,9 @@ final class CommandWatch: Sendable {
         let lines = LineLog(live: live, target: name)
         self.name = name
         self.lines = lines
+        self.sink = sink
+        self.live = live
+        self.configuration = Mutex(configuration)
         life = CommandLife(label: label, policy: policy)
         self.page = PageWatch(page: page, configuration: configuration, sink: sink) { process in
             [lines.sink(of: process)]
@@ -48,15 +57,47 @@ final class CommandWatch: Sendable {
         }
     }
 
+    /// Has the kernel tell of a command that cannot be told of otherwise. It has just started.
+    func attach(to process: Int32, because obstacle: String) {
+        leaveAttached()
+        do throws(StartFailure) {
+            let made = try AttachedProcess(
+                process,
+                name: name,
+                configuration: configuration.withLock { $0 },
+                sink: sink,
+                live: live
+            )
+            try made.start()
+            attached.withLock { $0 = made }
+            life.say("watched from outside: \(obstacle)")
+        } catch {
+            // It has ended meanwhile: nothing was missed.
+            guard error.status != ExitStatus.noInput else { return }
+            life.say("not watched: \(obstacle); nor from outside: \(error.message)")
+        }
+    }
+
+    /// What it was stalled in when it ended becomes an `abandoned` line.
+    private func leaveAttached() {
+        guard let process = attached.withLock({ $0.take() }) else { return }
+        process.watch.stop()
+        pastAttached.withLock { $0 += process.watch.statistics }
+    }
+
     /// Stalls in progress become `abandoned` lines.
     func stop() {
+        leaveAttached()
         hangs.withLock { $0.take() }?.stop()
         page.stop()
     }
 
     /// - Parameter configuration: nil: as it is; watches in progress go on.
     func change(_ configuration: ForeignConfiguration?, _ policy: CommandPolicy) throws(WorkloadTrouble) {
-        if let configuration { page.configure(configuration) }
+        if let configuration {
+            self.configuration.withLock { $0 = configuration }
+            page.configure(configuration)
+        }
         life.policy = policy
         try watchForHangs()
     }
@@ -76,7 +117,12 @@ final class CommandWatch: Sendable {
     }
 
     /// The counts so far; final after ``stop()``.
-    var statistics: LagMonitorStatistics { page.statisticsSoFar }
+    var statistics: LagMonitorStatistics {
+        var sum = pastAttached.withLock { $0 }
+        if let process = attached.withLock({ $0 }) { sum += process.watch.statistics }
+        sum += page.statisticsSoFar
+        return sum
+    }
 
     /// Asks all threads that a stall needs to be noticed; whether they all answer in time is to be asked afterwards.
     func callRoll() -> RollCall.Call { page.callRoll() }
@@ -97,7 +143,8 @@ final class CommandWatch: Sendable {
         let loops = page.processesNow.flatMap { process in
             process.loops.map { (lines.place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
         }
-        return Dictionary(loops, uniquingKeysWith: max)
+        let ofAttached = attached.withLock { $0 }?.lags ?? [:]
+        return Dictionary(loops, uniquingKeysWith: max).merging(ofAttached, uniquingKeysWith: max)
     }
 
     var status: TargetStatus {
@@ -115,7 +162,7 @@ final class CommandWatch: Sendable {
                     name: process.name,
                     loops: process.loops.map { ($0.name, $0.lagNanoseconds) }
                 )
-            }
+            } + (attached.withLock { $0 }?.status.processes ?? [])
         )
     }
 }

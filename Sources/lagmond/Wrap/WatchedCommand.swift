@@ -13,7 +13,6 @@ struct WatchedCommand {
         let run = try WrappedRun(command, signals: signals)
         let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
         let sink = WatchedSink(try CommandOutput(settings: settings).open())
-        if let obstacle = run.obstacle { Diagnostics.say("not watched: \(obstacle)") }
         signals.block()
         let live = settings.listen.map { _ in LiveLines(counts: StallCounts(places: []), context: context) }
         let watch = CommandWatch(
@@ -30,7 +29,7 @@ struct WatchedCommand {
             service = HttpService(address: address, live: live, output: sink)
             try service?.start(OneCommand(watch: watch))
         }
-        let end = try supervise(run, watch.life)
+        let end = try supervise(run, watch)
         watch.stop()
         service?.finish()
         sink.close()
@@ -46,18 +45,19 @@ struct WatchedCommand {
 
     /// - Returns: How the command ended, the last time.
     /// - Throws: ``StartFailure`` when it cannot be started for the first time.
-    private func supervise(_ run: WrappedRun, _ life: CommandLife) throws(StartFailure) -> WrappedProcess.End {
+    private func supervise(_ run: WrappedRun, _ watch: CommandWatch) throws(StartFailure) -> WrappedProcess.End {
         var hasRun = false
         while true {
             let next: CommandLife.Next
             do throws(StartFailure) {
                 let process = try run.start()
                 hasRun = true
-                life.started(process)
-                next = life.ended(process.supervise { life.noteEndSignal() })
+                watch.life.started(process)
+                if let obstacle = run.obstacle { watch.attach(to: process.pid, because: obstacle) }
+                next = watch.life.ended(process.supervise { watch.life.noteEndSignal() })
             } catch {
                 guard hasRun else { throw error }
-                next = life.failedToStart(error)
+                next = watch.life.failedToStart(error)
             }
             switch next {
             case .leave(let end): return end

@@ -15,8 +15,9 @@ package final class AttachWatch: @unchecked Sendable {
     package let process: Int32
     /// The threads that were named as loops; empty: they are to be found.
     private let named: [Int32]
-    private let configuration: LagMonitorConfiguration
+    private let configuration: ForeignConfiguration
     private let sink: any RecordSink
+    private let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
     private let mayCount: Bool
     private let complain: @Sendable (String) -> Void
     private let pidfd: Int32
@@ -24,7 +25,8 @@ package final class AttachWatch: @unchecked Sendable {
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
     private let hasEnded = Atomic<Bool>(false)
-    private let loopCount = Atomic<Int>(0)
+    private let nowWatched = Mutex<WatchedProcess?>(nil)
+    private let roll = RollCall()
     private let past = Mutex(LagMonitorStatistics())
     private let present = Mutex<LagMonitor?>(nil)
     private let thread = Mutex<WorkerThread?>(nil)
@@ -45,8 +47,9 @@ package final class AttachWatch: @unchecked Sendable {
     package init(
         process: Int32,
         loops: [Int32] = [],
-        configuration: LagMonitorConfiguration,
+        configuration: ForeignConfiguration,
         sink: any RecordSink,
+        processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
         mayCount: Bool = true,
         complain: @escaping @Sendable (String) -> Void
     ) throws(AttachRefusal) {
@@ -63,6 +66,7 @@ package final class AttachWatch: @unchecked Sendable {
         named = loops
         self.configuration = configuration
         self.sink = sink
+        self.processSinks = processSinks
         self.mayCount = mayCount
         self.complain = complain
     }
@@ -94,7 +98,26 @@ package final class AttachWatch: @unchecked Sendable {
     package func reopenSink() { present.withLock { $0 }?.reopenSinks() }
 
     /// Loops that are watched now.
-    package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
+    package var watchedLoops: Int { nowWatched.withLock { $0?.loops.count ?? 0 } }
+
+    /// The process with its loops; nil while it is not watched. Any thread.
+    package var processNow: WatchedProcess? { nowWatched.withLock { $0 } }
+
+    /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
+    package func callRoll() -> RollCall.Call {
+        let watchdogs = [present.withLock { $0 }].compactMap { $0 }.compactMap { monitor in
+            monitor.watchdogCounters.map { RollCall.Watchdog(monitor: monitor, wakes: $0.wakes) }
+        }
+        let number = roll.call()
+        for watchdog in watchdogs { watchdog.monitor.wakeWatchdog() }
+        semaphore.post()
+        return RollCall.Call(number: number, watchdogs: watchdogs)
+    }
+
+    /// Whether all of them have answered. Any thread.
+    package func hasAnswered(_ call: RollCall.Call) -> Bool {
+        isOver || (roll.isAnswered(call.number) && call.watchdogs.allSatisfy(\.hasAnswered))
+    }
 
     private func run() {
         var image: UInt64 = 0
@@ -122,7 +145,14 @@ package final class AttachWatch: @unchecked Sendable {
     private func watchImage(_ image: UInt64) {
         let view = KernelView()
         let wake = WakeSemaphore()
-        let monitor = LagMonitor(ofProcess: process, semaphore: wake, outside: view, configuration: configuration, sink: sink)
+        let context = configuration.context(of: process)
+        let monitor = LagMonitor(
+            of: context,
+            semaphore: wake,
+            outside: view,
+            configuration: configuration.monitor,
+            sinks: [BorrowedSink(sink)] + processSinks(context)
+        )
         do throws(LagMonitorError) {
             try monitor.start()
         } catch {
@@ -139,13 +169,17 @@ package final class AttachWatch: @unchecked Sendable {
         )
         var rounds = 0
         while !stopping.load(ordering: .acquiring), isAlive, isSame(image) {
+            let call = roll.present
             let begun = clu_now_ns()
             for loop in search.look() { begin(loop, monitor, view, &search) }
             for loop in search.takeEnded() {
                 monitor.unwatch(loop)
                 view.remove(loop)
             }
-            loopCount.store(search.count, ordering: .relaxed)
+            let loops = search.known
+            nowWatched.withLock { $0 = WatchedProcess(pid: process, startTicks: 0, name: context.processName, loops: loops) }
+            roll.answer(call, by: .manager)
+            roll.answer(call, by: .relay)
             rounds += 1
             if rounds == Self.patienceRounds, search.count == 0 { complain(search.nothingFound) }
             // Of a thousand threads a round takes long, and is not made that often.
@@ -153,7 +187,7 @@ package final class AttachWatch: @unchecked Sendable {
             semaphore.drain()
             waitForEnd(rounds < Self.eagerRounds ? min(pause, Self.roundNanoseconds) : Self.roundNanoseconds)
         }
-        loopCount.store(0, ordering: .relaxed)
+        nowWatched.withLock { $0 = nil }
         monitor.stop()
         present.withLock { $0 = nil }
         past.withLock { $0 += monitor.statistics }
@@ -168,15 +202,15 @@ package final class AttachWatch: @unchecked Sendable {
     }
 
     /// After one interval a thread may be held, to find out.
-    private static func hold(_ configuration: LagMonitorConfiguration) -> UInt64 {
-        UInt64((configuration.rules.callout ?? StallRules.Timeouts()).interval.wholeNanoseconds)
+    private static func hold(_ configuration: ForeignConfiguration) -> UInt64 {
+        UInt64((configuration.rulesOfWaits.callout ?? StallRules.Timeouts()).interval.wholeNanoseconds)
     }
 
     private func begin(_ loop: AttachedLoop, _ monitor: LagMonitor, _ view: KernelView, _ search: inout LoopSearch) {
         do throws(LagMonitorError) {
             // Looked at once before it is watched: it may be long at work by now.
             view.add(loop)
-            try monitor.watch(loop)
+            try monitor.watch(loop, rules: configuration.rulesOfWaits)
         } catch {
             view.remove(loop)
             search.giveUp(loop)

@@ -29,6 +29,8 @@ struct LoopSearch {
     /// Loops that are known.
     var count: Int { loops.count }
 
+    var known: [AttachedLoop] { loops.values.sorted { $0.thread.tid < $1.thread.tid } }
+
     /// One look at every thread that is no known loop.
     /// - Returns: loops found by it.
     mutating func look() -> [AttachedLoop] {

@@ -27,6 +27,14 @@ struct WatchOptions: ParsableArguments {
     var maxFiles: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "Serve /metrics, /healthz and /stalls over HTTP there: 127.0.0.1:9464; a port alone: of 127.0.0.1.",
+            valueName: "address"
+        )
+    )
+    var listen: String?
+
+    @Option(
         help: ArgumentHelp("Detection by name: standard (50 ms x 3), relaxed (80 ms x 3), restoring (50 ms x 5, then 5 s rest).")
     )
     var preset: String?
@@ -65,6 +73,7 @@ struct WatchOptions: ParsableArguments {
         values[SettingKey.format.path] = format.map(JSONValue.string)
         values[SettingKey.outputBytes.path] = maxBytes.map(JSONValue.int)
         values[SettingKey.outputFiles.path] = maxFiles.map(JSONValue.int)
+        values[SettingKey.listen.path] = listen.map(JSONValue.string)
         values[SettingKey.preset.path] = preset.map(JSONValue.string)
         values[SettingKey.rules.path] = rules.map(JSONValue.string)
         values[SettingKey.starvation.path] = starvationMilliseconds.map(JSONValue.int)

@@ -1,0 +1,167 @@
+internal import Glibc
+internal import LagMonitor
+internal import LagWorkload
+internal import Synchronization
+
+/// A target that runs already: attached to by its number, or by a file that says its number, which is read again when the process has ended.
+final class ProcessTarget: Target {
+    private struct State {
+        var settings: TargetSettings
+        var present: AttachedProcess?
+        var past = LagMonitorStatistics()
+        var end: WrappedProcess.End?
+        /// What keeps it from being watched; told once.
+        var fault: String?
+    }
+
+    private let surroundings: TargetSurroundings
+    private let configuration: ForeignConfiguration
+    private let state: Mutex<State>
+    private let stopping = Atomic(false)
+    private let hasEnded = Atomic(true)
+
+    private static let look: UInt32 = 100_000
+    /// A process that could not be had is looked for again after so many looks.
+    private static let looksOfWait = 10
+
+    init(_ settings: TargetSettings, _ surroundings: TargetSurroundings) throws(StartFailure) {
+        self.surroundings = surroundings
+        configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+        state = Mutex(State(settings: settings))
+    }
+
+    var settings: TargetSettings { state.withLock { $0.settings } }
+    var end: WrappedProcess.End? { state.withLock { $0.end } }
+    private var present: AttachedProcess? { state.withLock { $0.present } }
+
+    /// A process that is named by its number must be there; of a file's a later one is waited for.
+    func start() throws(StartFailure) {
+        do throws(StartFailure) {
+            try attach()
+        } catch {
+            guard case .processFile = settings.kind else {
+                throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
+            }
+            note(error.message)
+        }
+        hasEnded.store(false, ordering: .releasing)
+        do throws(WorkloadTrouble) {
+            try WorkerThread.start { [self] in
+                follow()
+                hasEnded.store(true, ordering: .releasing)
+            }
+        } catch {
+            hasEnded.store(true, ordering: .releasing)
+            throw StartFailure(status: ExitStatus.systemError, message: "targets: \(settings.name): no thread: \(error)")
+        }
+    }
+
+    private func attach() throws(StartFailure) {
+        let process: Int32
+        switch settings.kind {
+        case .process(let pid): process = pid
+        case .processFile(let path): process = try Self.number(in: path)
+        case .command: return
+        }
+        let attached = try AttachedProcess(
+            process,
+            name: settings.name,
+            configuration: configuration,
+            sink: surroundings.sink,
+            live: surroundings.live
+        )
+        try attached.start()
+        state.withLock { state in
+            state.present = attached
+            state.fault = nil
+        }
+    }
+
+    private static func number(in path: String) throws(StartFailure) -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw StartFailure(status: ExitStatus.noInput, message: "pid_file: \(path): \(Diagnostics.reason(errno))")
+        }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 32)
+        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        let text = String(decoding: buffer[..<max(0, count)], as: UTF8.self).split(whereSeparator: \.isWhitespace).first ?? ""
+        guard let number = Int32(text), number > 0 else {
+            throw StartFailure(
+                status: ExitStatus.noInput,
+                message: "pid_file: \(path): \"\(text)\" is no process's number (allowed: 1 and above, in decimal)"
+            )
+        }
+        return number
+    }
+
+    /// The thread's body: until the process has ended for good.
+    private func follow() {
+        var looks = 0
+        while !stopping.load(ordering: .acquiring) {
+            usleep(Self.look)
+            looks += 1
+            if let process = present {
+                guard process.watch.isOver else { continue }
+                settle(process)
+                Diagnostics.say("\(settings.name): process \(process.watch.process) has ended")
+                guard case .processFile = settings.kind else {
+                    state.withLock { $0.end = .exited(0) }
+                    return surroundings.onEnd()
+                }
+            } else if looks % Self.looksOfWait == 0 {
+                do throws(StartFailure) { try attach() } catch { note(error.message) }
+            }
+        }
+    }
+
+    private func note(_ fault: String) {
+        let isNews = state.withLock { state in
+            defer { state.fault = fault }
+            return state.fault != fault
+        }
+        if isNews { Diagnostics.say("\(settings.name): \(fault); waiting") }
+    }
+
+    private func settle(_ process: AttachedProcess) {
+        process.watch.stop()
+        state.withLock { state in
+            state.past += process.watch.statistics
+            state.present = nil
+        }
+    }
+
+    func change(to settings: TargetSettings) throws(StartFailure) -> Bool {
+        let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+        return state.withLock { state in
+            guard state.settings.kind == settings.kind, configuration == self.configuration else { return false }
+            state.settings = settings
+            return true
+        }
+    }
+
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        let deadline = MonotonicTime.now + .seconds(10)
+        while !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline { usleep(2000) }
+        if let process = present { settle(process) }
+    }
+
+    var status: TargetStatus {
+        let (process, settings, fault, end) = state.withLock { ($0.present, $0.settings, $0.fault, $0.end) }
+        if let process { return process.status }
+        let phase: CommandLife.Phase = end == nil ? .waiting : .ended
+        return TargetStatus(name: settings.name, phase: phase.rawValue, fault: fault)
+    }
+
+    var lags: [StallCounts.Place: UInt64] { present?.lags ?? [:] }
+
+    var statistics: LagMonitorStatistics {
+        var (sum, process) = state.withLock { ($0.past, $0.present) }
+        if let process { sum += process.watch.statistics }
+        return sum
+    }
+
+    func callRoll() -> RollCall.Call { present?.watch.callRoll() ?? RollCall.nobody }
+    func hasAnswered(_ call: RollCall.Call) -> Bool { present?.watch.hasAnswered(call) ?? true }
+}
