@@ -7,7 +7,7 @@ var configuration = LagMonitorConfiguration()
 configuration.limits = .none
 let watch = try AttachWatch(
     process: Int32(CommandLine.arguments[1])!,
-    configuration: configuration,
+    configuration: ForeignConfiguration(configuration),
     sink: sink,
     mayCount: CommandLine.arguments[2] == "counted"
 ) { print($0) }

@@ -18,8 +18,12 @@ private final class AttachedProcess {
         configuration.rules = StallRules()
         configuration.rules.starvationThreshold = nil
         configuration.limits = .none
-        watch = try AttachWatch(process: process.processIdentifier, configuration: configuration, sink: sink, mayCount: mayCount)
-        {
+        watch = try AttachWatch(
+            process: process.processIdentifier,
+            configuration: ForeignConfiguration(configuration),
+            sink: sink,
+            mayCount: mayCount
+        ) {
             Issue.record("\($0)")
         }
         try watch.start()
@@ -33,14 +37,17 @@ private final class AttachedProcess {
         return process
     }
 
-    deinit { end() }
-
     var pid: Int32 { process.processIdentifier }
 
     func end() {
-        if process.isRunning { kill(pid, SIGKILL) }
-        process.waitUntilExit()
+        Self.end(process)
         watch.stop()
+    }
+
+    /// Foundation takes a child that this process holds by ptrace for one that has ended; and SIGTERM may be blocked in it.
+    static func end(_ process: Process) {
+        kill(process.processIdentifier, SIGKILL)
+        if process.isRunning { process.waitUntilExit() }
     }
 
     /// The first line with this phase, within a time that no machine needs.
@@ -137,10 +144,7 @@ private let canCount: Bool = {
     /// However the watcher ends, the target goes on.
     @Test(arguments: ["counted", "held"]) func aTargetIsNotLeftStoppedWhereTheWatcherIsKilled(way: String) throws {
         let target = try AttachedProcess.start("around")
-        defer {
-            target.terminate()
-            target.waitUntilExit()
-        }
+        defer { AttachedProcess.end(target) }
         usleep(500_000)
         var random = SystemRandomNumberGenerator()
         for _ in 0..<10 {

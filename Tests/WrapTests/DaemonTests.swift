@@ -231,7 +231,7 @@ struct DaemonTests {
     }
 
     @Test(arguments: [
-        (#"{"name": "a", "pid": 1}"#, Int32(78), "targets: a: pid: a process that runs already cannot be a target"),
+        (#"{"name": "a", "pid": 2147483647}"#, Int32(66), "targets: a: process 2147483647: there is no such process"),
         (
             #"{"name": "a", "command": ["no-such-program-anywhere"]}"#, 127,
             "targets: a: no-such-program-anywhere: command not found"

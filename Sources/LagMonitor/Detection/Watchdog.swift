@@ -26,7 +26,7 @@ package final class Watchdog: @unchecked Sendable {
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
     private static let ownSemaphore = WakeSemaphore()
     /// Tells for loops that tell nothing themselves.
-    private let outside: (any OutsideView)?
+    let outside: (any OutsideView)?
     /// What this thread waits on.
     let semaphore: WakeSemaphore
     /// Whether the loops are those of another process.

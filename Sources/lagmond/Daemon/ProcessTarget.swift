@@ -26,23 +26,42 @@ final class ProcessTarget: Target {
 
     init(_ settings: TargetSettings, _ surroundings: TargetSurroundings) throws(StartFailure) {
         self.surroundings = surroundings
-        configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
-        state = Mutex(State(settings: settings))
+        do throws(StartFailure) {
+            configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+            var state = State(settings: settings)
+            // One that is named by its number must be there, before anything starts.
+            if case .process(let pid) = settings.kind { state.present = try Self.make(pid, settings, configuration, surroundings) }
+            self.state = Mutex(state)
+        } catch {
+            throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
+        }
+    }
+
+    private static func make(
+        _ process: Int32,
+        _ settings: TargetSettings,
+        _ configuration: ForeignConfiguration,
+        _ surroundings: TargetSurroundings
+    ) throws(StartFailure) -> AttachedProcess {
+        try AttachedProcess(
+            process,
+            name: settings.name,
+            configuration: configuration,
+            sink: surroundings.sink,
+            live: surroundings.live
+        )
     }
 
     var settings: TargetSettings { state.withLock { $0.settings } }
     var end: WrappedProcess.End? { state.withLock { $0.end } }
     private var present: AttachedProcess? { state.withLock { $0.present } }
 
-    /// A process that is named by its number must be there; of a file's a later one is waited for.
+    /// Of a file's process a later one is waited for.
     func start() throws(StartFailure) {
-        do throws(StartFailure) {
-            try attach()
-        } catch {
-            guard case .processFile = settings.kind else {
-                throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
-            }
-            note(error.message)
+        if let present {
+            try present.start()
+        } else {
+            do throws(StartFailure) { try attach() } catch { note(error.message) }
         }
         hasEnded.store(false, ordering: .releasing)
         do throws(WorkloadTrouble) {
@@ -57,19 +76,8 @@ final class ProcessTarget: Target {
     }
 
     private func attach() throws(StartFailure) {
-        let process: Int32
-        switch settings.kind {
-        case .process(let pid): process = pid
-        case .processFile(let path): process = try Self.number(in: path)
-        case .command: return
-        }
-        let attached = try AttachedProcess(
-            process,
-            name: settings.name,
-            configuration: configuration,
-            sink: surroundings.sink,
-            live: surroundings.live
-        )
+        guard case .processFile(let path) = settings.kind else { return }
+        let attached = try Self.make(Self.number(in: path), settings, configuration, surroundings)
         try attached.start()
         state.withLock { state in
             state.present = attached

@@ -17,9 +17,25 @@ struct AttachPermission {
         }
         // Without memory of its own.
         guard status.value("VmSize") != nil else { throw .kernelThread(process) }
-        try checkAccess()
+        try checkPatiently()
         for loop in loops where access("/proc/\(process)/task/\(loop)", F_OK) != 0 { throw .noThread(loop, of: process) }
     }
+
+    /// In the midst of an exec nothing fits together for a moment.
+    private func checkPatiently() throws(AttachRefusal) {
+        for _ in 0..<Self.tries {
+            do throws(AttachRefusal) {
+                return try checkAccess()
+            } catch {
+                guard case .notPermitted = error else { throw error }
+                usleep(Self.pauseMicroseconds)
+            }
+        }
+        try checkAccess()
+    }
+
+    private static let tries = 10
+    private static let pauseMicroseconds: UInt32 = 2000
 
     /// What is looked at, read once: the kernel judges all of it by the same rules, a container's filter each by itself.
     private func checkAccess() throws(AttachRefusal) {

@@ -13,16 +13,16 @@ package enum AttachRefusal: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noProcess(let pid): "--pid \(pid): there is no such process"
+        case .noProcess(let pid): "process \(pid): there is no such process"
         case .hidden(let pid):
-            "--pid \(pid): /proc does not show it (mounted with hidepid, or of another pid namespace): run as its user or as root, "
+            "process \(pid): /proc does not show it (mounted with hidepid, or of another pid namespace): run as its user or as root, "
                 + "in its pid namespace"
-        case .ended(let pid): "--pid \(pid): the process has ended"
-        case .itself: "--pid: lagmond itself (allowed: another process)"
-        case .kernelThread(let pid): "--pid \(pid): a thread of the kernel (allowed: a process)"
-        case .thread(let tid, let pid): "--pid \(tid): a thread of process \(pid) (allowed: --pid \(pid) --loop \(tid))"
+        case .ended(let pid): "process \(pid): it has ended"
+        case .itself: "lagmond itself (allowed: another process)"
+        case .kernelThread(let pid): "process \(pid): a thread of the kernel (allowed: a process)"
+        case .thread(let tid, let pid): "\(tid) is a thread of process \(pid) (allowed: --pid \(pid) --loop \(tid))"
         case .noThread(let tid, let pid): "--loop \(tid): process \(pid) has no such thread"
-        case .notPermitted(let pid, let reason, let remedy): "--pid \(pid): not permitted: \(reason): \(remedy)"
+        case .notPermitted(let pid, let reason, let remedy): "process \(pid): not permitted: \(reason): \(remedy)"
         }
     }
 }
