@@ -111,6 +111,7 @@ extension Watchdog {
         let blackout = Blackout.joined(entry.pointee.deferredBlackout, look.blackout)
         if wasStalled, outside != nil, reading.activity == .finished {
             // Seen from outside, its thread is gone in the midst of it: it did not come to an end.
+            line.pointee.lastWord = reading.word
             finish(index, blackout)
             look.retired = true
             return

@@ -62,6 +62,8 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         switch clu_thread_files_look(&files, &found) {
         case 0: break
         case ESRCH: return finish()
+        // Of one that has ended, and was not waited for, it says that this is not permitted.
+        case _ where !isLive: return finish()
         // The kernel does not say at present: no descriptor, no permission any more.
         default:
             if finder.isAtWork { beacon.mark(.notRunning) }
@@ -90,6 +92,12 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         turns.end()
         beacon.mark(.finished)
         return false
+    }
+
+    private var isLive: Bool {
+        var status = clu_thread_status()
+        guard clu_procfs_status(thread.process, thread.tid, &status) == 0 else { return false }
+        return status.state != CChar(UInt8(ascii: "Z")) && status.state != CChar(UInt8(ascii: "X"))
     }
 
     private var isSameImage: Bool {
