@@ -30,7 +30,9 @@ final class ProcessTarget: Target {
             configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
             var state = State(settings: settings)
             // One that is named by its number must be there, before anything starts.
-            if case .process(let pid) = settings.kind { state.present = try Self.make(pid, settings, configuration, surroundings) }
+            if case .process(let pid) = settings.kind {
+                state.present = try Self.make(pid, settings, configuration, surroundings)
+            }
             self.state = Mutex(state)
         } catch {
             throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
