@@ -18,15 +18,21 @@ private final class AttachedProcess {
         configuration.rules = StallRules()
         configuration.rules.starvationThreshold = nil
         configuration.limits = .none
-        watch = try AttachWatch(
-            process: process.processIdentifier,
-            configuration: ForeignConfiguration(configuration),
-            sink: sink,
-            mayCount: mayCount
-        ) {
-            Issue.record("\($0)")
+        do {
+            watch = try AttachWatch(
+                process: process.processIdentifier,
+                configuration: ForeignConfiguration(configuration),
+                sink: sink,
+                mayCount: mayCount
+            ) {
+                Issue.record("\($0)")
+            }
+            try watch.start()
+        } catch {
+            // Nobody else would end it.
+            Self.end(process)
+            throw error
         }
-        try watch.start()
     }
 
     static func start(_ argument: String) throws -> Process {

@@ -42,14 +42,15 @@ struct TurnWatch: ~Copyable {
 
     /// From now on. Some µs, and 50 once, or where the thread has to be held.
     mutating func begin(at place: RestPlace) {
-        if !hasNoCounter, prepareCounter(place.programCounter) {
-            guard !isCounting, let counter else { return }
-            isCounting = true
-            counted = clu_wait_counter_read(counter.descriptor)
-            clu_wait_counter_set(counter.descriptor, 1)
-        } else if check == nil {
-            check = clu_turn_check_begin(tid, place.call ?? -1, place.stackPointer)
+        if hasNoCounter {
+            if check == nil { check = clu_turn_check_begin(tid, place.call ?? -1, place.stackPointer) }
+            return
         }
+        // Without one the thread is held from now on: not at once, for that takes one that may be held (``TurnFinder``).
+        guard prepareCounter(place.programCounter), !isCounting, let counter else { return }
+        isCounting = true
+        counted = clu_wait_counter_read(counter.descriptor)
+        clu_wait_counter_set(counter.descriptor, 1)
     }
 
     /// What has come of it. A thread that was held is not any more.
