@@ -4,18 +4,13 @@ internal import LagMonitor
 struct AttachedProcesses: HttpSubject {
     let processes: [AttachedProcess]
 
-    /// For the answers of the threads that watch.
-    private static let answerWait: Duration = .seconds(1)
-
     func isWatching() async -> Bool {
-        var calls = processes.map { ($0.watch, $0.watch.callRoll()) }
-        let deadline = MonotonicTime.now + Self.answerWait
-        while true {
-            calls.removeAll { $0.0.hasAnswered($0.1) }
-            if calls.isEmpty { return true }
-            guard MonotonicTime.now < deadline else { return false }
-            try? await Task.sleep(for: .milliseconds(5))
-        }
+        await Answers.arrive(
+            processes.map(\.watch).map { watch in
+                let call = watch.callRoll()
+                return { watch.hasAnswered(call) }
+            }
+        )
     }
 
     var statistics: LagMonitorStatistics { processes.reduce(into: LagMonitorStatistics()) { $0 += $1.watch.statistics } }

@@ -13,9 +13,6 @@ final class TargetList: HttpSubject {
 
     private let state = Mutex(State())
 
-    /// For the answers of the threads that watch.
-    private static let answerWait: Duration = .seconds(1)
-
     var all: [any Target] { state.withLock { $0.targets } }
 
     /// Without those that are being ended.
@@ -70,14 +67,12 @@ final class TargetList: HttpSubject {
     }
 
     func isWatching() async -> Bool {
-        var calls = all.map { ($0, $0.callRoll()) }
-        let deadline = MonotonicTime.now + Self.answerWait
-        while true {
-            calls.removeAll { $0.0.hasAnswered($0.1) }
-            if calls.isEmpty { return true }
-            guard MonotonicTime.now < deadline else { return false }
-            try? await Task.sleep(for: .milliseconds(5))
-        }
+        await Answers.arrive(
+            all.map { target in
+                let call = target.callRoll()
+                return { target.hasAnswered(call) }
+            }
+        )
     }
 
     /// In a line, for people.

@@ -18,9 +18,6 @@ final class CommandWatch: Sendable {
     private let attached = Mutex<AttachedProcess?>(nil)
     private let pastAttached = Mutex(LagMonitorStatistics())
 
-    /// For the answers of the threads that watch.
-    private static let answerWait: Duration = .seconds(1)
-
     /// - Parameters:
     ///   - name: of the target; nil: there is only this command.
     ///   - configuration: as ``LagMonitor/LagMonitorConfiguration`` has it for a command.
@@ -131,12 +128,7 @@ final class CommandWatch: Sendable {
     /// Whether a stall would be noticed now.
     func isWatching() async -> Bool {
         let call = page.callRoll()
-        let deadline = MonotonicTime.now + Self.answerWait
-        while !page.hasAnswered(call) {
-            guard MonotonicTime.now < deadline else { return false }
-            try? await Task.sleep(for: .milliseconds(5))
-        }
-        return true
+        return await Answers.arrive([{ [page] in page.hasAnswered(call) }])
     }
 
     var lags: [StallCounts.Place: UInt64] {

@@ -1,6 +1,7 @@
 internal import CLibunwind
 internal import Glibc
 package import LagActivity
+internal import LagCapture
 internal import LagDetection
 
 /// A loop of another process, watched from outside: its beacon says what looks at its thread have found.
@@ -94,11 +95,7 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         return false
     }
 
-    private var isLive: Bool {
-        var status = clu_thread_status()
-        guard clu_procfs_status(thread.process, thread.tid, &status) == 0 else { return false }
-        return status.state != CChar(UInt8(ascii: "Z")) && status.state != CChar(UInt8(ascii: "X"))
-    }
+    private var isLive: Bool { ThreadState(tid: thread.tid, process: thread.process)?.isGone == false }
 
     private var isSameImage: Bool {
         var found: UInt64 = 0
