@@ -25,9 +25,14 @@ def signed_rank_rank(count, error):
     return len(ways)
 
 
+def centre(values):
+    """Where the middle of a symmetric distribution lies (Hodges and Lehmann): near to the mean, but a value far out moves it little."""
+    return statistics.median(walsh_averages(values))
+
+
 def centre_and_interval(values, confidence):
-    """Where the middle of a symmetric distribution lies (Hodges and Lehmann), and an interval that holds it with that probability,
-    exactly, from the ranks alone: (centre, low, high). A pair is symmetric if the two differ by nothing but a factor."""
+    """The centre, and an interval that holds it with that probability, exactly, from the ranks alone: (centre, low, high).
+    A pair is symmetric if the two differ by nothing but a factor."""
     averages = walsh_averages(values)
     rank = signed_rank_rank(len(values), (1 - confidence) / 2)
     if rank == 0:

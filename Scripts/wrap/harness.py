@@ -151,6 +151,20 @@ class Server:
         finally:
             connection.close()
 
+    def answer_bytes(self, request):
+        """The length of the answer to a request that leaves the connection open."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=0.2) as connection:
+            connection.sendall(request)
+            length = 0
+            try:
+                while received := connection.recv(65536):
+                    length += len(received)
+            except TimeoutError:
+                pass
+        if length == 0:
+            raise Failure(f"{self.name} does not answer {request}")
+        return length
+
     def exchange(self, line, timeout=10.0):
         """Sends a line over a connection of its own, and gives the first line of the answer."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as connection:
@@ -185,31 +199,42 @@ def repeat_client(command, seconds):
 
 
 class Load:
-    """A client that loads a server for as long as it is let, and says how many requests were answered. Runs on those processors."""
+    """A client that loads a server for as long as it is let, one answer like the other. Runs on those processors.
 
-    def __init__(self, command, processors, count):
-        self.command, self.processors, self.count = command, processors, count
+    - answer_bytes: the length of one answer, as the client reads it.
+    - check: takes what the client says at its end, and fails where something went wrong."""
+
+    def __init__(self, command, processors, answer_bytes=1, check=lambda output: None):
+        self.command, self.processors, self.answer_bytes, self.check = command, processors, answer_bytes, check
         self.process = None
 
     def start(self):
+        """It is paused from the beginning, more or less."""
         with on_processors(self.processors):
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
+        self.pause()
 
     def pause(self):
+        """Returns when it has stopped: a client may have several threads."""
         self.process.send_signal(signal.SIGSTOP)
+        state = os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if state.si_code != os.CLD_STOPPED:
+            raise Failure(f"{self.command[0]} ended by itself: {self.process.communicate()[0][-500:]}")
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
 
-    def warm_up(self, seconds):
-        self.start()
-        time.sleep(seconds)
-        self.kill()
+    def answers(self):
+        """How many it has had so far: by the bytes that it has read (proc(5), /proc/PID/io)."""
+        for line in pathlib.Path(f"/proc/{self.process.pid}/io").read_text().splitlines():
+            if line.startswith("rchar:"):
+                return int(line.split()[1]) / self.answer_bytes
+        raise Failure("the kernel does not say what a process has read")
 
     def finish(self):
-        """The requests that were answered since its start. `ended` is when the client did: wrk looks only now and then whether to stop."""
+        """Ends it, and looks whether all went well."""
         self.resume()
         for _ in range(100):
             # Whichever thread takes it, one of them is wrk's first, whose sleep it ends.
@@ -218,8 +243,7 @@ class Load:
                 output, _ = self.process.communicate(timeout=0.1)
             except subprocess.TimeoutExpired:
                 continue
-            self.ended = time.monotonic()
-            return self.count(output)
+            return self.check(output)
         raise Failure(f"{self.command[0]} does not end")
 
     def kill(self):

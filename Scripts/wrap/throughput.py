@@ -1,9 +1,9 @@
 """A program's throughput under lagmond by that of the bare one; for Scripts/wrap.
 
-In pairs of fresh processes, as two processes of the same program differ by some parts in a hundred of their own. The two are loaded in
-turn for a tenth of a second, so that what the machine does meanwhile meets both. Where there are two processors, the program (with
-lagmond, where it has one) is on one of them, and the load on the other: the program is what limits, and lagmond's time is taken from
-it."""
+In pairs of fresh processes, as two processes of the same program differ by some parts in a thousand of their own. The two are loaded in
+turns of a tenth of a second, each turn held against the other's beside it: what the machine does for longer meets both, and what it
+does for a moment one turn of many. Where there are two processors, the program (with lagmond, where it has one) is on one of them, and
+the load on the other: the program is what limits, and lagmond's time is taken from it."""
 import math
 import os
 import pathlib
@@ -11,11 +11,15 @@ import random
 import statistics
 import time
 
-from estimate import centre_and_interval, verdict
+from estimate import centre, centre_and_interval, verdict
 from harness import say
 
-SLICE_SECONDS, SLICES = 0.1, 6
-WARM_UP_SECONDS = 0.15
+# Turns next to each other differ by 3 % of what a machine in a cloud does, however short or long they are: many short ones, then.
+TURN_SECONDS, TURNS = 0.1, 30
+# lagmond looks a last time within an interval after its program has come to rest: not in the other's turn.
+REST_SECONDS = 0.06
+# Programs that compile themselves as they run take a second of work until they are as fast as they will be.
+WARM_UP_TURNS = 10
 # Two looks at the data, each with half of the error.
 CONFIDENCE, LOOKS = 0.95, 2
 
@@ -24,31 +28,30 @@ class Side:
     """One of a pair, under load whenever it has its turn."""
 
     def __init__(self, server, load):
-        self.server, self.load, self.seconds = server, load, 0.0
-
-    def begin(self):
-        self.processor_before = self.server.processor_seconds()
-        begun = time.monotonic()
-        self.load.start()
-        self.load.pause()
-        self.seconds += time.monotonic() - begun
+        self.server, self.load = server, load
+        self.answers, self.own, self.below = 0, 0.0, 0.0
 
     def take_turn(self):
+        """Loads it for a moment, and gives the answers a second."""
+        answers, (own, below) = self.load.answers(), self.server.processor_seconds()
         begun = time.monotonic()
         self.load.resume()
-        time.sleep(SLICE_SECONDS)
+        time.sleep(TURN_SECONDS)
         self.load.pause()
-        self.seconds += time.monotonic() - begun
+        seconds = time.monotonic() - begun
+        own_after, below_after = self.server.processor_seconds()
+        answers = self.load.answers() - answers
+        self.answers, self.own, self.below = self.answers + answers, self.own + own_after - own, self.below + below_after - below
+        time.sleep(REST_SECONDS)
+        return answers / seconds
 
-    def end(self):
-        begun = time.monotonic()
-        requests = self.load.finish()
-        self.seconds += self.load.ended - begun
-        own, below = (after - before for before, after in zip(self.processor_before, self.server.processor_seconds()))
-        self.rate = requests / self.seconds
+    def forget(self):
+        """What was so far does not count."""
+        self.answers, self.own, self.below = 0, 0.0, 0.0
+
+    def processor_per_answer(self):
         # lagmond's is in `own` where the program is below it.
-        self.processor_per_request = (own + below) / requests
-        self.watching_share = own / max(below, 1e-9)
+        return (self.own + self.below) / self.answers
 
 
 def idle_share_of(fields_before, fields_after):
@@ -74,50 +77,54 @@ def processors():
 
 
 def measure_pair(program, lagmond, chance, placing, report_false):
+    """The logarithms of the turns' ratios, both sides, and records without a stall."""
     program_set, load_set = placing
     wrapped, bare = program.server(lagmond), program.server()
     first, second = chance.sample([wrapped, bare], 2)
     with first.on(program_set), second.on(program_set):
         sides = [Side(server, program.load_of(server, load_set)) for server in (wrapped, bare)]
+        ratios = []
         try:
             for side in sides:
-                side.load.warm_up(WARM_UP_SECONDS)
+                side.load.start()
+            for turn in range(WARM_UP_TURNS + TURNS):
+                if turn == WARM_UP_TURNS:
+                    for side in sides:
+                        side.forget()
+                rates = {side: side.take_turn() for side in chance.sample(sides, 2)}
+                if turn >= WARM_UP_TURNS:
+                    ratios.append(math.log(rates[sides[0]] / rates[sides[1]]))
             for side in sides:
-                side.begin()
-            for _ in range(SLICES):
-                for side in chance.sample(sides, 2):
-                    side.take_turn()
-            for side in sides:
-                side.end()
+                side.load.finish()
         finally:
             for side in sides:
                 side.load.kill()
         false = report_false(wrapped)
-    return sides[0], sides[1], false
+    return ratios, *sides, false
 
 
 def compare(program, lagmond, stages, at_least, report_false):
     """The ratio of the throughputs, what is to be said of it, and how many records there were without a stall."""
     chance, placing = random.Random(), processors()
-    rates, costs, shares, bare_rates, busy, false = [], [], [], [], [], 0
+    ratios, costs, shares, bare_rates, busy, false = [], [], [], [], [], 0
     for stage in stages:
-        while len(rates) < stage:
-            if len(rates) % 5 == 0:
+        while len(ratios) < stage:
+            if len(ratios) % 5 == 0:
                 busy.append(others_share())
-            wrapped, bare, records = measure_pair(program, lagmond, chance, placing, report_false)
-            rates.append(math.log(wrapped.rate / bare.rate))
-            costs.append(math.log(wrapped.processor_per_request / bare.processor_per_request))
-            shares.append(wrapped.watching_share)
-            bare_rates.append(bare.rate)
+            of_turns, wrapped, bare, records = measure_pair(program, lagmond, chance, placing, report_false)
+            ratios.append(centre(of_turns))
+            costs.append(math.log(wrapped.processor_per_answer() / bare.processor_per_answer()))
+            shares.append(wrapped.own / max(wrapped.below, 1e-9))
+            bare_rates.append(bare.answers / (TURNS * TURN_SECONDS))
             false += records
         confidence = 1 - (1 - CONFIDENCE) / LOOKS
-        ratio, low, high = (math.exp(value) for value in centre_and_interval(rates, confidence))
+        ratio, low, high = (math.exp(value) for value in centre_and_interval(ratios, confidence))
         decided = verdict(low, high, at_least)
         if decided != "undecided":
             break
     cost, cost_low, cost_high = (math.exp(value) for value in centre_and_interval(costs, confidence))
     say(
-        f"  {program.name}: throughput {ratio:.4f} of bare ({low:.4f} to {high:.4f}): {decided}; {len(rates)} pairs, bare "
+        f"  {program.name}: throughput {ratio:.4f} of bare ({low:.4f} to {high:.4f}): {decided}; {len(ratios)} pairs, bare "
         f"{statistics.median(bare_rates):.0f}/s; processor time a request {cost:.4f} of bare ({cost_low:.4f} to {cost_high:.4f}), "
         f"lagmond's own {statistics.median(shares):.2%}; others used {statistics.median(busy):.0%} of the machine"
     )

@@ -159,14 +159,7 @@ int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return clu_stat_field(p
 
 int clu_procfs_image(pid_t pid, uint64_t *image) { return clu_stat_field(pid, 28, image); }
 
-uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid) {
-    if (pid != getpid()) {
-        // Nobody has the clock of another process's thread. The scheduler's account is as of its last tick.
-        char text[96];
-        if (clu_procfs_schedstat(pid, tid, text, sizeof(text)) <= 0) return 0;
-        const char *at = text;
-        return clu_parse_number(&at, 10);
-    }
+uint64_t clu_thread_cpu_ns(pid_t tid) {
     // The clock of a thread by its id, as pthread_getcpuclockid makes it: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.
     clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
     struct timespec time;

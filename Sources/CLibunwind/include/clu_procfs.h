@@ -55,9 +55,9 @@ int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks);
 // where the kernel does not tell. From `stat`, field 28 (proc(5)).
 int clu_procfs_image(pid_t pid, uint64_t *image);
 
-// A thread's time on processors, exact also while it runs; one system call. Of another process's thread: up to the scheduler's last tick,
-// and 5 µs. 0 when the thread is gone.
-uint64_t clu_thread_cpu_ns(pid_t pid, pid_t tid);
+// The time on processors of a thread of this process, exact also while it runs; one system call. 0 when the thread is gone. Nobody has that
+// clock of another process's thread.
+uint64_t clu_thread_cpu_ns(pid_t tid);
 
 // Reads a whole /proc file below the thread's folder (or below /proc/<pid> when `tid` is 0), at most size - 1 bytes,
 // and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.

@@ -16,7 +16,8 @@ extension Watchdog {
         let entry = registry.entries + index
         let tid = entry.pointee.target.tid
         guard tid != 0, registry.lines[index].state.load(ordering: .acquiring) == .active else { return }
-        let reading = UsageMeter.Reading(time: clock(), cpu: clu_thread_cpu_ns(capture.process, tid))
+        let cpu = entry.pointee.foreignTimes.map { ThreadTimes($0)?.cpuNanoseconds ?? 0 } ?? clu_thread_cpu_ns(tid)
+        let reading = UsageMeter.Reading(time: clock(), cpu: cpu)
         entry.pointee.usage.note(reading, BeaconReading(registry.lines[index].beacon))
     }
 

@@ -44,10 +44,10 @@ struct UsageMeter {
         init?(tid: Int32, process: Int32 = getpid(), at time: UInt64) {
             // 0 would be the calling thread.
             guard tid != 0 else { return nil }
-            let cpu = clu_thread_cpu_ns(process, tid)
+            times = ThreadTimes(tid: tid, process: process)
+            let cpu = process == getpid() ? clu_thread_cpu_ns(tid) : times?.cpuNanoseconds ?? 0
             guard cpu > 0 else { return nil }
             reading = Reading(time: time, cpu: cpu)
-            times = ThreadTimes(tid: tid, process: process)
             var faults = clu_thread_faults()
             if clu_procfs_faults(process, tid, &faults) == 0 { self.faults = faults }
         }

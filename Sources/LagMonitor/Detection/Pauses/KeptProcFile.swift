@@ -21,6 +21,11 @@ package final class KeptProcFile {
     /// Opens nothing yet; the first ``read(into:)`` does.
     package init(path: String) { self.path = Array(path.utf8CString) }
 
+    /// What ``ThreadTimes`` reads of one thread; of this process, unless said.
+    convenience init(timesOf tid: Int32, process: Int32? = nil) {
+        self.init(path: "/proc/\(process.map(String.init) ?? "self")/task/\(tid)/schedstat")
+    }
+
     deinit { close() }
 
     /// Reads the file from its beginning, at most the size of the buffer. About 1 µs; no lock, no allocation.

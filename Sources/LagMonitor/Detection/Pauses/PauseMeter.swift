@@ -3,12 +3,12 @@ internal import Glibc
 
 /// Judges the watchdog's waits and looks: which of them tell that the process could not run.
 ///
-/// Each begins with the reading that the one before ended with, so no time lies in between. The watchdog's thread only. What it
-/// reads of the kernel it reads by a file that stays open (1 µs), or only when it matters.
+/// Each begins when the one before ended, so no time lies in between. The watchdog's thread only. What the scheduler says is read
+/// (3 µs) where one of them was late, and otherwise now and then: so long as they are on time it can say no more than the
+/// clock does.
 struct PauseMeter {
-    /// The time, and what the thread had had from the scheduler by then.
+    /// What the thread had had from the scheduler by then.
     private struct Reading {
-        var now: UInt64 = 0
         var times = ThreadTimes.zero
         /// More exact than the one in `times`, which lags behind by a scheduler tick.
         var cpuNanoseconds: UInt64 = 0
@@ -26,8 +26,7 @@ struct PauseMeter {
                 var cpu = timespec()
                 clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu)
                 cpuNanoseconds = UInt64(cpu.tv_sec) * 1_000_000_000 + UInt64(cpu.tv_nsec)
-                now = clu_now_ns()
-                if now - before < Self.closeNanoseconds { break }
+                if clu_now_ns() - before < Self.closeNanoseconds { break }
             }
         }
 
@@ -44,19 +43,29 @@ struct PauseMeter {
     private var lateness = LatenessGuard()
     private var clocks = ClockWatch(since: .now)
     private var last: Reading
+    /// When what is judged next began.
+    private(set) var now: UInt64
+    /// How much the scheduler may have counted since it was read, in waits and looks that were on time.
+    private var unreadNanoseconds: UInt64 = 0
     private var throttled: Throttling?
     private var throttledNanoseconds: UInt64 = 0
+    /// How often the scheduler was asked: for tests.
+    private(set) var readings: UInt64 = 1
 
+    /// A late wait may be held to be the scheduler's doing by so much too much: a fifth of what is late at all. (And by a preemption in
+    /// the microsecond between the last look at the clock and the wait, in one of the few waits before.)
+    private static let mostUnreadNanoseconds: UInt64 = 1_000_000
     /// What the quota took longer ago than that is not this wait's.
     private static let throttledAgeNanoseconds: UInt64 = 1_000_000_000
 
     /// Allocates, and reads each file once.
     init(tid: Int32, log: PauseLog) {
         self.log = log
-        schedstat = KeptProcFile(path: "/proc/self/task/\(tid)/schedstat")
+        schedstat = KeptProcFile(timesOf: tid)
         throttling = ThrottleMeter()
         throttled = throttling?.read()
         last = Reading(schedstat)
+        now = clu_now_ns()
     }
 
     /// Judges a wait that ended in time and one that was late: the first use of a type takes memory in a build without optimisation.
@@ -64,14 +73,11 @@ struct PauseMeter {
         let late: UInt64 = 10_000_000_000
         var meter = PauseMeter(tid: tid, log: PauseLog())
         _ = meter.waitEnded(due: .max, answered: 0)
-        meter.last.now -= min(late, meter.last.now)
-        _ = meter.waitEnded(due: meter.last.now + 1, answered: 0)
-        meter.last.now -= min(late, meter.last.now)
+        meter.now -= min(late, meter.now)
+        _ = meter.waitEnded(due: meter.now + 1, answered: 0)
+        meter.now -= min(late, meter.now)
         _ = meter.lookEnded(slept: 0, closely: true)
     }
-
-    /// When what is judged next began.
-    var now: UInt64 { last.now }
 
     /// A wait ended.
     /// - Parameters:
@@ -80,7 +86,7 @@ struct PauseMeter {
     mutating func waitEnded(due: UInt64, answered: UInt64) -> Blackout? {
         let change = clocks.advance(to: .now)
         // A wait without end begins to matter when a loop asks for this thread.
-        let begun = due == .max ? max(last.now, answered) : last.now
+        let begun = due == .max ? max(now, answered) : now
         let blackout = judge(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0)
         if blackout != nil || change != .none { note() }
         return blackout
@@ -91,10 +97,10 @@ struct PauseMeter {
     ///   - slept: for how long it slept on purpose.
     ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
     mutating func lookEnded(slept: UInt64, closely: Bool) -> Blackout? {
-        let blackout = judge(from: last.now, due: last.now, slept: slept)
-        if closely || last.now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
+        let blackout = judge(from: now, due: now, slept: slept)
+        if closely || now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
             throttled = throttling?.read()
-            throttledNanoseconds = last.now
+            throttledNanoseconds = now
         }
         guard let blackout else { return nil }
         note()
@@ -103,12 +109,20 @@ struct PauseMeter {
     }
 
     private mutating func judge(from begun: UInt64, due: UInt64, slept: UInt64) -> Blackout? {
+        now = clu_now_ns()
+        // It sleeps until the wait is due: what comes then, at most, the scheduler counts. One that ended early says nothing of that.
+        unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now - max(begun, due))
+        guard unreadNanoseconds > Self.mostUnreadNanoseconds else { return nil }
         let reading = Reading(schedstat, last: last.times)
+        readings += 1
+        // The time that it took belongs to what it is held against.
+        now = clu_now_ns()
         let accounted = reading.accounted(since: last).saturatingSum(slept)
         let (throttling, before) = (throttling, throttled)
         last = reading
+        unreadNanoseconds = 0
         var seen: Throttling?
-        let blackout = lateness.judge(from: begun, due: due, endedAt: reading.now) {
+        let blackout = lateness.judge(from: begun, due: due, endedAt: now) {
             var evidence = LatenessGuard.Evidence(runDelayNanoseconds: accounted)
             seen = throttling?.read()
             if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }

@@ -22,6 +22,9 @@ struct WatchEntry: ~Copyable {
     unowned(unsafe) let wandering: (any WanderingLoop)?
     unowned(unsafe) let crowded: (any CrowdedLoop)?
     unowned(unsafe) let ticks: TickCell?
+    /// What the scheduler says of a thread of another process, whose clock nobody has: as of its last tick. The watchdog's, until the
+    /// entry is reaped.
+    var foreignTimes: KeptProcFile?
 
     // The watchdog's, from here on.
 
@@ -58,12 +61,20 @@ struct WatchEntry: ~Copyable {
     }
 
     /// - Parameter floor: nothing before that counts.
-    init(_ loop: any ObservableLoop, target: ThreadIdentity, ticks: TickCell?, rules: WatchRules, floor: UInt64) {
+    init(
+        _ loop: any ObservableLoop,
+        target: ThreadIdentity,
+        ticks: TickCell?,
+        foreignTimes: KeptProcFile?,
+        rules: WatchRules,
+        floor: UInt64
+    ) {
         self.target = target
         pingable = loop as? any PingableLoop
         wandering = loop as? any WanderingLoop
         crowded = loop as? any CrowdedLoop
         self.ticks = ticks
+        self.foreignTimes = foreignTimes
         judge = LoopJudge(rules: rules, floor: floor)
     }
 }

@@ -85,6 +85,7 @@ package final class WatchRegistry: @unchecked Sendable {
         let target = loop.thread
         if let callout = rules.callout { clu_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
         let floor = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
+        let foreignTimes = target.process == getpid() ? nil : KeptProcFile(timesOf: target.tid, process: target.process)
         let (index, isNew) = table.withLock { table -> (Int?, Bool) in
             if let present = table.indices[Key(loop, owner)] { return (present, false) }
             let index: Int
@@ -96,7 +97,9 @@ package final class WatchRegistry: @unchecked Sendable {
                 table.used += 1
             }
             (lines + index).initialize(to: WatchLine(beacon: loop.beacon.raw, rules: rules))
-            (entries + index).initialize(to: WatchEntry(loop, target: target, ticks: ticks, rules: rules, floor: floor))
+            (entries + index).initialize(
+                to: WatchEntry(loop, target: target, ticks: ticks, foreignTimes: foreignTimes, rules: rules, floor: floor)
+            )
             table.registrations[index] = Registration(
                 loop: loop,
                 name: name,
@@ -229,6 +232,7 @@ package final class WatchRegistry: @unchecked Sendable {
                 let key = Key(registration.loop, registration.owner)
                 if table.indices[key] == index { table.indices[key] = nil }
                 registration.owner.absorb(entries[index].counters)
+                entries[index].foreignTimes = nil
                 table.freeIndices.append(index)
                 lines[index].state.store(.free, ordering: .releasing)
                 return registration
