@@ -68,19 +68,31 @@ def on_processors(processors):
         os.sched_setaffinity(0, before)
 
 
-class Server:
-    """A program that listens on a port: under lagmond, if that is given, else bare. It ends with the `with` block."""
+class Watch:
+    """How lagmond watches a program: `run` starts it, `attach` comes when it listens."""
 
-    def __init__(self, folder, command, port, lagmond=None):
-        self.folder, self.port = folder, port
+    WAYS = ("run", "attach")
+
+    def __init__(self, lagmond, way):
+        self.lagmond, self.way = lagmond, way
+
+    def command(self, lines, rest):
+        return [self.lagmond, self.way, "--hang-after-ms", "0", "--output", str(lines), *rest]
+
+
+class Server:
+    """A program that listens on a port, watched or bare. It ends with the `with` block."""
+
+    def __init__(self, folder, command, port, watch=None):
+        self.folder, self.port, self.watch = folder, port, watch
         self.name = pathlib.Path(command[0]).name
         self.lines = folder / f"{port}.jsonl"
-        if lagmond:
-            command = [lagmond, "run", "--hang-after-ms", "0", "--output", str(self.lines), "--", *command]
-        self.command = command
+        self.is_wrapped = watch is not None and watch.way == "run"
+        self.command = watch.command(self.lines, ["--", *command]) if self.is_wrapped else command
         # A process that belongs to it, if any.
         self.companion = None
-        self.is_wrapped = lagmond is not None
+        # lagmond, where it is not above the program.
+        self.attached = None
         self.processors = os.sched_getaffinity(0)
 
     def on(self, processors):
@@ -90,16 +102,20 @@ class Server:
 
     def __enter__(self):
         self.log = open(self.folder / f"{self.port}.log", "ab")
-        with on_processors(self.processors):
-            self.process = subprocess.Popen(
-                self.command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log
-            )
+        self.process = self.popen(self.command)
         try:
             wait_until(f"{self.name} listens", self.listens)
+            if self.watch and not self.is_wrapped:
+                pids = [self.process.pid, *descendants(self.process.pid)]
+                self.attached = self.popen(self.watch.command(self.lines, [word for pid in pids for word in ("--pid", str(pid))]))
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    def popen(self, command):
+        with on_processors(self.processors):
+            return subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
 
     def listens(self):
         if self.process.poll() is not None:
@@ -126,13 +142,19 @@ class Server:
         if self.companion:
             self.companion.kill()
             self.companion.wait()
+        if self.attached:
+            # It ends with what it watches.
+            self.attached.terminate()
+            self.attached.wait()
         self.log.close()
 
     def processor_seconds(self):
         """Of lagmond, if it is there, and of the program."""
         pids = [self.process.pid, *descendants(self.process.pid)]
         times = [clock_of(pid) for pid in pids]
-        return (times[0], sum(times[1:])) if self.is_wrapped else (0.0, sum(times))
+        if self.is_wrapped:
+            return times[0], sum(times[1:])
+        return clock_of(self.attached.pid) if self.attached else 0.0, sum(times)
 
     def records(self):
         """The lines about stalls so far, whole ones only."""

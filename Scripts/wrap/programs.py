@@ -29,9 +29,9 @@ class Program:
     def __init__(self, folder):
         self.folder = folder
 
-    def server(self, lagmond=None):
+    def server(self, watch=None):
         port = free_port()
-        return Server(self.folder, self.command(port), port, lagmond)
+        return Server(self.folder, self.command(port), port, watch)
 
     def greet(self, server):
         """A small request; its loop is known to lagmond after a few."""
@@ -171,8 +171,8 @@ class Nginx(HTTPProgram):
         )
         return ["nginx", "-p", str(home), "-c", str(home / "nginx.conf")]
 
-    def server(self, lagmond=None):
-        server = super().server(lagmond)
+    def server(self, watch=None):
+        server = super().server(watch)
         server.companion = self.reader
         return server
 

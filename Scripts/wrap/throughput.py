@@ -18,8 +18,8 @@ from harness import say
 TURN_SECONDS, TURNS = 0.1, 30
 # lagmond looks a last time within an interval after its program has come to rest: not in the other's turn.
 REST_SECONDS = 0.06
-# Programs that compile themselves as they run take a second of work until they are as fast as they will be.
-WARM_UP_TURNS = 10
+# Programs that compile themselves as they run take half a second of work until they are as fast as they will be.
+WARM_UP_SECONDS = 0.8
 # Two looks at the data, each with half of the error.
 CONFIDENCE, LOOKS = 0.95, 2
 
@@ -30,6 +30,12 @@ class Side:
     def __init__(self, server, load):
         self.server, self.load = server, load
         self.answers, self.own, self.below = 0, 0.0, 0.0
+
+    def warm_up(self):
+        self.load.start()
+        self.load.resume()
+        time.sleep(WARM_UP_SECONDS)
+        self.load.pause()
 
     def take_turn(self):
         """Loads it for a moment, and gives the answers a second."""
@@ -45,12 +51,8 @@ class Side:
         time.sleep(REST_SECONDS)
         return answers / seconds
 
-    def forget(self):
-        """What was so far does not count."""
-        self.answers, self.own, self.below = 0, 0.0, 0.0
-
     def processor_per_answer(self):
-        # lagmond's is in `own` where the program is below it.
+        # lagmond's is in `own`.
         return (self.own + self.below) / self.answers
 
 
@@ -76,34 +78,30 @@ def processors():
     return ({allowed[-1]}, set(allowed[:-1])) if len(allowed) > 1 else (set(allowed), set(allowed))
 
 
-def measure_pair(program, lagmond, chance, placing, report_false):
+def measure_pair(program, watch, chance, placing, report_false):
     """The logarithms of the turns' ratios, both sides, and records without a stall."""
     program_set, load_set = placing
-    wrapped, bare = program.server(lagmond), program.server()
-    first, second = chance.sample([wrapped, bare], 2)
+    watched, bare = program.server(watch), program.server()
+    first, second = chance.sample([watched, bare], 2)
     with first.on(program_set), second.on(program_set):
-        sides = [Side(server, program.load_of(server, load_set)) for server in (wrapped, bare)]
+        sides = [Side(server, program.load_of(server, load_set)) for server in (watched, bare)]
         ratios = []
         try:
             for side in sides:
-                side.load.start()
-            for turn in range(WARM_UP_TURNS + TURNS):
-                if turn == WARM_UP_TURNS:
-                    for side in sides:
-                        side.forget()
+                side.warm_up()
+            for _ in range(TURNS):
                 rates = {side: side.take_turn() for side in chance.sample(sides, 2)}
-                if turn >= WARM_UP_TURNS:
-                    ratios.append(math.log(rates[sides[0]] / rates[sides[1]]))
+                ratios.append(math.log(rates[sides[0]] / rates[sides[1]]))
             for side in sides:
                 side.load.finish()
         finally:
             for side in sides:
                 side.load.kill()
-        false = report_false(wrapped)
+        false = report_false(watched)
     return ratios, *sides, false
 
 
-def compare(program, lagmond, stages, at_least, report_false):
+def compare(program, watch, stages, at_least, report_false):
     """The ratio of the throughputs, what is to be said of it, and how many records there were without a stall."""
     chance, placing = random.Random(), processors()
     ratios, costs, shares, bare_rates, busy, false = [], [], [], [], [], 0
@@ -111,10 +109,10 @@ def compare(program, lagmond, stages, at_least, report_false):
         while len(ratios) < stage:
             if len(ratios) % 5 == 0:
                 busy.append(others_share())
-            of_turns, wrapped, bare, records = measure_pair(program, lagmond, chance, placing, report_false)
+            of_turns, watched, bare, records = measure_pair(program, watch, chance, placing, report_false)
             ratios.append(centre(of_turns))
-            costs.append(math.log(wrapped.processor_per_answer() / bare.processor_per_answer()))
-            shares.append(wrapped.own / max(wrapped.below, 1e-9))
+            costs.append(math.log(watched.processor_per_answer() / bare.processor_per_answer()))
+            shares.append(watched.own / max(watched.below, 1e-9))
             bare_rates.append(bare.answers / (TURNS * TURN_SECONDS))
             false += records
         confidence = 1 - (1 - CONFIDENCE) / LOOKS

@@ -1,4 +1,5 @@
-"""Holds programs under `lagmond run` against what was done to them; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…].
+"""Holds programs under `lagmond run` against what was done to them; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…]. With WAY=attach
+lagmond attaches to them instead, when they listen.
 
 For each: stalls, all of which must be found in time and named rightly; a load, in which there must be no record; and the
 throughput against the bare program's. Details on stderr, a line a program on stdout."""
@@ -13,7 +14,7 @@ import tempfile
 import threading
 import time
 
-from harness import Failure, say, wait_until
+from harness import Failure, Watch, say, wait_until
 from programs import PROGRAMS
 from throughput import compare
 
@@ -25,6 +26,7 @@ PAIRS = (8, 24) if QUICK else (16, 48)
 # Threshold and one interval, and what a machine with other work may take to schedule us.
 IN_TIME_MS, SCHEDULING_MS = 200, 50
 RATIO_AT_LEAST = 0.99
+WAY = os.environ.get("WAY", "run")
 
 
 def judge(stall, lines, asked, seen_at):
@@ -116,11 +118,11 @@ def false_records(server, known, when):
     return len(lines) - len(starved)
 
 
-def stalls(program, lagmond):
+def stalls(program, watch):
     """How many stalls there were, how many were found as they should be, and how many records were of none."""
     made = found = false = 0
     worst_ms = 0.0
-    with program.server(lagmond) as server:
+    with program.server(watch) as server:
         for _ in range(50):
             program.greet(server)
         program.prepare(server)
@@ -143,8 +145,8 @@ def stalls(program, lagmond):
     return made, found, false
 
 
-def quiet(program, lagmond):
-    with program.server(lagmond) as server:
+def quiet(program, watch):
+    with program.server(watch) as server:
         program.load(server, LOAD_SECONDS)
         false = false_records(server, set(), "under load")
     say(f"  {program.name}: {false} records in {LOAD_SECONDS} s of load")
@@ -157,19 +159,22 @@ def main():
     unknown = [name for name in names if name not in PROGRAMS]
     if unknown:
         sys.exit(f"wrap: no program {', '.join(unknown)}; allowed: {', '.join(PROGRAMS)}")
+    if WAY not in Watch.WAYS:
+        sys.exit(f"wrap: WAY={WAY}; allowed: {', '.join(Watch.WAYS)}")
+    watch = Watch(lagmond, WAY)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("wrap: ended by a signal"))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-wrap."))
     failed, undecided = [], []
     try:
         for name in names:
             program = PROGRAMS[name](folder)
-            made, found, false = stalls(program, lagmond)
-            false += quiet(program, lagmond)
+            made, found, false = stalls(program, watch)
+            false += quiet(program, watch)
             ratio, decided, low, high, false_in_pairs = compare(
-                program, lagmond, PAIRS, RATIO_AT_LEAST, lambda server: false_records(server, set(), "in the comparison")
+                program, watch, PAIRS, RATIO_AT_LEAST, lambda server: false_records(server, set(), "in the comparison")
             )
             false += false_in_pairs
-            print(f"wrap {name} stalls={made} found={found} false={false} throughput_ratio={ratio:.4f}", flush=True)
+            print(f"{'wrap' if WAY == 'run' else WAY} {name} stalls={made} found={found} false={false} throughput_ratio={ratio:.4f}", flush=True)
             if found < made:
                 failed.append(f"{name}: {made - found} of {made} stalls not found as they should be")
             if false:

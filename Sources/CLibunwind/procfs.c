@@ -141,10 +141,10 @@ int clu_procfs_faults(pid_t pid, pid_t tid, clu_thread_faults *faults) {
     return 0;
 }
 
-// A field of a process's `stat`, from the third on.
-static int clu_stat_field(pid_t pid, int number, uint64_t *value) {
+// A field of the `stat` of a process, or of a thread, from the third on.
+static int clu_stat_field(pid_t pid, pid_t tid, int number, uint64_t *value) {
     char text[1024];
-    long length = clu_procfs_read(pid, 0, "stat", text, sizeof(text));
+    long length = clu_procfs_read(pid, tid, "stat", text, sizeof(text));
     if (length < 0) return (int)-length;
     // The name in parentheses may hold anything, a parenthesis too; field 3 comes behind it.
     const char *at = strrchr(text, ')');
@@ -155,9 +155,15 @@ static int clu_stat_field(pid_t pid, int number, uint64_t *value) {
     return 0;
 }
 
-int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return clu_stat_field(pid, 22, ticks); }
+int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return clu_stat_field(pid, 0, 22, ticks); }
 
-int clu_procfs_image(pid_t pid, uint64_t *image) { return clu_stat_field(pid, 28, image); }
+int clu_procfs_image(pid_t pid, uint64_t *image) { return clu_stat_field(pid, 0, 28, image); }
+
+int clu_thread_is_ending(pid_t pid, pid_t tid) {
+    enum { EXITING = 0x4 };  // PF_EXITING, include/linux/sched.h
+    uint64_t flags;
+    return clu_stat_field(pid, tid, 9, &flags) != 0 || (flags & EXITING) != 0;
+}
 
 uint64_t clu_thread_cpu_ns(pid_t tid) {
     // The clock of a thread by its id, as pthread_getcpuclockid makes it: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.

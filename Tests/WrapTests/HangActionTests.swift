@@ -117,4 +117,37 @@ struct HangActionTests {
             #expect(end.status == 9 && end.text.isEmpty, "\(end.errors)")
         }
     }
+
+    @Test func aProgramIntoWhichNothingCanBeLoadedIsSignalledToo() throws {
+        try withFolder { folder in
+            let source = folder + "/static.c"
+            try Data(
+                """
+                #include <poll.h>
+                #include <stdio.h>
+                #include <unistd.h>
+                int main(void) {
+                    for (int turn = 0; turn < 100; turn++) poll(0, 0, 10);
+                    printf("hanging %d\\n", getpid());
+                    fflush(stdout);
+                    for (;;) sleep(1000);
+                }
+                """.utf8
+            ).write(to: URL(fileURLWithPath: source))
+            let compiler = try ProbeRun(["/usr/bin/env", "clang", "-static", "-o", folder + "/static", source])
+            try #require(compiler.status == 0, "\(compiler.errors)")
+            let running = try RunningProbe([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls",
+                "--",
+                folder + "/static",
+            ])
+            let pid = try #require(running.line().flatMap { Int32($0.dropFirst("hanging ".count)) })
+            let isGone = eventually { kill(pid, 0) != 0 || state(of: pid) == "Z" }
+            if !isGone { kill(pid, SIGTERM) }
+            let end = try running.end()
+            #expect(isGone && end.signal == SIGKILL && end.errors.contains("watched from outside"), "\(end.errors)")
+            #expect(end.errors.contains("static (\(pid)) has been hanging in main for"), "\(end.errors)")
+            #expect(Self.lines(folder + "/stalls", "begin") == 1 && Self.lines(folder + "/stalls", "abandoned") == 1)
+        }
+    }
 }

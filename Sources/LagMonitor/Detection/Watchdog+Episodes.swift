@@ -206,6 +206,9 @@ extension Watchdog {
         line.pointee.state.store(.retired, ordering: .releasing)
     }
 
+    /// Seen from outside, its thread is gone: what it was in the midst of did not come to an end.
+    func isLost(_ reading: BeaconReading) -> Bool { outside != nil && reading.activity == .finished }
+
     /// The watch of a loop was paused: a stall in progress ends with it.
     func pause(_ index: Int, _ blackout: Blackout?) {
         guard !registry.entries[index].isPaused else { return }
@@ -233,7 +236,7 @@ extension Watchdog {
         let reading = BeaconReading(line.pointee.beacon)
         var blackout = Blackout.joined(entry.pointee.deferredBlackout, blackout)
         entry.pointee.deferredBlackout = nil
-        if !entry.pointee.isPaused, reading.word != line.pointee.lastWord {
+        if !entry.pointee.isPaused, reading.word != line.pointee.lastWord, !isLost(reading) {
             inspect(index, reading, at: clock(), blackout)
             blackout = nil
         }

@@ -109,9 +109,7 @@ extension Watchdog {
         let hasChanged = reading.word != line.pointee.lastWord
         let wasStalled = entry.pointee.judge.isStalled
         let blackout = Blackout.joined(entry.pointee.deferredBlackout, look.blackout)
-        if wasStalled, outside != nil, reading.activity == .finished {
-            // Seen from outside, its thread is gone in the midst of it: it did not come to an end.
-            line.pointee.lastWord = reading.word
+        if wasStalled, isLost(reading) {
             finish(index, blackout)
             look.retired = true
             return

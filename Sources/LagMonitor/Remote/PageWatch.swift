@@ -132,19 +132,11 @@ package final class PageWatch: @unchecked Sendable {
 
     /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
     package func callRoll() -> RollCall.Call {
-        let watchdogs = watching.withLock { $0 }.compactMap { monitor in
-            monitor.watchdogCounters.map { RollCall.Watchdog(monitor: monitor, wakes: $0.wakes) }
-        }
+        let watchdogs = watching.withLock { $0 }.map(RollCall.ask)
         let number = roll.call()
-        for watchdog in watchdogs { watchdog.monitor.wakeWatchdog() }
         semaphore.post()
         page.wake()
-        return RollCall.Call(number: number, watchdogs: watchdogs)
-    }
-
-    /// Whether all of them have answered. Any thread.
-    package func hasAnswered(_ call: RollCall.Call) -> Bool {
-        roll.isAnswered(call.number) && call.watchdogs.allSatisfy(\.hasAnswered)
+        return { [roll] in roll.isAnswered(number) && watchdogs.allSatisfy { $0() } }
     }
 
     /// Loops that are watched now, those left out that do not count at present.

@@ -7,24 +7,17 @@ internal import Synchronization
 package final class RollCall: Sendable {
     enum Member { case manager, relay }
 
-    /// One question to all threads.
-    package struct Call: Sendable {
-        let number: UInt64
-        let watchdogs: [Watchdog]
+    /// Says whether all who were asked have answered. Any thread.
+    package typealias Call = @Sendable () -> Bool
+
+    /// Asks the thread that looks at the loops of one process.
+    static func ask(watchdogOf monitor: LagMonitor) -> Call {
+        // How often it had come round before it was asked.
+        guard let wakes = monitor.watchdogCounters?.wakes else { return { true } }
+        monitor.wakeWatchdog()
+        // A watch that has ended owes no answer.
+        return { monitor.watchdogCounters.map { $0.wakes > wakes } ?? true }
     }
-
-    /// The thread that looks at the loops of one process.
-    struct Watchdog: Sendable {
-        let monitor: LagMonitor
-        /// How often it had come round before it was asked.
-        let wakes: UInt64
-
-        /// A watch that has ended owes no answer.
-        var hasAnswered: Bool { monitor.watchdogCounters.map { $0.wakes > wakes } ?? true }
-    }
-
-    /// Where nobody is there to be asked: answered already.
-    package static let nobody = Call(number: 0, watchdogs: [])
 
     private let asked = Atomic<UInt64>(0)
     private let managed = Atomic<UInt64>(0)

@@ -46,7 +46,8 @@ struct AttachRun {
     ) throws(StartFailure) -> [AttachedProcess] {
         var begun: [AttachedProcess] = []
         for process in processes where !begun.contains(where: { $0.watch.process == process }) {
-            begun.append(try AttachedProcess(process, loops: loops, configuration: configuration, sink: sink, live: live))
+            let lines = LineLog(live: live, target: nil)
+            begun.append(try AttachedProcess(process, loops: loops, configuration: configuration, sink: sink, lines: lines))
         }
         for process in begun { try process.start() }
         return begun

@@ -10,7 +10,7 @@ final class AttachedProcess: Sendable {
     /// - Parameters:
     ///   - name: of the target; nil: it is known by its number.
     ///   - loops: see ``AttachWatch``.
-    ///   - live: whom the lines are counted by and handed to; nil: nobody.
+    ///   - lines: by which they are counted and handed on.
     /// - Throws: ``StartFailure`` where it cannot be watched.
     init(
         _ process: Int32,
@@ -18,9 +18,8 @@ final class AttachedProcess: Sendable {
         loops: [Int32] = [],
         configuration: ForeignConfiguration,
         sink: any RecordSink,
-        live: LiveLines?
+        lines: LineLog
     ) throws(StartFailure) {
-        let lines = LineLog(live: live, target: name)
         let label = name.map { "\($0): " } ?? ""
         do throws(AttachRefusal) {
             watch = try AttachWatch(process: process, loops: loops, configuration: configuration, sink: sink) { context in
@@ -50,9 +49,7 @@ final class AttachedProcess: Sendable {
     }
 
     var status: TargetStatus {
-        let processes = [watch.processNow].compactMap { $0 }.map { process in
-            TargetStatus.Process(pid: process.pid, name: process.name, loops: process.loops.map { ($0.name, $0.lagNanoseconds) })
-        }
+        let processes = [watch.processNow].compactMap { $0 }.map(TargetStatus.Process.init)
         let phase: CommandLife.Phase = watch.isOver ? .ended : .running
         return TargetStatus(name: name, phase: phase.rawValue, pid: watch.isOver ? 0 : watch.process, processes: processes)
     }

@@ -5,12 +5,7 @@ struct AttachedProcesses: HttpSubject {
     let processes: [AttachedProcess]
 
     func isWatching() async -> Bool {
-        await Answers.arrive(
-            processes.map(\.watch).map { watch in
-                let call = watch.callRoll()
-                return { watch.hasAnswered(call) }
-            }
-        )
+        await Answers.arrive(processes.map { $0.watch.callRoll() })
     }
 
     var statistics: LagMonitorStatistics { processes.reduce(into: LagMonitorStatistics()) { $0 += $1.watch.statistics } }

@@ -57,8 +57,10 @@ final class CommandTarget: Target, @unchecked Sendable {
     var status: TargetStatus { watch.status }
     var lags: [StallCounts.Place: UInt64] { watch.lags }
     var statistics: LagMonitorStatistics { watch.statistics }
-    func callRoll() -> RollCall.Call { watch.callRoll() }
-    func hasAnswered(_ call: RollCall.Call) -> Bool { !isWatched.load(ordering: .acquiring) || watch.hasAnswered(call) }
+    func callRoll() -> RollCall.Call {
+        let call = watch.callRoll()
+        return { [self] in !isWatched.load(ordering: .acquiring) || call() }
+    }
 
     func start() throws(StartFailure) {
         guard !watch.life.isStopping else { return }

@@ -50,7 +50,7 @@ final class ProcessTarget: Target {
             name: settings.name,
             configuration: configuration,
             sink: surroundings.sink,
-            live: surroundings.live
+            lines: LineLog(live: surroundings.live, target: settings.name)
         )
     }
 
@@ -172,6 +172,8 @@ final class ProcessTarget: Target {
         return sum
     }
 
-    func callRoll() -> RollCall.Call { present?.watch.callRoll() ?? RollCall.nobody }
-    func hasAnswered(_ call: RollCall.Call) -> Bool { present?.watch.hasAnswered(call) ?? true }
+    func callRoll() -> RollCall.Call {
+        guard let present else { return { true } }
+        return present.watch.callRoll()
+    }
 }

@@ -25,7 +25,6 @@ protocol Target: AnyObject, Sendable {
 
     /// Asks all threads that a stall needs to be noticed; whether they answer in time is to be asked afterwards.
     func callRoll() -> RollCall.Call
-    func hasAnswered(_ call: RollCall.Call) -> Bool
 }
 
 /// What targets have in common.

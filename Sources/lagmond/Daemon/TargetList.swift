@@ -57,22 +57,17 @@ final class TargetList: HttpSubject {
     /// Whose threads owe an answer after `wait`; empty: every stall would be noticed.
     /// - Parameter pause: between two looks.
     func silent(for wait: Duration, pause: () -> Void) -> [String] {
-        var calls = all.map { ($0, $0.callRoll()) }
+        var calls = all.map { ($0.settings.name, $0.callRoll()) }
         let deadline = MonotonicTime.now + wait
         while true {
-            calls.removeAll { $0.0.hasAnswered($0.1) }
-            guard !calls.isEmpty, MonotonicTime.now < deadline else { return calls.map(\.0.settings.name) }
+            calls.removeAll { $0.1() }
+            guard !calls.isEmpty, MonotonicTime.now < deadline else { return calls.map(\.0) }
             pause()
         }
     }
 
     func isWatching() async -> Bool {
-        await Answers.arrive(
-            all.map { target in
-                let call = target.callRoll()
-                return { target.hasAnswered(call) }
-            }
-        )
+        await Answers.arrive(all.map { $0.callRoll() })
     }
 
     /// In a line, for people.

@@ -16,7 +16,7 @@ final class HangWatch: @unchecked Sendable {
         let loop: ObjectIdentifier
     }
 
-    private let watch: PageWatch
+    private let processes: @Sendable () -> [WatchedProcess]
     private let life: CommandLife
     private let lines: LineLog
     private let isOver = Atomic(false)
@@ -24,8 +24,9 @@ final class HangWatch: @unchecked Sendable {
 
     private static let lineWait: Duration = .seconds(2)
 
-    init(_ watch: PageWatch, life: CommandLife, lines: LineLog) {
-        self.watch = watch
+    /// - Parameter processes: those that are watched now. Any thread.
+    init(life: CommandLife, lines: LineLog, processes: @escaping @Sendable () -> [WatchedProcess]) {
+        self.processes = processes
         self.life = life
         self.lines = lines
     }
@@ -50,7 +51,7 @@ final class HangWatch: @unchecked Sendable {
 
     private func look(_ policy: CommandPolicy, _ interval: Duration) {
         var present: Set<Key> = []
-        for process in watch.processesNow {
+        for process in processes() {
             for loop in process.loops {
                 let key = Key(pid: process.pid, startTicks: process.startTicks, loop: ObjectIdentifier(loop))
                 present.insert(key)

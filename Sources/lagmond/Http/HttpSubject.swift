@@ -36,6 +36,12 @@ struct TargetStatus: Sendable {
     var labels: [(String, String)] { name.map { [("target", $0)] } ?? [] }
 }
 
+extension TargetStatus.Process {
+    init(_ process: WatchedProcess) {
+        self.init(pid: process.pid, name: process.name, loops: process.loops.map { ($0.name, $0.lagNanoseconds) })
+    }
+}
+
 /// The own process: its monitor, and loops that are known beforehand.
 struct OwnProcess: HttpSubject {
     let monitor: LagMonitor

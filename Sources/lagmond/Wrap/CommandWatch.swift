@@ -12,7 +12,6 @@ final class CommandWatch: Sendable {
     private let lines: LineLog
     private let hangs = Mutex<HangWatch?>(nil)
     private let sink: any RecordSink
-    private let live: LiveLines?
     private let configuration: Mutex<ForeignConfiguration>
     /// The command itself, where the library that tells of its loops cannot be loaded into it.
     private let attached = Mutex<AttachedProcess?>(nil)
@@ -35,7 +34,6 @@ final class CommandWatch: Sendable {
         self.name = name
         self.lines = lines
         self.sink = sink
-        self.live = live
         self.configuration = Mutex(configuration)
         life = CommandLife(label: label, policy: policy)
         self.page = PageWatch(page: page, configuration: configuration, sink: sink) { process in
@@ -63,7 +61,7 @@ final class CommandWatch: Sendable {
                 name: name,
                 configuration: configuration.withLock { $0 },
                 sink: sink,
-                live: live
+                lines: lines
             )
             try made.start()
             attached.withLock { $0 = made }
@@ -106,7 +104,7 @@ final class CommandWatch: Sendable {
                 hangs?.stop()
                 hangs = nil
             } else if hangs == nil {
-                let watch = HangWatch(page, life: life, lines: lines)
+                let watch = HangWatch(life: life, lines: lines) { [weak self] in self?.processes ?? [] }
                 try watch.start()
                 hangs = watch
             }
@@ -122,21 +120,24 @@ final class CommandWatch: Sendable {
     }
 
     /// Asks all threads that a stall needs to be noticed; whether they all answer in time is to be asked afterwards.
-    func callRoll() -> RollCall.Call { page.callRoll() }
-    func hasAnswered(_ call: RollCall.Call) -> Bool { page.hasAnswered(call) }
+    func callRoll() -> RollCall.Call {
+        let calls = [page.callRoll()] + [attached.withLock { $0 }?.watch.callRoll()].compactMap { $0 }
+        return { calls.allSatisfy { $0() } }
+    }
 
     /// Whether a stall would be noticed now.
-    func isWatching() async -> Bool {
-        let call = page.callRoll()
-        return await Answers.arrive([{ [page] in page.hasAnswered(call) }])
+    func isWatching() async -> Bool { await Answers.arrive([callRoll()]) }
+
+    /// Those that are watched now, with their loops.
+    private var processes: [WatchedProcess] {
+        page.processesNow + [attached.withLock { $0 }?.watch.processNow].compactMap { $0 }
     }
 
     var lags: [StallCounts.Place: UInt64] {
-        let loops = page.processesNow.flatMap { process in
+        let loops = processes.flatMap { process in
             process.loops.map { (lines.place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
         }
-        let ofAttached = attached.withLock { $0 }?.lags ?? [:]
-        return Dictionary(loops, uniquingKeysWith: max).merging(ofAttached, uniquingKeysWith: max)
+        return Dictionary(loops, uniquingKeysWith: max)
     }
 
     var status: TargetStatus {
@@ -148,13 +149,7 @@ final class CommandWatch: Sendable {
             restarts: life.restarts,
             signals: life.signals,
             fault: life.phase == .givenUp ? "the command was started again too often, and given up" : nil,
-            processes: page.processesNow.map { process in
-                TargetStatus.Process(
-                    pid: process.pid,
-                    name: process.name,
-                    loops: process.loops.map { ($0.name, $0.lagNanoseconds) }
-                )
-            } + (attached.withLock { $0 }?.status.processes ?? [])
+            processes: processes.map(TargetStatus.Process.init)
         )
     }
 }

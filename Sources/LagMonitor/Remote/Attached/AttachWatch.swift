@@ -105,18 +105,10 @@ package final class AttachWatch: @unchecked Sendable {
 
     /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
     package func callRoll() -> RollCall.Call {
-        let watchdogs = [present.withLock { $0 }].compactMap { $0 }.compactMap { monitor in
-            monitor.watchdogCounters.map { RollCall.Watchdog(monitor: monitor, wakes: $0.wakes) }
-        }
+        let watchdog = present.withLock { $0 }.map(RollCall.ask)
         let number = roll.call()
-        for watchdog in watchdogs { watchdog.monitor.wakeWatchdog() }
         semaphore.post()
-        return RollCall.Call(number: number, watchdogs: watchdogs)
-    }
-
-    /// Whether all of them have answered. Any thread.
-    package func hasAnswered(_ call: RollCall.Call) -> Bool {
-        isOver || (roll.isAnswered(call.number) && call.watchdogs.allSatisfy(\.hasAnswered))
+        return { [self] in isOver || (roll.isAnswered(number) && watchdog?() ?? true) }
     }
 
     private func run() {
@@ -146,6 +138,8 @@ package final class AttachWatch: @unchecked Sendable {
         let view = KernelView()
         let wake = WakeSemaphore()
         let context = configuration.context(of: process)
+        var startTicks: UInt64 = 0
+        _ = clu_procfs_start_ticks(process, &startTicks)
         let monitor = LagMonitor(
             of: context,
             semaphore: wake,
@@ -176,8 +170,8 @@ package final class AttachWatch: @unchecked Sendable {
                 monitor.unwatch(loop)
                 view.remove(loop)
             }
-            let loops = search.known
-            nowWatched.withLock { $0 = WatchedProcess(pid: process, startTicks: 0, name: context.processName, loops: loops) }
+            let now = WatchedProcess(pid: process, startTicks: startTicks, name: context.processName, loops: search.known)
+            nowWatched.withLock { $0 = now }
             roll.answer(call, by: .manager)
             roll.answer(call, by: .relay)
             rounds += 1

@@ -95,7 +95,7 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         return false
     }
 
-    private var isLive: Bool { ThreadState(tid: thread.tid, process: thread.process)?.isGone == false }
+    private var isLive: Bool { clu_thread_is_ending(thread.process, thread.tid) == 0 }
 
     private var isSameImage: Bool {
         var found: UInt64 = 0
