@@ -139,7 +139,9 @@ void clu_page_end_all(clu_page *page, int32_t pid, uint32_t kind) {
     }
 }
 
-uint64_t clu_ticker_ask(clu_ticker *ticker) {
+uint64_t clu_ticker_ask(clu_ticker *ticker, const clu_page *page) {
+    ticker->scale = __atomic_load_n(&page->clock_scale, __ATOMIC_RELAXED);
+    if (ticker->scale == 0) return clu_now_ns();
     uint64_t before = clu_ticks();
     uint64_t now_ns = clu_now_ns();
     ticker->base_ticks = before + (clu_ticks() - before) / 2;

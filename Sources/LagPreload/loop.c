@@ -1,7 +1,7 @@
 // How a thread's loop is found, changed and ended; and the library's start.
 #define _GNU_SOURCE
+#include "hot.h"
 #include "loop.h"
-#include "real.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
-const uint32_t *loop_process;
 clu_page *loop_page;
 
-static uint32_t *process_word;
+// Whether there is somebody to tell.
+static int is_active;
 static uint32_t last_process;
 static pthread_key_t end_key;
 
@@ -28,13 +28,13 @@ static void begin_process(const loop_thread *thread) {
     if (number == 0) number = 1;
     last_process = number;
     uint32_t wiped = 0;
-    __atomic_compare_exchange_n(process_word, &wiped, number, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&hot.process, &wiped, number, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void begin_thread(loop_thread *thread) {
-    if (__atomic_load_n(process_word, __ATOMIC_RELAXED) == 0) begin_process(thread);
+    if (hot_process() == 0) begin_process(thread);
     memset(thread, 0, sizeof(*thread));
-    thread->process = __atomic_load_n(process_word, __ATOMIC_RELAXED);
+    thread->process = hot_process();
 }
 
 // MARK: Loops
@@ -49,7 +49,7 @@ static void end_thread(void *value) {
     thread->place.sp = 0;
     thread->beacon = NULL;
     thread->is_over = 1;
-    thread->process = __atomic_load_n(process_word, __ATOMIC_RELAXED);
+    thread->process = hot_process();
 }
 
 static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
@@ -115,6 +115,7 @@ static loop_thread *another_place(loop_thread *thread, uint64_t address, uint64_
 }
 
 __attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
+    if (!__atomic_load_n(&is_active, __ATOMIC_ACQUIRE)) return NULL;
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
     if (thread->beacon != NULL) return another_place(thread, address, sp, may_last);
@@ -139,15 +140,12 @@ __attribute__((constructor)) static void begin(void) {
     real_resolve_all();
     const char *path = secure_getenv(CLU_PAGE_VARIABLE);
     if (gnu_get_libc_version != NULL && path != NULL && (loop_page = clu_page_open(path)) != NULL) {
-        void *word = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         // Linux 4.14. Without it a fork's child could not be told from its parent.
-        if (word != MAP_FAILED && madvise(word, sizeof(uint32_t), MADV_WIPEONFORK) == 0
-            && pthread_key_create(&end_key, end_thread) == 0) {
-            process_word = word;
+        if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&end_key, end_thread) == 0) {
             clu_page_end_all(loop_page, getpid(), 0);
             last_process = 1;
-            *process_word = last_process;
-            __atomic_store_n(&loop_process, process_word, __ATOMIC_RELEASE);
+            __atomic_store_n(&hot.process, last_process, __ATOMIC_RELAXED);
+            __atomic_store_n(&is_active, 1, __ATOMIC_RELEASE);
         }
     }
     errno = saved;

@@ -9,6 +9,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "hot.h"
+
 #pragma GCC visibility push(hidden)
 
 #include "clu_beacon.h"
@@ -44,23 +46,17 @@ typedef struct loop_thread {
 // initial-exec: one instruction to reach. A preloaded library is there when the static block is made.
 extern __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
 
-// The number of the present process, on a page that reads 0 after a fork; NULL: there is nobody to tell.
-extern const uint32_t *loop_process;
-
 static inline int loop_is_at(const loop_place *place, uint64_t address, uint64_t sp) {
     return place->sp == sp && address - place->address + LOOP_FUNCTION_BYTES < 2 * LOOP_FUNCTION_BYTES;
 }
 
-static inline int loop_is_same_process(const loop_thread *thread) {
-    return thread->process == __atomic_load_n(loop_process, __ATOMIC_RELAXED);
-}
+static inline int loop_is_same_process(const loop_thread *thread) { return thread->process == hot_process(); }
 
 // A wait that is not at the loop's place: the thread when it is a rest all the same, otherwise NULL.
 loop_thread *loop_consider(loop_thread *thread, uint64_t address, uint64_t sp, int may_last);
 
 // A wait begins. What it returns goes to loop_leave.
 static inline loop_thread *loop_enter(uint64_t address, uint64_t sp, int may_last) {
-    if (__builtin_expect(__atomic_load_n(&loop_process, __ATOMIC_ACQUIRE) == NULL, 0)) return NULL;
     loop_thread *thread = &loop_self;
     if (__builtin_expect(!loop_is_same_process(thread) || !loop_is_at(&thread->place, address, sp), 0)) {
         return loop_consider(thread, address, sp, may_last);

@@ -14,17 +14,9 @@
 #define REAL_NUMBER(name) REAL_##name,
 enum { REAL_LIBC(REAL_NUMBER) REAL_LIBC_COUNT, REAL_LIBURING_BEGIN = REAL_LIBC_COUNT - 1, REAL_LIBURING(REAL_NUMBER) REAL_COUNT };
 
-extern void *real_functions[REAL_COUNT];
-
 void real_resolve_all(void);
-// The slow path: a call before the start, or liburing's first.
+// The slow path: a call before the start, after a fork, or liburing's first.
 void *real_resolve(int number);
-
-// NULL when the libraries behind this one have no such function.
-static inline void *real_function(int number) {
-    void *function = __atomic_load_n(&real_functions[number], __ATOMIC_RELAXED);
-    return __builtin_expect(function != 0, 1) ? function : real_resolve(number);
-}
 
 #pragma GCC visibility pop
 

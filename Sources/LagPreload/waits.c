@@ -1,8 +1,8 @@
 // The wrapped calls. Each takes down where it was called from, and passes on what it was given.
 //
 // No header that declares them is included: with some options those define the checked forms of the same names.
+#include "hot.h"
 #include "loop.h"
-#include "real.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -217,17 +217,16 @@ enum { CLU_TICKS_BITS = 28 };
 typedef struct clu_ticker {
     uint64_t base_ticks;
     uint64_t base_ns;
+    uint64_t scale;  // the page's, as it was then: the page's own would be another page of memory to touch at every call
 } clu_ticker;
 
 // Asks the clock, and begins anew from there. The slow path.
-uint64_t clu_ticker_ask(clu_ticker *ticker);
+uint64_t clu_ticker_ask(clu_ticker *ticker, const clu_page *page);
 
 static inline uint64_t clu_ticker_now_ns(clu_ticker *ticker, const clu_page *page) {
-    uint64_t scale = __atomic_load_n(&page->clock_scale, __ATOMIC_RELAXED);
-    if (__builtin_expect(scale == 0, 0)) return clu_now_ns();
     uint64_t passed = clu_ticks() - ticker->base_ticks;
-    if (__builtin_expect(passed >> CLU_TICKS_BITS != 0, 0)) return clu_ticker_ask(ticker);
-    return ticker->base_ns + (passed * (scale >> 32) >> (scale & 63));
+    if (__builtin_expect(ticker->scale == 0 || passed >> CLU_TICKS_BITS != 0, 0)) return clu_ticker_ask(ticker, page);
+    return ticker->base_ns + (passed * (ticker->scale >> 32) >> (ticker->scale & 63));
 }
 
 #endif

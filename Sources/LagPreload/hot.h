@@ -1,0 +1,43 @@
+// What every wrapped call reads, on one page: a program comes back from the kernel with cold caches, and a second page would cost it more
+// than all the rest of the call.
+//
+// The page reads 0 after a fork (MADV_WIPEONFORK), which is how a child is told from its parent; so all that is here can be had again.
+#ifndef LAG_PRELOAD_HOT_H
+#define LAG_PRELOAD_HOT_H
+
+#include "real.h"
+
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+// Whole pages of the library's zeroed memory, which is anonymous. The largest pages that kernels of the architecture may have.
+#if defined(__aarch64__)
+enum { HOT_BYTES = 65536 };
+#else
+enum { HOT_BYTES = 4096 };
+#endif
+
+typedef union hot_page {
+    struct {
+        // The number of the present process; 0: forked just now, or there is nobody to tell.
+        uint32_t process;
+        // The functions behind ours; NULL: to be asked for.
+        void *functions[REAL_COUNT];
+    };
+    char bytes[HOT_BYTES];
+} hot_page;
+
+extern hot_page hot __attribute__((aligned(HOT_BYTES)));
+
+static inline uint32_t hot_process(void) { return __atomic_load_n(&hot.process, __ATOMIC_RELAXED); }
+
+// NULL when the libraries behind this one have no such function.
+static inline void *real_function(int number) {
+    void *function = __atomic_load_n(&hot.functions[number], __ATOMIC_RELAXED);
+    return __builtin_expect(function != 0, 1) ? function : real_resolve(number);
+}
+
+#pragma GCC visibility pop
+
+#endif
