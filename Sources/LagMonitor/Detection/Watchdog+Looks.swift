@@ -16,7 +16,12 @@ extension Watchdog {
         let entry = registry.entries + index
         let tid = entry.pointee.target.tid
         guard tid != 0, registry.lines[index].state.load(ordering: .acquiring) == .active else { return }
-        let cpu = entry.pointee.foreignTimes.map { ThreadTimes($0)?.cpuNanoseconds ?? 0 } ?? clu_thread_cpu_ns(tid)
+        var cpu: UInt64 = 0
+        if let times = entry.pointee.foreignTimes {
+            cpu = ThreadTimes(times)?.cpuNanoseconds ?? 0
+        } else {
+            cpu = clu_thread_cpu_ns(tid)
+        }
         let reading = UsageMeter.Reading(time: clock(), cpu: cpu)
         entry.pointee.usage.note(reading, BeaconReading(registry.lines[index].beacon))
     }
