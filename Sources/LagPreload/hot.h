@@ -1,5 +1,5 @@
-// What every wrapped call reads, on one page: a program comes back from the kernel with cold caches, and a second page would cost it more
-// than all the rest of the call.
+// What every wrapped call reads, on one page: a program comes back from the kernel with cold caches, where each further page costs some
+// nanoseconds more.
 //
 // The page reads 0 after a fork (MADV_WIPEONFORK), which is how a child is told from its parent; so all that is here can be had again.
 #ifndef LAG_PRELOAD_HOT_H
