@@ -237,12 +237,10 @@ class Load:
         self.process = None
 
     def start(self):
-        """It is paused from the beginning, more or less."""
         with on_processors(self.processors):
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
-        self.pause()
 
     def pause(self):
         """Returns when it has stopped: a client may have several threads."""

@@ -33,7 +33,6 @@ class Side:
 
     def warm_up(self):
         self.load.start()
-        self.load.resume()
         time.sleep(WARM_UP_SECONDS)
         self.load.pause()
 
