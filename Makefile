@@ -25,14 +25,7 @@ lagmond: setup ## build lagmond and the library that it loads into commands, and
 
 # With every adapter. A build without is another one to the compiler: `swift build` afterwards builds anew what a trait touches.
 test: setup ## run the whole test suite, the adapters' included
-	$(SWIFT) build --enable-all-traits --build-tests >&2
-	rm -f .build/test-lines.jsonl .build/test-schema.log
-	LAG_TEST_LINES="$$PWD/.build/test-lines.jsonl" $(SWIFT) test --enable-all-traits --skip-build --no-parallel
-	# Each line that a program of the suite made, against the schema. Quiet when all is well: the suite's closing line stays the last.
-	LAG_CHECK_LINES="$$PWD/.build/test-lines.jsonl" $(SWIFT) test --enable-all-traits --skip-build --filter WrittenLinesTests \
-		>.build/test-schema.log 2>&1 || { cat .build/test-schema.log; exit 1; }
-	grep -h '^schema:' .build/test-schema.log >&2
-	rm -f .build/test-lines.jsonl
+	SWIFT=$(SWIFT) Scripts/test
 
 pipeline: setup ## send lines through readers that are not ours; QUICK=1: those that take under two minutes
 	Scripts/pipeline/run $(READERS)

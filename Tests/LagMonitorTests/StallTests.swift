@@ -141,6 +141,8 @@ extension MonitorTests {
                 watched.stall()
                 #expect(eventually { watched.monitor.statistics.reported == UInt64(count) })
             }
+            // The third is followed by a line that says so; it is not to meet the sink's failure.
+            #expect(eventually { watched.sink.lines.count == 4 })
             watched.sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28))
             watched.stall()
             #expect(eventually { watched.monitor.statistics.dropped == 1 })

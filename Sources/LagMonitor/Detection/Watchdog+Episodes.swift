@@ -65,18 +65,20 @@ extension Watchdog {
             forgetSuspicion(index)
             return
         }
-        entry.pointee.stalls.add(1, ordering: .relaxed)
         entry.pointee.usage.begin(kind, since: span.since)
         entry.pointee.stalledNanoseconds = span.since
         entry.pointee.activity = reading.activity
         entry.pointee.episode = queue.takeFree()
         // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
         arm(index)
-        guard let episode = entry.pointee.episode.map({ queue.episodes[$0] }) else { return }
-        describe(episode, index, since: span.since)
-        if clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
-        entry.pointee.annealing = Annealing()
-        lookAtStack(index, reading)
+        if let episode = entry.pointee.episode.map({ queue.episodes[$0] }) {
+            describe(episode, index, since: span.since)
+            if clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
+            entry.pointee.annealing = Annealing()
+            lookAtStack(index, reading)
+        }
+        // Last: of a stall that is counted the stack is there, whatever becomes of its thread from now on.
+        entry.pointee.stalls.add(1, ordering: .relaxed)
         if entry.pointee.judge.rules.tellsOpened, let present = entry.pointee.judge.present(at: clock()) {
             tell(index, present, .opened)
         }

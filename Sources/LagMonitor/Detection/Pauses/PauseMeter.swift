@@ -111,7 +111,7 @@ struct PauseMeter {
     private mutating func judge(from begun: UInt64, due: UInt64, slept: UInt64) -> Blackout? {
         now = clu_now_ns()
         // It sleeps until the wait is due: what comes then, at most, the scheduler counts. One that ended early says nothing of that.
-        unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now - max(begun, due))
+        unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now.saturatingDifference(max(begun, due)))
         guard unreadNanoseconds > Self.mostUnreadNanoseconds else { return nil }
         let reading = Reading(schedstat, last: last.times)
         readings += 1
