@@ -30,7 +30,7 @@ test: setup ## run the whole test suite, the adapters' included
 pipeline: setup ## send lines through readers that are not ours; QUICK=1: those that take under two minutes
 	Scripts/pipeline/run $(READERS)
 
-wrap: setup ## stall, load and measure redis, nginx, node, python3 and SwiftNIO under `lagmond run` (Debian packages; 25 to 60 min, QUICK=1: 10 to 25)
+wrap: setup ## stall, load and measure redis, nginx, node, python3 and SwiftNIO under `lagmond run` (Debian packages; 35 to 110 min, QUICK=1: 10 to 25)
 	$(SWIFT) build -c release --product lagmond >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	Scripts/wrap/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)

@@ -20,8 +20,8 @@ TURN_SECONDS, TURNS = 0.1, 30
 REST_SECONDS = 0.06
 # Programs that compile themselves as they run take half a second of work until they are as fast as they will be.
 WARM_UP_SECONDS = 0.8
-# Two looks at the data, each with half of the error.
-CONFIDENCE, LOOKS = 0.95, 2
+# Of all looks at the data together.
+CONFIDENCE = 0.95
 
 
 class Side:
@@ -114,7 +114,7 @@ def compare(program, watch, stages, at_least, report_false):
             shares.append(watched.own / max(watched.below, 1e-9))
             bare_rates.append(bare.answers / (TURNS * TURN_SECONDS))
             false += records
-        confidence = 1 - (1 - CONFIDENCE) / LOOKS
+        confidence = 1 - (1 - CONFIDENCE) / len(stages)
         ratio, low, high = (math.exp(value) for value in centre_and_interval(ratios, confidence))
         decided = verdict(low, high, at_least)
         if decided != "undecided":

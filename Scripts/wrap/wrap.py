@@ -22,7 +22,7 @@ QUICK = os.environ.get("QUICK") == "1"
 REPEATS = 2 if QUICK else 5
 LOAD_SECONDS = int(os.environ.get("LOAD_SECONDS", 10 if QUICK else 60))
 # Pairs of processes, and how many in all where those do not decide.
-PAIRS = (8, 24) if QUICK else (16, 48)
+PAIRS = (8, 24) if QUICK else (16, 48, 96)
 # Threshold and one interval, and what a machine with other work may take to schedule us.
 IN_TIME_MS, SCHEDULING_MS = 200, 50
 RATIO_AT_LEAST = 0.99
