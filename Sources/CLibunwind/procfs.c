@@ -161,8 +161,9 @@ int clu_procfs_image(pid_t pid, uint64_t *image) { return clu_stat_field(pid, 0,
 
 int clu_thread_is_ending(pid_t pid, pid_t tid) {
     enum { EXITING = 0x4 };  // PF_EXITING, include/linux/sched.h
-    uint64_t flags;
-    return clu_stat_field(pid, tid, 9, &flags) != 0 || (flags & EXITING) != 0;
+    uint64_t flags = 0;
+    int error = clu_stat_field(pid, tid, 9, &flags);
+    return error == ESRCH || error == ENOENT || (error == 0 && (flags & EXITING) != 0);
 }
 
 uint64_t clu_thread_cpu_ns(pid_t tid) {

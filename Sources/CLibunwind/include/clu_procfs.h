@@ -55,8 +55,8 @@ int clu_procfs_start_ticks(pid_t pid, uint64_t *ticks);
 // where the kernel does not tell. From `stat`, field 28 (proc(5)).
 int clu_procfs_image(pid_t pid, uint64_t *image);
 
-// Whether a thread is gone, or on its way out: it keeps a state and a number while its memory is taken down, which may take long. From
-// `stat`, field 9 (proc(5)).
+// Whether a thread is gone, or on its way out: it keeps a state and a number while its memory is taken down, which may take long. Where
+// the kernel does not say it counts as being there. From `stat`, field 9 (proc(5)).
 int clu_thread_is_ending(pid_t pid, pid_t tid);
 
 // The time on processors of a thread of this process, exact also while it runs; one system call. 0 when the thread is gone. Nobody has that

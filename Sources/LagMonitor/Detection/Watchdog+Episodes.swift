@@ -52,7 +52,7 @@ extension Watchdog {
             entry.pointee.earlier = nil
         }
         let tid = entry.pointee.target.tid
-        if tid != 0, isForeign, hasEnded(tid) {
+        if tid != 0, isForeign, clu_thread_is_ending(capture.process, tid) != 0 {
             // Its process ended between two waits, and its page is all that is left: nobody waits for that.
             entry.pointee.judge.dismiss(at: clock())
             forgetSuspicion(index)
@@ -89,15 +89,6 @@ extension Watchdog {
     func isHeld(_ tid: Int32) -> Bool {
         if case .traced(_, stopped: true) = TracerCheck.read(tid: tid, process: capture.process) { return true }
         return isForeign && ThreadState(tid: tid, process: capture.process)?.isStopped == true
-    }
-
-    /// Whether a thread of another process is there no more. Where the kernel does not say it counts as being there.
-    private func hasEnded(_ tid: Int32) -> Bool {
-        var status = clu_thread_status()
-        switch clu_procfs_status(capture.process, tid, &status) {
-        case 0: return status.state == CChar(UInt8(ascii: "Z")) || status.state == CChar(UInt8(ascii: "X"))
-        case let code: return code == ESRCH || code == ENOENT
-        }
     }
 
     /// Whether the loop is still in the stall that it was in at `reading`, so that a stack taken meanwhile belongs to it.

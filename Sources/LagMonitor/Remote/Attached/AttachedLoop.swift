@@ -1,7 +1,6 @@
 internal import CLibunwind
 internal import Glibc
 package import LagActivity
-internal import LagCapture
 internal import LagDetection
 
 /// A loop of another process, watched from outside: its beacon says what looks at its thread have found.
