@@ -25,7 +25,7 @@ lagmond: setup ## build lagmond and the library that it loads into commands, and
 
 # With every adapter. A build without is another one to the compiler: `swift build` afterwards builds anew what a trait touches.
 test: setup ## run the whole test suite, the adapters' included
-	SWIFT=$(SWIFT) Scripts/test
+	Scripts/test
 
 pipeline: setup ## send lines through readers that are not ours; QUICK=1: those that take under two minutes
 	Scripts/pipeline/run $(READERS)
