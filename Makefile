@@ -51,14 +51,14 @@ bench: setup ## measure, against the seeds' design
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench"
 
 bench-nio: setup ## measure what watching costs an echo server on SwiftNIO, in paired runs (75 s)
-	$(SWIFT) build --package-path Benchmarks -c release --product NIOEcho >&2
-	exec "$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path 2>/dev/null)/NIOEcho" $(NIO)
+	$(SWIFT) build --package-path Evaluation/NIO -c release --product NIOEcho >&2
+	exec "$$($(SWIFT) build --package-path Evaluation/NIO -c release --show-bin-path 2>/dev/null)/NIOEcho" $(NIO)
 
 bench-symbols: setup ## measure names and lines in a SwiftNIO program, against the toolchain's symboliser
-	$(SWIFT) build --package-path Benchmarks -c release --product NIOSubject >&2
+	$(SWIFT) build --package-path Evaluation/NIO -c release --product NIOSubject >&2
 	$(SWIFT) build -c release --product lagbench >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench" \
-		--subject "$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path 2>/dev/null)/NIOSubject" \
+		--subject "$$($(SWIFT) build --package-path Evaluation/NIO -c release --show-bin-path 2>/dev/null)/NIOSubject" \
 		--only symbol_names --only symbol_names_known --only symbol_lines --only symbol_lines_known
 
 bench-top: setup ## measure `lagmond top` against DuckDB and jq on a million lines, 2 GB (python3, PyPI, jq; 5 minutes)
@@ -82,5 +82,5 @@ diagnosis: setup ## hold the records of stalls with known cause and culprit agai
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(DIAGNOSIS)
 
 lint: ## check the format; every warning is an error
-	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Benchmarks/Sources Benchmarks/Package.swift \
+	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \
 		Examples/*/Sources Examples/*/Package.swift Package.swift

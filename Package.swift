@@ -1,45 +1,92 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Every room of the design is a target of its own, so that the compiler keeps the walls:
-// a lower room cannot name a higher one. The core depends on the toolchain and on libunwind alone.
-let strict: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("ExistentialAny"),
-]
-let strictC: [CSetting] = [
-    .enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error),
-]
+// Every layer of the design is a target, so that the compiler keeps the dependency rule: a lower layer cannot name a higher one.
+// The core depends on the toolchain and on libunwind alone.
+
+// MARK: Targets by role
+
+/// A layer of the core: `Sources/LagMonitor/<folder>`.
+func layer(_ name: String, _ folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: cEdge + dependencies, path: "Sources/LagMonitor/\(folder)")
+}
+
+/// An adapter: `Sources/Adapters/<folder>`.
+func adapter(_ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: "LagMonitor\(folder)", dependencies: dependencies, path: "Sources/Adapters/\(folder)")
+}
+
+/// A program that measures the product: `Evaluation/<name>`.
+func evaluation(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: cEdge + dependencies, path: "Evaluation/\(name)")
+}
+
+/// A program of its own that stalls, hangs or crashes: then that is a finding and not the end of the test run.
+func probe(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: "Tests/Probes/\(name)")
+}
+
+/// The same in C and without the Swift runtime, like the programs that the preloaded library is for.
+func cProbe(_ name: String, _ settings: [CSetting] = []) -> Target {
+    .executableTarget(
+        name: name,
+        path: "Tests/Probes/\(name)",
+        cSettings: settings,
+        linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+    )
+}
+
+func support(_ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [CSetting] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", cSettings: settings)
+}
+
+func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: "Tests/Suites/\(name)")
+}
+
+/// A package's product that is there with a trait alone: without the trait the package is not even resolved.
+func product(_ name: String, of package: String, with trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+
+let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = product("Logging", of: "swift-log", with: "Logging")
+let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycle")
+let configuration = product("Configuration", of: "swift-configuration", with: "Configuration")
+let nio = [product("NIOCore", of: "swift-nio", with: "NIO"), product("NIOPosix", of: "swift-nio", with: "NIO")]
+/// C as compilers make it where unwinding is hardest.
+let withoutFramePointer: CSetting = .unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])
+
+// MARK: The package
 
 let package = Package(
     name: "LagMonitor",
     // lagmond is no product, but every executable target of a root package is one by itself: `swift build --product lagmond`
     // works here, and who uses the library does not even resolve what only lagmond needs.
     products: [
-        .library(name: "LagMonitor", targets: ["LagMonitor"]),
+        // Adapters to packages are modules of this product; each is empty unless its trait is on.
+        .library(
+            name: "LagMonitor",
+            targets: [
+                "LagMonitor", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration",
+                "LagMonitorNIO",
+            ]
+        ),
+        // Adapters that need nothing but the toolchain are products.
         .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
         .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
         .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
-        .library(name: "LagMonitorNIO", targets: ["LagMonitorNIO"]),
         .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
-        .library(name: "LagMonitorLogging", targets: ["LagMonitorLogging"]),
-        .library(name: "LagMonitorMetrics", targets: ["LagMonitorMetrics"]),
-        .library(name: "LagMonitorLifecycle", targets: ["LagMonitorLifecycle"]),
-        .library(name: "LagMonitorConfigReader", targets: ["LagMonitorConfigReader"]),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
         .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
     ],
-    // A product with a dependency is empty unless its trait is on; then the dependency is not resolved either.
     traits: [
         .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
         .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
-        .trait(
-            name: "ServiceLifecycle",
-            description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."
-        ),
-        .trait(name: "Configuration", description: "LagMonitorConfigReader: settings from swift-configuration."),
+        .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."),
+        .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
         .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
     ],
     dependencies: [
@@ -52,424 +99,170 @@ let package = Package(
         .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
-        .target(name: "CLibunwind", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
-        .target(name: "LagActivity", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Activity", swiftSettings: strict),
-        .target(
-            name: "LagRunLoop",
-            dependencies: ["LagActivity", "CLibunwind"],
-            path: "Sources/LagMonitor/RunLoop",
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LagCapture",
-            dependencies: ["LagActivity", "CLibunwind"],
-            path: "Sources/LagMonitor/Capture",
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LagDetection",
-            dependencies: ["LagActivity", "LagCapture", "CLibunwind"],
-            path: "Sources/LagMonitor/Detection",
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LagDiagnosis",
-            dependencies: ["CLibunwind"],
-            path: "Sources/LagMonitor/Diagnosis",
-            swiftSettings: strict
-        ),
-        .target(name: "LagReport", dependencies: ["CLibunwind"], path: "Sources/LagMonitor/Report", swiftSettings: strict),
+        // C
+        .target(name: "CLagBeacon"),
+        .target(name: "CLagLinux", dependencies: ["CLagBeacon"], linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "CLibunwind", dependencies: ["CLagLinux"], linkerSettings: [.linkedLibrary("dl")]),
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
+
+        // The core
+        layer("LagActivity", "Activity"),
+        layer("LagRunLoop", "RunLoop", ["LagActivity"]),
+        layer("LagCapture", "Capture", ["LagActivity", "CLibunwind"]),
+        layer("LagDetection", "Detection", ["LagActivity", "LagCapture", "CLibunwind"]),
+        layer("LagDiagnosis", "Diagnosis"),
+        layer("LagOutput", "Output"),
         .target(
             name: "LagMonitor",
-            dependencies: ["LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagReport", "CLibunwind"],
-            path: "Sources/LagMonitor",
-            exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Report"],
-            swiftSettings: strict
-        ),
-        // Adapters to other loops: the core does not know them.
-        .target(name: "LagMonitorFoundation", dependencies: ["LagActivity", "CLibunwind"], swiftSettings: strict),
-        .target(name: "LagMonitorExecutors", dependencies: ["LagRunLoop"], swiftSettings: strict),
-        .target(name: "LagMonitorConcurrency", dependencies: ["LagMonitor", "LagActivity", "CLibunwind"], swiftSettings: strict),
-        .target(
-            name: "LagMonitorNIO",
-            dependencies: [
-                "LagMonitor", "CLibunwind",
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
-                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+            dependencies: cEdge + [
+                "CLibunwind", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
             ],
-            swiftSettings: strict
+            exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
-        // Lines over HTTP: Foundation's client stays out of the core.
-        .target(name: "LagMonitorOTLP", dependencies: ["LagReport"], swiftSettings: strict),
-        // Manual time and scripted loops, for the tests of those who use the monitor.
-        .target(name: "LagMonitorTestKit", dependencies: ["LagMonitor", "LagActivity", "CLibunwind"], swiftSettings: strict),
+
+        // Adapters: the core does not know them.
+        adapter("Foundation", cEdge + ["LagActivity"]),
+        adapter("Executors", ["LagRunLoop"]),
+        adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
+        adapter("OTLP", ["LagOutput"]),
+        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity"]),
+        adapter("Logging", ["LagMonitor", logging]),
+        adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
+        adapter("Lifecycle", ["LagMonitor", lifecycle]),
+        adapter("Configuration", ["LagMonitor", configuration]),
+        adapter("NIO", cEdge + ["LagMonitor"] + nio),
+
+        // lagmond
+        .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
+        .target(name: "LagReader", dependencies: ["CZlib"]),
+        // Linked as Embedded Swift is, which leaves the Swift runtime out.
         .target(
-            name: "LagMonitorLogging",
-            dependencies: [
-                "LagMonitor",
-                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LagMonitorMetrics",
-            dependencies: [
-                "LagMonitor", "CLibunwind",
-                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LagMonitorLifecycle",
-            dependencies: [
-                "LagMonitor",
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LagMonitorConfigReader",
-            dependencies: [
-                "LagMonitor",
-                .product(
-                    name: "Configuration",
-                    package: "swift-configuration",
-                    condition: .when(traits: ["Configuration"])
-                ),
-            ],
-            swiftSettings: strict
+            name: "LagPreload",
+            dependencies: ["CLagBeacon"],
+            linkerSettings: [
+                .linkedLibrary("dl"),
+                .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"]),
+            ]
         ),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
-        .target(
-            name: "LagWorkload",
-            dependencies: ["LagMonitor", "CLibunwind"],
-            path: "Sources/lagmond/Workload",
-            swiftSettings: strict
-        ),
-        // Lines read back: files, gzip, stdin. zlib is lagmond's alone.
-        .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
-        .target(name: "LagReader", dependencies: ["CZlib"], path: "Sources/lagmond/Reader", swiftSettings: strict),
+        .target(name: "LagWorkload", dependencies: cEdge + ["LagMonitor"], path: "Sources/lagmond/Workload"),
         .executableTarget(
             name: "lagmond",
-            dependencies: [
-                "LagMonitor",
-                "LagMonitorOTLP",
-                "CLibunwind",
-                "LagDiagnosis",
-                "LagReader",
-                "LagReport",
-                "LagWorkload",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            dependencies: cEdge + [
+                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
-            exclude: ["Reader", "Workload"],
+            exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
             resources: [
                 .embedInCode("Schema/lagmonitor.stall.v1.schema.json"),
                 .embedInCode("Report/Page/report.css"),
                 .embedInCode("Report/Page/core.js"), .embedInCode("Report/Page/tables.js"), .embedInCode("Report/Page/flame.js"),
                 .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"),
-                .embedInCode("Report/Page/detail.js"),
-                .embedInCode("Report/Page/report.js"),
-            ],
-            swiftSettings: strict
-        ),
-        // Loaded into programs that are no Swift: needs libc alone. Linked as Embedded Swift is, which leaves the Swift runtime out.
-        .target(
-            name: "LagPreload",
-            cSettings: strictC + [.headerSearchPath("../CLibunwind/include")],
-            linkerSettings: [
-                .linkedLibrary("dl"),
-                .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"]),
+                .embedInCode("Report/Page/detail.js"), .embedInCode("Report/Page/report.js"),
             ]
         ),
-        // Test helpers: programs of their own, so that a hang or a crash is a finding and not the end of the test run.
-        .target(name: "ProbeSupport", path: "Tests/ProbeSupport", swiftSettings: strict),
-        .target(
-            name: "StallFixtures",
-            path: "Tests/StallFixtures",
-            cSettings: [.unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])]
-        ),
-        .executableTarget(
-            name: "lagbench",
-            dependencies: [
+
+        // What measures the product and is no part of it
+        evaluation(
+            "lagbench",
+            [
                 "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-                "LagReport", "CLibunwind",
-            ],
-            swiftSettings: strict
+                "LagOutput", "CLibunwind",
+            ]
         ),
-        .executableTarget(
-            name: "lagaccuracy",
-            dependencies: [
-                "LagMonitor", "LagDetection", "LagWorkload", "CLibunwind",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
-        ),
-        // Stalls with known cause and culprit, and the program that holds the records against them.
-        .target(
-            name: "CStallCorpus",
-            cSettings: strictC + [.unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])]
-        ),
-        .executableTarget(
-            name: "lagdiagnosis",
-            dependencies: [
-                "LagMonitor", "LagReport", "CLibunwind", "CStallCorpus",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "CaptureProbe",
-            dependencies: ["LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "CLibunwind", "StallFixtures"],
-            path: "Tests/CaptureProbe",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "MonitorProbe",
-            dependencies: ["LagMonitor", "CLibunwind", "StallFixtures"],
-            path: "Tests/MonitorProbe",
-            swiftSettings: strict
-        ),
+        evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
+        .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
+        evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
+
+        // Tests
+        support("TestSupport"),
+        support("StallFixtures", [], [withoutFramePointer]),
         // Has a malloc of its own, and must not be linked into anything else.
-        .target(name: "CountingMalloc", path: "Tests/CountingMalloc", cSettings: strictC),
-        .executableTarget(
-            name: "AllocationProbe",
-            dependencies: ["LagMonitor", "LagCapture", "LagDiagnosis", "CLibunwind", "CountingMalloc"],
-            path: "Tests/AllocationProbe",
-            swiftSettings: strict
+        support("CountingMalloc"),
+        support("MainProbeKit", ["LagMonitor"]),
+
+        probe("CaptureProbe", cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]),
+        probe("MonitorProbe", cEdge + ["LagMonitor", "StallFixtures"]),
+        probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
+        probe("RunLoopProbe", cEdge + ["LagRunLoop", "LagActivity"]),
+        probe("EnvironmentProbe", ["LagMonitor", "StallFixtures"]),
+        probe("FoundationProbe", ["LagMonitor", "LagMonitorFoundation"]),
+        // Who runs the main queue is the program's choice, so each choice is a program.
+        probe("MainActorProbe", ["MainProbeKit"]),
+        probe("MainQueueProbe", ["MainProbeKit"]),
+        probe("PoolProbe", ["LagMonitor", "LagMonitorConcurrency"]),
+        cProbe("PreloadProbe"),
+        cProbe("RemoteProbe", [.unsafeFlags(["-O2", "-fomit-frame-pointer"])]),
+        cProbe("WrapProbe"),
+        // Has a monitor of its own, and is watched from another process as well.
+        probe("LinkedProbe", ["LagMonitor"]),
+        probe("AttachProbe", ["LagMonitor", "LagRemote"]),
+        probe("LineProbe", ["LagOutput"]),
+
+        suite("LagDetectionTests", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
+        suite(
+            "LagMonitorTests",
+            cEdge + ["CLibunwind", "TestSupport", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe"]
         ),
-        .testTarget(
-            name: "LagDetectionTests",
-            dependencies: ["LagDetection", "LagActivity", "LagCapture", "CLibunwind", "StallFixtures"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LagMonitorTests",
-            dependencies: [
-                "ProbeSupport",
-                "LagMonitor", "LagActivity", "LagReport", "LagRunLoop", "CLibunwind", "MonitorProbe", "AllocationProbe",
-            ],
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "RunLoopProbe",
-            dependencies: ["LagRunLoop", "LagActivity", "CLibunwind"],
-            path: "Tests/RunLoopProbe",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LagMonitorTestKitTests",
-            dependencies: ["LagMonitorTestKit", "LagMonitor"],
-            swiftSettings: strict
-        ),
-        // Programs that activate the monitor by one line.
-        .executableTarget(
-            name: "EnvironmentProbe",
-            dependencies: ["LagMonitor", "StallFixtures"],
-            path: "Tests/EnvironmentProbe",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ConventionsTests",
-            dependencies: [
+        suite("LagMonitorTestKitTests", ["LagMonitorTestKit", "LagMonitor"]),
+        suite(
+            "ConventionsTests",
+            [
                 "LagMonitor", "LagMonitorTestKit", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfigReader", "EnvironmentProbe",
-                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
-                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
-                .product(
-                    name: "ServiceLifecycleTestKit",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
-                .product(
-                    name: "Configuration",
-                    package: "swift-configuration",
-                    condition: .when(traits: ["Configuration"])
-                ),
-            ],
-            swiftSettings: strict
+                "LagMonitorConfiguration", "EnvironmentProbe", logging, lifecycle, configuration,
+                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
+                product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+            ]
         ),
         // What the documentation shows, compiled.
-        .testTarget(
-            name: "SnippetTests",
-            dependencies: [
+        suite(
+            "SnippetTests",
+            [
                 "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
-                "LagMonitorNIO",
-                "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfigReader",
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
-                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
-                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
-                .product(
-                    name: "UnixSignals",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
-                .product(
-                    name: "Configuration",
-                    package: "swift-configuration",
-                    condition: .when(traits: ["Configuration"])
-                ),
-            ],
-            swiftSettings: strict
+                "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration",
+                logging, lifecycle, configuration, product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+            ] + nio
         ),
-        .testTarget(name: "LagCaptureTests", dependencies: ["LagCapture", "CaptureProbe"], swiftSettings: strict),
-        .testTarget(
-            name: "LagRunLoopTests",
-            dependencies: ["LagRunLoop", "LagActivity", "CLibunwind", "RunLoopProbe"],
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "FoundationProbe",
-            dependencies: ["LagMonitor", "LagMonitorFoundation"],
-            path: "Tests/FoundationProbe",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LagMonitorFoundationTests",
-            dependencies: ["ProbeSupport", "LagMonitor", "LagMonitorFoundation", "CLibunwind", "FoundationProbe"],
-            swiftSettings: strict
-        ),
-        // Who runs the main queue is the program's choice, so each choice is a program.
-        .target(name: "MainProbeKit", dependencies: ["LagMonitor"], path: "Tests/MainProbeKit", swiftSettings: strict),
-        .executableTarget(
-            name: "MainActorProbe",
-            dependencies: ["MainProbeKit"],
-            path: "Tests/MainActorProbe",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "MainQueueProbe",
-            dependencies: ["MainProbeKit"],
-            path: "Tests/MainQueueProbe",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "MainQueueTests",
-            dependencies: ["ProbeSupport", "MainActorProbe", "MainQueueProbe"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LagMonitorExecutorsTests",
-            dependencies: ["LagMonitor", "LagMonitorExecutors"],
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "PoolProbe",
-            dependencies: ["LagMonitor", "LagMonitorConcurrency"],
-            path: "Tests/PoolProbe",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LagMonitorConcurrencyTests",
-            dependencies: ["ProbeSupport", "LagMonitor", "LagMonitorConcurrency", "CLibunwind", "PoolProbe"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LagMonitorNIOTests",
-            dependencies: [
-                "LagMonitorNIO", "LagMonitor", "CLibunwind", "StallFixtures",
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
-                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
-            ],
-            swiftSettings: strict
-        ),
-        // A program that waits, and knows of nothing: C alone, like those that the preloaded library is for.
-        .executableTarget(
-            name: "PreloadProbe",
-            path: "Tests/PreloadProbe",
-            cSettings: strictC,
-            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
-        ),
-        // The same with handlers that stall; watched from another process.
-        .executableTarget(
-            name: "RemoteProbe",
-            path: "Tests/RemoteProbe",
-            cSettings: [.unsafeFlags(["-O2", "-fomit-frame-pointer"])],
-            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
-        ),
-        // One with a monitor of its own, watched from another process as well.
-        .executableTarget(
-            name: "LinkedProbe",
-            dependencies: ["LagMonitor"],
-            path: "Tests/LinkedProbe",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "RemoteTests",
-            dependencies: ["LagMonitor", "LagActivity", "LagDetection", "CLibunwind", "RemoteProbe", "LinkedProbe"],
-            swiftSettings: strict
-        ),
-        // Attaches to a process, and is killed.
-        .executableTarget(
-            name: "AttachProbe",
-            dependencies: ["LagMonitor"],
-            path: "Tests/AttachProbe",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "AttachTests",
-            dependencies: ["LagMonitor", "LagActivity", "CLibunwind", "RemoteProbe", "AttachProbe"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LagPreloadTests",
-            dependencies: ["CLibunwind"],
-            swiftSettings: strict
-        ),
-        // A command to wrap, and a shell with a terminal.
-        .executableTarget(
-            name: "WrapProbe",
-            path: "Tests/WrapProbe",
-            cSettings: strictC,
-            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
-        ),
-        .testTarget(
-            name: "WrapTests",
-            dependencies: ["lagmond", "LagMonitor", "LagReport", "CLibunwind"],
-            swiftSettings: strict
-        ),
-        .testTarget(name: "LagReportTests", dependencies: ["LagReport", "CLibunwind"], swiftSettings: strict),
-        .testTarget(name: "LagMonitorOTLPTests", dependencies: ["LagMonitorOTLP", "LagReport"], swiftSettings: strict),
-        // Lines with the worst that a record can hold, made by the project's own writer: for readers that are not ours.
-        .executableTarget(name: "LineProbe", dependencies: ["LagReport"], path: "Tests/LineProbe", swiftSettings: strict),
+        suite("LagCaptureTests", ["LagCapture", "CaptureProbe"]),
+        suite("LagRunLoopTests", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
+        suite("LagMonitorFoundationTests", cEdge + ["TestSupport", "LagMonitor", "LagMonitorFoundation", "FoundationProbe"]),
+        suite("MainQueueTests", ["TestSupport", "MainActorProbe", "MainQueueProbe"]),
+        suite("LagMonitorExecutorsTests", ["LagMonitor", "LagMonitorExecutors"]),
+        suite("LagMonitorConcurrencyTests", cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "PoolProbe"]),
+        suite("LagMonitorNIOTests", cEdge + ["LagMonitorNIO", "LagMonitor", "StallFixtures"] + nio),
+        suite("RemoteTests", cEdge + ["LagMonitor", "LagRemote", "LagActivity", "LagDetection", "RemoteProbe", "LinkedProbe"]),
+        suite("AttachTests", cEdge + ["LagMonitor", "LagRemote", "LagActivity", "RemoteProbe", "AttachProbe"]),
+        suite("LagPreloadTests", cEdge),
+        suite("WrapTests", cEdge + ["lagmond", "LagMonitor", "LagRemote", "LagOutput"]),
+        suite("LagOutputTests", cEdge + ["LagOutput"]),
+        suite("LagMonitorOTLPTests", ["LagMonitorOTLP", "LagOutput"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
-        .testTarget(
-            name: "LagSchemaTests",
-            dependencies: ["LagReader", "LagReport", "LineProbe", "lagmond"],
-            swiftSettings: strict
-        ),
-        .testTarget(name: "LagDiagnosisTests", dependencies: ["LagDiagnosis", "StallFixtures"], swiftSettings: strict),
-        .testTarget(name: "LagReaderTests", dependencies: ["LagReader", "LagReport"], swiftSettings: strict),
-        .testTarget(name: "lagbenchTests", dependencies: ["lagbench"], swiftSettings: strict),
-        .testTarget(
-            name: "lagaccuracyTests",
-            dependencies: ["lagaccuracy", "LagMonitor", "LagWorkload"],
-            swiftSettings: strict
-        ),
-        .testTarget(name: "lagdiagnosisTests", dependencies: ["lagdiagnosis", "LagReport"], swiftSettings: strict),
-        .testTarget(
-            name: "lagmondTests",
-            dependencies: [
-                "lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagReport", "LagWorkload", "LineProbe", "MonitorProbe",
-            ],
-            swiftSettings: strict
+        suite("LagSchemaTests", ["LagReader", "LagOutput", "LineProbe", "lagmond"]),
+        suite("LagDiagnosisTests", ["LagDiagnosis", "StallFixtures"]),
+        suite("LagReaderTests", ["LagReader", "LagOutput"]),
+        suite("lagbenchTests", ["lagbench"]),
+        suite("lagaccuracyTests", ["lagaccuracy", "LagMonitor", "LagWorkload"]),
+        suite("lagdiagnosisTests", ["lagdiagnosis", "LagOutput"]),
+        suite(
+            "lagmondTests",
+            ["lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "LineProbe", "MonitorProbe"]
         ),
     ]
 )
+
+// MARK: Settings of all targets
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = [
+        .treatAllWarnings(as: .error),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("ExistentialAny"),
+    ]
+    target.cSettings =
+        (target.cSettings ?? []) + [
+            .enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error),
+        ]
+}

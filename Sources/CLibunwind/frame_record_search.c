@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "frame_record_search.h"
 
-#include "clu_memory.h"
+#include "cll_memory.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum {
 typedef enum { CALL_NONE = 0, CALL_ELSEWHERE, CALL_INDIRECT, CALL_DIRECT } call_kind;
 
 int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word) {
-    return snapshot_word(view->snapshot, address, word) || clu_memory_read(view->pid, address, word, 8) == 8;
+    return snapshot_word(view->snapshot, address, word) || cll_memory_read(view->pid, address, word, 8) == 8;
 }
 
 static int clu_is_executable(const memory_view *view, uint64_t address) {
@@ -35,7 +35,7 @@ static const uint8_t set_frame[4] = {0x55, 0x48, 0x89, 0xe5};  // push rbp; mov 
 // Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is none.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
     uint8_t bytes[16];
-    if (clu_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
+    if (cll_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
     uint64_t at = 0;
     if (memcmp(bytes, endbr64, 4) == 0) at = 4;
     if (bytes[at] == 0xf2) at++;
@@ -49,7 +49,7 @@ static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
 // Where a function goes on that is nothing but a jump, as compilers leave it of two that are the same; else the function itself.
 static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
     uint8_t code[16];
-    if (clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return function;
+    if (cll_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return function;
     size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
     if (code[at] == 0xeb) return function + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];  // jmp rel8
     if (code[at] != 0xe9) return function;  // jmp rel32
@@ -61,7 +61,7 @@ static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
     uint8_t bytes[8];
     int32_t displacement;
-    if (!clu_is_executable(view, return_address) || clu_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return 0;
+    if (!clu_is_executable(view, return_address) || cll_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return 0;
     memcpy(&displacement, bytes + 4, 4);
     uint64_t target = return_address + (uint64_t)(int64_t)displacement, behind = 0;
     if (bytes[3] == 0xe8) {  // call rel32
@@ -76,14 +76,14 @@ uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
 int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc) {
     uint8_t code[CLU_FUNCTION_BYTES];
     size_t size = pc - function;
-    if (size > sizeof(code) || clu_memory_read(view->pid, function, code, size) != size) return 1;
+    if (size > sizeof(code) || cll_memory_read(view->pid, function, code, size) != size) return 1;
     // Anywhere: it could be the next function that `pc` is in.
     return memmem(code, size, set_frame, sizeof(set_frame)) != NULL;
 }
 
 static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
     uint8_t bytes[8];
-    if (clu_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return CALL_NONE;
+    if (cll_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return CALL_NONE;
     if (bytes[3] == 0xe8) {  // call rel32
         int32_t displacement;
         memcpy(&displacement, bytes + 4, 4);
@@ -116,7 +116,7 @@ int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t 
 
 static call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
     uint32_t instruction;
-    if (clu_memory_read(view->pid, return_address - 4, &instruction, 4) != 4) return CALL_NONE;
+    if (cll_memory_read(view->pid, return_address - 4, &instruction, 4) != 4) return CALL_NONE;
     if ((instruction & 0xfc000000u) == 0x94000000u) {  // BL imm26
         int64_t words = (int64_t)((uint64_t)instruction << 38) >> 38;
         uint64_t target = return_address - 4 + (uint64_t)(words * 4);
@@ -165,7 +165,7 @@ static int clu_chain_length(const memory_view *view, uint64_t record) {
 // grew since: then the record that is found there will not be one). 0 where the code begins in another way.
 static uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
     uint8_t code[48];
-    if (function == 0 || clu_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 0;
+    if (function == 0 || cll_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 0;
     size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
     if (memcmp(code + at, set_frame, 4) != 0) return 0;
     uint64_t below = 0;

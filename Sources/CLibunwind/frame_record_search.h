@@ -7,13 +7,13 @@
 #include <string.h>
 
 typedef struct memory_view {
-    const clu_snapshot *snapshot;
+    const cll_snapshot *snapshot;
     const clu_module_table *table;
     pid_t pid;
 } memory_view;
 
 // A word of the stack copy; 0 when it lies outside.
-static inline int snapshot_word(const clu_snapshot *snapshot, uint64_t address, uint64_t *word) {
+static inline int snapshot_word(const cll_snapshot *snapshot, uint64_t address, uint64_t *word) {
     if (address < snapshot->stack_begin || address + 8 > snapshot->stack_begin + snapshot->stack_length) return 0;
     memcpy(word, snapshot->stack + (address - snapshot->stack_begin), 8);
     return 1;

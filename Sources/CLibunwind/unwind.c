@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "clu_unwind.h"
 
-#include "clu_memory.h"
+#include "cll_memory.h"
 #include "frame_record_search.h"
 #include "libunwind_calls.h"
 
@@ -55,7 +55,7 @@ static int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffe
         uint32_t stamp = unwinder->cache.stamp[slot], constant = CONSTANT | unwinder->epoch;
         if (unwinder->cache.page[slot] != page || (stamp != unwinder->walk && stamp != constant)) {
             unwinder->cache.stamp[slot] = 0;
-            if (clu_memory_read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
+            if (cll_memory_read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
             unwinder->cache.page[slot] = page;
             unwinder->cache.stamp[slot] = clu_is_constant(unwinder, page) ? constant : unwinder->walk;
         }
@@ -79,10 +79,10 @@ static int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *i
 static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
     if (write) return -UNW_EREADONLYREG;
-    if (number < 0 || number >= CLU_REGISTERS) return -UNW_EBADREG;
+    if (number < 0 || number >= CLL_REGISTERS) return -UNW_EBADREG;
     if (unwinder->restarted) {
-        if (number != CLU_REGISTER_PC && number != CLU_REGISTER_SP && number != CLU_REGISTER_FP) return -UNW_EBADREG;
-        *value = number == CLU_REGISTER_PC ? unwinder->restart_pc : number == CLU_REGISTER_SP ? unwinder->restart_sp : unwinder->restart_fp;
+        if (number != CLL_REGISTER_PC && number != CLL_REGISTER_SP && number != CLL_REGISTER_FP) return -UNW_EBADREG;
+        *value = number == CLL_REGISTER_PC ? unwinder->restart_pc : number == CLL_REGISTER_SP ? unwinder->restart_sp : unwinder->restart_fp;
         return 0;
     }
     if (unwinder->view.snapshot->known >> number & 1) {
@@ -90,7 +90,7 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
         return 0;
     }
     // Without unwind information for the function nothing proves a frame record to be its own.
-    if (number != CLU_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
+    if (number != CLL_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
         // Only a missing frame pointer needs to know the function, and only where it is asked for.
         unw_proc_info_t info;
@@ -158,7 +158,7 @@ static int clu_get_proc_name(unw_addr_space_t space, unw_word_t address, char *n
 clu_unwinder *clu_unwinder_create(void) {
     const libunwind_calls *calls = clu_libunwind();
     if (calls == NULL) return NULL;
-    clu_unwinder *unwinder = clu_memory_map(sizeof(*unwinder));
+    clu_unwinder *unwinder = cll_memory_map(sizeof(*unwinder));
     if (unwinder == NULL) return NULL;
     unwinder->accessors = (unw_accessors_t){
         .find_proc_info = clu_find_proc_info,
@@ -172,7 +172,7 @@ clu_unwinder *clu_unwinder_create(void) {
     };
     unwinder->space = calls->create_addr_space(&unwinder->accessors, 0);
     if (unwinder->space == NULL) {
-        clu_memory_unmap(unwinder, sizeof(*unwinder));
+        cll_memory_unmap(unwinder, sizeof(*unwinder));
         return NULL;
     }
     calls->set_caching_policy(unwinder->space, UNW_CACHE_GLOBAL);
@@ -182,7 +182,7 @@ clu_unwinder *clu_unwinder_create(void) {
 void clu_unwinder_destroy(clu_unwinder *unwinder) {
     if (unwinder == NULL) return;
     clu_libunwind()->destroy_addr_space(unwinder->space);
-    clu_memory_unmap(unwinder, sizeof(*unwinder));
+    cll_memory_unmap(unwinder, sizeof(*unwinder));
 }
 
 void clu_unwinder_forget(clu_unwinder *unwinder) {
@@ -269,7 +269,7 @@ static int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor
     return 1;
 }
 
-void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
+void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result) {
     const libunwind_calls *calls = clu_libunwind();
     memset(result, 0, sizeof(*result));
@@ -279,8 +279,8 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
     unwinder->frame_pointer_recovered = 0;
     unwinder->restarted = 0;
     unwinder->only_known = 0;
-    unwinder->frame_sp = snapshot->registers[CLU_REGISTER_SP];
-    unwinder->frame_code = snapshot->registers[CLU_REGISTER_PC];
+    unwinder->frame_sp = snapshot->registers[CLL_REGISTER_SP];
+    unwinder->frame_code = snapshot->registers[CLL_REGISTER_PC];
 
     unw_cursor_t cursor;
     result->end = CLU_UNWIND_BAD_FRAME;
@@ -310,7 +310,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, con
         unwinder->lookup_failed = 0;
         unw_word_t fp = 0;
         unwinder->only_known = 1;
-        if (calls->get_reg(&cursor, CLU_REGISTER_FP, &fp) < 0) fp = 0;
+        if (calls->get_reg(&cursor, CLL_REGISTER_FP, &fp) < 0) fp = 0;
         unwinder->only_known = 0;
         int stepped = calls->step(&cursor);
         if (unwinder->lookup_failed && !is_signal_frame) {

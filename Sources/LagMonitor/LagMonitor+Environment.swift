@@ -1,5 +1,5 @@
 public import LagActivity
-internal import LagReport
+internal import LagOutput
 public import LagRunLoop
 internal import Synchronization
 

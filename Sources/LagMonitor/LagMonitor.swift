@@ -1,8 +1,8 @@
-internal import CLibunwind
+internal import CLagBeacon
 public import Dispatch
 @_exported public import LagActivity
 package import LagDetection
-@_exported public import LagReport
+@_exported public import LagOutput
 @_exported public import LagRunLoop
 internal import Synchronization
 
@@ -95,7 +95,7 @@ public final class LagMonitor: Sendable {
     public func stop() {
         state.withLock { state in
             guard let parts = state.parts else { return }
-            let now = clu_now_ns()
+            let now = clb_now_ns()
             let deadline = now + Self.drainNanoseconds
             let lineDeadline = now + Self.lineNanoseconds
             parts.reporter.limitWaiting(until: lineDeadline)
@@ -105,8 +105,8 @@ public final class LagMonitor: Sendable {
             // The reporter lets go of the entries after it has written their last lines.
             // Looked at once more after the deadline: the process may have been stopped in between.
             var drained = !parts.registry.holds(anythingOf: core)
-            while !drained, clu_now_ns() < deadline {
-                _ = pause.wait(until: clu_now_ns() + 1_000_000)
+            while !drained, clb_now_ns() < deadline {
+                _ = pause.wait(until: clb_now_ns() + 1_000_000)
                 drained = !parts.registry.holds(anythingOf: core)
             }
             core.notePauses(parts.watchdog.processPauses)
@@ -145,7 +145,7 @@ public final class LagMonitor: Sendable {
                 ticks: helpers?.ticks,
                 ticker: helpers?.ticker,
                 mirror: engine.isOwn ? BeaconMirror(of: loop, named: name) : nil,
-                now: clu_now_ns()
+                now: clb_now_ns()
             )
             guard index != nil else {
                 helpers?.ticker.cancel()
@@ -195,7 +195,7 @@ public final class LagMonitor: Sendable {
     private func setPaused(_ paused: Bool, _ loop: (any ObservableLoop)?) {
         state.withLock { state in
             guard let parts = state.parts else { return }
-            parts.registry.setPaused(paused, loop, of: core, now: clu_now_ns())
+            parts.registry.setPaused(paused, loop, of: core, now: clb_now_ns())
             parts.watchdog.wake()
         }
     }

@@ -1,5 +1,5 @@
 internal import LagDetection
-public import LagReport
+public import LagOutput
 
 /// How a monitor decides and what it writes.
 public struct LagMonitorConfiguration: Sendable, Equatable {

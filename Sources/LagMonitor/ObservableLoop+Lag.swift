@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 package import LagActivity
 
 extension ObservableLoop {
@@ -7,7 +7,7 @@ extension ObservableLoop {
     package var lagNanoseconds: UInt64 {
         // With the same word before and after, the time belongs to it; a loop that has just moved on is not behind.
         let sequence = beacon.sequence
-        let (began, now) = (clu_beacon_callout_ns(beacon.raw), clu_now_ns())
+        let (began, now) = (clb_beacon_callout_ns(beacon.raw), clb_now_ns())
         let isAtIt = beacon.activity.isWorking && beacon.sequence == sequence
         return isAtIt && began > 0 && now > began ? now - began : 0
     }

@@ -1,5 +1,5 @@
 internal import LagActivity
-internal import LagReport
+internal import LagOutput
 
 /// How many records are told when there are many.
 ///

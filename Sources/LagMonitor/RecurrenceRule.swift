@@ -1,5 +1,5 @@
 internal import LagActivity
-internal import LagReport
+internal import LagOutput
 
 /// From when on the same stall again and again is worth an `event` `recurring` line: a warning before it gets worse.
 ///

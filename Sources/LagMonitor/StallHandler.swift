@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import LagReport
+internal import LagOutput
 internal import LagRunLoop
 internal import Synchronization
 

@@ -1,5 +1,5 @@
 public import Dispatch
-public import LagReport
+public import LagOutput
 
 /// Something that tells stalls: a ``LagMonitor``, or the test kit's `TestMonitor` in its place.
 ///

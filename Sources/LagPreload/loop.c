@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
-clu_page *loop_page;
+clb_page *loop_page;
 
 // Whether there is somebody to tell.
 static int is_active;
@@ -43,8 +43,8 @@ static void end_thread(void *value) {
     loop_thread *thread = value;
     // Destructors that come after this one may wait as well: from now on that is nobody's business.
     if (thread->beacon != NULL && loop_is_same_process(thread)) {
-        clu_beacon_mark(thread->beacon, CLU_ACTIVITY_FINISHED);
-        clu_page_end(loop_page, thread->index, thread->claim);
+        clb_beacon_mark(thread->beacon, CLB_ACTIVITY_FINISHED);
+        clb_page_end(loop_page, thread->index, thread->claim);
     }
     thread->place.sp = 0;
     thread->beacon = NULL;
@@ -53,7 +53,7 @@ static void end_thread(void *value) {
 }
 
 static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
-    clu_page_slot *slot = clu_page_slot_at(loop_page, thread->index);
+    clb_page_slot *slot = clb_page_slot_at(loop_page, thread->index);
     __atomic_store_n(&slot->wait_return, address, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->wait_sp, sp, __ATOMIC_RELAXED);
     thread->place = (loop_place){.address = address, .sp = sp};
@@ -61,24 +61,24 @@ static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
 }
 
 static loop_thread *rest(loop_thread *thread) {
-    clu_beacon_mark(thread->beacon, CLU_ACTIVITY_WAITING);
+    clb_beacon_mark(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
 
 static loop_thread *found_loop(loop_thread *thread, uint64_t address, uint64_t sp) {
-    int32_t index = clu_page_claim_slot(loop_page, CLU_LOOP_OF_WAITS, getpid(), 0, clu_now_ns(), &thread->claim);
+    int32_t index = clb_page_claim_slot(loop_page, CLB_LOOP_OF_WAITS, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
         thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
         return NULL;
     }
     thread->index = (uint32_t)index;
     // The kernel tells lagmond the rest (name, stack): a program in a sandbox may not be allowed to ask for it.
-    __atomic_store_n(&clu_page_slot_at(loop_page, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
+    __atomic_store_n(&clb_page_slot_at(loop_page, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
     write_place(thread, address, sp);
-    thread->beacon = clu_page_beacon(loop_page, thread->index);
+    thread->beacon = clb_page_beacon(loop_page, thread->index);
     pthread_setspecific(end_key, thread);
     rest(thread);
-    clu_page_publish(loop_page, thread->index, &thread->claim);
+    clb_page_publish(loop_page, thread->index, &thread->claim);
     return thread;
 }
 
@@ -92,7 +92,7 @@ static int32_t count_other(loop_thread *thread, uint64_t address, uint64_t sp) {
 }
 
 static loop_thread *another_place(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
-    clu_page_slot *slot = clu_page_slot_at(loop_page, thread->index);
+    clb_page_slot *slot = clb_page_slot_at(loop_page, thread->index);
     if (thread->outer.sp != 0 && loop_is_at(&thread->outer, address, sp)) {
         // The loop within a handler is over.
         thread->outer.sp = 0;
@@ -102,7 +102,7 @@ static loop_thread *another_place(loop_thread *thread, uint64_t address, uint64_
     }
     if (may_last && count_other(thread, address, sp) >= LOOP_OTHER_WAITS) {
         uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
-        if ((int64_t)(clu_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000) {
+        if ((int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000) {
             if (sp < thread->place.sp) thread->outer = thread->place;
             else thread->outer.sp = 0;
             write_place(thread, address, sp);
@@ -138,11 +138,11 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 __attribute__((constructor)) static void begin(void) {
     int saved = errno;
     real_resolve_all();
-    const char *path = secure_getenv(CLU_PAGE_VARIABLE);
-    if (gnu_get_libc_version != NULL && path != NULL && (loop_page = clu_page_open(path)) != NULL) {
+    const char *path = secure_getenv(CLB_PAGE_VARIABLE);
+    if (gnu_get_libc_version != NULL && path != NULL && (loop_page = clb_page_open(path)) != NULL) {
         // Linux 4.14. Without it a fork's child could not be told from its parent.
         if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&end_key, end_thread) == 0) {
-            clu_page_end_all(loop_page, getpid(), 0);
+            clb_page_end_all(loop_page, getpid(), 0);
             last_process = 1;
             __atomic_store_n(&hot.process, last_process, __ATOMIC_RELAXED);
             __atomic_store_n(&is_active, 1, __ATOMIC_RELEASE);

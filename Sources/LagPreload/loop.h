@@ -9,12 +9,11 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "clb_beacon.h"
+#include "clb_page.h"
 #include "hot.h"
 
 #pragma GCC visibility push(hidden)
-
-#include "clu_beacon.h"
-#include "clu_page.h"
 
 enum {
     LOOP_WAITS = 8,           // in a row at one place: a loop
@@ -34,8 +33,8 @@ typedef struct loop_thread {
     uint32_t process;     // which process this belongs to; another number: left by the parent of a fork
     int32_t other_waits;  // how many in a row at `other`
     loop_place place;     // of the loop; sp is 0 until there is one
-    clu_beacon *beacon;   // in the page; NULL until there is a loop
-    clu_ticker ticker;
+    clb_beacon *beacon;   // in the page; NULL until there is a loop
+    clb_ticker ticker;
     loop_place other;
     loop_place outer;     // of the loop within which the present one runs; sp is 0: none
     uint64_t claim;
@@ -62,17 +61,17 @@ static inline loop_thread *loop_enter(uint64_t address, uint64_t sp, int may_las
         return loop_consider(thread, address, sp, may_last);
     }
     thread->other_waits = 0;
-    clu_beacon_mark(thread->beacon, CLU_ACTIVITY_WAITING);
+    clb_beacon_mark(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
 
-extern clu_page *loop_page;
+extern clb_page *loop_page;
 
 // The wait is over. A signal handler may have forked meanwhile, and this may be the child.
 static inline void loop_leave(loop_thread *thread) {
     if (__builtin_expect(thread == NULL, 0)) return;
     if (__builtin_expect(!loop_is_same_process(thread), 0)) return;
-    clu_beacon_wake(thread->beacon, CLU_ACTIVITY_AFTER_WAITING, clu_ticker_now_ns(&thread->ticker, loop_page));
+    clb_beacon_wake(thread->beacon, CLB_ACTIVITY_AFTER_WAITING, clb_ticker_now_ns(&thread->ticker, loop_page));
 }
 
 #pragma GCC visibility pop

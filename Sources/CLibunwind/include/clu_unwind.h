@@ -1,7 +1,7 @@
 // Unwinding a snapshot: registers and a copy of the stack, never a live thread.
 //
 // One unwinder belongs to one thread at a time (the watchdog). Nothing here takes the loader's or malloc's lock:
-// modules come from our own map, memory through clu_memory_read, libunwind's own pools from mmap.
+// modules come from our own map, memory through cll_memory_read, libunwind's own pools from mmap.
 #ifndef CLU_UNWIND_H
 #define CLU_UNWIND_H
 
@@ -9,16 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "clu_procfs.h"
-
-#if defined(__x86_64__)
-enum { CLU_REGISTERS = 17, CLU_REGISTER_FP = 6, CLU_REGISTER_SP = 7, CLU_REGISTER_PC = 16 };
-#elif defined(__aarch64__)
-enum { CLU_REGISTERS = 33, CLU_REGISTER_FP = 29, CLU_REGISTER_SP = 31, CLU_REGISTER_PC = 32 };
-#endif
-
-// How much a leaf function may use below its stack pointer (x86-64 psABI, 3.2.2); copied with the stack.
-enum { CLU_RED_ZONE = 128 };
+#include "cll_snapshot.h"
 
 enum { CLU_BUILD_ID_MAX = 32, CLU_MODULE_PATH_MAX = 240 };
 
@@ -54,20 +45,6 @@ int clu_module_find(const clu_module_table *table, uint64_t address);
 // Whether `address` lies in code that is no module's.
 int clu_is_in_code_range(const clu_module_table *table, uint64_t address);
 
-typedef struct clu_snapshot {
-    uint64_t registers[CLU_REGISTERS];
-    uint64_t known;            // a bit per register
-    uint64_t stack_begin;      // address of stack[0]
-    uint64_t stack_length;     // bytes copied
-    uint64_t stack_high;       // end of the thread's stack; 0 when unknown
-    uint8_t *stack;
-    uint64_t capacity;         // bytes that `stack` holds
-} clu_snapshot;
-
-// Sets the registers of a thread that sleeps as `thread` says: stack pointer, program counter, and the six argument
-// registers, which a system call leaves alone (glibc's vfork keeps its return address in one of them).
-void clu_snapshot_of_syscall(clu_snapshot *snapshot, clu_thread_syscall thread);
-
 enum {
     CLU_UNWIND_COMPLETE = 0,   // reached the thread's first frame
     CLU_UNWIND_LIMIT = 1,      // more frames than the limit
@@ -100,7 +77,7 @@ void clu_unwinder_destroy(clu_unwinder *unwinder);
 void clu_unwinder_forget(clu_unwinder *unwinder);
 
 // Walks the snapshot of a thread of process `pid`, leaf first: stores up to `capacity` frames, looks at up to `limit`.
-void clu_unwinder_walk(clu_unwinder *unwinder, const clu_snapshot *snapshot, const clu_module_table *table, pid_t pid,
+void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result);
 
 // Where the function begins that `address` lies in, by the unwind tables; 0 when they do not say. After a walk, of the same process.

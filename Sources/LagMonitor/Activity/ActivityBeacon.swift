@@ -1,4 +1,4 @@
-public import CLibunwind
+public import CLagBeacon
 
 /// Where a loop tells what it is doing: one cache line (and one for long stretches), written by the loop's own thread alone.
 ///
@@ -8,49 +8,49 @@ public import CLibunwind
 ///
 /// The writing calls are for the loop's own thread only; the reading ones are for any thread.
 // Sendable without a check: the stored properties are immutable, the pointer leads to memory that lives as long as
-// this object, nothing is ever done with the other but to keep it, and every access to that memory is an atomic operation (see clu_beacon.h for who writes what).
+// this object, nothing is ever done with the other but to keep it, and every access to that memory is an atomic operation (see clb_beacon.h for who writes what).
 public final class ActivityBeacon: @unchecked Sendable {
-    public let raw: UnsafeMutablePointer<clu_beacon>
+    public let raw: UnsafeMutablePointer<clb_beacon>
 
     /// Keeps memory that is not the beacon's own; nil: it is.
     private let memory: AnyObject?
 
     public init() {
-        guard let memory = clu_beacon_create() else { fatalError("no memory for a beacon") }
+        guard let memory = clb_beacon_create() else { fatalError("no memory for a beacon") }
         raw = memory
         self.memory = nil
     }
 
     /// A beacon in memory of somebody else: another process's, which is only to be read here.
     /// - Parameter memory: keeps it mapped.
-    package init(at raw: UnsafeMutablePointer<clu_beacon>, in memory: AnyObject) {
+    package init(at raw: UnsafeMutablePointer<clb_beacon>, in memory: AnyObject) {
         self.raw = raw
         self.memory = memory
     }
 
-    deinit { if memory == nil { clu_beacon_destroy(raw) } }
+    deinit { if memory == nil { clb_beacon_destroy(raw) } }
 
     /// Tells an activity. Own thread only.
-    @inlinable public func mark(_ activity: LoopActivity) { clu_beacon_mark(raw, activity.rawValue) }
+    @inlinable public func mark(_ activity: LoopActivity) { clb_beacon_mark(raw, activity.rawValue) }
 
     /// A new callout begins: own thread only.
     /// - Parameter nanoseconds: `CLOCK_MONOTONIC`; the time the loop has read for itself, at the latest after the previous callout.
     @inlinable public func begin(_ activity: LoopActivity, at nanoseconds: UInt64) {
-        clu_beacon_begin(raw, activity.rawValue, nanoseconds)
+        clb_beacon_begin(raw, activity.rawValue, nanoseconds)
     }
 
     /// The loop woke up, or began to run: a rest is over. Un-parks a parked watchdog. Own thread only.
     @inlinable public func wake(_ activity: LoopActivity, at nanoseconds: UInt64) {
-        clu_beacon_wake(raw, activity.rawValue, nanoseconds)
+        clb_beacon_wake(raw, activity.rawValue, nanoseconds)
     }
 
     /// The loop runs again after a moment in which it did not, too short for a rest. Un-parks a parked watchdog. Own thread only.
     @inlinable public func resume(_ activity: LoopActivity, at nanoseconds: UInt64) {
-        clu_beacon_resume(raw, activity.rawValue, nanoseconds)
+        clb_beacon_resume(raw, activity.rawValue, nanoseconds)
     }
 
     /// The loop got to a ping (``PingableLoop/ping()``). On the loop, whichever thread serves it.
-    @inlinable public func pong() { clu_beacon_pong(raw, clu_now_ns()) }
+    @inlinable public func pong() { clb_beacon_pong(raw, clb_now_ns()) }
 
     /// Runs `body`, which is expected to block: the time in it is no stall, and what comes after it is a stretch of its own.
     ///
@@ -62,21 +62,21 @@ public final class ActivityBeacon: @unchecked Sendable {
         let outer = activity
         // Outside of a run nobody watches, so there is nothing to keep out.
         guard outer.isWorking else { return try body() }
-        begin(.expected, at: clu_now_ns())
+        begin(.expected, at: clb_now_ns())
         // As after a sleep: the watchdog may have parked meanwhile.
-        defer { wake(outer, at: clu_now_ns()) }
+        defer { wake(outer, at: clb_now_ns()) }
         return try body()
     }
 
     /// The mode the loop runs in, by its number; 0 is none. Own thread only.
-    @inlinable public func setMode(_ number: UInt32) { clu_beacon_set_mode(raw, number) }
+    @inlinable public func setMode(_ number: UInt32) { clb_beacon_set_mode(raw, number) }
 
     /// What the loop is doing now. Any thread.
-    public var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: clu_beacon_word(raw))) ?? .notRunning }
+    public var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: clb_beacon_word(raw))) ?? .notRunning }
 
     /// How many activities were told so far. Any thread.
-    public var sequence: UInt64 { clu_beacon_word(raw) >> 8 }
+    public var sequence: UInt64 { clb_beacon_word(raw) >> 8 }
 
     /// The number of the present mode. Any thread.
-    public var mode: UInt32 { clu_beacon_mode(raw) }
+    public var mode: UInt32 { clb_beacon_mode(raw) }
 }

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import Synchronization
 
 /// A watch's share in the mirror of its loop's beacon: a second beacon, in a page that this process shares with the lagmond that
@@ -16,7 +16,7 @@ package final class BeaconMirror: Sendable {
         var count = 0
         var paused = 0
 
-        var wish: Int { count == 0 ? CLU_MIRROR_NONE : paused == count ? CLU_MIRROR_PAUSED : CLU_MIRROR_LIVE }
+        var wish: Int { count == 0 ? CLB_MIRROR_NONE : paused == count ? CLB_MIRROR_PAUSED : CLB_MIRROR_LIVE }
     }
 
     private let beacon: ActivityBeacon
@@ -28,7 +28,7 @@ package final class BeaconMirror: Sendable {
     private static let watchers = Mutex<[UInt: Watchers]>([:])
 
     /// Whether there is a page. The first to ask maps it: some system calls.
-    package static let isPossible = clu_mirror_open() == 0
+    package static let isPossible = clb_mirror_open() == 0
 
     /// Nil where there is no page, and for loops whose beacon several threads may tell, or none.
     package convenience init?(of loop: any ObservableLoop, named name: String) {
@@ -74,14 +74,14 @@ package final class BeaconMirror: Sendable {
             var watchers = all[key, default: Watchers()]
             change(&watchers)
             all[key] = watchers.count > 0 ? watchers : nil
-            _ = clu_mirror_wish(beacon.raw, UInt32(watchers.wish), name, modes)
+            _ = clb_mirror_wish(beacon.raw, UInt32(watchers.wish), name, modes)
         }
     }
 
     /// As much as has a place in the page, in whole characters.
     private static func shortened(_ name: String) -> String {
         var name = name
-        while name.utf8.count >= Int(CLU_PAGE_NAME_MAX) { name.removeLast() }
+        while name.utf8.count >= Int(CLB_PAGE_NAME_MAX) { name.removeLast() }
         return name
     }
 
@@ -91,10 +91,10 @@ package final class BeaconMirror: Sendable {
         var number: UInt32 = 1
         while let name = modeName(number) {
             let text = name.utf8.map { CChar(bitPattern: $0) } + [0]
-            guard list.count + text.count <= Int(CLU_PAGE_MODES_MAX) else { break }
+            guard list.count + text.count <= Int(CLB_PAGE_MODES_MAX) else { break }
             list += text
             number += 1
         }
-        return list + [CChar](repeating: 0, count: Int(CLU_PAGE_MODES_MAX) - list.count)
+        return list + [CChar](repeating: 0, count: Int(CLB_PAGE_MODES_MAX) - list.count)
     }
 }

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds: the only clock of this package.
 ///
@@ -11,7 +11,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// The present. About 25 ns, no system call (vDSO); any thread.
-    public static var now: MonotonicTime { MonotonicTime(nanoseconds: clu_now_ns()) }
+    public static var now: MonotonicTime { MonotonicTime(nanoseconds: clb_now_ns()) }
 
     /// A time that never comes.
     public static let distantFuture = MonotonicTime(nanoseconds: .max)

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// A thread as the kernel and the capture know it: of this process, unless said.
@@ -25,15 +25,15 @@ public struct ThreadIdentity: Sendable, Equatable {
     }
 
     /// The calling thread. Allocates (glibc reads the main thread's bounds from `/proc`): once a thread, not in a hot path.
-    public static var current: ThreadIdentity { make(tid: clu_gettid(), thread: pthread_self()) }
+    public static var current: ThreadIdentity { make(tid: cll_gettid(), thread: pthread_self()) }
 
     /// The process's main thread, from any thread.
-    public static var main: ThreadIdentity { make(tid: getpid(), thread: clu_main_pthread()) }
+    public static var main: ThreadIdentity { make(tid: getpid(), thread: cll_main_pthread()) }
 
     private static func make(tid: Int32, thread: pthread_t) -> ThreadIdentity {
         var low: UInt64 = 0
         var high: UInt64 = 0
-        guard thread != 0, clu_thread_stack(thread, &low, &high) == 0 else {
+        guard thread != 0, cll_thread_stack(thread, &low, &high) == 0 else {
             return ThreadIdentity(tid: tid, stackLow: 0, stackHigh: 0)
         }
         return ThreadIdentity(tid: tid, stackLow: low, stackHigh: high)

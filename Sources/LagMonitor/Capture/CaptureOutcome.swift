@@ -1,4 +1,4 @@
-public import CLibunwind
+public import CLagLinux
 
 /// How a stalled thread's registers and stack were taken.
 public enum CaptureMethod: String, Sendable {
@@ -65,7 +65,7 @@ public enum KernelState: Sendable, Equatable {
     /// The same in a system call; its number where that is known.
     case runningCall(Int64?)
     /// Asleep in a system call.
-    case waiting(clu_thread_syscall)
+    case waiting(cll_thread_syscall)
     /// Asleep outside of any: it waits for a page of memory.
     case faulting
     /// Asleep, and the kernel does not tell us in what.

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
 
@@ -58,7 +59,7 @@ enum ElfImage {
     }
 
     private static func load<T>(_ process: Int32, _ address: UInt64, _ value: inout T) -> Bool {
-        withUnsafeMutableBytes(of: &value) { clu_memory_read(process, address, $0.baseAddress, $0.count) == $0.count }
+        withUnsafeMutableBytes(of: &value) { cll_memory_read(process, address, $0.baseAddress, $0.count) == $0.count }
     }
 
     /// Looks for the GNU build-id note: name "GNU\0", type NT_GNU_BUILD_ID (3).
@@ -77,7 +78,7 @@ enum ElfImage {
             if note.type == 3, note.name == 4, load(process, address &+ offset &+ 12, &name), name == 0x0055_4e47 {
                 let length = min(Int(note.content), Int(CLU_BUILD_ID_MAX))
                 let read = withUnsafeMutableBytes(of: &module.pointee.build_id) {
-                    clu_memory_read(process, content, $0.baseAddress, length)
+                    cll_memory_read(process, content, $0.baseAddress, length)
                 }
                 if read == length { module.pointee.build_id_length = UInt32(length) }
                 return

@@ -1,4 +1,4 @@
-public import CLibunwind
+public import CLagLinux
 internal import Glibc
 
 /// Who holds the lock that a thread waits for, what that thread waits for in turn, and so on: to a thread that waits for no lock
@@ -10,8 +10,8 @@ public final class LockChain {
     public struct Link: Sendable {
         public let tid: Int32
         /// What it waits for; kind 0 when it does not wait for a lock.
-        public fileprivate(set) var lock = clu_lock()
-        fileprivate var call = clu_thread_syscall()
+        public fileprivate(set) var lock = cll_lock()
+        fileprivate var call = cll_thread_syscall()
         /// How often it had waited for something: unchanged means that it has not run since.
         fileprivate var waits: UInt64 = 0
     }
@@ -33,7 +33,7 @@ public final class LockChain {
         self.process = process
         links = .allocate(capacity: Self.maximumLength)
         links.initialize(repeating: Link(tid: 0), count: Self.maximumLength)
-        clu_lock_prepare()
+        cll_lock_prepare()
     }
 
     deinit { links.deallocate() }
@@ -44,7 +44,7 @@ public final class LockChain {
     }
 
     /// Follows the chain from a thread that sleeps in `call`.
-    public func follow(_ tid: Int32, in call: clu_thread_syscall) {
+    public func follow(_ tid: Int32, in call: cll_thread_syscall) {
         cycle = nil
         count = 1
         links[0] = link(tid, call)
@@ -56,19 +56,19 @@ public final class LockChain {
                 cycle = isStill(from: known) ? known : nil
                 return
             }
-            var call = clu_thread_syscall()
-            let sleeps = clu_procfs_syscall(process, owner, &call) == Int32(CLU_SYSCALL_BLOCKED)
+            var call = cll_thread_syscall()
+            let sleeps = cll_procfs_syscall(process, owner, &call) == Int32(CLL_SYSCALL_BLOCKED)
             links[count] = sleeps ? link(owner, call) : Link(tid: owner)
             count += 1
         }
     }
 
-    private func link(_ tid: Int32, _ call: clu_thread_syscall) -> Link {
+    private func link(_ tid: Int32, _ call: cll_thread_syscall) -> Link {
         var link = Link(tid: tid)
         var call = call
         link.call = call
         link.waits = ThreadState(tid: tid, process: process)?.voluntarySwitches ?? 0
-        clu_lock_find(process, tid, &call, &link.lock)
+        cll_lock_find(process, tid, &call, &link.lock)
         return link
     }
 
@@ -85,8 +85,8 @@ public final class LockChain {
         var index = first
         while index < count {
             let link = links[index]
-            var call = clu_thread_syscall()
-            guard clu_procfs_syscall(process, link.tid, &call) == Int32(CLU_SYSCALL_BLOCKED), call.sp == link.call.sp,
+            var call = cll_thread_syscall()
+            guard cll_procfs_syscall(process, link.tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.sp == link.call.sp,
                 call.arguments.0 == link.call.arguments.0, let state = ThreadState(tid: link.tid, process: process),
                 state.voluntarySwitches == link.waits
             else { return false }

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
 
@@ -41,9 +42,9 @@ public final class ModuleMap: @unchecked Sendable {
 
     /// Takes its memory (about 2 MB of address space; touched as needed) straight from the kernel.
     public init?(process: Int32) {
-        guard let modules = clu_memory_map(Self.moduleBytes), let inodes = clu_memory_map(Self.capacity * 8),
-            let active = clu_memory_map(Self.capacity * 2), let ranges = clu_memory_map(Self.rangeBytes),
-            let text = clu_memory_map(Self.textCapacity)
+        guard let modules = cll_memory_map(Self.moduleBytes), let inodes = cll_memory_map(Self.capacity * 8),
+            let active = cll_memory_map(Self.capacity * 2), let ranges = cll_memory_map(Self.rangeBytes),
+            let text = cll_memory_map(Self.textCapacity)
         else { return nil }
         self.process = process
         self.modules = modules.bindMemory(to: clu_module.self, capacity: Self.capacity)
@@ -54,11 +55,11 @@ public final class ModuleMap: @unchecked Sendable {
     }
 
     deinit {
-        clu_memory_unmap(modules, Self.moduleBytes)
-        clu_memory_unmap(inodes, Self.capacity * 8)
-        clu_memory_unmap(active, Self.capacity * 2)
-        clu_memory_unmap(ranges, Self.rangeBytes)
-        clu_memory_unmap(text, Self.textCapacity)
+        cll_memory_unmap(modules, Self.moduleBytes)
+        cll_memory_unmap(inodes, Self.capacity * 8)
+        cll_memory_unmap(active, Self.capacity * 2)
+        cll_memory_unmap(ranges, Self.rangeBytes)
+        cll_memory_unmap(text, Self.textCapacity)
     }
 
     var table: clu_module_table {
@@ -75,7 +76,7 @@ public final class ModuleMap: @unchecked Sendable {
     /// - Returns: whether anything came or went since the last time.
     @discardableResult
     public func refresh() -> Bool {
-        let length = clu_procfs_maps(process, text, Self.textCapacity)
+        let length = cll_procfs_maps(process, text, Self.textCapacity)
         // A text that was cut would lose the modules at its end: the old map is better.
         guard length > 0, length < Self.textCapacity - 1 else { return false }
         textLength = length

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 
@@ -13,7 +13,7 @@ internal import LagActivity
 /// taken only if both are the same as before.
 struct PassiveCapture {
     enum Result {
-        case taken(clu_thread_syscall)
+        case taken(cll_thread_syscall)
         case running
         case moved
         case gone
@@ -26,18 +26,18 @@ struct PassiveCapture {
     let check: Snapshot
 
     func take(_ target: ThreadIdentity) -> Result {
-        var first = clu_thread_syscall()
-        switch clu_procfs_syscall(target.process, target.tid, &first) {
-        case Int32(CLU_SYSCALL_BLOCKED): break
-        case Int32(CLU_SYSCALL_RUNNING): return .running
+        var first = cll_thread_syscall()
+        switch cll_procfs_syscall(target.process, target.tid, &first) {
+        case Int32(CLL_SYSCALL_BLOCKED): break
+        case Int32(CLL_SYSCALL_RUNNING): return .running
         // A kernel without that file says the same of a thread that is there.
-        case -ESRCH: return clu_thread_is_live(target.process, target.tid) != 0 ? .refused : .gone
+        case -ESRCH: return cll_thread_is_live(target.process, target.tid) != 0 ? .refused : .gone
         case -EMFILE, -ENFILE: return .noDescriptor
         default: return .refused
         }
         fill(snapshot, target, first)
-        var second = clu_thread_syscall()
-        guard clu_procfs_syscall(target.process, target.tid, &second) == Int32(CLU_SYSCALL_BLOCKED),
+        var second = cll_thread_syscall()
+        guard cll_procfs_syscall(target.process, target.tid, &second) == Int32(CLL_SYSCALL_BLOCKED),
             second.sp == first.sp, second.pc == first.pc, second.number == first.number
         else { return .moved }
         fill(check, target, second)
@@ -45,15 +45,15 @@ struct PassiveCapture {
         return .taken(first)
     }
 
-    private func fill(_ snapshot: Snapshot, _ target: ThreadIdentity, _ thread: clu_thread_syscall) {
+    private func fill(_ snapshot: Snapshot, _ target: ThreadIdentity, _ thread: cll_thread_syscall) {
         let raw = snapshot.raw
-        clu_snapshot_of_syscall(raw, thread)
-        let begin = thread.sp &- UInt64(CLU_RED_ZONE)
+        cll_snapshot_of_syscall(raw, thread)
+        let begin = thread.sp &- UInt64(CLL_RED_ZONE)
         // Outside the thread's own stack it is on an alternate one, of unknown size: what can be read is taken.
         let own = begin >= target.stackLow && begin < target.stackHigh
         let length = own ? min(target.stackHigh - begin, UInt64(Snapshot.stackCapacity)) : UInt64(Snapshot.stackCapacity)
         raw.pointee.stack_begin = begin
         raw.pointee.stack_high = own ? target.stackHigh : 0
-        raw.pointee.stack_length = UInt64(clu_memory_read(target.process, begin, raw.pointee.stack, Int(length)))
+        raw.pointee.stack_length = UInt64(cll_memory_read(target.process, begin, raw.pointee.stack, Int(length)))
     }
 }

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import LagActivity
 
 /// What became of a request to a running thread.
@@ -8,15 +8,15 @@ enum RunningAnswer {
     case owed
     case failed(CaptureFailure)
 
-    /// - Parameter code: `CLU_SIGNAL_…`, as both ways of asking answer.
+    /// - Parameter code: `CLL_SIGNAL_…`, as both ways of asking answer.
     init(_ code: Int32) {
         self =
             switch Int(code) {
-            case Int(CLU_SIGNAL_TAKEN): .taken
-            case Int(CLU_SIGNAL_OWED): .owed
-            case Int(CLU_SIGNAL_TIMED_OUT): .failed(.signalTimedOut)
-            case Int(CLU_SIGNAL_NO_THREAD): .failed(.threadGone)
-            case Int(CLU_SIGNAL_BUSY): .failed(.signalBusy)
+            case Int(CLL_SIGNAL_TAKEN): .taken
+            case Int(CLL_SIGNAL_OWED): .owed
+            case Int(CLL_SIGNAL_TIMED_OUT): .failed(.signalTimedOut)
+            case Int(CLL_SIGNAL_NO_THREAD): .failed(.threadGone)
+            case Int(CLL_SIGNAL_BUSY): .failed(.signalBusy)
             default: .failed(.notPermitted)
             }
     }

@@ -1,4 +1,5 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 internal import LagActivity
 
 /// Takes a running thread's registers and stack in this process: a signal, whose handler copies them and returns.
@@ -7,32 +8,32 @@ struct SignalCapture: RunningCapture {
     let snapshot: Snapshot
 
     /// Takes over the signals that nobody handles.
-    static func install() -> Int { Int(clu_signal_install()) }
+    static func install() -> Int { Int(cll_signal_install()) }
 
     /// Gives the signals back.
-    static func remove() { clu_signal_remove() }
+    static func remove() { cll_signal_remove() }
 
-    var hasAnswer: Bool { clu_signal_has_answer() != 0 }
+    var hasAnswer: Bool { cll_signal_has_answer() != 0 }
 
-    func withdraw() -> Bool { clu_signal_withdraw() == Int32(CLU_SIGNAL_TAKEN) }
+    func withdraw() -> Bool { cll_signal_withdraw() == Int32(CLL_SIGNAL_TAKEN) }
 
-    func forget() { _ = clu_signal_forget(snapshot.raw) }
+    func forget() { _ = cll_signal_forget(snapshot.raw) }
 
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningAnswer {
-        let signal = clu_signal_choose(state.blockedSignals)
-        guard signal != 0 else { return .failed(clu_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
+        let signal = cll_signal_choose(state.blockedSignals)
+        guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
         // is, nobody tells; that it never was near the end can be told by the pages there.
-        if target.stackLow != 0, clu_memory_is_untouched(target.stackLow, clu_signal_stack_need()) == 0 {
+        if target.stackLow != 0, cll_memory_is_untouched(target.stackLow, cll_signal_stack_need()) == 0 {
             return .failed(.stackNearlyFull)
         }
-        let answer = clu_signal_capture(
+        let answer = cll_signal_capture(
             target.tid,
             signal,
             target.stackLow,
             target.stackHigh,
             snapshot.raw,
-            clu_now_ns() + nanoseconds
+            clb_now_ns() + nanoseconds
         )
         return RunningAnswer(answer)
     }

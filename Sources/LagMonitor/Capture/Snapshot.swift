@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// Memory for one snapshot, there before it is needed.
@@ -8,14 +8,14 @@ internal import Glibc
 final class Snapshot {
     static let stackCapacity = 128 * 1024
 
-    let raw: UnsafeMutablePointer<clu_snapshot>
+    let raw: UnsafeMutablePointer<cll_snapshot>
     private let stack: UnsafeMutableRawPointer
 
     init?() {
-        guard let stack = clu_memory_map(Self.stackCapacity) else { return nil }
+        guard let stack = cll_memory_map(Self.stackCapacity) else { return nil }
         self.stack = stack
         raw = .allocate(capacity: 1)
-        raw.initialize(to: clu_snapshot())
+        raw.initialize(to: cll_snapshot())
         raw.pointee.stack = stack.assumingMemoryBound(to: UInt8.self)
         raw.pointee.capacity = UInt64(Self.stackCapacity)
     }
@@ -28,8 +28,8 @@ final class Snapshot {
 
     deinit {
         // A leak once in a lifetime, instead of a handler that writes into memory of somebody else.
-        guard clu_signal_is_writing(raw) == 0 else { return }
+        guard cll_signal_is_writing(raw) == 0 else { return }
         raw.deallocate()
-        clu_memory_unmap(stack, Self.stackCapacity)
+        cll_memory_unmap(stack, Self.stackCapacity)
     }
 }

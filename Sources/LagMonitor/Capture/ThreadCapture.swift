@@ -1,3 +1,5 @@
+internal import CLagBeacon
+internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
 public import LagActivity
@@ -48,7 +50,7 @@ public final class ThreadCapture {
     public init(process: Int32) throws(CaptureUnavailable) {
         self.process = process
         if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }
-        let error = clu_memory_prepare()
+        let error = cll_memory_prepare()
         guard error == 0 else {
             throw CaptureUnavailable(reason: "cannot read this process's memory: \(String(cString: strerror(error)))")
         }
@@ -113,7 +115,7 @@ public final class ThreadCapture {
                 // Whoever got no processor since then has not moved.
                 if ThreadState(tid: owing.tid, process: process)?.isRunnable == true { return .failed(.signalTimedOut, .running) }
                 withdraw()
-            } else if clu_now_ns() > owing.asked + Self.standsNanoseconds {
+            } else if clb_now_ns() > owing.asked + Self.standsNanoseconds {
                 // Only one can be asked at a time.
                 withdraw()
             }
@@ -138,7 +140,7 @@ public final class ThreadCapture {
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard looks.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
-                let asked = clu_now_ns()
+                let asked = clb_now_ns()
                 let answer = running.take(target, state: state, within: patience.answerNanoseconds)
                 noteSleep(since: asked, atMost: patience.answerNanoseconds)
                 let reason: CaptureFailure
@@ -192,7 +194,7 @@ public final class ThreadCapture {
     public func identity(of tid: Int32) -> ThreadIdentity {
         guard let main else { return ThreadIdentity(tid: tid, process: process, stackLow: 0, stackHigh: 0) }
         if tid == main.tid { return main }
-        let descriptor = clu_thread_descriptor(tid)
+        let descriptor = cll_thread_descriptor(tid)
         // Without a guard below it nobody knows where the stack ends: it may lie in a larger mapping.
         guard descriptor > 0, let mapping = modules.guardedMapping(containing: descriptor - 1) else {
             return ThreadIdentity(tid: tid, stackLow: 0, stackHigh: 0)
@@ -221,9 +223,9 @@ public final class ThreadCapture {
 
     /// A signal is delivered on the way out of the kernel: a thread that was working in a system call is found right behind it.
     private var stateAtSignal: KernelState {
-        switch clu_snapshot_call(process, running.snapshot.raw) {
-        case Int64(CLU_CALL_NONE): .running
-        case Int64(CLU_CALL_UNKNOWN): .runningCall(nil)
+        switch cll_snapshot_call(process, running.snapshot.raw) {
+        case Int64(CLL_CALL_NONE): .running
+        case Int64(CLL_CALL_UNKNOWN): .runningCall(nil)
         case let number: .runningCall(number)
         }
     }
@@ -247,7 +249,7 @@ public final class ThreadCapture {
     }
 
     private func pause() {
-        let begun = clu_now_ns()
+        let begun = clb_now_ns()
         var time = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
         nanosleep(&time, nil)
         // Timers are late by a slack of some 50 µs.
@@ -256,7 +258,7 @@ public final class ThreadCapture {
 
     /// What lasts longer than was asked for is not the sleep's.
     private func noteSleep(since begun: UInt64, atMost most: UInt64) {
-        let now = clu_now_ns()
+        let now = clb_now_ns()
         sleptNanoseconds += min(now > begun ? now - begun : 0, most)
     }
 }

@@ -1,9 +1,9 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// What the kernel says a thread is doing. Reading it costs about 10 µs and allocates nothing.
 public struct ThreadState: Sendable {
-    private let status: clu_thread_status
+    private let status: cll_thread_status
 
     /// - Parameter tid: a thread of this process.
     /// - Returns: nil when the thread is gone or cannot be looked at.
@@ -11,8 +11,8 @@ public struct ThreadState: Sendable {
 
     /// The same for a thread of any process.
     public init?(tid: Int32, process: Int32) {
-        var status = clu_thread_status()
-        guard clu_procfs_status(process, tid, &status) == 0 else { return nil }
+        var status = cll_thread_status()
+        guard cll_procfs_status(process, tid, &status) == 0 else { return nil }
         self.status = status
     }
 

@@ -1,7 +1,8 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 internal import LagActivity
 
-/// Takes a running thread's registers and stack in another process: ptrace(2), by a thread of its own (clu_trace.h).
+/// Takes a running thread's registers and stack in another process: ptrace(2), by a thread of its own (cll_trace.h).
 ///
 /// The thread is stopped for the copying alone, some 20 µs. Whatever becomes of this process meanwhile, SIGKILL included, the
 /// kernel lets the thread go on: nothing that this leaves behind keeps it stopped.
@@ -12,28 +13,28 @@ struct TraceCapture: RunningCapture {
 
     /// - Returns: nil where no thread could be started.
     init?(snapshot: Snapshot) {
-        guard let tracer = clu_tracer_create() else { return nil }
+        guard let tracer = cll_tracer_create() else { return nil }
         self.snapshot = snapshot
         self.tracer = tracer
     }
 
-    var hasAnswer: Bool { clu_tracer_has_answer(tracer) != 0 }
+    var hasAnswer: Bool { cll_tracer_has_answer(tracer) != 0 }
 
-    func withdraw() -> Bool { clu_tracer_withdraw(tracer) == Int32(CLU_SIGNAL_TAKEN) }
+    func withdraw() -> Bool { cll_tracer_withdraw(tracer) == Int32(CLL_SIGNAL_TAKEN) }
 
     /// Ends the thread as well. It may still wait for a target that does not stop; its memory stays then, and the snapshot is not
     /// written any more.
-    func forget() { clu_tracer_destroy(tracer) }
+    func forget() { cll_tracer_destroy(tracer) }
 
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningAnswer {
-        let answer = clu_tracer_capture(
+        let answer = cll_tracer_capture(
             tracer,
             target.process,
             target.tid,
             target.stackLow,
             target.stackHigh,
             snapshot.raw,
-            clu_now_ns() + nanoseconds
+            clb_now_ns() + nanoseconds
         )
         return RunningAnswer(answer)
     }

@@ -1,4 +1,3 @@
-internal import CLibunwind
 internal import Synchronization
 
 /// A fixed ring of numbers from one thread to one other. Never blocks, never allocates.

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 package import LagActivity
 
 /// A semaphore with waits on `CLOCK_MONOTONIC`: neither `sem_timedwait` nor libdispatch's timed wait on Linux
@@ -6,33 +6,33 @@ package import LagActivity
 // Unchecked: a semaphore is made to be shared, and the pointer is immutable.
 package final class WakeSemaphore: @unchecked Sendable {
     /// What beacons are armed with.
-    let raw: UnsafeMutablePointer<clu_waker>
+    let raw: UnsafeMutablePointer<clb_waker>
 
     package init() {
-        guard let memory = clu_waker_create() else { fatalError("no memory for a semaphore") }
+        guard let memory = clb_waker_create() else { fatalError("no memory for a semaphore") }
         raw = memory
     }
 
-    deinit { clu_waker_destroy(raw) }
+    deinit { clb_waker_destroy(raw) }
 
     /// From now on this beacon wakes whoever waits here. Before anybody watches it. This must outlive the beacon's last activity.
-    package func serve(_ beacon: ActivityBeacon) { clu_beacon_arm(beacon.raw, raw, 0) }
+    package func serve(_ beacon: ActivityBeacon) { clb_beacon_arm(beacon.raw, raw, 0) }
 
     /// Any thread; async-signal-safe.
-    package func post() { clu_waker_post(raw) }
+    package func post() { clb_waker_post(raw) }
 
     /// The same, for a beacon that answered then; 0: none did. The first answer counts.
     package func post(answeredAt nanoseconds: UInt64) {
-        if nanoseconds > 0 { clu_waker_note(raw, nanoseconds) }
+        if nanoseconds > 0 { clb_waker_note(raw, nanoseconds) }
         post()
     }
 
     /// - Parameter deadline: `CLOCK_MONOTONIC` nanoseconds; `.max` waits without end.
     /// - Returns: whether it was posted (and not timed out).
-    package func wait(until deadline: UInt64) -> Bool { clu_waker_wait(raw, deadline) != 0 }
+    package func wait(until deadline: UInt64) -> Bool { clb_waker_wait(raw, deadline) != 0 }
 
     /// Takes all posts that are there.
     /// - Returns: when the first beacon among them answered; 0 when none did.
     @discardableResult
-    package func drain() -> UInt64 { clu_waker_drain(raw) }
+    package func drain() -> UInt64 { clb_waker_drain(raw) }
 }

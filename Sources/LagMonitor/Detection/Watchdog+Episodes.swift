@@ -1,4 +1,5 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 internal import LagCapture
@@ -52,7 +53,7 @@ extension Watchdog {
             entry.pointee.earlier = nil
         }
         let tid = entry.pointee.target.tid
-        if tid != 0, isForeign, clu_thread_is_ending(capture.process, tid) != 0 {
+        if tid != 0, isForeign, cll_thread_is_ending(capture.process, tid) != 0 {
             // Its process ended between two waits, and its page is all that is left: nobody waits for that.
             entry.pointee.judge.dismiss(at: clock())
             forgetSuspicion(index)
@@ -117,7 +118,7 @@ extension Watchdog {
         episode.facts.identityRealtimeNanoseconds = episode.facts.startRealtimeNanoseconds
         episode.facts.extent = Extent(Span(since: since, seen: since), until: since)
         episode.facts.random = (random.next(), random.next())
-        episode.facts.mode = clu_beacon_mode(registry.lines[index].beacon)
+        episode.facts.mode = clb_beacon_mode(registry.lines[index].beacon)
         episode.tally.begin(at: since)
     }
 
@@ -195,7 +196,7 @@ extension Watchdog {
         let line = registry.lines + index
         leave(index, floor: 0, blackout)
         // Another watch of the same loop may count on the arming: the round of looks restores it.
-        clu_beacon_disarm(line.pointee.beacon)
+        clb_beacon_disarm(line.pointee.beacon)
         line.pointee.state.store(.retired, ordering: .releasing)
     }
 
@@ -255,7 +256,7 @@ extension Watchdog {
     private static func realtime(of monotonic: UInt64) -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        let now = clu_now_ns()
+        let now = clb_now_ns()
         let age = now > monotonic ? now - monotonic : 0
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clamping: age)
     }

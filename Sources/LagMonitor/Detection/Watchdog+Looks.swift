@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import LagActivity
 internal import LagCapture
 internal import Synchronization
@@ -20,7 +20,7 @@ extension Watchdog {
         if let times = entry.pointee.foreignTimes {
             cpu = ThreadTimes(times)?.cpuNanoseconds ?? 0
         } else {
-            cpu = clu_thread_cpu_ns(tid)
+            cpu = cll_thread_cpu_ns(tid)
         }
         let reading = UsageMeter.Reading(time: clock(), cpu: cpu)
         entry.pointee.usage.note(reading, BeaconReading(registry.lines[index].beacon))
@@ -126,10 +126,10 @@ extension Watchdog {
     ) {
         let place = episode.tally.add(outcome, nil, key: key(of: outcome), at: now, slept: slept)
         guard place.isNew else { return }
-        var call = clu_thread_syscall()
-        call.number = Int64(CLU_CALL_UNKNOWN)
-        clu_wait_describe(target.process, target.tid, &call, &wait)
-        episode.tally.describe(place.index, wait, clu_lock(), cycle: nil)
+        var call = cll_thread_syscall()
+        call.number = Int64(CLL_CALL_UNKNOWN)
+        cll_wait_describe(target.process, target.tid, &call, &wait)
+        episode.tally.describe(place.index, wait, cll_lock(), cycle: nil)
     }
 
     /// The answer of a thread that had no processor to give it may be there now. It had to give it before it went on, so it belongs
@@ -151,13 +151,13 @@ extension Watchdog {
     /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
     /// closes when the last thread comes to it.
     func describe(
-        _ call: clu_thread_syscall,
+        _ call: cll_thread_syscall,
         of target: ThreadIdentity,
         in episode: Episode,
         _ index: Int,
         isNew: Bool
     ) {
-        let isLock = call.number == clu_syscall_futex
+        let isLock = call.number == cll_syscall_futex
         guard isNew || isLock else { return }
         if isLock {
             chain.follow(target.tid, in: call)
@@ -166,13 +166,13 @@ extension Watchdog {
             guard isNew || isOther || (chain.cycle != nil && known.cycle < 0) else { return }
         }
         var call = call
-        clu_wait_describe(target.process, target.tid, &call, &wait)
-        let inode = clu_wait_socket(&wait)
+        cll_wait_describe(target.process, target.tid, &call, &wait)
+        let inode = cll_wait_socket(&wait)
         if inode != 0 {
             queue.giveSocket(inode)
             notify()
         }
-        episode.tally.describe(index, wait, isLock ? chain[0].lock : clu_lock(), cycle: isLock ? chain.cycle : nil)
+        episode.tally.describe(index, wait, isLock ? chain[0].lock : cll_lock(), cycle: isLock ? chain.cycle : nil)
         guard isLock else { return }
         if chain.count > 1, clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
         let begun = clock()
@@ -186,8 +186,8 @@ extension Watchdog {
                 let isBounded = identity.stackLow != 0
                 outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: isBounded, patience: .brief)
             }
-            var name = clu_name()
-            clu_procfs_name(capture.process, link.tid, &name)
+            var name = cll_name()
+            cll_procfs_name(capture.process, link.tid, &name)
             let owner = TalliedOwner(tid: link.tid, lock: link.lock, outcome: outcome, name: name)
             episode.tally.add(owner, scratch, to: index)
             number += 1
@@ -237,7 +237,7 @@ extension Watchdog {
         }
         _ = registry.lines[0].state.load(ordering: .relaxed)
         LoopJudge.warmUp()
-        PauseMeter.warmUp(tid: clu_gettid())
+        PauseMeter.warmUp(tid: cll_gettid())
         queue.episodes[1].copy(queue.episodes[0])
         tally.release()
         queue.episodes[1].tally.release()

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import LagActivity
 internal import Synchronization
 
@@ -60,7 +60,7 @@ extension Watchdog {
         for index in 0..<count {
             // A look may take long; whoever stops the monitor waits for this thread.
             if isStopping { break }
-            if index + Self.fetchedAhead < count { clu_beacon_prefetch(registry.lines[index + Self.fetchedAhead].beacon) }
+            if index + Self.fetchedAhead < count { clb_beacon_prefetch(registry.lines[index + Self.fetchedAhead].beacon) }
             visit(index, &look)
             // Afterwards: a stall that is over is accounted for by what was read around its beginning.
             if readsClocks { readClock(index) }
@@ -167,7 +167,7 @@ extension Watchdog {
         let entry = registry.entries + index
         // A starvation goes on with other words.
         let isOver = wasStalled && (entry.pointee.judge.incident?.lead != .starvation || !reading.isWorking)
-        let isEnd = isOver || clu_beacon_noted(registry.lines[index].beacon) != registry.lines[index].noted
+        let isEnd = isOver || clb_beacon_noted(registry.lines[index].beacon) != registry.lines[index].noted
         let isLate = isEnd && clock().saturatingDifference(now) >= Self.closeLookNanoseconds
         entry.pointee.isDeferred = isLate && !entry.pointee.isDeferred
         return entry.pointee.isDeferred
@@ -175,11 +175,11 @@ extension Watchdog {
 
     /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
     private func glance(_ line: UnsafeMutablePointer<WatchLine>, _ look: inout Look) -> Bool {
-        let word = clu_beacon_word(line.pointee.beacon)
-        let woke = clu_beacon_woke_ns(line.pointee.beacon)
+        let word = clb_beacon_word(line.pointee.beacon)
+        let woke = clb_beacon_woke_ns(line.pointee.beacon)
         let (busyFor, isAwake) = (look.now &- woke, woke > 0)
         guard word != line.pointee.lastWord, line.pointee.isPlain, look.blackout == nil,
-            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)), clu_beacon_noted(line.pointee.beacon) == line.pointee.noted,
+            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)), clb_beacon_noted(line.pointee.beacon) == line.pointee.noted,
             // A wake later than this look wraps around, and takes the long way; a loop that tells none cannot be starved.
             busyFor < line.pointee.starvationNanoseconds || !isAwake
         else { return false }
@@ -228,11 +228,11 @@ extension Watchdog {
     /// Takes what the loop has noted of itself since the last look: stalls that were over before this thread came to look.
     private func lookBack(_ index: Int, _ reading: BeaconReading, _ sight: Sight) {
         let line = registry.lines + index
-        let noted = clu_beacon_noted(line.pointee.beacon)
+        let noted = clb_beacon_noted(line.pointee.beacon)
         while line.pointee.noted != noted {
             line.pointee.noted &+= 1
-            var note = clu_beacon_note()
-            guard clu_beacon_read_note(line.pointee.beacon, line.pointee.noted, &note) != 0 else { continue }
+            var note = clb_beacon_note()
+            guard clb_beacon_read_note(line.pointee.beacon, line.pointee.noted, &note) != 0 else { continue }
             let judgement = registry.entries[index].judge.lookBack(since: note.since_ns, until: note.until_ns, sight)
             act(on: judgement, index, reading, sight.now)
         }
@@ -242,19 +242,19 @@ extension Watchdog {
     func arm(_ index: Int) {
         let beacon = registry.lines[index].beacon
         switch registry.entries[index].judge.incident?.lead {
-        case .callout: return arm(beacon, UInt32(CLU_ARMED_ANY))
+        case .callout: return arm(beacon, UInt32(CLB_ARMED_ANY))
         case .starvation: break
         // The others know their end without the loop's telling; one that goes on working would answer with every activity.
         case .ping, .frame, .sample, nil: return
         }
         // A loop that is run for one source at a time answers each time, and goes on: then the ticks have to do.
-        guard clock() &- clu_beacon_answered_ns(beacon) > Self.closeLookNanoseconds else { return }
-        arm(beacon, UInt32(CLU_ARMED_REST))
+        guard clock() &- clb_beacon_answered_ns(beacon) > Self.closeLookNanoseconds else { return }
+        arm(beacon, UInt32(CLB_ARMED_REST))
     }
 
-    private func arm(_ beacon: UnsafeMutablePointer<clu_beacon>, _ armed: UInt32) {
+    private func arm(_ beacon: UnsafeMutablePointer<clb_beacon>, _ armed: UInt32) {
         // Another process's loop knows itself whom to wake.
-        if isForeign { clu_beacon_rearm(beacon, armed) } else { clu_beacon_arm(beacon, semaphore.raw, armed) }
+        if isForeign { clb_beacon_rearm(beacon, armed) } else { clb_beacon_arm(beacon, semaphore.raw, armed) }
     }
 
     /// Arms the stalled loops again, of which an ended watch may have disarmed one. False when one has moved meanwhile.
@@ -266,7 +266,7 @@ extension Watchdog {
                 continue
             }
             arm(index)
-            if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { unmoved = false }
+            if clb_beacon_word(line.pointee.beacon) != line.pointee.lastWord { unmoved = false }
         }
         return unmoved
     }
@@ -276,8 +276,8 @@ extension Watchdog {
         for index in 0..<registry.count {
             let line = registry.lines + index
             guard line.pointee.state.load(ordering: .acquiring) == .active else { continue }
-            arm(line.pointee.beacon, UInt32(CLU_ARMED_ANY))
-            if clu_beacon_word(line.pointee.beacon) != line.pointee.lastWord { return false }
+            arm(line.pointee.beacon, UInt32(CLB_ARMED_ANY))
+            if clb_beacon_word(line.pointee.beacon) != line.pointee.lastWord { return false }
         }
         return true
     }

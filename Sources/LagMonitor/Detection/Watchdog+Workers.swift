@@ -1,4 +1,3 @@
-internal import CLibunwind
 internal import LagActivity
 internal import LagCapture
 

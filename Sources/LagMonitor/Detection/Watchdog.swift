@@ -1,4 +1,5 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 internal import Glibc
 package import LagActivity
 package import LagCapture
@@ -49,7 +50,7 @@ package final class Watchdog: @unchecked Sendable {
     var roundStart = 0
     /// Who holds the lock that the stalled thread waits for.
     let chain: LockChain
-    var wait = clu_wait()
+    var wait = cll_wait()
     private let pauses = PauseLog()
     private let wakes = Atomic<UInt64>(0)
     private let lastScanNanoseconds = Atomic<UInt64>(0)
@@ -69,7 +70,7 @@ package final class Watchdog: @unchecked Sendable {
         relay: PingRelay,
         semaphore: WakeSemaphore? = nil,
         outside: (any OutsideView)? = nil,
-        clock: @escaping @Sendable () -> UInt64 = { clu_now_ns() },
+        clock: @escaping @Sendable () -> UInt64 = { clb_now_ns() },
         notify: @escaping @Sendable () -> Void
     ) {
         self.registry = registry
@@ -117,12 +118,12 @@ package final class Watchdog: @unchecked Sendable {
     package func run(starter: ThreadIdentity, ready: () -> Void) {
         capture.warmUp(starter, into: scratch)
         // The first use of a type takes memory; the thread that stalls may hold malloc's lock.
-        _ = TracerCheck.read(tid: clu_gettid())
-        _ = UsageMeter.Totals(tid: clu_gettid(), at: clock())
+        _ = TracerCheck.read(tid: cll_gettid())
+        _ = UsageMeter.Totals(tid: cll_gettid(), at: clock())
         warmUpLooks(starter)
-        modulesReadAt = clu_now_ns()
+        modulesReadAt = clb_now_ns()
         semaphore.drain()
-        var meter = PauseMeter(tid: clu_gettid(), log: pauses)
+        var meter = PauseMeter(tid: cll_gettid(), log: pauses)
         var plan = look(at: clock(), nil)
         ready()
         var blackout = meter.lookEnded(slept: .max, closely: plan.isClose)

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// Readable names for the names of symbol tables, by the demanglers that the process already has.
@@ -6,12 +6,12 @@ struct Demangler: Sendable {
     /// Longer names are left as they are: the demanglers' time and depth grow with them.
     private static let maximumMangledBytes = 8192
 
-    private let cxaDemangle: clu_cxa_demangle?
+    private let cxaDemangle: cll_cxa_demangle?
 
     /// Looks for a C++ demangler, under the loader's lock, and calls both once, so that no later call has to bind a
     /// symbol. At start, not while a thread may hang in the loader.
     init() {
-        cxaDemangle = clu_find_cxa_demangle()
+        cxaDemangle = cll_find_cxa_demangle()
         _ = demangle("$sSi")
         _ = demangle("_Z1fv")
     }

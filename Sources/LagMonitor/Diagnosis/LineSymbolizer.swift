@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 
 /// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
 /// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.
@@ -47,7 +47,7 @@ public struct LineSymbolizer: Sendable {
         init(_ questions: ArraySlice<Question>) {
             self.questions = questions
             exchange = .init(LineSymbolizer.text(of: questions), addresses: questions.map(\.address))
-            lastAnswer = clu_now_ns()
+            lastAnswer = clb_now_ns()
         }
     }
 
@@ -110,7 +110,7 @@ public struct LineSymbolizer: Sendable {
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where
     /// no line is known, and where the child needs longer: it goes on, and a later query finds the answer.
     public mutating func levels(for queries: [SymbolQuery]) -> [[FrameName]] {
-        if work != nil { _ = takeAnswers(until: clu_now_ns() + Self.lateNanoseconds) }
+        if work != nil { _ = takeAnswers(until: clb_now_ns() + Self.lateNanoseconds) }
         var answers: [Key: [FrameName]] = [:]
         var unknown: [SymbolFiles.Module: Set<Key>] = [:]
         for query in queries {
@@ -151,10 +151,10 @@ public struct LineSymbolizer: Sendable {
     }
 
     private mutating func ask(_ questions: [Question]) -> [Key: [FrameName]] {
-        let end = clu_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
+        let end = clb_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
         var answers: [Key: [FrameName]] = [:]
         var rest = questions[...]
-        while work == nil, !rest.isEmpty, clu_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
+        while work == nil, !rest.isEmpty, clb_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
             let batch = Self.batch(of: rest)
             guard childFor(batch) != nil else { break }
             asked += batch.count
@@ -171,7 +171,7 @@ public struct LineSymbolizer: Sendable {
     private mutating func takeAnswers(until end: UInt64) -> (answers: [Key: [FrameName]], settled: Int) {
         guard var work, let child else { return ([:], 0) }
         let ending = child.go(on: &work.exchange, deadline: end, waitLimit)
-        let now = clu_now_ns()
+        let now = clb_now_ns()
         let replies = work.exchange.replies.replies
         var settled = work.taken..<replies.count
         var answers: [Key: [FrameName]] = [:]
@@ -214,7 +214,7 @@ public struct LineSymbolizer: Sendable {
         let added = wanted.count { childFiles[$0.key] == nil }
         if changed || childFiles.count + added > Self.maximumFilesAChild { close() }
         if child == nil, let program {
-            let now = clu_now_ns()
+            let now = clb_now_ns()
             guard budget.allowsStart(at: now) else { return nil }
             child = SymbolizerProcess.start(program)
             if child == nil { budget.noteFailure(at: now) }

@@ -1,4 +1,5 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 internal import Glibc
 internal import Synchronization
 
@@ -59,7 +60,7 @@ final class SymbolizerProcess: Sendable {
             close(ends.0)
             return nil
         }
-        let pidfd = clu_pidfd_open(pid)
+        let pidfd = cll_pidfd_open(pid)
         guard pidfd >= 0 else {
             // A kernel or a container without such descriptors. The child is a moment old and nobody has waited for it.
             close(ends.0)
@@ -67,7 +68,7 @@ final class SymbolizerProcess: Sendable {
             while waitpid(pid, nil, 0) < 0, errno == EINTR {}
             return nil
         }
-        _ = clu_limit_data(pid, maximumDataBytes)
+        _ = cll_limit_data(pid, maximumDataBytes)
         return SymbolizerProcess(pid: pid, pidfd: pidfd, socket: ends.0)
     }
 
@@ -78,7 +79,7 @@ final class SymbolizerProcess: Sendable {
         guard posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO) == 0,
             posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO) == 0,
             posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0,
-            clu_spawn_close_from(&actions, STDERR_FILENO + 1) == 0
+            cll_spawn_close_from(&actions, STDERR_FILENO + 1) == 0
         else { return nil }
 
         var attributes = posix_spawnattr_t()
@@ -122,7 +123,7 @@ final class SymbolizerProcess: Sendable {
         child.withLock { child in
             guard let socket = child?.socket else { return .broken }
             while !exchange.replies.isComplete {
-                let now = clu_now_ns()
+                let now = clb_now_ns()
                 let end = min(deadline, limit.monotonicNanoseconds)
                 guard now < end else { return .timedOut }
                 var poller = pollfd(fd: socket, events: Int16(exchange.unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
@@ -166,10 +167,10 @@ final class SymbolizerProcess: Sendable {
         guard let child = child.withLock({ $0.take() }) else { return }
         close(child.socket)
         // What a wrapper has started is in its group. Before it is waited for: until then the group's number is nobody else's.
-        _ = clu_pidfd_kill_group(child.pidfd, pid, SIGKILL)
+        _ = cll_pidfd_kill_group(child.pidfd, pid, SIGKILL)
         var poller = pollfd(fd: child.pidfd, events: Int16(POLLIN), revents: 0)
         while poll(&poller, 1, Self.endMilliseconds) < 0, errno == EINTR {}
-        if clu_pidfd_reap(child.pidfd) == 0 {
+        if cll_pidfd_reap(child.pidfd) == 0 {
             Self.unreaped.withLock { $0.append(child.pidfd) }
         } else {
             close(child.pidfd)
@@ -179,7 +180,7 @@ final class SymbolizerProcess: Sendable {
     private static func reapLate() {
         unreaped.withLock { late in
             late.removeAll { pidfd in
-                guard clu_pidfd_reap(pidfd) != 0 else { return false }
+                guard cll_pidfd_reap(pidfd) != 0 else { return false }
                 close(pidfd)
                 return true
             }

@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 internal import Synchronization
 
 /// The time as somebody sets it, on both clocks.

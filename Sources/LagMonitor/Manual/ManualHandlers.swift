@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import LagReport
+internal import LagOutput
 internal import Synchronization
 
 /// The handlers of a manual monitor, of which it is known when they have got everything.

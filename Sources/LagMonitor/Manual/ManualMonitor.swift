@@ -1,9 +1,9 @@
-internal import CLibunwind
+internal import CLagBeacon
 package import Dispatch
 package import LagActivity
 internal import LagCapture
 internal import LagDetection
-package import LagReport
+package import LagOutput
 internal import Synchronization
 
 /// A monitor without threads: its watchdog looks when time is moved, and the same call does the reporter's part.

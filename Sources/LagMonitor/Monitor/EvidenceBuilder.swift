@@ -1,8 +1,8 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import LagCapture
 internal import LagDetection
 internal import LagDiagnosis
-internal import LagReport
+internal import LagOutput
 
 /// Writes down what a cause was derived from. Reporter thread only.
 struct EvidenceBuilder {
@@ -36,7 +36,7 @@ struct EvidenceBuilder {
     private static func name(_ number: Int64) -> String { SystemCallName.name(number) ?? "syscall_\(number)" }
 
     /// A thread's name; nil when it had none any more.
-    static func text(of name: clu_name) -> String? {
+    static func text(of name: cll_name) -> String? {
         withUnsafeBytes(of: name.text) { text($0, $0.firstIndex(of: 0) ?? $0.count) }
     }
 
@@ -47,12 +47,12 @@ struct EvidenceBuilder {
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }
 
-    private func describeTarget(of wait: clu_wait, _ evidence: inout StallRecord.Evidence, _ sockets: inout SocketNames) {
+    private func describeTarget(of wait: cll_wait, _ evidence: inout StallRecord.Evidence, _ sockets: inout SocketNames) {
         var wait = wait
         if wait.descriptor >= 0 { evidence.syscallDescriptor = wait.descriptor }
         let target = withUnsafeBytes(of: wait.target) { Self.text($0, Int(wait.target_length)) }
         let address = withUnsafeBytes(of: wait.address) { Array($0.prefix(Int(wait.address_length))) }
-        let inode = clu_wait_socket(&wait)
+        let inode = cll_wait_socket(&wait)
         if wait.process != 0 {
             let name = target.map { " (\($0))" } ?? ""
             evidence.syscallTarget = wait.process > 0 ? "process \(wait.process)\(name)" : "any child process"
@@ -64,7 +64,7 @@ struct EvidenceBuilder {
     }
 
     private func describe(
-        _ lock: clu_lock,
+        _ lock: cll_lock,
         of look: StallFindings.Seen,
         _ evidence: inout StallRecord.Evidence,
         _ builder: inout FrameBuilder
@@ -100,15 +100,15 @@ struct EvidenceBuilder {
         }
     }
 
-    private static func kind(_ lock: clu_lock, _ waitedFor: WaitedFor?) -> StallRecord.LockKind {
+    private static func kind(_ lock: cll_lock, _ waitedFor: WaitedFor?) -> StallRecord.LockKind {
         if lock.owner > 0 {
             switch lock.kind {
-            case Int32(CLU_LOCK_MUTEX): return .mutex
-            case Int32(CLU_LOCK_READ_WRITE): return .readWrite
-            case Int32(CLU_LOCK_THREAD): return .thread
-            case Int32(CLU_LOCK_QUEUE): return .queue
-            case Int32(CLU_LOCK_PRIORITY): return waitedFor == .mutex ? .mutex : .owned
-            case Int32(CLU_LOCK_OWNED_WORD): return .owned
+            case Int32(CLL_LOCK_MUTEX): return .mutex
+            case Int32(CLL_LOCK_READ_WRITE): return .readWrite
+            case Int32(CLL_LOCK_THREAD): return .thread
+            case Int32(CLL_LOCK_QUEUE): return .queue
+            case Int32(CLL_LOCK_PRIORITY): return waitedFor == .mutex ? .mutex : .owned
+            case Int32(CLL_LOCK_OWNED_WORD): return .owned
             default: break
             }
         }
@@ -121,7 +121,7 @@ struct EvidenceBuilder {
         case .thread: .thread
         case .queue: .queue
         case .once: .owned
-        case nil: lock.kind == Int32(CLU_LOCK_PRIORITY) ? .owned : .futex
+        case nil: lock.kind == Int32(CLL_LOCK_PRIORITY) ? .owned : .futex
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import LagCapture
 internal import LagDiagnosis
-internal import LagReport
+internal import LagOutput
 
 /// Makes a record's frames of captured ones: their modules, functions and, if asked for, lines. Reporter thread only; may block
 /// and allocate.

@@ -1,8 +1,8 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import Glibc
 internal import LagActivity
 internal import LagDetection
-internal import LagReport
+internal import LagOutput
 internal import LagRunLoop
 internal import Synchronization
 
@@ -277,7 +277,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         clock_gettime(CLOCK_REALTIME, &time)
         return OutputTime(
             realtimeNanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec),
-            monotonicNanoseconds: clu_now_ns()
+            monotonicNanoseconds: clb_now_ns()
         )
     }
 }

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import Glibc
 internal import LagActivity
 internal import LagCapture
@@ -78,13 +78,13 @@ final class MonitorEngine: Sendable {
             guard state.users == 0, let parts = state.parts else { return }
             state.parts = nil
             parts.watchdog.stop()
-            let hasEnded = parts.threads[1].join(until: clu_now_ns() + Self.joinNanoseconds)
+            let hasEnded = parts.threads[1].join(until: clb_now_ns() + Self.joinNanoseconds)
             parts.relay.stop()
             // It may hang in a loop's own way of taking pings: then it is left behind.
             let pings = parts.pinging.thread.withLock { $0.take() }
-            _ = pings?.join(until: clu_now_ns() + Self.joinNanoseconds)
+            _ = pings?.join(until: clb_now_ns() + Self.joinNanoseconds)
             parts.reporter.stop()
-            _ = parts.threads[0].join(until: clu_now_ns() + Self.joinNanoseconds)
+            _ = parts.threads[0].join(until: clb_now_ns() + Self.joinNanoseconds)
             // A watchdog that was left behind may just be sending one, which would end a process without its handler.
             if hasEnded, target == nil { CaptureSignals.remove() }
         }
@@ -131,7 +131,7 @@ final class MonitorEngine: Sendable {
                 )
             } catch {
                 reporter.stop()
-                _ = reporting.join(until: clu_now_ns() + Self.joinNanoseconds)
+                _ = reporting.join(until: clb_now_ns() + Self.joinNanoseconds)
                 throw error
             }
         } catch {

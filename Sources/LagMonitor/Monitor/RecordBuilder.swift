@@ -1,9 +1,9 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import LagActivity
 internal import LagCapture
 internal import LagDetection
 internal import LagDiagnosis
-internal import LagReport
+internal import LagOutput
 
 /// Makes a record of an episode: names what was seen, says what it looks like, gives it its fingerprint.
 ///
@@ -168,8 +168,8 @@ struct RecordBuilder {
 
     private func threadName(_ tid: Int32) -> String {
         guard tid > 0 else { return "" }
-        var name = clu_name()
-        clu_procfs_name(process, tid, &name)
+        var name = cll_name()
+        cll_procfs_name(process, tid, &name)
         return EvidenceBuilder.text(of: name) ?? ""
     }
 }

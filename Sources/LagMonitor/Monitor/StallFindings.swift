@@ -1,8 +1,8 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import LagCapture
 internal import LagDetection
 internal import LagDiagnosis
-internal import LagReport
+internal import LagOutput
 
 /// What the looks at one stall brought, with names: why, where, and who is to blame. Reporter thread only.
 struct StallFindings {
@@ -16,7 +16,7 @@ struct StallFindings {
 
         var isInFutex: Bool {
             switch stack.outcome.state {
-            case .waiting(let call): call.number == clu_syscall_futex
+            case .waiting(let call): call.number == cll_syscall_futex
             // The kernel's own function, where it tells nothing else: `futex_wait_queue`, `futex_do_wait`, …
             case .asleep: kernelFunction?.hasPrefix("futex_") ?? false
             default: false
@@ -35,16 +35,16 @@ struct StallFindings {
         /// The lock with an owner that its kind can have.
         ///
         /// Memory near a futex may look like a lock's owner by chance; the functions that led there know better.
-        var lock: clu_lock? {
+        var lock: cll_lock? {
             guard isInFutex else { return nil }
             var lock = stack.lock
             let isPossible =
                 switch lock.kind {
-                case Int32(CLU_LOCK_MUTEX): waitedFor == nil || waitedFor == .mutex
-                case Int32(CLU_LOCK_READ_WRITE): waitedFor == .readWriteLock
-                case Int32(CLU_LOCK_THREAD): waitedFor == .thread
-                case Int32(CLU_LOCK_QUEUE): waitedFor == nil || waitedFor == .queue
-                case Int32(CLU_LOCK_OWNED_WORD): waitedFor == nil || waitedFor == .once
+                case Int32(CLL_LOCK_MUTEX): waitedFor == nil || waitedFor == .mutex
+                case Int32(CLL_LOCK_READ_WRITE): waitedFor == .readWriteLock
+                case Int32(CLL_LOCK_THREAD): waitedFor == .thread
+                case Int32(CLL_LOCK_QUEUE): waitedFor == nil || waitedFor == .queue
+                case Int32(CLL_LOCK_OWNED_WORD): waitedFor == nil || waitedFor == .once
                 default: true
                 }
             if !isPossible { lock.owner = 0 }

@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 /// One line for people: how long, why, and where.
 struct StallMessage {

@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 /// What a monitor has in progress, and what earlier processes left: the file of both.
 ///

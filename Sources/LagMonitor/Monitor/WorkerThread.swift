@@ -1,10 +1,10 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import Glibc
 internal import LagDetection
 internal import LagRunLoop
 
 /// A named thread of the monitor's own, with signals blocked: the host's signals are the host's.
-final class WorkerThread: Sendable {
+package final class WorkerThread: Sendable {
     private let thread: SystemThread
     private let ended = WakeSemaphore()
 
@@ -19,7 +19,7 @@ final class WorkerThread: Sendable {
     ///   - submitsToQueues: leaves those signals open that Dispatch leaves open. It makes its threads in the call that submits, with the
     ///     caller's mask, to which it only adds; they are the host's, and from a thread that blocks everything they could neither be
     ///     captured nor have the host's crash handler called.
-    init(name: String, submitsToQueues: Bool, _ run: @escaping @Sendable () -> Void) throws(LagMonitorError) {
+    package init(name: String, submitsToQueues: Bool, _ run: @escaping @Sendable () -> Void) throws(LagMonitorError) {
         // The new thread inherits the mask, so it never runs with any other signal open.
         var blocked = sigset_t()
         var before = sigset_t()
@@ -40,7 +40,7 @@ final class WorkerThread: Sendable {
 
     /// Waits for the thread's end until `deadline` (`CLOCK_MONOTONIC`, nanoseconds), then lets go of it.
     /// - Returns: whether it ended.
-    func join(until deadline: UInt64) -> Bool {
+    package func join(until deadline: UInt64) -> Bool {
         guard ended.wait(until: deadline) else {
             thread.detach()
             return false

@@ -1,8 +1,8 @@
-internal import CLibunwind
+internal import CLagLinux
 
 /// Closed until it is opened once; any number of threads may wait. No cost while nobody waits but one atomic operation.
 // Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this object and
-// is accessed with atomic operations alone (clu_wake.h).
+// is accessed with atomic operations alone (cll_wake.h).
 final class Gate: @unchecked Sendable {
     private let word: UnsafeMutablePointer<UInt32>
 
@@ -13,9 +13,9 @@ final class Gate: @unchecked Sendable {
 
     deinit { word.deallocate() }
 
-    var isOpen: Bool { clu_gate_is_open(word) != 0 }
+    var isOpen: Bool { cll_gate_is_open(word) != 0 }
 
-    func open() { clu_gate_open(word) }
+    func open() { cll_gate_open(word) }
 
-    func wait() { clu_gate_wait(word) }
+    func wait() { cll_gate_wait(word) }
 }

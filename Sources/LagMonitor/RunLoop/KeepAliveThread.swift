@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 internal import Synchronization
 
@@ -90,8 +90,8 @@ public final class KeepAliveThread: Sendable {
     public func join() -> Bool { thread.join() }
 
     private static func body(name: String, priority: ThreadPriority, control: Control) {
-        if let nice = priority.niceValue { _ = clu_thread_set_nice(nice) }
-        control.niceValue.store(clu_thread_nice(), ordering: .releasing)
+        if let nice = priority.niceValue { _ = cll_thread_set_nice(nice) }
+        control.niceValue.store(cll_thread_nice(), ordering: .releasing)
         let loop = ObservedRunLoop.make(name: name)
         loop.add(RunLoopPort(), to: .common)
         control.loop.withLock { $0 = loop }

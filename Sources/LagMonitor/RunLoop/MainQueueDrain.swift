@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 
 /// The main dispatch queue on the main thread's loop: `DispatchQueue.main` and `@MainActor` work. The main thread only.
 ///
@@ -10,7 +10,7 @@ struct MainQueueDrain {
     /// Set while the queue is being drained. A run inside one of its blocks must not drain it again: the queue is serial.
     private(set) var isDraining = false
 
-    init() { descriptor = clu_dispatch_main_queue_fd() }
+    init() { descriptor = cll_dispatch_main_queue_fd() }
 
     var canDrain: Bool { descriptor >= 0 && !isDraining }
 
@@ -18,5 +18,5 @@ struct MainQueueDrain {
     mutating func end() { isDraining = false }
 
     /// Runs what is queued.
-    static func drain() { clu_dispatch_main_queue_drain() }
+    static func drain() { cll_dispatch_main_queue_drain() }
 }

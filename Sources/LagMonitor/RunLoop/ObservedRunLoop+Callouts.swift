@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import LagActivity
 internal import Synchronization
 
@@ -26,7 +26,7 @@ extension ObservedRunLoop {
     func callOut(_ body: () -> Void) {
         beacon.begin(own.activity, at: own.clock)
         body()
-        own.clock = clu_now_ns()
+        own.clock = clb_now_ns()
     }
 
     /// False when the thread is to end: nothing but observers is called any more.
@@ -85,7 +85,7 @@ extension ObservedRunLoop {
             guard mayCallOut, timer.isDue(at: clock) else { continue }
             beacon.begin(own.activity, at: own.clock)
             timer.fire {
-                own.clock = clu_now_ns()
+                own.clock = clb_now_ns()
                 return own.clock
             }
         }

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import LagActivity
 internal import Synchronization
 
@@ -37,7 +37,7 @@ extension ObservedRunLoop {
         own.poller.close()
         beacon.setMode(0)
         // The strong order: a parked watchdog must not miss it, it lets go of the loop.
-        beacon.wake(.finished, at: clu_now_ns())
+        beacon.wake(.finished, at: clb_now_ns())
     }
 
     private func release(_ items: ModeItems) {

@@ -1,4 +1,5 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 public import LagActivity
 internal import Synchronization
 
@@ -64,7 +65,7 @@ extension ObservedRunLoop {
         let outerMode = own.mode
         let outerActivity = own.activity
         own.mode = mode
-        own.clock = clu_now_ns()
+        own.clock = clb_now_ns()
         // What another mode's run has looked at and passed over may be for this one.
         signals.add(.ofModes)
         reloadItems()
@@ -161,17 +162,17 @@ extension ObservedRunLoop {
         if looksFirst || !mayRest { own.poller.poll() }
         guard mayRest, !own.poller.hasReadySources, !isMainQueueDue else {
             signals.takeWake()
-            own.clock = clu_now_ns()
+            own.clock = clb_now_ns()
             return false
         }
         let before = own.clock
         own.activity = .waiting
         beacon.begin(.waiting, at: before)
-        if own.spin.shouldSpin { _ = clu_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
+        if own.spin.shouldSpin { _ = cll_wake_spin(signals.raw, before, min(SpinPolicy.budgetNanoseconds, end - before)) }
         own.poller.sleep(until: end)
-        own.clock = clu_now_ns()
+        own.clock = clb_now_ns()
         // How soon the wake was asked for, not how long this thread took to come back from its sleep.
-        let asked = clu_wake_asked_ns(signals.raw)
+        let asked = cll_wake_asked_ns(signals.raw)
         own.spin.noteSleep(nanoseconds: (asked > before ? min(asked, own.clock) : own.clock) - before)
         return true
     }
@@ -194,7 +195,7 @@ extension ObservedRunLoop {
         signals.wakeUp()
         reloadItems()
         guard entered else { return }
-        own.clock = clu_now_ns()
+        own.clock = clb_now_ns()
         beacon.setMode(outerMode.number)
         beacon.begin(outerActivity, at: own.clock)
     }

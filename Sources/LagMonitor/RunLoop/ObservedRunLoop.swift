@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 public import LagActivity
 internal import Synchronization
@@ -44,25 +44,25 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
 
     /// The calling thread's loop, if it runs; makes none.
     public static var running: ObservedRunLoop? {
-        let loop = existing ?? (pthread_self() == clu_main_pthread() ? main : nil)
+        let loop = existing ?? (pthread_self() == cll_main_pthread() ? main : nil)
         return loop?.currentMode == nil ? nil : loop
     }
 
     /// The calling thread's loop, if it has one.
     static var existing: ObservedRunLoop? {
-        guard let raw = clu_thread_loop() else { return nil }
+        guard let raw = cll_thread_loop() else { return nil }
         return Unmanaged<ObservedRunLoop>.fromOpaque(raw).takeUnretainedValue()
     }
 
     /// Makes the calling thread's loop. It has none yet.
     static func make(name: String?) -> ObservedRunLoop {
-        if pthread_self() == clu_main_pthread() {
+        if pthread_self() == cll_main_pthread() {
             // The main thread's loop lives as long as the process.
-            clu_thread_set_loop(Unmanaged.passUnretained(main).toOpaque(), nil)
+            cll_thread_set_loop(Unmanaged.passUnretained(main).toOpaque(), nil)
             return main
         }
         let loop = ObservedRunLoop(name: name ?? threadName(), thread: .current, isMain: false)
-        clu_thread_set_loop(Unmanaged.passRetained(loop).toOpaque()) { raw in
+        cll_thread_set_loop(Unmanaged.passRetained(loop).toOpaque()) { raw in
             guard let raw else { return }
             let loop = Unmanaged<ObservedRunLoop>.fromOpaque(raw).takeRetainedValue()
             loop.finish()
@@ -73,15 +73,15 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
     private static func threadName() -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16) { buffer in
             buffer.initialize(repeating: 0)
-            guard clu_thread_name(pthread_self(), buffer.baseAddress, 16) == 0 else { return "thread \(clu_gettid())" }
+            guard cll_thread_name(pthread_self(), buffer.baseAddress, 16) == 0 else { return "thread \(cll_gettid())" }
             return String(cString: buffer.baseAddress!)
         }
     }
 
     /// Whether the calling thread is this loop's.
     public var isCurrent: Bool {
-        if let raw = clu_thread_loop() { return raw == Unmanaged.passUnretained(self).toOpaque() }
-        return isMain && pthread_self() == clu_main_pthread()
+        if let raw = cll_thread_loop() { return raw == Unmanaged.passUnretained(self).toOpaque() }
+        return isMain && pthread_self() == cll_main_pthread()
     }
 
     /// The mode the loop runs in; nil while it does not run. Any thread.

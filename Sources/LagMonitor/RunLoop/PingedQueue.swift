@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 public import Dispatch
 public import LagActivity
 
@@ -32,11 +32,11 @@ public final class PingedQueue: PingableLoop, TickingLoop, WanderingLoop, Sendab
         // Swift's class for queues keeps libdispatch's own object in its only property.
         let property = Mirror(reflecting: queue).children.first { $0.label == "__wrapped" }?.value
         address = (property as? OpaquePointer).map { UInt(bitPattern: $0) }
-        clu_lock_prepare()
+        cll_lock_prepare()
     }
 
     /// The thread that drains a serial queue, or runs a block of `sync` on it. Of a concurrent queue, 0.
-    public var presentThread: Int32 { address.map { clu_queue_owner(UnsafeRawPointer(bitPattern: $0)) } ?? 0 }
+    public var presentThread: Int32 { address.map { cll_queue_owner(UnsafeRawPointer(bitPattern: $0)) } ?? 0 }
 
     private static func name(of queue: DispatchQueue) -> String {
         // By its label: the object that stands for the main queue is not always the same.

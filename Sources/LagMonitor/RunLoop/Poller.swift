@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// What a loop sleeps on: its wake word alone, or epoll as soon as a descriptor is watched. The loop's thread only.
@@ -18,7 +18,7 @@ final class Poller {
 
     private let signals: LoopSignals
     private var epoll: Int32 = -1
-    private var ready: UnsafeMutablePointer<clu_ready>?
+    private var ready: UnsafeMutablePointer<cll_ready>?
     private var watches: [Int32: Watch] = [:]
     private var updatedTo: [RunLoopDescriptorSource] = []
     private var alwaysReady: [Int32] = []
@@ -45,7 +45,7 @@ final class Poller {
             wanted[source.descriptor, default: Watch()].events.formUnion(source.events)
             wanted[source.descriptor, default: Watch()].sources.append(source)
         }
-        for descriptor in watches.keys where wanted[descriptor] == nil { clu_poller_unwatch(epoll, descriptor) }
+        for descriptor in watches.keys where wanted[descriptor] == nil { cll_poller_unwatch(epoll, descriptor) }
         for (descriptor, watch) in wanted {
             // The same number may be another file by now: only the very same sources prove that nothing changed.
             if let old = watches[descriptor], !old.isFailed, old.events == watch.events,
@@ -54,7 +54,7 @@ final class Poller {
                 wanted[descriptor]?.isAlwaysReady = old.isAlwaysReady
                 continue
             }
-            let error = start() ?? clu_poller_watch(epoll, descriptor, watch.events.rawValue, 0)
+            let error = start() ?? cll_poller_watch(epoll, descriptor, watch.events.rawValue, 0)
             wanted[descriptor]?.isAlwaysReady = error == EPERM
             wanted[descriptor]?.isFailed = error != 0 && error != EPERM
             for source in watch.sources { source.setWatchError(error == EPERM ? 0 : error) }
@@ -68,7 +68,7 @@ final class Poller {
     /// - Returns: whether it is watched now.
     func watchMainQueue(_ descriptor: Int32) -> Bool {
         guard mainQueueDescriptor < 0, descriptor >= 0, start() == nil else { return false }
-        guard clu_poller_watch(epoll, descriptor, UInt32(CLU_POLL_READABLE), 1) == 0 else { return false }
+        guard cll_poller_watch(epoll, descriptor, UInt32(CLL_POLL_READABLE), 1) == 0 else { return false }
         mainQueueDescriptor = descriptor
         isMainQueueReady = true
         return true
@@ -77,17 +77,17 @@ final class Poller {
     /// Notes what is ready, without waiting.
     func poll() {
         guard watchesDescriptors, let ready else { return }
-        note(Int(clu_poller_poll(epoll, signals.raw, ready, Int32(Poller.capacity))))
+        note(Int(cll_poller_poll(epoll, signals.raw, ready, Int32(Poller.capacity))))
     }
 
     /// Sleeps until woken, until a watched descriptor is ready, or until `deadline` (nanoseconds of the monotonic clock).
     func sleep(until deadline: UInt64) {
-        guard watchesDescriptors, let ready else { return clu_wake_sleep(signals.raw, deadline) }
+        guard watchesDescriptors, let ready else { return cll_wake_sleep(signals.raw, deadline) }
         if !alwaysReady.isEmpty {
             signals.takeWake()
             return poll()
         }
-        note(Int(clu_poller_sleep(epoll, signals.raw, deadline, ready, Int32(Poller.capacity))))
+        note(Int(cll_poller_sleep(epoll, signals.raw, deadline, ready, Int32(Poller.capacity))))
     }
 
     var hasReadySources: Bool { !readySources.isEmpty }
@@ -100,7 +100,7 @@ final class Poller {
 
     /// Closes everything; the loop will not sleep again.
     func close() {
-        clu_poller_detach_wake(signals.raw)
+        cll_poller_detach_wake(signals.raw)
         if epoll >= 0 { _ = Glibc.close(epoll) }
         epoll = -1
         ready?.deallocate()
@@ -113,9 +113,9 @@ final class Poller {
     /// Makes the epoll instance at its first use. Nil, or an `errno`.
     private func start() -> Int32? {
         if epoll >= 0 { return nil }
-        let created = clu_poller_create()
+        let created = cll_poller_create()
         guard created >= 0 else { return errno }
-        let error = clu_poller_attach_wake(created, signals.raw)
+        let error = cll_poller_attach_wake(created, signals.raw)
         guard error == 0 else {
             _ = Glibc.close(created)
             return error
@@ -135,7 +135,7 @@ final class Poller {
         if descriptor == mainQueueDescriptor { isMainQueueReady = true }
         guard let watch = watches[descriptor] else { return }
         for source in watch.sources {
-            let wanted = source.events.rawValue | (events == .max ? 0 : UInt32(CLU_POLL_HANGUP))
+            let wanted = source.events.rawValue | (events == .max ? 0 : UInt32(CLL_POLL_HANGUP))
             guard events & wanted != 0 else { continue }
             source.markReady(events & wanted)
             readySources.append(source)

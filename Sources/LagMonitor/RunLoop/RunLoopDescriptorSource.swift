@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Synchronization
 
 /// A file descriptor as a source: its handler runs on the loop's thread when the descriptor is ready.
@@ -13,11 +13,11 @@ public final class RunLoopDescriptorSource: Sendable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
         /// Something can be read, or the other side has closed (a read then tells the end).
-        public static let readable = Events(rawValue: UInt32(CLU_POLL_READABLE))
+        public static let readable = Events(rawValue: UInt32(CLL_POLL_READABLE))
         /// Something can be written.
-        public static let writable = Events(rawValue: UInt32(CLU_POLL_WRITABLE))
+        public static let writable = Events(rawValue: UInt32(CLL_POLL_WRITABLE))
         /// The other side has closed, or there is an error. Reported always, asked for or not.
-        public static let hangup = Events(rawValue: UInt32(CLU_POLL_HANGUP))
+        public static let hangup = Events(rawValue: UInt32(CLL_POLL_HANGUP))
     }
 
     public typealias Handler = @Sendable (RunLoopDescriptorSource, Events) -> Void

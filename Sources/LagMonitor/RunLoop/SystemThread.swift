@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 internal import Synchronization
 
@@ -35,12 +35,12 @@ package final class SystemThread: Sendable {
     package static func start(name: String, stackBytes: Int, _ body: @escaping @Sendable () -> Void) throws -> SystemThread {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
-        let error = clu_thread_create(
+        let error = cll_thread_create(
             &thread,
             stackBytes,
             { raw in
                 let start = Unmanaged<Start>.fromOpaque(raw!).takeRetainedValue()
-                _ = clu_thread_set_name(pthread_self(), SystemThread.kernelName(start.name))
+                _ = cll_thread_set_name(pthread_self(), SystemThread.kernelName(start.name))
                 start.body()
             },
             start.toOpaque()

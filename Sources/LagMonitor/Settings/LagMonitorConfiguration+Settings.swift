@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 extension LagMonitorConfiguration {
     /// The configuration that settings choose; the defaults where they say nothing.

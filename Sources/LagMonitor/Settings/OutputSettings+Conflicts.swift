@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 /// A setting of the output that would have no effect beside the others.
 package struct OutputConflict: Sendable {

@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 extension OutputSettings.Destination {
     /// What is wrong with a text.

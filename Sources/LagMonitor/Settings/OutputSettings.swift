@@ -1,5 +1,5 @@
 internal import Glibc
-public import LagReport
+public import LagOutput
 
 /// Where a monitor's lines go, as settings say it, for programs that let their users choose.
 ///

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// What the environment says about this package, and where to complain about it.
@@ -7,7 +7,7 @@ enum ProcessEnvironment {
     static var settings: [String: String] {
         var found: [String: String] = [:]
         var index: Int32 = 0
-        while let raw = clu_environment_entry(index) {
+        while let raw = cll_environment_entry(index) {
             index += 1
             guard strncmp(raw, SettingKey.environmentPrefix, SettingKey.environmentPrefix.utf8.count) == 0 else { continue }
             let parts = String(cString: raw).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 /// A setting of a monitor (or of lagmond): its name in each source, and what it may be.
 package struct SettingKey: Sendable {

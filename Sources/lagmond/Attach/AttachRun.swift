@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagRemote
 internal import LagWorkload
 
 /// `lagmond attach` from beginning to end.

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 internal import LagWorkload
 
 /// The watch of one process that runs already, with what is shown of it. Any thread.

@@ -1,3 +1,4 @@
+internal import LagRemote
 internal import LagMonitor
 
 /// What the pages show of processes that were attached to.

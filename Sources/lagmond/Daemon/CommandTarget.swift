@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagRemote
 internal import LagWorkload
 internal import Synchronization
 

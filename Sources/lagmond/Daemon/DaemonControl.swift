@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Glibc
 internal import LagMonitor
+internal import LagRemote
 internal import LagWorkload
 
 /// The main thread of a run with targets: waits for signals and for the time, tells the service manager, reloads, and ends everything.

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 /// Something that is watched for as long as it stands in the settings: a command that is run, or a process that runs already.
 ///

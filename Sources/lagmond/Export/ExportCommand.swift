@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagReader
-internal import LagReport
+internal import LagOutput
 internal import LagWorkload
 
 /// `lagmond export`: stalls for tools that know stacks.

@@ -1,5 +1,5 @@
 internal import LagReader
-internal import LagReport
+internal import LagOutput
 
 /// A value within a line, whose grammar was checked before. What is asked for as something that it is not is nil.
 struct LineValue {

@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 /// A file of speedscope (https://www.speedscope.app/file-format-schema.json): one sampled profile, weights in milliseconds.
 enum SpeedscopeFile {

@@ -1,5 +1,5 @@
 internal import LagReader
-internal import LagReport
+internal import LagOutput
 
 /// A line of ours, read back into what it was made of.
 ///

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 
@@ -20,9 +20,9 @@ struct CommandEnding {
         var tree = ProcessTree()
         tree.add(below: process.pid)
         let deadline = MonotonicTime.now + grace
-        _ = clu_pidfd_kill(process.pidfd, SIGTERM)
+        _ = cll_pidfd_kill(process.pidfd, SIGTERM)
         // One that is stopped would not hear of it.
-        _ = clu_pidfd_kill(process.pidfd, SIGCONT)
+        _ = cll_pidfd_kill(process.pidfd, SIGCONT)
         while MonotonicTime.now < deadline {
             if tree.living == 0 { return false }
             usleep(Self.lookMicroseconds)

@@ -1,6 +1,7 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
+internal import LagRemote
 internal import LagWorkload
 internal import Synchronization
 
@@ -76,12 +77,12 @@ final class HangWatch: @unchecked Sendable {
         case .report: break
         case .restart: _ = life.restart(because: what)
         case .signal(let signal):
-            let pidfd = clu_pidfd_open(process.pid)
+            let pidfd = cll_pidfd_open(process.pid)
             guard pidfd >= 0 else { return }
             defer { close(pidfd) }
             var ticks: UInt64 = 0
-            guard clu_procfs_start_ticks(process.pid, &ticks) == 0, ticks == process.startTicks else { return }
-            if clu_pidfd_kill(pidfd, signal.number) == 0 {
+            guard cll_procfs_start_ticks(process.pid, &ticks) == 0, ticks == process.startTicks else { return }
+            if cll_pidfd_kill(pidfd, signal.number) == 0 {
                 life.noteSignal()
                 life.say("\(what): sent it \(signal)")
             } else {
@@ -128,7 +129,7 @@ extension HangMeter.Reading {
 
     private static func text(_ process: pid_t, _ thread: pid_t, _ name: String) -> String {
         var buffer = [CChar](repeating: 0, count: 2048)
-        guard clu_procfs_read(process, thread, name, &buffer, buffer.count) > 0 else { return "" }
+        guard cll_procfs_read(process, thread, name, &buffer, buffer.count) > 0 else { return "" }
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// A process and all below it at one moment, each as a descriptor: whoever gets one of the numbers later is not meant.
@@ -24,7 +24,7 @@ struct ProcessTree: ~Copyable {
             found.formUnion(fresh)
         }
         for pid in found where pid != getpid() && !members.contains(where: { $0.pid == pid && !Self.hasEnded($0.pidfd) }) {
-            let pidfd = clu_pidfd_open(pid)
+            let pidfd = cll_pidfd_open(pid)
             guard pidfd >= 0 else { continue }
             // Between the list and the descriptor the number may have gone to somebody else.
             guard pid == root || Self.parent(of: pid) == parents[pid] else {
@@ -37,7 +37,7 @@ struct ProcessTree: ~Copyable {
 
     var living: Int { members.count { !Self.hasEnded($0.pidfd) } }
 
-    func kill() { for member in members { _ = clu_pidfd_kill(member.pidfd, SIGKILL) } }
+    func kill() { for member in members { _ = cll_pidfd_kill(member.pidfd, SIGKILL) } }
 
     static func hasEnded(_ pidfd: Int32) -> Bool {
         var entry = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
@@ -61,7 +61,7 @@ struct ProcessTree: ~Copyable {
     /// From `stat`, field 4 (proc(5)); the name in field 2 may hold anything, parentheses too.
     private static func parent(of pid: pid_t) -> pid_t? {
         var buffer = [CChar](repeating: 0, count: 1024)
-        guard clu_procfs_read(pid, 0, "stat", &buffer, buffer.count) > 0 else { return nil }
+        guard cll_procfs_read(pid, 0, "stat", &buffer, buffer.count) > 0 else { return nil }
         let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")

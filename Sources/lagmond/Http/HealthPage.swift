@@ -1,5 +1,5 @@
 internal import LagMonitor
-internal import LagReport
+internal import LagOutput
 
 /// `/healthz`: whether stalls would be noticed and their lines written. That the watched loop hangs is no fault of the one who says so: it
 /// stands there, and the answer is 200 all the same.

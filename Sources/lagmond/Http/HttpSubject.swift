@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 /// What the pages tell of besides lines: who is watched, and whether anybody is there to watch.
 protocol HttpSubject: Sendable {

@@ -1,4 +1,4 @@
-internal import LagReport
+internal import LagOutput
 
 /// A line with a stall record: where its stacks are, and what each frame says.
 struct StallLine {

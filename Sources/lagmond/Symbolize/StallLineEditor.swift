@@ -1,5 +1,5 @@
 internal import LagDiagnosis
-internal import LagReport
+internal import LagOutput
 
 /// Adds names and places to a stall line's frames. Every byte that was there stays, in its order.
 struct StallLineEditor {

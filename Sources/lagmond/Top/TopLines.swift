@@ -1,5 +1,5 @@
 internal import LagReader
-internal import LagReport
+internal import LagOutput
 
 /// The groups as JSON, an object a line.
 struct TopLines {

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 package import LagMonitor
 internal import Synchronization
@@ -118,7 +118,7 @@ struct DeadlockedPair {
                 pthread_mutex_unlock(first.raw)
                 return
             }
-            _ = clu_mutex_lock_until(first.raw, deadline.nanoseconds)
+            _ = cll_mutex_lock_until(first.raw, deadline.nanoseconds)
             pthread_mutex_unlock(second.raw)
         }
         held.wait()

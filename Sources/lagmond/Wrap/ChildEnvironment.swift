@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// The environment of a wrapped command: our own, byte for byte, and what the preloaded library needs.
@@ -9,7 +9,7 @@ struct ChildEnvironment {
     /// This process's, as it is now.
     static func current() -> ChildEnvironment {
         var entries: [[CChar]] = []
-        while let entry = clu_environment_entry(Int32(entries.count)) {
+        while let entry = cll_environment_entry(Int32(entries.count)) {
             entries.append(Array(UnsafeBufferPointer(start: entry, count: strlen(entry))))
         }
         return ChildEnvironment(entries: entries)

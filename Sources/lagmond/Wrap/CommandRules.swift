@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 extension LagMonitorConfiguration {
     /// As it is for the loops of another program, with what its policy needs.

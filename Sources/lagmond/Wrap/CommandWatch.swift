@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 internal import LagWorkload
 internal import Synchronization
 

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// A file that is to be run: what the kernel's `execve` will make of it, as far as watching is concerned.
@@ -38,7 +38,7 @@ struct ProgramFile: Equatable {
             return .setgid
         }
         // Root gains nothing by them.
-        if geteuid() != 0, clu_file_has_capabilities(file) != 0 { return .capabilities }
+        if geteuid() != 0, cll_file_has_capabilities(file) != 0 { return .capabilities }
         return nil
     }
 

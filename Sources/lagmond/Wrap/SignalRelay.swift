@@ -1,4 +1,5 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 internal import Glibc
 
 /// Which signals that come to us the command has to get from us, and when its stop is ours.
@@ -7,7 +8,7 @@ struct SignalRelay {
     private var stoppedAtTerminal: UInt64 = 0
     private let now: () -> UInt64
 
-    init(child: pid_t, now: @escaping () -> UInt64 = clu_now_ns) {
+    init(child: pid_t, now: @escaping () -> UInt64 = clb_now_ns) {
         self.child = child
         self.now = now
     }
@@ -19,7 +20,7 @@ struct SignalRelay {
         switch signal {
         case SIGCHLD:
             // A child's change of state has a code of its own; one that somebody sent is for the command.
-            return code == CLU_SIGNAL_OF_PROCESS && sender != child
+            return code == CLL_SIGNAL_OF_PROCESS && sender != child
         case SIGCONT:
             // The kernel continues whom it was sent to by itself: WrappedProcess looks whether the command was among them.
             return false
@@ -28,8 +29,8 @@ struct SignalRelay {
         default: break
         }
         // The terminal's go to the whole group, and so do those that the command sends to its group.
-        if code == CLU_SIGNAL_OF_KERNEL || sender == child { return false }
-        return code == CLU_SIGNAL_OF_PROCESS || code == CLU_SIGNAL_QUEUED || code == CLU_SIGNAL_OF_THREAD
+        if code == CLL_SIGNAL_OF_KERNEL || sender == child { return false }
+        return code == CLL_SIGNAL_OF_PROCESS || code == CLL_SIGNAL_QUEUED || code == CLL_SIGNAL_OF_THREAD
     }
 
     /// The command has stopped: by which signal we stop as well; `nil` when we go on.

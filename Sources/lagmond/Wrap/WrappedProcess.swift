@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 
@@ -32,13 +32,13 @@ struct WrappedProcess {
         var (pid, pidfd): (pid_t, Int32) = (0, -1)
         var state = signals.state
         var code = environment.withPointers { pointers in
-            clu_wrap_start(program.path, command.arguments, pointers, &state, session, &pid, &pidfd)
+            cll_wrap_start(program.path, command.arguments, pointers, &state, session, &pid, &pidfd)
         }
         if code == ENOEXEC {
             // A script without a first line that says whose: a shell runs it itself, and so does execvp(3).
             code = environment.withPointers { pointers in
                 ShellScript.withArguments(program.path, command.arguments) { arguments in
-                    clu_wrap_start("/bin/sh", arguments, pointers, &state, session, &pid, &pidfd)
+                    cll_wrap_start("/bin/sh", arguments, pointers, &state, session, &pid, &pidfd)
                 }
             }
         }
@@ -52,13 +52,13 @@ struct WrappedProcess {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
-            var event = clu_signal_event()
-            clu_wrap_wait(&event)
+            var event = cll_signal_event()
+            cll_wrap_wait(&event)
             if [SIGTERM, SIGINT, SIGQUIT].contains(event.signal) { onEndSignal() }
             if event.signal == SIGCONT {
                 continueCommand()
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
-                _ = clu_wrap_forward(pidfd, &event)
+                _ = cll_wrap_forward(pidfd, &event)
             }
         }
     }
@@ -67,10 +67,10 @@ struct WrappedProcess {
     func ended() -> End? {
         while true {
             var value: Int32 = 0
-            switch clu_wrap_change(pidfd, &value) {
-            case Int32(CLU_CHANGE_EXITED): return .exited(value)
-            case Int32(CLU_CHANGE_KILLED): return .killed(value)
-            case Int32(CLU_CHANGE_STOPPED), Int32(CLU_CHANGE_CONTINUED): continue
+            switch cll_wrap_change(pidfd, &value) {
+            case Int32(CLL_CHANGE_EXITED): return .exited(value)
+            case Int32(CLL_CHANGE_KILLED): return .killed(value)
+            case Int32(CLL_CHANGE_STOPPED), Int32(CLL_CHANGE_CONTINUED): continue
             default: return nil
             }
         }
@@ -82,12 +82,12 @@ struct WrappedProcess {
     private func followChanges(_ relay: inout SignalRelay) -> End? {
         while true {
             var value: Int32 = 0
-            switch clu_wrap_change(pidfd, &value) {
-            case Int32(CLU_CHANGE_EXITED): return .exited(value)
-            case Int32(CLU_CHANGE_KILLED): return .killed(value)
-            case Int32(CLU_CHANGE_STOPPED):
+            switch cll_wrap_change(pidfd, &value) {
+            case Int32(CLL_CHANGE_EXITED): return .exited(value)
+            case Int32(CLL_CHANGE_KILLED): return .killed(value)
+            case Int32(CLL_CHANGE_STOPPED):
                 if let signal = relay.stopsUs(childStoppedBy: value) { stop(by: signal) }
-            case Int32(CLU_CHANGE_CONTINUED): continue
+            case Int32(CLL_CHANGE_CONTINUED): continue
             default: return nil
             }
         }
@@ -96,7 +96,7 @@ struct WrappedProcess {
     /// Ends when we are continued.
     private func stop(by signal: Int32) {
         var state = signals.state
-        let count = clu_wrap_stop_by(signal, &state)
+        let count = cll_wrap_stop_by(signal, &state)
         // Stopped twice and continued twice: then a later stop of the command's was in between, and is over as well.
         continueCommand(alsoLaterStops: count > 1)
     }
@@ -105,10 +105,10 @@ struct WrappedProcess {
     private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continueLooks {
             // A change that was not told yet is a later one: it was continued, and perhaps has stopped anew, which is to stay so.
-            guard isStopped, alsoLaterStops || clu_wrap_has_change(pidfd) == 0 else { return }
+            guard isStopped, alsoLaterStops || cll_wrap_has_change(pidfd) == 0 else { return }
             usleep(Self.continueLookMicroseconds)
         }
-        _ = clu_pidfd_kill(pidfd, SIGCONT)
+        _ = cll_pidfd_kill(pidfd, SIGCONT)
     }
 
     /// A shell continues the whole group, each in its turn.
@@ -116,8 +116,8 @@ struct WrappedProcess {
     private static let continueLookMicroseconds: UInt32 = 1000
 
     private var isStopped: Bool {
-        var status = clu_thread_status()
-        return clu_procfs_status(pid, 0, &status) == 0 && status.state == CChar(UInt8(ascii: "T"))
+        var status = cll_thread_status()
+        return cll_procfs_status(pid, 0, &status) == 0 && status.state == CChar(UInt8(ascii: "T"))
     }
 
     /// Between two runs of a command, on the thread that supervises.
@@ -126,9 +126,9 @@ struct WrappedProcess {
         let deadline = MonotonicTime.now + time
         while true {
             let left = (deadline - .now).wholeNanoseconds
-            var event = clu_signal_event()
+            var event = cll_signal_event()
             guard left > 0 else { return nil }
-            if clu_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal) {
+            if cll_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal) {
                 return event.signal
             }
         }
@@ -138,24 +138,24 @@ struct WrappedProcess {
     static func leave(as end: End) -> Never {
         switch end {
         case .exited(let status): _exit(status)
-        case .killed(let signal): clu_wrap_die_by(signal)
+        case .killed(let signal): cll_wrap_die_by(signal)
         }
     }
 }
 
 /// What signals were blocked and ignored, and what descriptors were open, when this process started: the command gets them so.
 struct InheritedSignals: Sendable {
-    fileprivate let state: clu_signal_state
+    fileprivate let state: cll_signal_state
 
     /// First thing in `main`: before anything is changed.
     static func take() -> InheritedSignals {
-        var state = clu_signal_state()
-        clu_signal_state_save(&state)
+        var state = cll_signal_state()
+        cll_signal_state_save(&state)
         return InheritedSignals(state: state)
     }
 
     /// Blocks all that may be forwarded in this thread and in those that it starts: before any other exists.
-    func block() { clu_wrap_block() }
+    func block() { cll_wrap_block() }
 }
 
 /// `sh FILE ARGUMENTS…`

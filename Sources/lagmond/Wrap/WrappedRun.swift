@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagRemote
 internal import LagWorkload
 
 /// `lagmond run [options] -- COMMAND ARGUMENTS…`: the command in our place, with what its loops tell in a page that we read.

@@ -1,4 +1,5 @@
-package import CLibunwind
+package import CLagLinux
+internal import CLibunwind
 package import LagCapture
 
 /// The stacks that were seen in one stall, each with the time it stands for: memory that is there before it is needed.
@@ -52,7 +53,7 @@ package final class StackTally {
 
     /// Takes its memory straight from the kernel; it becomes resident where it is used.
     package init?(maximumFrames: Int) {
-        guard let memory = clu_memory_map(Self.bytes(maximumFrames)) else { return nil }
+        guard let memory = cll_memory_map(Self.bytes(maximumFrames)) else { return nil }
         self.maximumFrames = maximumFrames
         self.memory = memory
         stacks = memory.bindMemory(to: TalliedStack.self, capacity: Self.capacity)
@@ -65,7 +66,7 @@ package final class StackTally {
             .bindMemory(to: TalliedWorker.self, capacity: Self.workerCapacity)
     }
 
-    deinit { clu_memory_unmap(memory, Self.bytes(maximumFrames)) }
+    deinit { cll_memory_unmap(memory, Self.bytes(maximumFrames)) }
 
     /// For another stall, which began at that time.
     package func begin(at since: UInt64) {
@@ -79,7 +80,7 @@ package final class StackTally {
     }
 
     /// Gives the memory back to the kernel, if it is more than most stalls need: the next one should not have to wait for pages.
-    package func release() { if count > Self.keptStacks { clu_memory_release(memory, Self.bytes(maximumFrames)) } }
+    package func release() { if count > Self.keptStacks { cll_memory_release(memory, Self.bytes(maximumFrames)) } }
 
     package subscript(index: Int) -> TalliedStack {
         precondition(index >= 0 && index < count, "stack \(index) of \(count)")
@@ -152,7 +153,7 @@ package final class StackTally {
     }
 
     /// What the thread of a stack waits for.
-    package func describe(_ index: Int, _ wait: clu_wait, _ lock: clu_lock, cycle: Int?) {
+    package func describe(_ index: Int, _ wait: cll_wait, _ lock: cll_lock, cycle: Int?) {
         stacks[index].wait = wait
         stacks[index].lock = lock
         stacks[index].cycle = cycle ?? -1

@@ -1,4 +1,4 @@
-package import CLibunwind
+package import CLagLinux
 package import LagCapture
 
 /// One of the different stacks that were seen in a stall, and how much of the stall it stands for.
@@ -9,8 +9,8 @@ package struct TalliedStack {
     package var count: UInt64 = 0
     package let outcome: CaptureOutcome
     /// What the thread slept in; of interest where ``CaptureOutcome/state`` says that it did.
-    package var wait = clu_wait()
-    package var lock = clu_lock()
+    package var wait = cll_wait()
+    package var lock = cll_lock()
     /// Threads of the chain of owners, of which the stacks are kept.
     package var owners = 0
     /// Which thread of the chain the last one's lock leads back to, from 0, the stalled one; negative: none.
@@ -26,12 +26,12 @@ package struct TalliedStack {
 package struct TalliedOwner {
     package let tid: Int32
     /// What it waits for itself.
-    package let lock: clu_lock
+    package let lock: cll_lock
     package let outcome: CaptureOutcome
     /// Its name at that time.
-    package let name: clu_name
+    package let name: cll_name
 
-    package init(tid: Int32, lock: clu_lock, outcome: CaptureOutcome, name: clu_name) {
+    package init(tid: Int32, lock: cll_lock, outcome: CaptureOutcome, name: cll_name) {
         self.tid = tid
         self.lock = lock
         self.outcome = outcome

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// What a thread has used since a stall of its loop began, though nobody was looking when it began.
@@ -38,21 +38,21 @@ struct UsageMeter {
     struct Totals {
         var reading: Reading
         var times: ThreadTimes?
-        var faults: clu_thread_faults?
+        var faults: cll_thread_faults?
 
         /// Three files of `/proc`, some 20 µs. No lock, no allocation.
         init?(tid: Int32, process: Int32 = getpid(), at time: UInt64) {
             // 0 would be the calling thread.
             guard tid != 0 else { return nil }
             times = ThreadTimes(tid: tid, process: process)
-            let cpu = process == getpid() ? clu_thread_cpu_ns(tid) : times?.cpuNanoseconds ?? 0
+            let cpu = process == getpid() ? cll_thread_cpu_ns(tid) : times?.cpuNanoseconds ?? 0
             guard cpu > 0 else { return nil }
             reading = Reading(time: time, cpu: cpu)
-            var faults = clu_thread_faults()
-            if clu_procfs_faults(process, tid, &faults) == 0 { self.faults = faults }
+            var faults = cll_thread_faults()
+            if cll_procfs_faults(process, tid, &faults) == 0 { self.faults = faults }
         }
 
-        init(reading: Reading, times: ThreadTimes?, faults: clu_thread_faults?) {
+        init(reading: Reading, times: ThreadTimes?, faults: cll_thread_faults?) {
             self.reading = reading
             self.times = times
             self.faults = faults

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import Glibc
 
 /// Judges the watchdog's waits and looks: which of them tell that the process could not run.
@@ -21,12 +21,12 @@ struct PauseMeter {
         ///   makes none.
         init(_ schedstat: KeptProcFile, last: ThreadTimes = .zero) {
             for _ in 0..<Self.attempts {
-                let before = clu_now_ns()
+                let before = clb_now_ns()
                 times = ThreadTimes(schedstat) ?? last
                 var cpu = timespec()
                 clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu)
                 cpuNanoseconds = UInt64(cpu.tv_sec) * 1_000_000_000 + UInt64(cpu.tv_nsec)
-                if clu_now_ns() - before < Self.closeNanoseconds { break }
+                if clb_now_ns() - before < Self.closeNanoseconds { break }
             }
         }
 
@@ -65,7 +65,7 @@ struct PauseMeter {
         throttling = ThrottleMeter()
         throttled = throttling?.read()
         last = Reading(schedstat)
-        now = clu_now_ns()
+        now = clb_now_ns()
     }
 
     /// Judges a wait that ended in time and one that was late: the first use of a type takes memory in a build without optimisation.
@@ -109,14 +109,14 @@ struct PauseMeter {
     }
 
     private mutating func judge(from begun: UInt64, due: UInt64, slept: UInt64) -> Blackout? {
-        now = clu_now_ns()
+        now = clb_now_ns()
         // It sleeps until the wait is due: what comes then, at most, the scheduler counts. One that ended early says nothing of that.
         unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now.saturatingDifference(max(begun, due)))
         guard unreadNanoseconds > Self.mostUnreadNanoseconds else { return nil }
         let reading = Reading(schedstat, last: last.times)
         readings += 1
         // The time that it took belongs to what it is held against.
-        now = clu_now_ns()
+        now = clb_now_ns()
         let accounted = reading.accounted(since: last).saturatingSum(slept)
         let (throttling, before) = (throttling, throttled)
         last = reading

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// What a thread has had from the scheduler since it exists.
@@ -24,7 +24,7 @@ package struct ThreadTimes: Sendable, Equatable {
     /// - Returns: nil where the kernel does not say, or the process has no descriptor left.
     init?(tid: Int32, process: Int32 = getpid()) {
         self.init { buffer in
-            let length = clu_procfs_schedstat(process, tid, buffer.baseAddress, buffer.count)
+            let length = cll_procfs_schedstat(process, tid, buffer.baseAddress, buffer.count)
             return length > 0 ? length : nil
         }
     }

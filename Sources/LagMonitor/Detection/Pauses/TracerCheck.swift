@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagLinux
 internal import Glibc
 
 /// Whether a debugger (or another tracer) is attached to a thread, and whether it holds the thread at this moment.
@@ -24,7 +24,7 @@ package enum TracerCheck: Sendable, Equatable {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: bufferSize) { buffer in
             let length = file.withUTF8Buffer { name in
                 name.withMemoryRebound(to: CChar.self) {
-                    clu_procfs_read(process, tid, $0.baseAddress!, buffer.baseAddress!, buffer.count)
+                    cll_procfs_read(process, tid, $0.baseAddress!, buffer.baseAddress!, buffer.count)
                 }
             }
             guard length > 0 else { return .unknown }

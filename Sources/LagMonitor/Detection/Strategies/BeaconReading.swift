@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 package import LagActivity
 
 /// What a beacon said at one moment.
@@ -29,12 +29,12 @@ package struct BeaconReading: Sendable, Equatable {
     }
 
     /// Reads a live beacon: its times belong to `word` or to a younger one, so a duration is never too long.
-    init(_ beacon: UnsafePointer<clu_beacon>) {
-        word = clu_beacon_word(beacon)
-        calloutNanoseconds = clu_beacon_callout_ns(beacon)
-        answeredNanoseconds = clu_beacon_answered_ns(beacon)
-        wokeNanoseconds = clu_beacon_woke_ns(beacon)
-        pongNanoseconds = clu_beacon_pong_ns(beacon)
+    init(_ beacon: UnsafePointer<clb_beacon>) {
+        word = clb_beacon_word(beacon)
+        calloutNanoseconds = clb_beacon_callout_ns(beacon)
+        answeredNanoseconds = clb_beacon_answered_ns(beacon)
+        wokeNanoseconds = clb_beacon_woke_ns(beacon)
+        pongNanoseconds = clb_beacon_pong_ns(beacon)
     }
 
     package var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning }

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import Synchronization
 
 /// Where the ticks of a loop arrive: when the last one came, and at what rate they come.
@@ -17,7 +17,7 @@ package final class TickCell: Sendable {
     package init() {}
 
     /// A tick. On the loop; no lock, no allocation.
-    package func tick() { tick(at: clu_now_ns()) }
+    package func tick() { tick(at: clb_now_ns()) }
 
     func tick(at now: UInt64) {
         ticked.store(now, ordering: .releasing)

@@ -1,4 +1,4 @@
-internal import CLibunwind
+internal import CLagBeacon
 internal import Synchronization
 
 /// What a look needs of every watched loop: one cache line each, one after the other.
@@ -32,7 +32,7 @@ struct WatchLine: ~Copyable {
     var isFresh = false
     /// How many long stretches the loop had noted at the last look.
     var noted: UInt16
-    let beacon: UnsafeMutablePointer<clu_beacon>
+    let beacon: UnsafeMutablePointer<clb_beacon>
     let tickNanoseconds: UInt64
     /// A loop that has not rested for so long needs more than a glance; `.max`: any may.
     let starvationNanoseconds: UInt64
@@ -44,11 +44,11 @@ struct WatchLine: ~Copyable {
     /// A further time at which a look is wanted; `.max`: none.
     var deadline: UInt64 = .max
 
-    init(beacon: UnsafeMutablePointer<clu_beacon>, rules: WatchRules) {
+    init(beacon: UnsafeMutablePointer<clb_beacon>, rules: WatchRules) {
         self.beacon = beacon
         tickNanoseconds = rules.tickNanoseconds
         starvationNanoseconds = rules.starvationNanoseconds ?? .max
         isPlain = rules.allowGlances
-        noted = clu_beacon_noted(beacon)
+        noted = clb_beacon_noted(beacon)
     }
 }

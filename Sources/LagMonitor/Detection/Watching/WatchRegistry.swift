@@ -1,4 +1,5 @@
-internal import CLibunwind
+internal import CLagBeacon
+internal import CLagLinux
 internal import Glibc
 package import LagActivity
 internal import LagCapture
@@ -53,14 +54,14 @@ package final class WatchRegistry: @unchecked Sendable {
 
     package init?() {
         assert(MemoryLayout<WatchLine>.stride == 64, "a cache line each")
-        guard let lines = clu_memory_map(Self.lineBytes), let entries = clu_memory_map(Self.entryBytes) else { return nil }
+        guard let lines = cll_memory_map(Self.lineBytes), let entries = cll_memory_map(Self.entryBytes) else { return nil }
         self.lines = lines.bindMemory(to: WatchLine.self, capacity: Self.capacity)
         self.entries = entries.bindMemory(to: WatchEntry.self, capacity: Self.capacity)
     }
 
     deinit {
-        clu_memory_unmap(lines, Self.lineBytes)
-        clu_memory_unmap(entries, Self.entryBytes)
+        cll_memory_unmap(lines, Self.lineBytes)
+        cll_memory_unmap(entries, Self.entryBytes)
     }
 
     /// Entries below this index may be in use. Watchdog.
@@ -83,7 +84,7 @@ package final class WatchRegistry: @unchecked Sendable {
         now: UInt64 = 0
     ) -> Int? {
         let target = loop.thread
-        if let callout = rules.callout { clu_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
+        if let callout = rules.callout { clb_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
         let floor = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
         let foreignTimes = target.process == getpid() ? nil : KeptProcFile(timesOf: target.tid, process: target.process)
         let (index, isNew) = table.withLock { table -> (Int?, Bool) in
@@ -184,7 +185,7 @@ package final class WatchRegistry: @unchecked Sendable {
         // Not before: what it takes to give it is not the loop's. And the place may be another loop's by now.
         table.withLock { table in
             guard table.registrations[index]?.loop === loop else { return }
-            entries[index].pinged.store(clu_now_ns(), ordering: .releasing)
+            entries[index].pinged.store(clb_now_ns(), ordering: .releasing)
         }
     }
 

@@ -1,0 +1,84 @@
+internal import CLagBeacon
+internal import LagActivity
+internal import LagMonitor
+
+/// What one activity costs the monitored thread: `beacon.mark`, with the watchdog running and the beacon not armed, against
+/// the classic observer's store and semaphore signal with its watchdog waiting.
+///
+/// Whole batches in a tight loop, the clock read around a batch, the loop itself not subtracted; the median of the
+/// batches. The stores are atomic, so the compiler may neither drop nor merge them.
+struct ActivityStore: Benchmark {
+    let name = "activity_store"
+    let unit = "ns"
+    let targets = [Target(.value, .atMost(2)), Target(.ratio, .atLeast(100))]
+
+    private static let batches = 600
+    private static let marksPerBatch = 50_000
+    private static let classicNotes = 3_000
+    private static let classicBatches = 300
+    /// The watchdog counts as waiting when it has said so and did not wake for so long.
+    private static let settleNanoseconds: UInt64 = 20_000
+    private static let classicNotesPerBatch = 500
+
+    func run() throws -> [BenchLine] {
+        let monitor = LagMonitor()
+        try monitor.start()
+        defer { monitor.stop() }
+        let loop = BenchLoop(name: "bench")
+        try monitor.watch(loop)
+        // At work from now on, so that the watchdog ticks; the first wake answers the arming of its park.
+        loop.beacon.wake(.beforeTimers, at: clb_now_ns())
+        Pause.sleep(milliseconds: 60)
+        let ours = Samples((0..<Self.batches).map { _ in batch(loop.beacon) })
+
+        let classic = try ClassicObserver()
+        defer { classic.stop() }
+        let waited = Samples((0..<Self.classicNotes).compactMap { _ in waitedNote(classic) })
+        // Last: it leaves a heap of signals that the watchdog has not taken yet.
+        let tight = Samples((0..<Self.classicBatches).map { _ in tightBatch(classic) })
+        return [
+            BenchLine(name, ours.median, unit).comparing(with: "classic_observer", waited.median),
+            // The kinder comparison: in a tight loop the watchdog seldom gets to wait, and a signal without a waiter is cheap.
+            BenchLine("activity_store_tight", ours.median, unit).comparing(with: "classic_observer_tight", tight.median),
+        ]
+    }
+
+    /// Nanoseconds a mark.
+    @inline(never)
+    private func batch(_ beacon: ActivityBeacon) -> Double {
+        let begin = clb_now_ns()
+        for _ in 0..<Self.marksPerBatch / 2 {
+            beacon.mark(.beforeTimers)
+            beacon.mark(.beforeSources)
+        }
+        return Double(clb_now_ns() - begin) / Double(Self.marksPerBatch)
+    }
+
+    @inline(never)
+    private func tightBatch(_ classic: ClassicObserver) -> Double {
+        let begin = clb_now_ns()
+        for _ in 0..<Self.classicNotesPerBatch / 2 {
+            classic.note(.other)
+            classic.note(.beforeSources)
+        }
+        return Double(clb_now_ns() - begin) / Double(Self.classicNotesPerBatch)
+    }
+
+    /// One note while the watchdog waits, less one reading of the clock. Nil when it did not get to wait.
+    private func waitedNote(_ classic: ClassicObserver) -> Double? {
+        let patience = clb_now_ns() + 50_000_000
+        var (wakes, since) = (classic.wakes, clb_now_ns())
+        while !classic.isWaiting || clb_now_ns() - since < Self.settleNanoseconds {
+            let now = clb_now_ns()
+            if classic.wakes != wakes { (wakes, since) = (classic.wakes, now) }
+            if now > patience { return nil }
+            // Not by spinning: the watchdog may need this very processor to get to its wait.
+            Pause.sleep(milliseconds: 0.05)
+        }
+        let begin = clb_now_ns()
+        classic.note(.other)
+        let end = clb_now_ns()
+        let again = clb_now_ns()
+        return Double(end - begin) - Double(again - end)
+    }
+}

@@ -1,0 +1,144 @@
+internal import CLagBeacon
+internal import Dispatch
+internal import LagMonitor
+internal import LagOutput
+internal import LagRunLoop
+internal import Synchronization
+
+/// How long after the threshold a stall is found: sixty stalls of random length and phase, half of them asleep, half computing.
+///
+/// Ours is the watchdog's own time in the `begin` record, which `hangAfter = .zero` makes at detection, after the stack was
+/// taken; less the stall's begin as the stalled callback itself read it, less the threshold. The classic observer's is the
+/// time of its third timeout. Both run at once on loops of their own, so they share one weather.
+struct DetectLatency: Benchmark {
+    let name = "detect_latency"
+    let unit = "ms"
+    let targets = [Target(.value, .atMost(50))]
+
+    private static let stalls = 60
+    private static let lengths = 160.0...400.0
+    private static let pauses = 20.0...90.0
+    private static let thresholdNanoseconds: UInt64 = 150_000_000
+
+    func run() throws -> [BenchLine] {
+        var configuration = LagMonitorConfiguration()
+        configuration.hangAfter = .zero
+        // All stalls have one fingerprint, and each is measured.
+        configuration.limits = .none
+        let monitor = LagMonitor(configuration: configuration)
+        let found = Found()
+        monitor.onStall(queue: DispatchQueue(label: "bench")) { found.note($0) }
+        try monitor.start()
+        defer { monitor.stop() }
+        let thread = try KeepAliveThread(name: "bench-stalls")
+        defer {
+            thread.stop()
+            thread.join()
+        }
+        try monitor.watch(thread.loop)
+        let (ours, theirs) = (Stalls(), Stalls())
+        let source = RunLoopSource { ours.stall() }
+        thread.loop.add(source, to: .default)
+        let classic = try ClassicObserver()
+        let loop = try CoreFoundationLoop(observer: classic) { theirs.stall() }
+        defer {
+            loop.stop()
+            classic.stop()
+        }
+
+        let theirDriver = try BenchThread { Self.drive(theirs) { loop.signal() } }
+        Self.drive(ours) { source.signalAndWake() }
+        theirDriver.join()
+        Pause.sleep(milliseconds: 300)
+        return [
+            try line(ours.done, found.times, theirs.done, classic.detections)
+        ]
+    }
+
+    private func line(_ ours: [Stalls.Stall], _ found: [UInt64], _ theirs: [Stalls.Stall], _ classic: [UInt64]) throws
+        -> BenchLine
+    {
+        let latencies = Samples(ours.compactMap { Self.latency(of: $0, in: found) })
+        let peerLatencies = Samples(theirs.compactMap { Self.latency(of: $0, in: classic) })
+        guard latencies.count == ours.count else {
+            throw BenchmarkFailure("\(latencies.count) of \(ours.count) stalls were found, with \(found.count) records")
+        }
+        var line = BenchLine(name, latencies.percentile(99), unit).comparing(
+            with: "classic_observer",
+            peerLatencies.percentile(99)
+        )
+        line.p50 = latencies.median
+        line.p99 = latencies.percentile(99)
+        return line.noting("peer_p50", BenchLine.format(peerLatencies.median))
+            .noting("found", "\(latencies.count)/\(ours.count)").noting("peer_found", "\(peerLatencies.count)/\(theirs.count)")
+    }
+
+    /// Milliseconds from the threshold to the first detection within the stall; nil when there was none.
+    private static func latency(of stall: Stalls.Stall, in times: [UInt64]) -> Double? {
+        guard let time = times.first(where: { $0 >= stall.begin && $0 <= stall.end + thresholdNanoseconds }) else { return nil }
+        return (Double(time) - Double(stall.begin) - Double(thresholdNanoseconds)) / 1_000_000
+    }
+
+    /// Makes the stalls happen, one at a time, at random phases of the watchdog's tick.
+    private static func drive(_ stalls: Stalls, signal: () -> Void) {
+        for index in 0..<Self.stalls {
+            Pause.sleep(milliseconds: .random(in: pauses))
+            stalls.plan(milliseconds: .random(in: lengths), computing: index % 2 == 1)
+            signal()
+            stalls.ended.wait()
+        }
+    }
+
+    /// The callback that stalls, as it was planned, and what it did.
+    private final class Stalls: Sendable {
+        struct Stall: Sendable {
+            let begin: UInt64
+            let end: UInt64
+        }
+
+        private struct State {
+            var milliseconds = 0.0
+            var computing = false
+            var done: [Stall] = []
+        }
+
+        let ended = DispatchSemaphore(value: 0)
+        private let state = Mutex(State())
+
+        var done: [Stall] { state.withLock { $0.done } }
+
+        func plan(milliseconds: Double, computing: Bool) {
+            state.withLock {
+                $0.milliseconds = milliseconds
+                $0.computing = computing
+            }
+        }
+
+        func stall() {
+            let begin = clb_now_ns()
+            let (milliseconds, computing) = state.withLock { state in
+                defer { state.milliseconds = 0 }
+                return (state.milliseconds, state.computing)
+            }
+            // A call that nobody planned: the one that ends the loop.
+            guard milliseconds > 0 else { return }
+            let deadline = begin + UInt64(milliseconds * 1_000_000)
+            if computing { Pause.spin(until: deadline) } else { Pause.sleep(until: deadline) }
+            let end = clb_now_ns()
+            state.withLock { $0.done.append(Stall(begin: begin, end: end)) }
+            ended.signal()
+        }
+    }
+
+    /// When the monitor found stalls, by its `begin` records.
+    private final class Found: Sendable {
+        private let all = Mutex<[UInt64]>([])
+
+        var times: [UInt64] { all.withLock { $0 } }
+
+        func note(_ record: StallRecord) {
+            guard record.phase == .begin else { return }
+            all.withLock { $0.append(record.startMonotonicNanoseconds + record.durationNanoseconds) }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import CLagBeacon
+internal import Glibc
+
+/// What the preloaded library adds to a wait: its `poll` against the C library's, of nothing with time-out 0, as the wait
+/// of an established loop.
+///
+/// Batches of both in turn, on one thread; the difference of each pair, and the median of these. The library is loaded into this
+/// process beside the real one, with a page of our own; what is called, and from where, is the same code for both.
+struct PreloadedWait: Benchmark {
+    let name = "preloaded_wait"
+    let unit = "ns"
+    let targets = [Target(.value, .atMost(20))]
+
+    private typealias Wait = @convention(c) (UnsafeMutablePointer<pollfd>?, UInt, Int32) -> Int32
+
+    private static let pairs = 400
+    private static let waitsPerBatch = 5_000
+    /// More than make a loop.
+    private static let firstWaits = 20
+    private static let library = "liblagmonitor-preload.so"
+
+    func run() throws -> [BenchLine] {
+        var page: UnsafeMutablePointer<clb_page>?
+        var descriptor: Int32 = -1
+        // No process looks at this one: a parent's start is not needed.
+        guard clb_page_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared page") }
+        let wrapped = try load(descriptor)
+        guard let real = dlsym(nil, "poll") else { throw BenchmarkFailure("no poll") }
+        let bare = unsafeBitCast(real, to: Wait.self)
+        _ = batch(wrapped, waits: Self.firstWaits, timeout: 1)
+        var loop = clb_page_loop()
+        guard clb_page_read(page, 0, &loop) != 0 else { throw BenchmarkFailure("the waits were not taken for a loop") }
+        let before = clb_beacon_word(clb_page_beacon(page, 0)) >> 8
+        let pairs = (0..<Self.pairs).map { pair in
+            // Whoever comes first has the colder caches: in turn.
+            if pair.isMultiple(of: 2) {
+                let first = batch(bare, waits: Self.waitsPerBatch, timeout: 0)
+                return (bare: first, wrapped: batch(wrapped, waits: Self.waitsPerBatch, timeout: 0))
+            }
+            let first = batch(wrapped, waits: Self.waitsPerBatch, timeout: 0)
+            return (bare: batch(bare, waits: Self.waitsPerBatch, timeout: 0), wrapped: first)
+        }
+        let rests = (clb_beacon_word(clb_page_beacon(page, 0)) >> 8) - before
+        guard rests == UInt64(2 * Self.pairs * Self.waitsPerBatch) else { throw BenchmarkFailure("not every wait was a rest") }
+        let bareWait = Samples(pairs.map(\.bare)).median
+        let wrappedWait = Samples(pairs.map(\.wrapped)).median
+        return [
+            BenchLine(name, Samples(pairs.map { $0.wrapped - $0.bare }).median, unit)
+                .noting("bare", BenchLine.format(bareWait)).noting("wrapped", BenchLine.format(wrappedWait))
+                .noting("clock", page.pointee.clock_scale == 0 ? "clock_gettime" : "counter")
+        ]
+    }
+
+    /// The page stays, for so does the library.
+    private func load(_ descriptor: Int32) throws -> Wait {
+        setenv("LAGMONITOR_PAGE", "/proc/\(getpid())/fd/\(descriptor)", 1)
+        defer { unsetenv("LAGMONITOR_PAGE") }
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let length = max(0, readlink("/proc/self/exe", &buffer, buffer.count))
+        let folder = String(decoding: buffer[..<length], as: UTF8.self).split(separator: "/").dropLast().joined(separator: "/")
+        guard let handle = dlopen("/\(folder)/\(Self.library)", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE),
+            let wait = dlsym(handle, "poll")
+        else {
+            throw BenchmarkFailure("\(Self.library) cannot be loaded: build that product as well")
+        }
+        return unsafeBitCast(wait, to: Wait.self)
+    }
+
+    /// Nanoseconds a wait. One place that both are called from, as a loop has it.
+    @inline(never)
+    private func batch(_ wait: Wait, waits: Int, timeout: Int32) -> Double {
+        let begin = clb_now_ns()
+        for _ in 0..<waits { _ = wait(nil, 0, timeout) }
+        return Double(clb_now_ns() - begin) / Double(waits)
+    }
+}

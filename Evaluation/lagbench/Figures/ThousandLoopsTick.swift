@@ -1,0 +1,83 @@
+internal import CLagBeacon
+internal import LagDetection
+internal import LagMonitor
+
+/// What a tick of the watchdog costs with a thousand working loops: how long its look at all of them takes, by the clock, as
+/// it measures it itself in the running monitor; the median of some sixty ticks.
+///
+/// Another thread has every loop wake and work some times between two ticks, so each look finds each word changed and
+/// the beacon's cache line with another processor, and nothing of the last tick in its caches. `loops_1000_cpu` is the
+/// watchdog thread's whole processor time a tick, with the wait's system calls and the switch to the thread;
+/// `loops_1_cpu` is the same for one loop, so what a tick costs anyway.
+struct ThousandLoopsTick: Benchmark {
+    let name = "loops_1000_tick"
+    let unit = "us"
+    let targets = [Target(.value, .atMost(20))]
+
+    private static let settleMilliseconds = 200.0
+    private static let nanoseconds: UInt64 = 3_000_000_000
+    private static let pollMilliseconds = 10.0
+    private static let turnMilliseconds = 10.0
+
+    func run() throws -> [BenchLine] {
+        let (thousand, one) = (try measure(loops: 1_000), try measure(loops: 1))
+        var line = BenchLine(name, thousand.scans.median, unit)
+        line.p99 = thousand.scans.percentile(99)
+        return [
+            line.noting("ticks", thousand.scans.count), BenchLine("loops_1000_cpu", thousand.processor, unit),
+            BenchLine("loops_1_cpu", one.processor, unit),
+        ]
+    }
+
+    /// Microseconds: of each look, and of the thread's processor time a tick.
+    private struct Costs {
+        let scans: Samples
+        let processor: Double
+    }
+
+    private func measure(loops count: Int) throws -> Costs {
+        let monitor = LagMonitor()
+        try monitor.start()
+        defer { monitor.stop() }
+        let loops = (0..<count).map { BenchLoop(name: "bench-\($0)") }
+        for loop in loops { try monitor.watch(loop) }
+        let stopping = Flag()
+        let telling = try BenchThread {
+            while !stopping.isSet {
+                // Each has rested for a moment and works again: loops that never rest would be starved.
+                for loop in loops {
+                    loop.beacon.wake(.afterWaiting, at: clb_now_ns())
+                    loop.beacon.begin(.beforeSources, at: clb_now_ns())
+                }
+                Pause.sleep(milliseconds: Self.turnMilliseconds)
+            }
+        }
+        defer {
+            stopping.set()
+            telling.join()
+        }
+        guard let watchdog = TaskFiles.thread(named: "lag-watchdog") else { throw BenchmarkFailure("no watchdog thread found") }
+        Pause.sleep(milliseconds: Self.settleMilliseconds)
+        let begin = try reading(monitor, watchdog)
+        let deadline = clb_now_ns() + Self.nanoseconds
+        var scans: [Double] = []
+        var last = begin.counters
+        while clb_now_ns() < deadline {
+            Pause.sleep(milliseconds: Self.pollMilliseconds)
+            let counters = try reading(monitor, watchdog).counters
+            if counters.wakes != last.wakes { scans.append(Double(counters.lastScanNanoseconds) / 1000) }
+            last = counters
+        }
+        let end = try reading(monitor, watchdog)
+        guard !scans.isEmpty else { throw BenchmarkFailure("the watchdog did not wake") }
+        let ticks = Double(end.counters.wakes - begin.counters.wakes)
+        return Costs(scans: Samples(scans), processor: Double(end.nanoseconds - begin.nanoseconds) / ticks / 1000)
+    }
+
+    private func reading(_ monitor: LagMonitor, _ watchdog: Int32) throws -> (nanoseconds: UInt64, counters: Watchdog.Counters) {
+        guard let nanoseconds = TaskFiles.processorNanoseconds(tid: watchdog), let counters = monitor.watchdogCounters else {
+            throw BenchmarkFailure("no processor time of the watchdog")
+        }
+        return (nanoseconds, counters)
+    }
+}

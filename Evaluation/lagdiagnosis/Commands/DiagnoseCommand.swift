@@ -1,0 +1,79 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Glibc
+internal import LagOutput
+
+/// Runs the scenarios and prints what the records say of them.
+struct DiagnoseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diagnose",
+        abstract: "Run the scenarios and compare cause and culprit with what is known.",
+        discussion: """
+            A line a scenario; then each miss with its stack, what was skipped, and the sums. docs/diagnosis.md explains the fields.
+
+            Exit codes: 0 run; 1 with --check, something was missed; 64 usage.
+            """
+    )
+
+    @Option(help: ArgumentHelp("Only this scenario; may be repeated.", valueName: "name"))
+    var only: [String] = []
+
+    @Flag(help: "Print the scenarios with what is expected of each, and run none.")
+    var list = false
+
+    @Flag(help: "One line of JSON a scenario instead: expectation, record and truth.")
+    var json = false
+
+    @Option(name: .customLong("repeat"), help: ArgumentHelp("How often each is run, 1 to 100.", valueName: "times"))
+    var times = 1
+
+    @Flag(help: "Exit with 1 when something was missed.")
+    var check = false
+
+    @Flag(help: "Shorter stalls, two at once: under 40 s.")
+    var short = false
+
+    func validate() throws {
+        guard (1...100).contains(times) else { throw ValidationError("--repeat is \(times); allowed is 1 to 100") }
+        for name in only where Corpus.scenario(named: name) == nil {
+            let known = Corpus.scenarios.map(\.name).joined(separator: ", ")
+            throw ValidationError("--only is '\(name)'; allowed is \(known)")
+        }
+    }
+
+    func run() throws {
+        let scenarios = Corpus.scenarios.filter { only.isEmpty || only.contains($0.name) }
+        if list {
+            for scenario in scenarios { print(Self.entry(scenario)) }
+            return
+        }
+        let milliseconds = short ? Self.shortMilliseconds : Self.milliseconds
+        let trials = scenarios.flatMap { Array(repeating: Trial(scenario: $0, milliseconds: milliseconds), count: times) }
+        let printsJSON = json
+        let verdicts = Crew(trials: trials, size: short ? 2 : 1).execute { verdict in
+            print(printsJSON ? verdict.json : verdict.text)
+            fflush(nil)
+        }
+        let summary = Summary(verdicts: verdicts)
+        for verdict in summary.skipped { say(verdict.text) }
+        if !json {
+            for miss in verdicts.compactMap(\.miss) { print(miss) }
+            print(summary.sharesText)
+            print(summary.text)
+        }
+        if check, !summary.isClean { throw ExitCode.failure }
+    }
+
+    /// How long a scenario stalls, where it can be told how long.
+    private static let milliseconds = 600
+    private static let shortMilliseconds = 450
+
+    private static func entry(_ scenario: Scenario) -> String {
+        let causes = scenario.causes.map(\.rawValue).joined(separator: " or ")
+        return "\(scenario.name): \(causes) in \(scenario.culprits.joined(separator: " or ")) – \(scenario.summary)"
+    }
+
+    private func say(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("lagdiagnosis: \(text)\n".utf8))
+    }
+}

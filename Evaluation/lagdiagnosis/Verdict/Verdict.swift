@@ -1,0 +1,104 @@
+internal import Foundation
+internal import LagOutput
+
+/// A scenario and what the monitor said of it.
+struct Verdict: Sendable {
+    /// Why there is nothing to judge.
+    enum Trouble: Sendable {
+        /// The machine does not permit it, or is too busy: counts neither way.
+        case skipped(String)
+        /// It went wrong: counts as missed.
+        case failed(String)
+    }
+
+    let scenario: Scenario
+    /// The record of the stall.
+    let record: StallLine?
+    /// By the child's own clocks; nil for a stall that the parent ended.
+    let truth: Truth?
+    let trouble: Trouble?
+    var attempts = 1
+
+    init(scenario: Scenario, trouble: Trouble) {
+        self.scenario = scenario
+        self.trouble = trouble
+        record = nil
+        truth = nil
+    }
+
+    init(scenario: Scenario, records: [StallLine], truth: Truth?) {
+        self.scenario = scenario
+        self.truth = truth
+        let phase = scenario.ending == .byParent ? "begin" : "end"
+        // Another stall of the process, if there is one, is the shorter one.
+        record = records.filter { $0.phase == phase }.max { ($0.fields.durationMs ?? 0) < ($1.fields.durationMs ?? 0) }
+        trouble = record == nil ? .failed("no record of phase '\(phase)'") : nil
+    }
+
+    /// Whether the machine held the watchdog up for longer than a look may take.
+    var isHeldUp: Bool { (record?.uncertaintyMs ?? 0) > Self.toleratedUncertaintyMs }
+    private static let toleratedUncertaintyMs = 60.0
+
+    var isSkipped: Bool {
+        if case .skipped = trouble { true } else { false }
+    }
+    var causeIsRight: Bool { scenario.causes.contains { $0.rawValue == record?.fields.cause } }
+    var culpritIsRight: Bool { record?.fields.culprit.map(scenario.culprits.contains) ?? false }
+    /// Whether the reported stack shows the culprit at all.
+    var stackHoldsCulprit: Bool { record?.frames.contains { $0.symbol.map(scenario.culprits.contains) ?? false } ?? false }
+    var isRight: Bool { causeIsRight && culpritIsRight }
+
+    /// One line.
+    var text: String {
+        if case .skipped(let reason) = trouble { return "SKIP \(padded) \(reason)" }
+        guard let record else { return "MISS \(padded) \(failure)" }
+        let fields = record.fields
+        var parts = [
+            "cause=\(fields.cause ?? "-")", "culprit=\(fields.culprit ?? "-")", "stack=\(stackHoldsCulprit ? "holds" : "lacks")",
+        ]
+        parts.append("duration_ms=\(Self.pair(fields.durationMs, truth?.durationMs))")
+        parts.append("cpu_ms=\(Self.pair(fields.cpuMs, truth?.cpuMs))")
+        parts.append("run_delay_ms=\(Self.pair(fields.runDelayMs, truth?.runDelayMs))")
+        parts.append("blocked_ms=\(Self.number(fields.blockedMs))")
+        parts.append("sum=\(record.sharesSum.map { String(format: "%.1f%%", $0 * 100) } ?? "-")")
+        if let truth, truth.minorFaults > 0 || truth.majorFaults > 0 {
+            parts.append("faults=\(truth.minorFaults)+\(truth.majorFaults) system_ms=\(Self.number(truth.systemMs))")
+        }
+        if attempts > 1 { parts.append("attempts=\(attempts)") }
+        return "\(isRight ? "ok  " : "MISS") \(padded) \(parts.joined(separator: " "))"
+    }
+
+    /// What was expected and what was said, for people; nil when all is right or nothing was to be judged.
+    var miss: String? {
+        guard !isSkipped, !isRight else { return nil }
+        var lines = ["miss \(scenario.name): \(scenario.summary)"]
+        let causes = scenario.causes.map(\.rawValue).joined(separator: " or ")
+        lines.append("  expected: cause \(causes), culprit \(scenario.culprits.joined(separator: " or "))")
+        guard let record else { return (lines + ["  \(failure)"]).joined(separator: "\n") }
+        let fields = record.fields
+        let capture = "\(fields.capture ?? "-")\(fields.captureError.map { " (\($0))" } ?? "")"
+        lines.append("  said:     cause \(fields.cause ?? "-"), culprit \(fields.culprit ?? "-"), capture \(capture)")
+        lines.append("  message:  \(fields.message ?? "")")
+        lines += record.frames.prefix(Self.framesOfAMiss).map { "    \($0.text)" }
+        if record.frames.count > Self.framesOfAMiss { lines.append("    … \(record.frames.count) frames") }
+        return lines.joined(separator: "\n")
+    }
+
+    private static let framesOfAMiss = 24
+
+    private var failure: String {
+        switch trouble {
+        case .failed(let reason), .skipped(let reason): reason
+        case nil: "no record"
+        }
+    }
+
+    private var padded: String { scenario.name.padding(toLength: 25, withPad: " ", startingAt: 0) }
+
+    /// What the record says, and the truth.
+    private static func pair(_ said: Double?, _ truth: Double?) -> String {
+        truth == nil ? number(said) : "\(number(said))/\(number(truth))"
+    }
+
+    private static func number(_ value: Double?) -> String { value.map { String(format: "%.1f", $0) } ?? "-" }
+}

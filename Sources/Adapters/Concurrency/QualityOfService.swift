@@ -1,0 +1,44 @@
+internal import CLagLinux
+
+/// The classes of libdispatch's root queues, by which the pools of Swift's runtime are made (swift/stdlib/public/Concurrency,
+/// DispatchGlobalExecutor.cpp: a task's priority is its queue's class).
+enum QualityOfService: UInt8, CaseIterable {
+    case background = 9
+    case utility = 17
+    case `default` = 21
+    case userInitiated = 25
+    case userInteractive = 33
+
+    /// The class of a priority; those between two go to the higher one.
+    init(_ priority: TaskPriority) {
+        // 0 is unspecified, which runs as the default.
+        let value = priority.rawValue == 0 ? Self.default.rawValue : priority.rawValue
+        self = Self.allCases.first { $0.rawValue >= value } ?? .userInteractive
+    }
+
+    /// As `TaskPriority` calls it.
+    var priorityName: String {
+        switch self {
+        case .background: "background"
+        case .utility: "low"
+        case .default: "medium"
+        case .userInitiated: "high"
+        case .userInteractive: "interactive"
+        }
+    }
+
+    /// What libdispatch calls a thread that serves the root queue, cut as it cuts it: the last 15 characters of the queue's label.
+    var threadName: cll_name {
+        let label =
+            switch self {
+            case .background: "com.apple.root.background-qos"
+            case .utility: "com.apple.root.utility-qos"
+            case .default: "com.apple.root.default-qos"
+            case .userInitiated: "com.apple.root.user-initiated-qos"
+            case .userInteractive: "com.apple.root.user-interactive-qos"
+            }
+        var name = cll_name()
+        withUnsafeMutableBytes(of: &name.text) { $0.copyBytes(from: label.utf8.suffix(15)) }
+        return name
+    }
+}

@@ -1,0 +1,160 @@
+#if NIO
+    internal import CLibunwind
+    internal import Glibc
+    internal import LagMonitor
+    internal import NIOCore
+    internal import NIOPosix
+    internal import Synchronization
+
+    /// What ties an event loop to its watch: what heartbeats and the loop's thread touch, and what must outlive the watch.
+    ///
+    /// The *marker* is a channel on the loop over an eventfd that nobody ever writes to. It costs the loop nothing (an entry in its
+    /// epoll instance, never ready), and serves twice:
+    /// - The epoll instance that watches it is the loop's own, so that a thread that sleeps in that one is idle, and one that sleeps
+    ///   in another is blocked (a handler may have an epoll of its own).
+    /// - A loop that shuts down closes its channels before it refuses work, so the marker's end is the sign to give it none: NIO prints
+    ///   an error for work given to a loop that has shut down, and in its strict mode crashes.
+    ///
+    /// A scheduled task would tell of the shutdown as well, but a loop that has one reads the clock twice a turn.
+    final class NIOLoopLink: Sendable {
+        private enum Marker {
+            /// Not there yet.
+            case none
+            case open(any Channel, descriptor: Int32)
+            /// Not possible on this loop.
+            case refused
+        }
+
+        private struct State {
+            var thread: ThreadIdentity?
+            var marker = Marker.none
+            /// The loop's epoll instance; negative: not known.
+            var epoll: Int32 = -1
+            /// When to look for it again.
+            var searchNanoseconds: UInt64 = 0
+            /// The loop shuts down: nothing is to be given to it.
+            var isClosed = false
+            /// Nobody watches any more.
+            var isReleased = false
+
+            var isReady: Bool {
+                if isClosed { return true }
+                if case .none = marker { return false }
+                return thread != nil
+            }
+        }
+
+        /// After an epoll instance that was not the loop's, no other is looked into for so long.
+        private static let searchGapNanoseconds: UInt64 = 1_000_000_000
+
+        let beacon = ActivityBeacon()
+        let heartbeats = Atomic<UInt64>(0)
+        private let isOutstanding = Atomic<Bool>(false)
+        // Held while something is given to the loop, so that the loop does not come to refuse it in between. The loop's thread takes
+        // it when it begins and when it ends.
+        private let state = Mutex(State())
+
+        var thread: ThreadIdentity? { state.withLock { $0.thread } }
+        var seesIdleness: Bool { state.withLock { $0.epoll >= 0 } }
+
+        /// Whether the loop has said which thread it is, and whether a marker can be on it.
+        var isReady: Bool { state.withLock { $0.isReady } }
+
+        private func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+        /// Learns the loop's thread and puts the marker on it. Returns at once.
+        func connect(to loop: any EventLoop) {
+            if loop.inEventLoop {
+                learnThread()
+            } else {
+                loop.execute { self.learnThread() }
+            }
+            let descriptor = cll_epoll_marker()
+            guard descriptor >= 0, let bootstrap = NIOPipeBootstrap(validatingGroup: loop) else {
+                if descriptor >= 0 { close(descriptor) }
+                return update { $0.marker = .refused }
+            }
+            bootstrap.channelOption(.autoRead, value: false).takingOwnershipOfDescriptor(input: descriptor).whenComplete {
+                result in
+                switch result {
+                case .success(let channel): self.opened(channel, descriptor)
+                case .failure:
+                    close(descriptor)
+                    self.update { $0.marker = .refused }
+                }
+            }
+        }
+
+        private func learnThread() {
+            let thread = ThreadIdentity.current
+            update { $0.thread = thread }
+        }
+
+        private func opened(_ channel: any Channel, _ descriptor: Int32) {
+            channel.closeFuture.whenComplete { _ in self.closed() }
+            let isReleased = state.withLock { state in
+                if !state.isReleased { state.marker = .open(channel, descriptor: descriptor) }
+                return state.isReleased
+            }
+            if isReleased { channel.close(promise: nil) }
+        }
+
+        /// On the loop: it shuts down, or the watch is over.
+        private func closed() {
+            let wasWatched = state.withLock { state in
+                state.isClosed = true
+                state.marker = .refused
+                state.epoll = -1
+                return !state.isReleased
+            }
+            if wasWatched { beacon.mark(.finished) }
+        }
+
+        /// The watch is over.
+        func release() {
+            let own = state.withLock { state -> (any Channel)? in
+                state.isReleased = true
+                guard !state.isClosed, case .open(let channel, _) = state.marker else { return nil }
+                state.marker = .refused
+                // On the loop itself, the end comes at once, and takes the lock.
+                if channel.eventLoop.inEventLoop { return channel }
+                channel.close(promise: nil)
+                return nil
+            }
+            own?.close(promise: nil)
+        }
+
+        func ping(_ loop: any EventLoop) {
+            let isIdle = state.withLock { state -> Bool in
+                if state.isClosed || state.isReleased { return false }
+                if isAsleep(&state) { return true }
+                guard !isOutstanding.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+                heartbeats.add(1, ordering: .relaxed)
+                loop.execute { self.answer() }
+                return false
+            }
+            if isIdle { beacon.pong() }
+        }
+
+        /// On the loop.
+        private func answer() {
+            // First, so that a ping that finds one outstanding comes before the time of its answer.
+            isOutstanding.store(false, ordering: .sequentiallyConsistent)
+            beacon.pong()
+        }
+
+        /// Whether the loop's thread sleeps in the loop's own epoll instance.
+        private func isAsleep(_ state: inout State) -> Bool {
+            guard let thread = state.thread, case .open(_, let descriptor) = state.marker else { return false }
+            let epoll = cll_epoll_of_sleeping(thread.tid)
+            guard epoll >= 0 else { return false }
+            if state.epoll >= 0 { return epoll == state.epoll }
+            let now = MonotonicTime.now.nanoseconds
+            guard now >= state.searchNanoseconds else { return false }
+            state.searchNanoseconds = now + Self.searchGapNanoseconds
+            guard cll_epoll_watches(epoll, descriptor) != 0 else { return false }
+            state.epoll = epoll
+            return true
+        }
+    }
+#endif

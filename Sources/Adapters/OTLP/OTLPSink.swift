@@ -1,0 +1,234 @@
+internal import Dispatch
+internal import Foundation
+internal import Glibc
+public import LagOutput
+internal import Synchronization
+
+/// Records to a receiver of OTLP over HTTP, as JSON: `POST …/v1/logs`.
+///
+/// ```swift
+/// let monitor = LagMonitor(sinks: [try OTLPSink(endpoint: "http://127.0.0.1:4318")])
+/// ```
+///
+/// A line that is taken waits in a bounded queue; requests are made on a queue of Dispatch's, one at a time, each with up to 64 lines, so
+/// that no monitor ever waits for the network. A request that failed in a way that may pass is made again (``OTLPRetryRule``). When the
+/// queue is full, lines are refused (``SinkError/Reason/tooSlow``) and counted by the monitor; lines that the receiver refused, or
+/// that no request could bring to it, are counted as ``takeAbandonedLines()``, or given back as ``takeAbandonedNotices()``. A line may
+/// arrive twice where an answer got lost: its `id` tells.
+///
+/// ``close()`` waits for what is on its way, up to the monitor's deadline, else up to one second; what is left is counted.
+public final class OTLPSink: RecordSink {
+    /// Lines that may wait, and be on their way.
+    public static let capacity = 512
+    /// Lines of one request, and their bytes.
+    static let batchLines = 64
+    static let batchBytes = 1 << 20
+
+    /// A line, and what is lost with it.
+    private struct Line {
+        enum Content {
+            case record
+            /// What it tells of losses has to be told again.
+            case losses(DropNotice)
+            /// What it tells stands in later lines, too.
+            case notice
+        }
+
+        let bytes: [UInt8]
+        let content: Content
+
+        var isRecord: Bool { if case .record = content { true } else { false } }
+    }
+
+    private struct State {
+        var waiting: [Line] = []
+        /// Of the request that is being made, or will be made again.
+        var sending: [Line] = []
+        var attempt = 0
+        /// Records alone.
+        var abandoned: UInt64 = 0
+        var untold: [DropNotice] = []
+        var isClosed = false
+        /// Counts the requests and the ends; an answer to an older one is not listened to.
+        var generation: UInt64 = 0
+        var transport: any OTLPTransport
+
+        mutating func abandon(_ lines: [Line]) {
+            for line in lines {
+                switch line.content {
+                case .record: abandoned += 1
+                case .losses(let notice): untold.append(notice)
+                case .notice: break
+                }
+            }
+        }
+    }
+
+    public let name: String
+    public let format: RecordFormat? = .otlp
+    private let rule: OTLPRetryRule
+    private let makeTransport: @Sendable () -> any OTLPTransport
+    private let queue = DispatchQueue(label: "lag-otlp", qos: .utility)
+    private let state: Mutex<State>
+    private let limit = Atomic<UInt64>(.max)
+
+    /// Connects to nothing yet.
+    /// - Parameters:
+    ///   - endpoint: `http://` or `https://`, a host, a port; a path that does not end in `/v1/logs` gets that appended.
+    ///   - headers: go with every request, such as one for authorization.
+    ///   - timeout: how long a request may take.
+    ///   - rule: what is tried again, and how often.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL when `endpoint` is no such URL.
+    public convenience init(
+        endpoint: String,
+        headers: [String: String] = [:],
+        timeout: Duration = .seconds(10),
+        rule: OTLPRetryRule = OTLPRetryRule()
+    ) throws(SinkError) {
+        guard let url = Self.url(endpoint) else { throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL) }
+        self.init(name: "otlp:\(endpoint)", rule: rule) { HTTPTransport(url: url, headers: headers, timeout: timeout) }
+    }
+
+    init(name: String, rule: OTLPRetryRule, makeTransport: @escaping @Sendable () -> any OTLPTransport) {
+        self.name = name
+        self.rule = rule
+        self.makeTransport = makeTransport
+        state = Mutex(State(transport: makeTransport()))
+    }
+
+    deinit { cancel(state.withLock { $0.transport }) }
+
+    /// Takes a line of format ``RecordFormat/otlp``; any other is refused with EINVAL.
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { try take(line, .record) }
+
+    public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        try take(line, facts.losses.map(Line.Content.losses) ?? (facts.stall == nil ? .notice : .record))
+    }
+
+    private func take(_ line: UnsafeRawBufferPointer, _ content: Line.Content) throws(SinkError) {
+        guard OTLPRequest.isLine(line) else { throw SinkError(.writeFailed, path: name, code: EINVAL) }
+        let line = Line(bytes: [UInt8](line), content: content)
+        let failure: SinkError? = state.withLock { state in
+            if state.isClosed { return SinkError(.closed, path: name) }
+            guard state.waiting.count + state.sending.count < Self.capacity else { return SinkError(.tooSlow, path: name) }
+            state.waiting.append(line)
+            if state.sending.isEmpty { sendNext(&state) }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    public func resume() throws(SinkError) {
+        state.withLock { state in
+            guard state.isClosed else { return }
+            state.isClosed = false
+            state.transport = makeTransport()
+        }
+    }
+
+    public func close() {
+        let ownDeadline = DispatchTime.now().uptimeNanoseconds + 1_000_000_000
+        while true {
+            let isDone = state.withLock { state in
+                state.isClosed = true
+                return state.sending.isEmpty
+            }
+            let bound = limit.load(ordering: .relaxed)
+            if isDone || DispatchTime.now().uptimeNanoseconds >= (bound == .max ? ownDeadline : bound) { break }
+            usleep(5000)
+        }
+        let transport = state.withLock { state in
+            state.abandon(state.sending + state.waiting)
+            state.sending = []
+            state.waiting = []
+            state.generation += 1
+            return state.transport
+        }
+        cancel(transport)
+    }
+
+    /// On the queue that makes the requests, after the generation went on: a session that is over must not be asked for one more.
+    private func cancel(_ transport: any OTLPTransport) { queue.async { transport.cancel() } }
+
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.store(deadline ?? .max, ordering: .relaxed) }
+
+    public func takeAbandonedLines() -> UInt64 {
+        state.withLock { state in
+            defer { state.abandoned = 0 }
+            return state.abandoned
+        }
+    }
+
+    public func takeAbandonedNotices() -> [DropNotice] {
+        state.withLock { state in
+            defer { state.untold = [] }
+            return state.untold
+        }
+    }
+
+    public var unsettledLines: Int { state.withLock { $0.waiting.count + $0.sending.count } }
+
+    /// The lines of the next request, if there are any.
+    private func sendNext(_ state: inout State) {
+        state.sending = []
+        guard !state.waiting.isEmpty else { return }
+        var bytes = 0
+        let count = state.waiting.prefix(Self.batchLines).prefix { line in
+            defer { bytes += line.bytes.count }
+            return bytes == 0 || bytes + line.bytes.count <= Self.batchBytes
+        }.count
+        state.sending = Array(state.waiting.prefix(count))
+        state.waiting.removeFirst(count)
+        state.attempt = 0
+        send(&state, afterNanoseconds: 0)
+    }
+
+    private func send(_ state: inout State, afterNanoseconds delay: UInt64) {
+        state.generation += 1
+        let generation = state.generation
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay))) { [weak self] in self?.post(generation) }
+    }
+
+    /// On the queue, as every call of the transport: what ``close()`` cancels later cannot be over before the request is made.
+    private func post(_ generation: UInt64) {
+        let request: (body: Data, transport: any OTLPTransport)? = state.withLock { state in
+            guard generation == state.generation, !state.sending.isEmpty else { return nil }
+            state.attempt += 1
+            return (OTLPRequest.body(of: state.sending.map(\.bytes)), state.transport)
+        }
+        guard let request else { return }
+        request.transport.post(request.body) { [weak self] answer in
+            guard let self else { return }
+            queue.async { self.take(answer, generation) }
+        }
+    }
+
+    private func take(_ answer: OTLPAnswer, _ generation: UInt64) {
+        state.withLock { state in
+            guard generation == state.generation, !state.sending.isEmpty else { return }
+            switch rule.verdict(on: answer, attempt: state.attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
+            case .accepted(let rejected):
+                if rejected >= UInt64(state.sending.count) {
+                    state.abandon(state.sending)
+                } else {
+                    // Which ones is not said: they are taken for records.
+                    state.abandoned += min(rejected, UInt64(state.sending.count { $0.isRecord }))
+                }
+                sendNext(&state)
+            case .again(let nanoseconds): send(&state, afterNanoseconds: nanoseconds)
+            case .lost:
+                state.abandon(state.sending)
+                sendNext(&state)
+            }
+        }
+    }
+
+    static func url(_ endpoint: String) -> URL? {
+        guard let url = URL(string: endpoint), let scheme = url.scheme, ["http", "https"].contains(scheme),
+            let host = url.host, !host.isEmpty, url.query == nil, url.fragment == nil
+        else { return nil }
+        var text = url.absoluteString
+        while text.hasSuffix("/") { text.removeLast() }
+        return URL(string: text.hasSuffix("/v1/logs") ? text : text + "/v1/logs")
+    }
+}

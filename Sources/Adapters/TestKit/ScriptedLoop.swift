@@ -1,0 +1,128 @@
+internal import CLagBeacon
+public import LagActivity
+internal import LagMonitor
+internal import Synchronization
+
+/// A loop of which only the beacon exists: it works and rests as a test says, in the test's time.
+///
+/// ```swift
+/// let loop = kit.loop("main")
+/// loop.work(for: .milliseconds(400))                                  // one stall
+/// loop.work(for: .milliseconds(20), times: 60)                        // many short callbacks: starvation
+/// loop.work(for: .seconds(1), ScriptedWork(.lock, in: ["Cache.load()", "main"]))
+/// ```
+///
+/// One thread at a time. It is watched until its ``TestMonitor`` stops or is released.
+public final class ScriptedLoop: PingableLoop, Sendable {
+    private struct State {
+        /// What it did, and from when to when; the last may be in progress.
+        var past: [(since: UInt64, until: UInt64, work: ScriptedWork)] = []
+        var isDeaf = false
+        var isPinged = false
+    }
+
+    public let name: String
+    public let beacon = ActivityBeacon()
+    private let monitor: ManualMonitor
+    private let state = Mutex(State())
+
+    /// What it did is known of so many callbacks.
+    private static let memory = 4096
+
+    init(name: String, monitor: ManualMonitor) {
+        self.name = name
+        self.monitor = monitor
+    }
+
+    /// None: 0.
+    public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
+    public var pingsWithoutLocking: Bool { true }
+    public func modeName(_ number: UInt32) -> String? { number == 0 ? nil : "default" }
+
+    /// Runs callbacks one after the other without a rest in between, then rests. Time passes meanwhile, for the other
+    /// loops, too.
+    /// - Parameters:
+    ///   - duration: how long each of them takes.
+    ///   - times: how many there are.
+    public func work(for duration: Duration, _ work: ScriptedWork = .init(), times: Int = 1) {
+        for _ in 0..<max(0, times) {
+            begin(work)
+            monitor.advance(by: UInt64(max(0, duration.wholeNanoseconds)))
+        }
+        end()
+    }
+
+    /// Begins a callback, which lasts until the next one or ``end()``: so several loops can work at once.
+    public func begin(_ work: ScriptedWork = .init()) {
+        closePast()
+        state.withLock { state in
+            state.past.append((since: monitor.now, until: .max, work: work))
+            if state.past.count > Self.memory { state.past.removeFirst() }
+        }
+        monitor.move(beacon) { now in
+            if beacon.activity.isWorking {
+                beacon.begin(.beforeSources, at: now)
+            } else {
+                beacon.wake(.beforeSources, at: now)
+            }
+        }
+    }
+
+    /// Comes to rest. What there is to tell of its work is told now.
+    public func end() {
+        closePast()
+        monitor.move(beacon) { now in
+            if beacon.activity.isWorking { beacon.begin(.beforeWaiting, at: now) }
+            beacon.mark(.waiting)
+        }
+        answer()
+        monitor.look()
+    }
+
+    /// Answers no ping for so long, whatever it says that it does: what ``StallRules/pingWhileWaiting`` and ``StallRules/ping`` find.
+    public func ignorePings(for duration: Duration, _ work: ScriptedWork = .init()) {
+        let since = monitor.now
+        state.withLock { $0.isDeaf = true }
+        monitor.advance(by: UInt64(max(0, duration.wholeNanoseconds)))
+        state.withLock { state in
+            state.isDeaf = false
+            state.past.append((since: since, until: monitor.now, work: work))
+        }
+        answer()
+        monitor.look()
+    }
+
+    /// Called by the monitor.
+    public func ping() {
+        state.withLock { $0.isPinged = true }
+        answer()
+    }
+
+    /// Answers a ping, if there is one and nothing keeps it from that.
+    private func answer() {
+        let answers = state.withLock { state in
+            guard state.isPinged, !state.isDeaf, !beacon.activity.isWorking else { return false }
+            state.isPinged = false
+            return true
+        }
+        if answers { clb_beacon_pong(beacon.raw, monitor.now) }
+    }
+
+    private func closePast() {
+        state.withLock { state in
+            guard let last = state.past.indices.last, state.past[last].until == .max else { return }
+            state.past[last].until = monitor.now
+        }
+    }
+
+    /// What it did for the most part in this time.
+    func work(since: UInt64, for nanoseconds: UInt64) -> ScriptedWork {
+        state.withLock { state in
+            func overlap(_ done: (since: UInt64, until: UInt64, work: ScriptedWork)) -> Int64 {
+                let until = min(done.until, since &+ max(1, nanoseconds))
+                return Int64(clamping: until) - Int64(clamping: max(done.since, since))
+            }
+            return state.past.max { overlap($0) < overlap($1) }?.work ?? ScriptedWork()
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// What the loop's own thread does off its fast path. Needs nothing but libc: the preloaded library is built from this file, too.
+#include "clb_beacon.h"
+#include "clb_page.h"
+
+#include <errno.h>
+
+void clb_beacon_answer(clb_beacon *beacon, uint8_t activity) {
+    // A loop that is armed for its rest alone comes here with every activity until then.
+    uint16_t answers = clb_activity_is_rest(activity) ? CLB_ARMED_ANY | CLB_ARMED_REST : CLB_ARMED_ANY;
+    // A loop that rests strongly orders its word before this in clb_beacon_wake; one that works may be late by a look.
+    if ((__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) & answers) == 0) return;
+    if ((__atomic_fetch_and(&beacon->armed, (uint16_t)~answers, __ATOMIC_SEQ_CST) & answers) == 0) return;
+    int saved = errno;
+    uint64_t now = clb_now_ns();
+    __atomic_store_n(&beacon->answered_ns, now, __ATOMIC_RELEASE);
+    // A beacon that other processes can write to names nobody: an address from there may be anything.
+    clb_waker *waker = clb_page_waker_of(beacon);
+    if (waker == NULL) waker = __atomic_load_n(&beacon->waker, __ATOMIC_RELAXED);
+    clb_waker_note(waker, now);
+    sem_post(&waker->semaphore);
+    errno = saved;
+}
+
+void clb_beacon_note_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns) {
+    uint8_t activity = (uint8_t)__atomic_load_n(&beacon->word, __ATOMIC_RELAXED);
+    if (now_ns < since_ns || clb_activity_is_rest(activity)) return;
+    uint16_t number = (uint16_t)(__atomic_load_n(&beacon->noted, __ATOMIC_RELAXED) + 1);
+    clb_beacon_note *note = &beacon->notes[number % CLB_BEACON_NOTES];
+    __atomic_store_n(&note->since_ns, since_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&note->until_ns, now_ns, __ATOMIC_RELAXED);
+    // Before the word that ends the stretch: who sees that one sees the note.
+    __atomic_store_n(&beacon->noted, number, __ATOMIC_RELEASE);
+}

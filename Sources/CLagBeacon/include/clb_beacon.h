@@ -1,0 +1,215 @@
+// The activity beacon: what a run loop tells its watchdog, in one cache line, and a second one for stretches of work that were long.
+//
+// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`, `noted` and
+// `notes`; `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker`
+// (once, before it arms); the loop clears bits of `armed`. Whoever begins to watch lowers `limit_ns`, and may give the beacon a
+// mirror (clb_mirror.h), which the loop's own thread writes as well. Everybody may read. A reader that finds the same `word` before and after reading the
+// times has times that belong to that word or to a younger one, never to an older one: a duration
+// computed from them can be too short for a moment, never too long. (clb_beacon_mark leaves the times alone: a loop tells
+// by clb_beacon_begin or clb_beacon_wake when a stretch of work begins, and by mark only what follows at once or is no work.)
+//
+// Ordering. `word` is published with a release store. `armed` is loaded relaxed: a loop that is working
+// may miss an arming for some nanoseconds, which costs nothing because the watchdog looks again within
+// an interval. Only leaving the wait needs the strong order, because there the watchdog may be parked
+// without a timeout; a system call has just been made, so the fence is not felt.
+#ifndef CLB_BEACON_H
+#define CLB_BEACON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <semaphore.h>
+#include <time.h>
+
+#pragma GCC visibility push(hidden)
+
+// What the loop is doing. The six activities of the seeds, plus the states around them.
+enum {
+    CLB_ACTIVITY_NOT_RUNNING = 0,
+    CLB_ACTIVITY_ENTRY = 1,
+    CLB_ACTIVITY_BEFORE_TIMERS = 2,
+    CLB_ACTIVITY_BEFORE_SOURCES = 3,
+    CLB_ACTIVITY_BEFORE_WAITING = 4,  // its observers run: still work
+    CLB_ACTIVITY_WAITING = 5,         // asleep in the kernel: idle
+    CLB_ACTIVITY_AFTER_WAITING = 6,
+    CLB_ACTIVITY_EXIT = 7,
+    CLB_ACTIVITY_FINISHED = 8,        // the loop ended with its thread; the thread id means nothing now
+    CLB_ACTIVITY_EXPECTED = 9,        // inside a scope that expects to block: as good as a rest
+};
+
+// What an armed loop answers to: its next activity whatever it is, or its next rest.
+enum {
+    CLB_ARMED_ANY = 1,
+    CLB_ARMED_REST = 2,
+};
+
+// The rest of `armed`: whether the beacon has a mirror in a shared page, and at which of this process's links that is (clb_mirror.h).
+// Here, so that a beacon without one costs nothing more: the one branch that every activity has is not taken.
+enum {
+    CLB_ARMED_ALL = CLB_ARMED_ANY | CLB_ARMED_REST,
+    CLB_BEACON_MIRRORED = 4,
+    CLB_BEACON_LINK_SHIFT = 8,
+};
+
+// Whom an armed beacon wakes. Never freed once a beacon points to it.
+typedef struct clb_waker {
+    sem_t semaphore;
+    uint64_t posted_ns;  // CLOCK_MONOTONIC of the first answer since it was last taken; 0 when there was none
+} clb_waker;
+
+// A stretch of work that lasted as long as a stall: CLOCK_MONOTONIC at both its ends.
+typedef struct clb_beacon_note {
+    uint64_t since_ns;
+    uint64_t until_ns;
+} clb_beacon_note;
+
+enum { CLB_BEACON_NOTES = 4 };
+
+typedef struct clb_beacon {
+    uint64_t word;         // sequence << 8 | activity
+    uint64_t callout_ns;   // CLOCK_MONOTONIC at the beginning of the present stretch of work
+    uint64_t woke_ns;      // CLOCK_MONOTONIC when the loop last ended a rest
+    uint64_t answered_ns;  // CLOCK_MONOTONIC when the loop last answered an arming
+    uint16_t armed;
+    uint16_t noted;        // how many stretches were noted; wraps around
+    uint32_t mode;         // number of the mode the loop runs in (0 = none)
+    clb_waker *waker;      // the watchdog's; never freed
+    uint64_t pong_ns;      // CLOCK_MONOTONIC when the loop last answered a ping
+    uint64_t limit_ns;     // a stretch of work of this length is noted; 0: none is
+    clb_beacon_note notes[CLB_BEACON_NOTES];  // number n is at n % CLB_BEACON_NOTES
+} clb_beacon;  // 64-byte aligned by clb_beacon_create: Swift does not import over-aligned types
+
+_Static_assert(offsetof(clb_beacon, notes) == 64, "what every activity and every look touches is one cache line");
+_Static_assert(sizeof(clb_beacon) == 128, "a beacon is two cache lines");
+
+static inline uint64_t clb_now_ns(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+// Whether nobody waits for a loop that does this.
+static inline int clb_activity_is_rest(uint8_t activity) {
+    return activity == CLB_ACTIVITY_NOT_RUNNING || activity == CLB_ACTIVITY_WAITING || activity == CLB_ACTIVITY_FINISHED
+        || activity == CLB_ACTIVITY_EXPECTED;
+}
+
+// Answers an arming that this activity answers to: clears it, notes the time, wakes the watchdog. The slow path.
+void clb_beacon_answer(clb_beacon *beacon, uint8_t activity);
+
+// Somebody else hears of this activity: the mirror, then whoever armed the beacon.
+void clb_beacon_told(clb_beacon *beacon, uint8_t activity);
+
+// One activity: a plain release store and one relaxed load.
+static inline void clb_beacon_mark(clb_beacon *beacon, uint8_t activity) {
+    uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
+    __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_RELEASE);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clb_beacon_told(beacon, activity);
+}
+
+// Notes that the stretch of work since `since_ns` was as long as a stall. The slow path.
+void clb_beacon_note_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns);
+
+// A new stretch of work (a callout) begins at `now_ns`, within the given activity. If the one before was as long as a stall the
+// loop notes that itself: a watchdog that was kept from looking, by the same busy machine perhaps, still gets to know.
+static inline void clb_beacon_begin(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    uint64_t since_ns = __atomic_load_n(&beacon->callout_ns, __ATOMIC_RELAXED);
+    uint64_t limit_ns = __atomic_load_n(&beacon->limit_ns, __ATOMIC_RELAXED);
+    // A limit of 0 wraps around, and nothing is that long; so does a clock that went back, and that is looked at there.
+    if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clb_beacon_note_stretch(beacon, since_ns, now_ns);
+    __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
+    clb_beacon_mark(beacon, activity);
+}
+
+// The loop runs again at `now_ns` after a moment in which it did not, too short for a rest. Strongly ordered: it un-parks the
+// watchdog, which may have seen that moment.
+static inline void clb_beacon_resume(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
+    uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
+    __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_SEQ_CST);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clb_beacon_told(beacon, activity);
+}
+
+// The loop ended a rest (it left the wait, or began to run) at `now_ns`.
+static inline void clb_beacon_wake(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    __atomic_store_n(&beacon->woke_ns, now_ns, __ATOMIC_RELAXED);
+    clb_beacon_resume(beacon, activity, now_ns);
+}
+
+static inline void clb_beacon_set_mode(clb_beacon *beacon, uint32_t mode) {
+    __atomic_store_n(&beacon->mode, mode, __ATOMIC_RELAXED);
+}
+
+// The loop got to a ping. Any thread, for loops that several threads serve: the latest of them counts, so that an answer
+// that is late with its store does not hide a younger one.
+static inline void clb_beacon_pong(clb_beacon *beacon, uint64_t now_ns) {
+    uint64_t last = __atomic_load_n(&beacon->pong_ns, __ATOMIC_RELAXED);
+    while (last < now_ns
+           && !__atomic_compare_exchange_n(&beacon->pong_ns, &last, now_ns, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+}
+
+// The watchdog's side. `armed` is CLB_ARMED_ANY, CLB_ARMED_REST or both; armings add up.
+static inline void clb_beacon_arm(clb_beacon *beacon, clb_waker *waker, uint32_t armed) {
+    __atomic_store_n(&beacon->waker, waker, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
+}
+// The same for a beacon in memory shared with its loop's process, which knows whom to wake (clb_page.h): no address is written.
+static inline void clb_beacon_rearm(clb_beacon *beacon, uint32_t armed) {
+    __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
+}
+// Stretches of this length or more are noted from now on; of several wishes the lowest counts. Any thread.
+void clb_beacon_limit(clb_beacon *beacon, uint64_t limit_ns);
+static inline uint16_t clb_beacon_noted(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->noted, __ATOMIC_ACQUIRE);
+}
+// The note of that number (the first is 1); 0 when it has been overwritten.
+int clb_beacon_read_note(const clb_beacon *beacon, uint16_t number, clb_beacon_note *note);
+static inline void clb_beacon_disarm(clb_beacon *beacon) {
+    __atomic_fetch_and(&beacon->armed, (uint16_t)~CLB_ARMED_ALL, __ATOMIC_SEQ_CST);
+}
+// Asks for the beacon's cache line; harmless with any address, also of a beacon that is gone.
+static inline void clb_beacon_prefetch(const clb_beacon *beacon) { __builtin_prefetch(beacon); }
+static inline uint64_t clb_beacon_word(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->word, __ATOMIC_SEQ_CST);
+}
+static inline uint64_t clb_beacon_callout_ns(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->callout_ns, __ATOMIC_ACQUIRE);
+}
+static inline uint64_t clb_beacon_woke_ns(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->woke_ns, __ATOMIC_ACQUIRE);
+}
+static inline uint64_t clb_beacon_answered_ns(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->answered_ns, __ATOMIC_ACQUIRE);
+}
+static inline uint64_t clb_beacon_pong_ns(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->pong_ns, __ATOMIC_ACQUIRE);
+}
+static inline uint32_t clb_beacon_mode(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->mode, __ATOMIC_RELAXED);
+}
+
+// NULL when there is no memory. Only a waker that no beacon was armed with may be destroyed.
+clb_waker *clb_waker_create(void);
+void clb_waker_destroy(clb_waker *waker);
+// Any thread; async-signal-safe. Leaves posted_ns alone: that is a beacon's.
+void clb_waker_post(clb_waker *waker);
+// Notes the time of an answer, unless one is noted: for who passes on what another waker got. Any thread.
+static inline void clb_waker_note(clb_waker *waker, uint64_t answered_ns) {
+    uint64_t none = 0;
+    __atomic_compare_exchange_n(&waker->posted_ns, &none, answered_ns, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+// Waits until `deadline_ns` of CLOCK_MONOTONIC; UINT64_MAX waits without end.
+// Returns 1 when it was posted, 0 on time-out. Interruptions are waited through.
+int clb_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns);
+// Waits until it is posted (1) or until `deadline_ns` on CLOCK_MONOTONIC (0); UINT64_MAX waits without end.
+int clb_waker_wait(clb_waker *waker, uint64_t deadline_ns);
+// Takes all posts that are there, and the time of the first answer among them: 0 when there was none.
+uint64_t clb_waker_drain(clb_waker *waker);
+
+// Heap memory on cache lines of its own; NULL when there is none.
+clb_beacon *clb_beacon_create(void);
+// Its mirror ends with it. Nobody tells it anything any more.
+void clb_beacon_destroy(clb_beacon *beacon);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,19 @@
+// Whether a thread of somebody else's event loop sleeps in that loop's own epoll_wait: idle, as against blocked.
+//
+// Everything here reads only, from `/proc`; no lock of this process, no allocation.
+#ifndef CLL_EPOLL_WAIT_H
+#define CLL_EPOLL_WAIT_H
+
+#include <sys/types.h>
+
+// A descriptor by which an epoll instance can be recognised: an eventfd that nobody ever writes to. Negative: an errno.
+int cll_epoll_marker(void);
+
+// The epoll instance that a thread of this process sleeps in; -1 when it runs, or sleeps in something else. Some 3 µs.
+int cll_epoll_of_sleeping(pid_t tid);
+
+// Whether the epoll instance `epoll_fd` of this process watches `marker` (by /proc/self/fdinfo, proc(5)). Reads a line for each
+// descriptor that the instance watches.
+int cll_epoll_watches(int epoll_fd, int marker);
+
+#endif

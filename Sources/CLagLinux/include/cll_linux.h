@@ -1,0 +1,43 @@
+// Linux calls that Swift's Glibc module does not carry, and two that need a plain C signature.
+#ifndef CLL_LINUX_H
+#define CLL_LINUX_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+pid_t cll_gettid(void);
+int cll_tgkill(pid_t pid, pid_t tid, int signal);
+
+// Locks a mutex, unless that takes until `deadline_ns` of CLOCK_MONOTONIC: 0, ETIMEDOUT or another errno.
+int cll_mutex_lock_until(pthread_mutex_t *mutex, uint64_t deadline_ns);
+
+// Has the kernel send this process `signal` when the thread that started it ends, so that a helper process never outlives
+// its parent, not even one that is stopped. 0 or an errno.
+int cll_die_with_parent(int signal);
+
+// For loops that look for another processor's store: lets go of the pipeline for a moment.
+static inline void cll_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+// The thread that ran the program's constructors (the main thread of any normally started program).
+pthread_t cll_main_pthread(void);
+// The calling thread's name into `buffer` (16 bytes), or that of another thread of this process.
+int cll_thread_name(pthread_t thread, char *buffer, size_t size);
+int cll_thread_set_name(pthread_t thread, const char *name);
+// Stack bounds of a thread of this process: [*low, *high). Allocates; not for the watchdog. 0 or an errno.
+int cll_thread_stack(pthread_t thread, uint64_t *low, uint64_t *high);
+
+// libdispatch's main queue for an event loop of one's own (the hooks CoreFoundation uses): an eventfd that
+// becomes readable when the main queue has work, and the call that drains it, main thread only.
+int cll_dispatch_main_queue_fd(void);
+void cll_dispatch_main_queue_drain(void);
+
+#endif

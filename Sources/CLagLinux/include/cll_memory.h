@@ -1,0 +1,26 @@
+// Reading memory that may not be there: never faults, never allocates.
+#ifndef CLL_MEMORY_H
+#define CLL_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Finds out which way of reading this kernel and its sandbox allow. Call once before the others. 0, or an
+// errno when there is none (then nothing can be captured).
+int cll_memory_prepare(void);
+
+// Copies up to `size` bytes from `address` of process `pid`; returns how many could be read (0 when none).
+// Async-signal-safe.
+size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
+
+// Anonymous zeroed memory straight from the kernel, not from malloc; NULL when there is none.
+void *cll_memory_map(size_t size);
+void cll_memory_unmap(void *memory, size_t size);
+// Gives its pages back; it reads as zero afterwards.
+void cll_memory_release(void *memory, size_t size);
+
+// Whether [low, low + size) of this process was never touched, so that no stack pointer can be there.
+int cll_memory_is_untouched(uint64_t low, uint64_t size);
+
+#endif

@@ -1,0 +1,23 @@
+// The threads of Swift's concurrency pool. No lock, no allocation; files of `/proc/self/task` only.
+#ifndef CLL_POOL_H
+#define CLL_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cll_procfs.h"
+
+enum { CLL_POOL_THREADS_MAX = 1024 };
+
+// The threads of this process with that name, at most `capacity` of the first CLL_POOL_THREADS_MAX there are: libdispatch names
+// its workers after the root queue that they serve, cut to its last 15 characters. Some 6 µs a thread of the process.
+size_t cll_pool_threads(const cll_name *name, pid_t *tids, size_t capacity);
+
+// Where the function begins that runs a job of a task (`swift_job_run` of Swift's runtime); 0: the program has none.
+uint64_t cll_pool_job_function(void);
+
+// libdispatch's main queue, for cll_queue_owner; NULL where the program has none.
+const void *cll_pool_main_queue(void);
+
+#endif

@@ -1,0 +1,78 @@
+// What the kernel tells of a thread under /proc/<pid>/task/<tid>/, read without allocating.
+#ifndef CLL_PROCFS_H
+#define CLL_PROCFS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+typedef struct cll_thread_status {
+    char state;                    // R S D T t Z X, as in `status`
+    uint64_t voluntary_switches;
+    uint64_t involuntary_switches;
+    uint64_t blocked_signals;      // SigBlk: bit n-1 is signal n
+    uint64_t caught_signals;       // SigCgt of the process
+} cll_thread_status;
+
+// 0, or an errno (ESRCH when the thread is gone).
+int cll_procfs_status(pid_t pid, pid_t tid, cll_thread_status *status);
+
+typedef struct cll_thread_syscall {
+    int64_t number;                // -1: blocked outside a system call (a page fault)
+    uint64_t arguments[6];
+    uint64_t sp, pc;
+} cll_thread_syscall;
+
+enum { CLL_SYSCALL_BLOCKED = 0, CLL_SYSCALL_RUNNING = 1 };
+
+// The number of futex(2), in which every lock of glibc, Swift and libdispatch waits.
+static const int64_t cll_syscall_futex = SYS_futex;
+
+// CLL_SYSCALL_BLOCKED with `result` filled, CLL_SYSCALL_RUNNING, or a negative errno.
+int cll_procfs_syscall(pid_t pid, pid_t tid, cll_thread_syscall *result);
+
+typedef struct cll_name {
+    char text[16];                 // ended by a NUL where it is shorter
+} cll_name;
+
+// A thread's name; empty when it is gone.
+void cll_procfs_name(pid_t pid, pid_t tid, cll_name *name);
+
+typedef struct cll_thread_faults {
+    uint64_t minor, major;         // page faults without and with input
+    uint64_t system_ns;            // time in the kernel, from samples of the scheduler's tick
+} cll_thread_faults;
+
+// 0, or an errno. From `stat`, fields 10, 12 and 15 (proc(5)).
+int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults);
+
+// When a process began, in clock ticks since the machine started: with its pid it names the process, which the pid alone does not. 0, or
+// an errno. From `stat`, field 22 (proc(5)).
+int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks);
+
+// Something that a process keeps until it becomes another program by exec: where its first stack begins. 0, or an errno; the value is 0
+// where the kernel does not tell. From `stat`, field 28 (proc(5)).
+int cll_procfs_image(pid_t pid, uint64_t *image);
+
+// Whether a thread is gone, or on its way out: it keeps a state and a number while its memory is taken down, which may take long. Where
+// the kernel does not say it counts as being there. From `stat`, field 9 (proc(5)).
+int cll_thread_is_ending(pid_t pid, pid_t tid);
+
+// The time on processors of a thread of this process, exact also while it runs; one system call. 0 when the thread is gone. Nobody has that
+// clock of another process's thread.
+uint64_t cll_thread_cpu_ns(pid_t tid);
+
+// Reads a whole /proc file below the thread's folder (or below /proc/<pid> when `tid` is 0), at most size - 1 bytes,
+// and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
+long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size);
+
+// The same for a process's `maps`, and for a thread's `schedstat`. With names of their own, because a string that Swift gives
+// to C takes memory in a build without optimisation.
+long cll_procfs_maps(pid_t pid, char *buffer, size_t size);
+long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
+
+// The mapping that holds `address`, [*low, *high); zeros where there is none. Reads all of `maps`: not for a hot path. 0, or an errno.
+int cll_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high);
+
+#endif

@@ -1,0 +1,49 @@
+// Taking a running thread's registers and stack by a signal.
+//
+// One request at a time for the whole process (the watchdog's). The handler copies registers and stack into
+// memory that exists already and returns; it neither unwinds nor waits. A signal that is not an answer to a
+// request of ours goes to whoever had the handler before, or does what the default action would have done.
+#ifndef CLL_SIGNAL_H
+#define CLL_SIGNAL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cll_snapshot.h"
+
+// Installs the handler for each of our signals that nobody else handles. Returns how many are ours (0: none was free).
+int cll_signal_install(void);
+// Gives the dispositions back where they are still ours, and discards a request that is still pending somewhere.
+void cll_signal_remove(void);
+
+// A signal of ours that `blocked` (SigBlk) lets through and whose handler is still ours; 0 when there is none.
+int cll_signal_choose(uint64_t blocked);
+
+enum {
+    CLL_SIGNAL_TAKEN = 0,
+    CLL_SIGNAL_TIMED_OUT = 1,   // no answer in time; there is no request any more
+    CLL_SIGNAL_NO_THREAD = 2,   // the thread is gone
+    CLL_SIGNAL_BUSY = 3,        // an earlier request is still being answered
+    CLL_SIGNAL_REFUSED = 4,     // the kernel would not send it
+    CLL_SIGNAL_OWED = 5,        // no answer yet; the request stands
+};
+
+// Sends the request and waits for the answer, at most until `deadline_ns` (CLOCK_MONOTONIC). `snapshot->stack` and
+// `capacity` are the caller's; `stack_low`/`stack_high` bound the thread's own stack (0 when unknown).
+int cll_signal_capture(pid_t tid, int signal, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot, uint64_t deadline_ns);
+
+// A thread that gets no processor answers when it next runs, before it goes on with its own code: so the answer shows what it was
+// at when it was asked, however late it comes. Whether it is there, into the request's snapshot.
+int cll_signal_has_answer(void);
+// Ends the request: TAKEN when the answer was there, or on its way, after all.
+int cll_signal_withdraw(void);
+// The same, if the request is for this snapshot: before its memory goes.
+int cll_signal_forget(const cll_snapshot *snapshot);
+
+// Whether a handler that was put aside in the middle may still write into this snapshot: its memory must not go then.
+int cll_signal_is_writing(const cll_snapshot *snapshot);
+
+// Bytes of stack that the kernel and the handler need to deliver a signal.
+uint64_t cll_signal_stack_need(void);
+
+#endif

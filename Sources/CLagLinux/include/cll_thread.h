@@ -1,0 +1,27 @@
+// Threads of one's own, and what a thread keeps for itself.
+#ifndef CLL_THREAD_H
+#define CLL_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// A joinable thread with the given stack size in bytes (rounded up to pages and to what the system demands).
+// `body(argument)` runs on it with every signal of the creator's mask. 0 or an errno.
+int cll_thread_create(pthread_t *thread, size_t stack_bytes, void (*body)(void *), void *argument);
+
+// The pthread_t of any thread of this process, by its kernel id; 0 when it is not known. It lies at the upper end of the thread's
+// stack (the main thread's elsewhere). Two system calls, no lock.
+uint64_t cll_thread_descriptor(pid_t tid);
+
+// The calling thread's nice value: setting returns 0 or an errno, reading never fails.
+int cll_thread_set_nice(int nice_value);
+int cll_thread_nice(void);
+
+// The calling thread's run loop, an opaque reference of its own; NULL when it has none.
+void *cll_thread_loop(void);
+// Stores it. When the thread ends, `finish(loop)` runs on it, and still finds the loop with cll_thread_loop.
+void cll_thread_set_loop(void *loop, void (*finish)(void *));
+
+#endif

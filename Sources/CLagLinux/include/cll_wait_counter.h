@@ -1,0 +1,21 @@
+// How often a thread of another process came by its wait: counted by a breakpoint of the processor at the wait's system call.
+//
+// perf_event_open(2), PERF_TYPE_BREAKPOINT, counting: the thread is neither stopped nor signalled, and nothing of its memory is changed. It
+// costs the thread about a µs each time it comes by while the counter counts, and nothing otherwise. The counter is a descriptor of this
+// process: however it ends, the breakpoint is gone with it.
+#ifndef CLL_WAIT_COUNTER_H
+#define CLL_WAIT_COUNTER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+// A counter for the system call that returns to `pc` (as in /proc/<pid>/task/<tid>/syscall), not counting yet: a descriptor, or a
+// negative errno: EACCES or EPERM where perf events are not allowed (kernel.perf_event_paranoid, a container's filter), ENOSPC where others
+// have all of the processor's breakpoints, and others where it has none.
+int cll_wait_counter_open(pid_t tid, uint64_t pc);
+// Counts from now on, or not any more. Some µs.
+void cll_wait_counter_set(int counter, int counts);
+// How often so far.
+uint64_t cll_wait_counter_read(int counter);
+
+#endif

@@ -1,0 +1,68 @@
+// What a thread waits for: the system call it is in, what that works on, and who holds the lock.
+//
+// Everything here reads only: `/proc`, and memory through cll_memory_read. No lock, no allocation, nothing that faults.
+#ifndef CLL_WAITING_H
+#define CLL_WAITING_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cll_procfs.h"
+#include "cll_snapshot.h"
+
+enum { CLL_WAIT_TARGET_MAX = 192, CLL_WAIT_ADDRESS_MAX = 112, CLL_WAIT_WCHAN_MAX = 48 };
+
+typedef struct cll_wait {
+    cll_thread_syscall call;
+    int32_t descriptor;         // the descriptor that the call works on; -1: none
+    int32_t process;            // the process that it waits for; 0: none, -1: any child
+    uint32_t target_length;     // what the descriptor refers to (as the links in /proc/self/fd say), a path, a process's name
+    char target[CLL_WAIT_TARGET_MAX];
+    uint32_t address_length;    // the socket address that it was given
+    uint8_t address[CLL_WAIT_ADDRESS_MAX];
+    uint32_t wchan_length;      // the kernel's function that it sleeps in
+    char wchan[CLL_WAIT_WCHAN_MAX];
+} cll_wait;
+
+// Describes the system call that a thread sleeps in. What the kernel does not tell is left empty.
+void cll_wait_describe(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll_wait *wait);
+
+// The inode of the socket that the call works on; 0 when it is none.
+uint32_t cll_wait_socket(const cll_wait *wait);
+
+enum { CLL_CALL_NONE = -1, CLL_CALL_UNKNOWN = -2 };
+// The number of the system call that a thread was in when the signal came that took this snapshot: the instruction before the
+// program counter is the one that enters the kernel. CLL_CALL_NONE when it is not; CLL_CALL_UNKNOWN where the number is not told.
+int64_t cll_snapshot_call(pid_t pid, const cll_snapshot *snapshot);
+
+enum {
+    CLL_LOCK_NONE = 0,          // not asleep in a futex
+    CLL_LOCK_FUTEX = 1,         // a futex without an owner that we know: a semaphore, a condition variable, …
+    CLL_LOCK_MUTEX = 2,         // a pthread mutex (pthread_mutex_t of glibc: lock, count, owner, users, kind)
+    CLL_LOCK_OWNED_WORD = 3,    // the futex word looks like its owner's tid: dispatch_once
+    CLL_LOCK_THREAD = 4,        // the futex word is a thread's tid, cleared at its end: pthread_join
+    CLL_LOCK_QUEUE = 5,         // dispatch_sync: the queue's state word holds the tid of the thread that drains it
+    CLL_LOCK_READ_WRITE = 6,    // a pthread rwlock that a writer holds
+    CLL_LOCK_PRIORITY = 7,      // a futex with priority inheritance, whose word is its owner's tid (futex(2)): Swift's Mutex
+};
+
+typedef struct cll_lock {
+    uint64_t address;           // of the futex; of the queue
+    pid_t owner;                // a live thread of the same process; 0: none, or not known
+    int32_t kind;               // CLL_LOCK_…
+} cll_lock;
+
+// Learns where libdispatch keeps a queue's owner, by asking a queue of our own. Allocates and calls libdispatch: at start only.
+void cll_lock_prepare(void);
+
+// The lock that a sleeping thread waits for, by the arguments of its system call. Of another process: as far as its libdispatch is laid
+// out like the one here, and without the ends of threads.
+void cll_lock_find(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll_lock *lock);
+
+// The thread that drains a dispatch queue at present; 0: none, or not known. No lock, no allocation.
+pid_t cll_queue_owner(const void *queue);
+
+// Whether the process has a thread `tid`.
+int cll_thread_is_live(pid_t pid, pid_t tid);
+
+#endif

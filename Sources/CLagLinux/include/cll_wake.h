@@ -1,0 +1,98 @@
+// How other threads reach a run loop: what there is to do, and whether it has to be woken.
+//
+// Threads. Any thread sets bits of `work` and calls cll_wake_up. Only the loop's own thread takes the bits, takes
+// the wake and goes to sleep.
+//
+// Ordering. A producer publishes its work, then exchanges `state` to PENDING. The loop takes PENDING before it looks
+// for work, and goes from AWAKE to ASLEEP by compare-and-swap. All of these are read-modify-writes of one location,
+// so either the loop sees the producer's work, or its compare-and-swap fails, or the producer sees ASLEEP and makes
+// the one system call. Further wakes of the same sleep see PENDING and make none.
+#ifndef CLL_WAKE_H
+#define CLL_WAKE_H
+
+#include <stdint.h>
+
+enum {
+    CLL_WAKE_AWAKE = 0,
+    CLL_WAKE_PENDING = 1,
+    CLL_WAKE_ASLEEP_FUTEX = 2,  // nothing but this word to wait for: no descriptor needed
+    CLL_WAKE_ASLEEP_EPOLL = 3,  // waits for descriptors too
+};
+
+// Bits of `work`.
+enum {
+    CLL_WORK_SOURCES = 1,  // a manual source was signalled
+    CLL_WORK_PORTS = 2,    // a port has a message
+    CLL_WORK_BLOCKS = 4,   // work was submitted
+    CLL_WORK_ITEMS = 8,    // items or modes changed
+    CLL_WORK_PINGS = 16,   // somebody wants to know whether the loop gets here
+};
+
+typedef struct cll_wake {
+    uint32_t state;
+    uint32_t work;
+    int32_t event_fd;          // -1 until the loop first waits for descriptors
+    uint32_t expected_writes;  // how many wakes were answered by a write to it; the loop's thread alone
+    uint64_t asked_ns;         // CLOCK_MONOTONIC when a sleep was last asked to end
+    uint32_t reserved[10];
+} cll_wake;  // 64-byte aligned by cll_wake_create
+
+_Static_assert(sizeof(cll_wake) == 64, "a cache line of its own");
+
+// NULL when there is no memory.
+cll_wake *cll_wake_create(void);
+void cll_wake_destroy(cll_wake *wake);
+
+// The system call that ends a sleep. The slow path of cll_wake_up.
+void cll_wake_sleeper(cll_wake *wake, uint32_t old_state);
+
+static inline void cll_wake_up(cll_wake *wake) {
+    uint32_t old = __atomic_exchange_n(&wake->state, CLL_WAKE_PENDING, __ATOMIC_SEQ_CST);
+    if (__builtin_expect(old >= CLL_WAKE_ASLEEP_FUTEX, 0)) cll_wake_sleeper(wake, old);
+}
+
+// Adds work without waking.
+static inline void cll_wake_add_work(cll_wake *wake, uint32_t bits) {
+    __atomic_fetch_or(&wake->work, bits, __ATOMIC_SEQ_CST);
+}
+
+// Whether the loop sleeps in the kernel now.
+static inline int cll_wake_is_asleep(const cll_wake *wake) {
+    return __atomic_load_n(&wake->state, __ATOMIC_SEQ_CST) >= CLL_WAKE_ASLEEP_FUTEX;
+}
+
+// Own thread only, from here on.
+
+static inline int cll_wake_is_pending(const cll_wake *wake) {
+    return __atomic_load_n(&wake->state, __ATOMIC_RELAXED) == CLL_WAKE_PENDING;
+}
+
+// Takes a pending wake. A wake not yet visible is not lost: the next attempt to sleep fails on it.
+static inline void cll_wake_take(cll_wake *wake) {
+    if (cll_wake_is_pending(wake)) __atomic_exchange_n(&wake->state, CLL_WAKE_AWAKE, __ATOMIC_SEQ_CST);
+}
+
+static inline uint32_t cll_wake_work(const cll_wake *wake) { return __atomic_load_n(&wake->work, __ATOMIC_RELAXED); }
+
+// Takes the given bits and tells which of them were set.
+static inline uint32_t cll_wake_take_work(cll_wake *wake, uint32_t bits) {
+    if ((cll_wake_work(wake) & bits) == 0) return 0;
+    return __atomic_fetch_and(&wake->work, ~bits, __ATOMIC_SEQ_CST) & bits;
+}
+
+// When the last sleep was asked to end, if a wake ended it: without the time the thread took to come back.
+static inline uint64_t cll_wake_asked_ns(const cll_wake *wake) { return __atomic_load_n(&wake->asked_ns, __ATOMIC_RELAXED); }
+
+// Looks for a wake for at most `budget_ns` without sleeping; whether one came.
+int cll_wake_spin(cll_wake *wake, uint64_t now_ns, uint64_t budget_ns);
+
+// Sleeps until woken or until `deadline_ns` of CLOCK_MONOTONIC (UINT64_MAX: none), waiting for nothing but this word.
+// Returns at once when a wake is pending; takes the wake.
+void cll_wake_sleep(cll_wake *wake, uint64_t deadline_ns);
+
+// A one-shot gate for one or more waiters: 0 closed, 1 open.
+static inline int cll_gate_is_open(const uint32_t *gate) { return __atomic_load_n(gate, __ATOMIC_ACQUIRE) != 0; }
+void cll_gate_open(uint32_t *gate);
+void cll_gate_wait(uint32_t *gate);
+
+#endif

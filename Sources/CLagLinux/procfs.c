@@ -1,0 +1,181 @@
+#define _GNU_SOURCE
+#include "cll_procfs.h"
+#include "procfs_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static char *cll_append_text(char *out, const char *text) {
+    while (*text) *out++ = *text++;
+    return out;
+}
+
+char *cll_append_number(char *out, unsigned number) {
+    char digits[12];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    while (count) *out++ = digits[--count];
+    return out;
+}
+
+long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size) {
+    char path[96], *out = cll_append_text(path, "/proc/");
+    out = cll_append_number(out, (unsigned)pid);
+    if (tid != 0) {
+        out = cll_append_text(out, "/task/");
+        out = cll_append_number(out, (unsigned)tid);
+    }
+    *out++ = '/';
+    out = cll_append_text(out, name);
+    *out = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -(long)(errno == ENOENT ? ESRCH : errno);
+    size_t length = 0;
+    long error = 0;
+    while (length < size - 1) {
+        ssize_t got = read(fd, buffer + length, size - 1 - length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) error = -(long)errno;
+        if (got <= 0) break;
+        length += (size_t)got;
+    }
+    close(fd);
+    buffer[length] = 0;
+    return error != 0 ? error : (long)length;
+}
+
+uint64_t cll_parse_number(const char **text, int base) {
+    const char *at = *text;
+    while (*at == ' ' || *at == '\t') at++;
+    if (base == 0) {
+        base = 10;
+        if (at[0] == '0' && at[1] == 'x') {
+            base = 16;
+            at += 2;
+        }
+    }
+    uint64_t value = 0;
+    for (;; at++) {
+        int digit;
+        if (*at >= '0' && *at <= '9') digit = *at - '0';
+        else if (base == 16 && *at >= 'a' && *at <= 'f') digit = *at - 'a' + 10;
+        else break;
+        value = value * (uint64_t)base + (uint64_t)digit;
+    }
+    *text = at;
+    return value;
+}
+
+// The value behind "\nNAME:\t" in a status file; 0 when it is missing.
+static const char *cll_field(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    return at ? at + strlen(name) : NULL;
+}
+
+int cll_procfs_status(pid_t pid, pid_t tid, cll_thread_status *status) {
+    char text[4096];
+    long length = cll_procfs_read(pid, tid, "status", text, sizeof(text));
+    if (length < 0) return (int)-length;
+    memset(status, 0, sizeof(*status));
+    const char *at = cll_field(text, "\nState:\t");
+    status->state = at ? *at : '?';
+    if ((at = cll_field(text, "\nSigBlk:\t"))) status->blocked_signals = cll_parse_number(&at, 16);
+    if ((at = cll_field(text, "\nSigCgt:\t"))) status->caught_signals = cll_parse_number(&at, 16);
+    if ((at = cll_field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = cll_parse_number(&at, 10);
+    if ((at = cll_field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = cll_parse_number(&at, 10);
+    return 0;
+}
+
+int cll_parse_syscall(const char *text, cll_thread_syscall *result) {
+    const char *at = text;
+    if (*at == 'r') return CLL_SYSCALL_RUNNING;
+    memset(result, 0, sizeof(*result));
+    if (*at == '-') {  // "-1 SP PC": blocked, but not in a system call
+        at += 2;
+        result->number = -1;
+    } else {
+        result->number = (int64_t)cll_parse_number(&at, 10);
+        for (int index = 0; index < 6; index++) result->arguments[index] = cll_parse_number(&at, 0);
+    }
+    result->sp = cll_parse_number(&at, 0);
+    result->pc = cll_parse_number(&at, 0);
+    // A kernel that hides them (no permission to trace) prints zeros.
+    return result->sp == 0 || result->pc == 0 ? -EPERM : CLL_SYSCALL_BLOCKED;
+}
+
+int cll_procfs_syscall(pid_t pid, pid_t tid, cll_thread_syscall *result) {
+    char text[256];
+    long length = cll_procfs_read(pid, tid, "syscall", text, sizeof(text));
+    return length < 0 ? (int)length : cll_parse_syscall(text, result);
+}
+
+void cll_procfs_name(pid_t pid, pid_t tid, cll_name *name) {
+    char text[32];
+    memset(name, 0, sizeof(*name));
+    long length = cll_procfs_read(pid, tid, "comm", text, sizeof(text));
+    if (length > 1) memcpy(name->text, text, (size_t)(length - 1 < 16 ? length - 1 : 16));
+}
+
+int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults) {
+    char text[1024];
+    long length = cll_procfs_read(pid, tid, "stat", text, sizeof(text));
+    if (length < 0) return (int)-length;
+    // The name in parentheses may hold anything, a parenthesis too.
+    const char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ' || at[2] == 0) return EINVAL;
+    at += 3;
+    // Two of them may be negative: what is asked for is not.
+    for (int field = 4; field <= 15; field++) {
+        while (*at == ' ' || *at == '-') at++;
+        uint64_t value = cll_parse_number(&at, 10);
+        if (field == 10) faults->minor = value;
+        if (field == 12) faults->major = value;
+        if (field == 15) faults->system_ns = value * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    }
+    return 0;
+}
+
+// A field of the `stat` of a process, or of a thread, from the third on.
+static int cll_stat_field(pid_t pid, pid_t tid, int number, uint64_t *value) {
+    char text[1024];
+    long length = cll_procfs_read(pid, tid, "stat", text, sizeof(text));
+    if (length < 0) return (int)-length;
+    // The name in parentheses may hold anything, a parenthesis too; field 3 comes behind it.
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < number; field++) at = strchr(at + 1, ' ');
+    if (at == NULL) return EINVAL;
+    at++;
+    *value = cll_parse_number(&at, 10);
+    return 0;
+}
+
+int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return cll_stat_field(pid, 0, 22, ticks); }
+
+int cll_procfs_image(pid_t pid, uint64_t *image) { return cll_stat_field(pid, 0, 28, image); }
+
+int cll_thread_is_ending(pid_t pid, pid_t tid) {
+    enum { EXITING = 0x4 };  // PF_EXITING, include/linux/sched.h
+    uint64_t flags = 0;
+    int error = cll_stat_field(pid, tid, 9, &flags);
+    return error == ESRCH || error == ENOENT || (error == 0 && (flags & EXITING) != 0);
+}
+
+uint64_t cll_thread_cpu_ns(pid_t tid) {
+    // The clock of a thread by its id, as pthread_getcpuclockid makes it: CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD_MASK.
+    clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6);
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0) return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {
+    return cll_procfs_read(pid, tid, "schedstat", buffer, size);
+}
+
+long cll_procfs_maps(pid_t pid, char *buffer, size_t size) { return cll_procfs_read(pid, 0, "maps", buffer, size); }

@@ -1,0 +1,22 @@
+// Text of /proc, read and made without the C library's formatting, which may take memory.
+#ifndef PROCFS_TEXT_H
+#define PROCFS_TEXT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cll_procfs.h"
+
+// Writes the number in decimal, without an end mark. Returns where it ends.
+char *cll_append_number(char *out, unsigned number);
+
+// The number at `*text`, behind blanks; base 0: hexadecimal where it begins with 0x. Moves `*text` behind it.
+uint64_t cll_parse_number(const char **text, int base);
+
+// The text of a thread's `syscall`: as cll_procfs_syscall.
+int cll_parse_syscall(const char *text, cll_thread_syscall *result);
+
+// Gives each line of a process's `maps`, ended by a NUL, to `visit`. 0, or an errno (ESRCH when the process is gone).
+int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *context);
+
+#endif

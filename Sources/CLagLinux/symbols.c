@@ -1,0 +1,16 @@
+#define _GNU_SOURCE
+#include "cll_symbols.h"
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
+
+const void *cll_vdso_image(void) { return (const void *)getauxval(AT_SYSINFO_EHDR); }
+
+cll_cxa_demangle cll_find_cxa_demangle(void) {
+    // POSIX promises that a function's address fits in a void pointer; ISO C does not, hence the union.
+    union {
+        void *object;
+        cll_cxa_demangle function;
+    } found = {.object = dlsym(RTLD_DEFAULT, "__cxa_demangle")};
+    return found.function;
+}

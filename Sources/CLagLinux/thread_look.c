@@ -1,0 +1,105 @@
+#define _GNU_SOURCE
+#include "cll_thread_look.h"
+
+#include "cll_memory.h"
+#include "procfs_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int cll_open_of_thread(pid_t pid, pid_t tid, const char *name) {
+    char path[96] = "/proc/";
+    char *out = cll_append_number(path + 6, (unsigned)pid);
+    memcpy(out, "/task/", 6);
+    out = cll_append_number(out + 6, (unsigned)tid);
+    *out++ = '/';
+    strcpy(out, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int cll_thread_files_open(pid_t pid, pid_t tid, cll_thread_files *files) {
+    *files = (cll_thread_files){.syscall_fd = cll_open_of_thread(pid, tid, "syscall"), .schedstat_fd = -1};
+    int error = files->syscall_fd < 0 ? errno : 0;
+    if (error == 0) {
+        files->schedstat_fd = cll_open_of_thread(pid, tid, "schedstat");
+        if (files->schedstat_fd < 0) error = errno;
+    }
+    cll_thread_look look;
+    // Whether it may be read is judged at each reading.
+    if (error == 0) error = cll_thread_files_look(files, &look);
+    if (error != 0) cll_thread_files_close(files);
+    return error == ENOENT ? ESRCH : error;
+}
+
+void cll_thread_files_close(cll_thread_files *files) {
+    if (files->syscall_fd >= 0) close(files->syscall_fd);
+    if (files->schedstat_fd >= 0) close(files->schedstat_fd);
+    *files = (cll_thread_files){.syscall_fd = -1, .schedstat_fd = -1};
+}
+
+static int cll_read_again(int fd, char *text, size_t size) {
+    ssize_t length;
+    do length = pread(fd, text, size - 1, 0);
+    while (length < 0 && errno == EINTR);
+    if (length < 0) return errno;
+    text[length] = 0;
+    return 0;
+}
+
+int cll_thread_files_look(const cll_thread_files *files, cll_thread_look *look) {
+    char text[256];
+    int error = cll_read_again(files->schedstat_fd, text, sizeof(text));
+    if (error != 0) return error;
+    const char *at = text;
+    look->cpu_ns = cll_parse_number(&at, 10);
+    look->delay_ns = cll_parse_number(&at, 10);
+    look->runs = cll_parse_number(&at, 10);
+    error = cll_read_again(files->syscall_fd, text, sizeof(text));
+    if (error != 0) return error;
+    // An exited thread that nobody has waited for has no memory any more.
+    if (text[0] == 0) return ESRCH;
+    int state = cll_parse_syscall(text, &look->call);
+    if (state < 0) return -state;
+    look->state = state;
+    return 0;
+}
+
+cll_wait_results cll_results_of_wait(const cll_thread_syscall *call) {
+    enum { MOST = 1024, OF_EVENT = 12, OF_POLLFD = 8 };
+    uint64_t length = 0;
+    uint64_t address = call->arguments[1];
+    switch (call->number) {
+#ifdef SYS_epoll_wait
+        case SYS_epoll_wait:
+#endif
+#ifdef SYS_epoll_pwait2
+        case SYS_epoll_pwait2:
+#endif
+        case SYS_epoll_pwait: length = call->arguments[2] * OF_EVENT; break;
+#ifdef SYS_poll
+        case SYS_poll:
+#endif
+        case SYS_ppoll:
+            address = call->arguments[0];
+            length = call->arguments[1] * OF_POLLFD;
+            break;
+#ifdef SYS_select
+        case SYS_select:
+#endif
+        case SYS_pselect6: length = call->arguments[0] / 8 + 1; break;
+        default: break;
+    }
+    if (address == 0) length = 0;
+    return (cll_wait_results){.address = address, .length = (uint32_t)(length < MOST ? length : MOST)};
+}
+
+uint64_t cll_read_results(pid_t pid, cll_wait_results results) {
+    char bytes[1024];
+    size_t length = cll_memory_read(pid, results.address, bytes, results.length);
+    if (length == 0) return 0;
+    uint64_t sum = 0xcbf29ce484222325;
+    for (size_t index = 0; index < length; index++) sum = (sum ^ (uint8_t)bytes[index]) * 0x100000001b3;
+    return sum | 1;
+}

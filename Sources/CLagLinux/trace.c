@@ -1,0 +1,276 @@
+#define _GNU_SOURCE
+#include "cll_trace.h"
+
+#include "clb_beacon.h"
+#include "cll_linux.h"
+#include "cll_memory.h"
+#include "cll_procfs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// What a request goes through. The asker moves IDLE to REQUESTED and REQUESTED to WITHDRAWN; the tracer the rest.
+enum { IDLE, REQUESTED, COPYING, DONE, FAILED, WITHDRAWN };
+
+struct cll_tracer {
+    uint32_t state;
+    uint32_t busy;       // a request is with the tracer, be it withdrawn
+    uint32_t ending;
+    uint32_t owners;     // the asker and the thread: who is last frees it
+    int error;           // of FAILED
+    pid_t pid, tid;
+    uint64_t stack_low, stack_high;
+    cll_snapshot *snapshot;  // the asker's; only the asker touches it
+    cll_snapshot copy;       // what was copied while the target stood still
+    sem_t asked, answered;
+};
+
+enum {
+    MOST_STACK = 128 * 1024,     // how much of a stack is copied, for as long as its thread stands still
+    COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
+};
+
+static void cll_tracer_release(cll_tracer *tracer) {
+    if (__atomic_sub_fetch(&tracer->owners, 1, __ATOMIC_ACQ_REL) != 0) return;
+    sem_destroy(&tracer->asked);
+    sem_destroy(&tracer->answered);
+    free(tracer->copy.stack);
+    free(tracer);
+}
+
+// The registers of a stopped thread, in DWARF's order, as in signal.c.
+static int cll_read_registers(pid_t tid, cll_snapshot *snapshot) {
+#if defined(__x86_64__)
+    struct user_regs_struct found;
+#else
+    struct user_pt_regs found;
+#endif
+    struct iovec place = {.iov_base = &found, .iov_len = sizeof(found)};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0) return errno;
+#if defined(__x86_64__)
+    const uint64_t order[CLL_REGISTERS] = {found.rax, found.rdx, found.rcx, found.rbx, found.rsi, found.rdi, found.rbp, found.rsp, found.r8,
+                                           found.r9,  found.r10, found.r11, found.r12, found.r13, found.r14, found.r15, found.rip};
+    memcpy(snapshot->registers, order, sizeof(order));
+#else
+    memcpy(snapshot->registers, found.regs, sizeof(found.regs));
+    snapshot->registers[CLL_REGISTER_SP] = found.sp;
+    snapshot->registers[CLL_REGISTER_PC] = found.pc;
+#endif
+    snapshot->known = (1ull << CLL_REGISTERS) - 1;
+    return 0;
+}
+
+static void cll_read_stack(const cll_tracer *tracer, cll_snapshot *snapshot) {
+    uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
+    int is_known = begin >= tracer->stack_low && begin < tracer->stack_high;
+    uint64_t length = is_known ? tracer->stack_high - begin : MOST_STACK;
+    if (length > snapshot->capacity) length = snapshot->capacity;
+    snapshot->stack_begin = begin;
+    snapshot->stack_high = is_known ? tracer->stack_high : 0;
+    snapshot->stack_length = cll_memory_read(tracer->pid, begin, snapshot->stack, length);
+}
+
+// Whether this thread still holds the target, which has neither ended nor become another by exec.
+static int cll_is_held(const cll_tracer *tracer) {
+    char text[4096];
+    long length = cll_procfs_read(tracer->pid, tracer->tid, "status", text, sizeof(text));
+    // Without a descriptor, or memory, nothing is known: it is looked at again.
+    if (length < 0) return length != -ESRCH && length != -ENOENT;
+    const char *state = strstr(text, "\nState:\t"), *holder = strstr(text, "\nTracerPid:\t");
+    if (state == NULL || holder == NULL) return 1;
+    return state[8] != 'Z' && state[8] != 'X' && (pid_t)strtol(holder + 12, NULL, 10) == cll_gettid();
+}
+
+// Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
+// changes another thread waits for, and the two would take each other's news. A request that needs a stop tells as well.
+// 0 with the reason for the stop, or an errno.
+static int cll_await_stop(const cll_tracer *tracer, siginfo_t *stop) {
+    for (uint64_t look = 0;; look++) {
+        if (ptrace(PTRACE_GETSIGINFO, tracer->tid, NULL, stop) == 0) return 0;
+        // A stop of its whole process has no such information (ptrace(2), "Group-stop").
+        if (errno == EINVAL) {
+            memset(stop, 0, sizeof(*stop));
+            stop->si_code = PTRACE_EVENT_STOP << 8;
+            return 0;
+        }
+        if (errno != ESRCH) return errno;
+        if (look % 8 == 7 && !cll_is_held(tracer)) return ESRCH;
+        // A running thread stops within microseconds; one that gets no processor may take long.
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = look < 50 ? 5000 : 500000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+// Stops the thread, copies, lets it go. 0, or an errno. `*holds` where it may still be seized, by whatever it has become: then only
+// the end of this thread lets it go for sure, and tells a dead one's parent.
+static int cll_trace(cll_tracer *tracer, int *holds) {
+    pid_t tid = tracer->tid;
+    // Withdrawn before it was begun: nobody has to stand still.
+    if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
+    siginfo_t stop;
+    int error = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ? errno : cll_await_stop(tracer, &stop);
+    if (error != 0) {
+        *holds = 1;
+        return error;
+    }
+    uint32_t expected = REQUESTED;
+    if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        error = cll_read_registers(tid, &tracer->copy);
+        if (error == 0) cll_read_stack(tracer, &tracer->copy);
+    }
+    // What it stopped for may have been a signal of its own, which is not ours to keep.
+    long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
+    if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
+    return error;
+}
+
+static int cll_tracer_start(cll_tracer *tracer);
+
+static void *cll_tracer_run(void *context) {
+    cll_tracer *tracer = context;
+    int holds = 0;
+    for (;;) {
+        while (sem_wait(&tracer->asked) != 0) continue;
+        if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;
+        tracer->error = cll_trace(tracer, &holds);
+        uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+        if (state != WITHDRAWN) {
+            uint32_t next = tracer->error == 0 && state == COPYING ? DONE : FAILED;
+            if (!__atomic_compare_exchange_n(&tracer->state, &state, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) state = WITHDRAWN;
+        }
+        if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
+        __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
+        sem_post(&tracer->answered);
+        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where there is none to be
+        // had, this one has to stay.
+        if (holds && cll_tracer_start(tracer) == 0) return NULL;
+    }
+    cll_tracer_release(tracer);
+    return NULL;
+}
+
+static int cll_tracer_start(cll_tracer *tracer) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_t thread;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, cll_tracer_run, tracer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) return error;
+    pthread_setname_np(thread, "lag-tracer");
+    pthread_detach(thread);
+    return 0;
+}
+
+typedef struct {
+    pid_t pid;
+    int may;
+} cll_trial;
+
+// The thread's end lets go.
+static void *cll_try_to_seize(void *context) {
+    cll_trial *trial = context;
+    trial->may = ptrace(PTRACE_SEIZE, trial->pid, NULL, NULL) == 0;
+    return NULL;
+}
+
+int cll_tracer_may_seize(pid_t pid) {
+    char text[4096];
+    long length = cll_procfs_read(pid, 0, "status", text, sizeof(text));
+    const char *holder = length > 0 ? strstr(text, "\nTracerPid:\t") : NULL;
+    if (holder != NULL && holder[12] != '0') return 1;
+    cll_trial trial = {.pid = pid};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, cll_try_to_seize, &trial) != 0) return 1;
+    pthread_join(thread, NULL);
+    return trial.may;
+}
+
+cll_tracer *cll_tracer_create(void) {
+    cll_tracer *tracer = calloc(1, sizeof(cll_tracer));
+    if (tracer == NULL) return NULL;
+    sem_init(&tracer->asked, 0, 0);
+    sem_init(&tracer->answered, 0, 0);
+    tracer->copy.stack = malloc(MOST_STACK);
+    tracer->copy.capacity = MOST_STACK;
+    tracer->owners = 2;
+    if (tracer->copy.stack != NULL && cll_tracer_start(tracer) == 0) return tracer;
+    tracer->owners = 1;
+    cll_tracer_release(tracer);
+    return NULL;
+}
+
+void cll_tracer_destroy(cll_tracer *tracer) {
+    cll_tracer_withdraw(tracer);
+    __atomic_store_n(&tracer->ending, 1u, __ATOMIC_RELEASE);
+    sem_post(&tracer->asked);
+    cll_tracer_release(tracer);
+}
+
+static int cll_tracer_settle(cll_tracer *tracer) {
+    uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+    if (state != DONE && state != FAILED) return CLL_SIGNAL_TIMED_OUT;
+    int error = tracer->error;
+    if (state == DONE) {
+        cll_snapshot *snapshot = tracer->snapshot;
+        memcpy(snapshot->registers, tracer->copy.registers, sizeof(snapshot->registers));
+        snapshot->known = tracer->copy.known;
+        snapshot->stack_begin = tracer->copy.stack_begin;
+        snapshot->stack_high = tracer->copy.stack_high;
+        uint64_t length = tracer->copy.stack_length;
+        snapshot->stack_length = length < snapshot->capacity ? length : snapshot->capacity;
+        memcpy(snapshot->stack, tracer->copy.stack, snapshot->stack_length);
+    }
+    __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
+    if (state == DONE) return CLL_SIGNAL_TAKEN;
+    return error == ESRCH || error == 0 ? CLL_SIGNAL_NO_THREAD : CLL_SIGNAL_REFUSED;
+}
+
+int cll_tracer_has_answer(cll_tracer *tracer) {
+    uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
+    return state == DONE || state == FAILED;
+}
+
+int cll_tracer_withdraw(cll_tracer *tracer) {
+    uint32_t expected = REQUESTED;
+    if (__atomic_compare_exchange_n(&tracer->state, &expected, WITHDRAWN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        return CLL_SIGNAL_TIMED_OUT;
+    }
+    uint64_t deadline = clb_now_ns() + COPY_GRACE_NS;
+    while (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == COPYING && clb_sem_wait_until(&tracer->answered, deadline)) continue;
+    return cll_tracer_settle(tracer);
+}
+
+int cll_tracer_capture(cll_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
+                       uint64_t deadline_ns) {
+    if (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) return CLL_SIGNAL_BUSY;
+    while (sem_trywait(&tracer->answered) == 0) continue;
+    tracer->pid = pid;
+    tracer->tid = tid;
+    tracer->stack_low = stack_low;
+    tracer->stack_high = stack_high;
+    tracer->snapshot = snapshot;
+    tracer->busy = 1;
+    __atomic_store_n(&tracer->state, REQUESTED, __ATOMIC_RELEASE);
+    sem_post(&tracer->asked);
+    while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) {
+        if (clb_sem_wait_until(&tracer->answered, deadline_ns)) continue;
+        if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == REQUESTED) return CLL_SIGNAL_OWED;
+        // It copies: that is soon over.
+        uint64_t grace = clb_now_ns() + COPY_GRACE_NS;
+        while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE) && clb_sem_wait_until(&tracer->answered, grace)) continue;
+        break;
+    }
+    return cll_tracer_settle(tracer);
+}

@@ -1,0 +1,41 @@
+#define _GNU_SOURCE
+#include "cll_wait_counter.h"
+
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Where the call's instruction begins, and how long the processor wants a breakpoint to be.
+#if defined(__x86_64__)
+enum { CALL_BYTES = 2, BREAKPOINT_BYTES = sizeof(long) };
+#else
+enum { CALL_BYTES = 4, BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
+#endif
+
+int cll_wait_counter_open(pid_t tid, uint64_t pc) {
+    struct perf_event_attr wish;
+    memset(&wish, 0, sizeof(wish));
+    wish.size = sizeof(wish);
+    wish.type = PERF_TYPE_BREAKPOINT;
+    wish.bp_type = HW_BREAKPOINT_X;
+    wish.bp_addr = pc - CALL_BYTES;
+    wish.bp_len = BREAKPOINT_BYTES;
+    wish.disabled = 1;
+    wish.exclude_kernel = 1;
+    wish.exclude_hv = 1;
+    int counter = (int)syscall(SYS_perf_event_open, &wish, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return counter < 0 ? -errno : counter;
+}
+
+void cll_wait_counter_set(int counter, int counts) {
+    ioctl(counter, counts ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+uint64_t cll_wait_counter_read(int counter) {
+    uint64_t count = 0;
+    return read(counter, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count : 0;
+}

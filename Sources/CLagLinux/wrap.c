@@ -1,0 +1,293 @@
+#define _GNU_SOURCE
+#include "cll_wrap.h"
+#include "cll_child.h"
+#include "procfs_text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { SIGNALS = 64 };
+
+static uint64_t cll_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
+
+int cll_file_has_capabilities(const char *path) { return getxattr(path, "security.capability", NULL, 0) > 0; }
+
+// The kernel's own calls: glibc hides two signals, which it takes for itself with the first thread; they are inherited like the others.
+typedef struct cll_kernel_action {
+    uint64_t handler, flags, restorer, mask;
+} cll_kernel_action;
+
+static int cll_is_ignored(int signal) {
+    cll_kernel_action action = {0};
+    return syscall(SYS_rt_sigaction, signal, NULL, &action, sizeof(uint64_t)) == 0 && action.handler == (uint64_t)(uintptr_t)SIG_IGN;
+}
+
+static void cll_set_ignored(int signal, int ignored) {
+    cll_kernel_action action = {.handler = (uint64_t)(uintptr_t)(ignored ? SIG_IGN : SIG_DFL)};
+    syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof(uint64_t));
+}
+
+static void cll_save_descriptors(cll_signal_state *state) {
+    DIR *folder = opendir("/proc/self/fd");
+    // Where nobody says which there are, those that a library opens count as the command's.
+    state->descriptors_end = folder == NULL ? UINT32_MAX : CLL_KEPT_DESCRIPTORS;
+    if (folder == NULL) memset(state->descriptors, 0xff, sizeof(state->descriptors));
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+        unsigned number = (unsigned)atoi(entry->d_name);
+        int flags = fcntl((int)number, F_GETFD);
+        if (flags < 0 || (flags & FD_CLOEXEC) != 0) continue;
+        if (number < CLL_KEPT_DESCRIPTORS) state->descriptors[number / 64] |= UINT64_C(1) << number % 64;
+        else if (number >= state->descriptors_end) state->descriptors_end = number + 1;
+    }
+    if (folder != NULL) closedir(folder);
+}
+
+void cll_signal_state_save(cll_signal_state *state) {
+    memset(state, 0, sizeof(*state));
+    pthread_sigmask(SIG_BLOCK, NULL, &state->mask);
+    for (int signal = 1; signal <= SIGNALS; signal++) {
+        if (cll_is_ignored(signal)) state->ignored |= cll_signal_bit(signal);
+    }
+    cll_save_descriptors(state);
+}
+
+// Before exec, which then closes them: in the child alone, whose table is a copy.
+static void cll_close_on_exec(unsigned first, unsigned last) {
+    enum { CLOEXEC = 1 << 2 };
+    // Linux 5.11.
+    if (syscall(SYS_close_range, first, last, CLOEXEC) == 0) return;
+    // Before it: as many as a library can have opened.
+    if (last > 65535) last = 65535;
+    for (unsigned number = first; number <= last; number++) {
+        int flags = fcntl((int)number, F_GETFD);
+        if (flags >= 0) fcntl((int)number, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
+static void cll_drop_descriptors(const cll_signal_state *state) {
+    unsigned first = 3;
+    for (unsigned number = 3; number < CLL_KEPT_DESCRIPTORS; number++) {
+        if ((state->descriptors[number / 64] >> number % 64 & 1) == 0) continue;
+        if (first < number) cll_close_on_exec(first, number - 1);
+        first = number + 1;
+    }
+    if (first < CLL_KEPT_DESCRIPTORS && state->descriptors_end > CLL_KEPT_DESCRIPTORS) {
+        cll_close_on_exec(first, CLL_KEPT_DESCRIPTORS - 1);
+    }
+    if (state->descriptors_end > CLL_KEPT_DESCRIPTORS || first == CLL_KEPT_DESCRIPTORS) first = state->descriptors_end;
+    if (first < UINT32_MAX) cll_close_on_exec(first, UINT32_MAX);
+}
+
+static void cll_wrap_set(sigset_t *set) {
+    static const int left_alone[] = {
+        SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF, SIGPIPE, SIGXCPU, SIGXFSZ,
+    };
+    sigfillset(set);
+    for (size_t index = 0; index < sizeof(left_alone) / sizeof(left_alone[0]); index++) sigdelset(set, left_alone[index]);
+}
+
+void cll_wrap_block(void) {
+    sigset_t set;
+    cll_wrap_set(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    // Who started us may have ignored it; then no child's end could be learned of.
+    signal(SIGCHLD, SIG_DFL);
+}
+
+// Variables that name a process by its number.
+static const char *const cll_own_pid_variables[] = {"LISTEN_PID=", "WATCHDOG_PID="};
+enum { OWN_PID_VARIABLES = 2, OWN_PID_BYTES = 32 };
+
+// Entries of an environment that name this process, with room for another number.
+typedef struct cll_own_pids {
+    char **entries[OWN_PID_VARIABLES];
+    char *before[OWN_PID_VARIABLES];
+    char texts[OWN_PID_VARIABLES][OWN_PID_BYTES];
+} cll_own_pids;
+
+static void cll_find_own_pids(cll_own_pids *found, char **environment) {
+    memset(found, 0, sizeof(*found));
+    for (char **entry = environment; *entry != NULL; entry++) {
+        for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+            const char *name = cll_own_pid_variables[index];
+            if (strncmp(*entry, name, strlen(name)) == 0 && atoi(*entry + strlen(name)) == getpid()) {
+                found->entries[index] = entry;
+                found->before[index] = *entry;
+            }
+        }
+    }
+}
+
+// Runs in the memory of its parent, which waits: nothing here may outlast it but `error`.
+static void cll_wrap_become(
+    const char *path, char *const *arguments, char **environment, const cll_signal_state *state, int own_session, cll_own_pids *own
+) {
+    for (int number = 1; number <= SIGNALS; number++) {
+        int was_ignored = (state->ignored & cll_signal_bit(number)) != 0;
+        if (cll_is_ignored(number) != was_ignored && (was_ignored || number != SIGKILL)) cll_set_ignored(number, was_ignored);
+    }
+    for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+        if (own->entries[index] == NULL) continue;
+        strcpy(own->texts[index], cll_own_pid_variables[index]);
+        *cll_append_number(own->texts[index] + strlen(own->texts[index]), (unsigned)getpid()) = 0;
+        *own->entries[index] = own->texts[index];
+    }
+    if (own_session) setsid();
+    cll_drop_descriptors(state);
+    pthread_sigmask(SIG_SETMASK, &state->mask, NULL);
+    execve(path, arguments, environment);
+}
+
+int cll_wrap_start(
+    const char *path, char *const *arguments, char **environment, const cll_signal_state *state, int own_session, pid_t *pid,
+    int *pidfd
+) {
+    cll_own_pids own;
+    cll_find_own_pids(&own, environment);
+    sigset_t all, before;
+    sigfillset(&all);
+    // No handler of ours may run in the child while it shares this memory.
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    volatile int error = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        cll_wrap_become(path, arguments, environment, state, own_session, &own);
+        error = errno;
+        _exit(127);
+    }
+    if (child < 0) error = errno;
+    // The child changed our memory.
+    for (int index = 0; index < OWN_PID_VARIABLES; index++) {
+        if (own.entries[index] != NULL) *own.entries[index] = own.before[index];
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (child > 0 && error != 0) {
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    if (error != 0) return error;
+    *pid = child;
+    *pidfd = cll_pidfd_open(child);
+    if (*pidfd >= 0) return 0;
+    // It runs already, and nobody could look after it.
+    error = errno;
+    kill(child, SIGKILL);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    return error;
+}
+
+enum { WAIT_BY_PIDFD = 3 };
+
+int cll_wrap_has_change(int pidfd) {
+    siginfo_t info = {0};
+    int flags = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT;
+    return waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, flags) == 0 && info.si_pid != 0;
+}
+
+int cll_wrap_change(int pidfd, int *value) {
+    siginfo_t info = {0};
+    int result;
+    do result = waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return -1;
+    if (info.si_pid == 0) return CLL_CHANGE_NONE;
+    *value = info.si_status;
+    switch (info.si_code) {
+        case CLD_EXITED: return CLL_CHANGE_EXITED;
+        case CLD_KILLED:
+        case CLD_DUMPED: return CLL_CHANGE_KILLED;
+        case CLD_STOPPED: return CLL_CHANGE_STOPPED;
+        // A tracer's stop (our own, cll_trace.h, among others) is nobody else's business. There may be more to ask for.
+        case CLD_TRAPPED:
+        case CLD_CONTINUED: return CLL_CHANGE_CONTINUED;
+        default: return CLL_CHANGE_NONE;
+    }
+}
+
+static cll_signal_event cll_event_of(const siginfo_t *info) {
+    return (cll_signal_event){
+        .signal = info->si_signo,
+        .code = info->si_code,
+        .sender = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL ? info->si_pid : 0,
+        .has_value = info->si_code == SI_QUEUE,
+        .value = info->si_code == SI_QUEUE ? (uint64_t)(uintptr_t)info->si_value.sival_ptr : 0,
+    };
+}
+
+void cll_wrap_wait(cll_signal_event *event) {
+    sigset_t set;
+    cll_wrap_set(&set);
+    siginfo_t info;
+    while (sigwaitinfo(&set, &info) < 0) continue;
+    *event = cll_event_of(&info);
+}
+
+int cll_wrap_wait_for(cll_signal_event *event, int64_t nanoseconds) {
+    sigset_t set;
+    cll_wrap_set(&set);
+    siginfo_t info;
+    struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+    if (sigtimedwait(&set, &info, &time) < 0) return 0;
+    *event = cll_event_of(&info);
+    return 1;
+}
+
+int cll_wrap_forward(int pidfd, const cll_signal_event *event) {
+    if (!event->has_value) return cll_pidfd_kill(pidfd, event->signal);
+    siginfo_t info = {0};
+    info.si_signo = event->signal;
+    info.si_code = SI_QUEUE;
+    info.si_pid = event->sender;
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = (void *)(uintptr_t)event->value;
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, event->signal, &info, 0);
+}
+
+static volatile sig_atomic_t continued;
+
+static void cll_note_continued(int signal) { continued++; }
+
+int cll_wrap_stop_by(int signal, const cll_signal_state *state) {
+    sigset_t one, before;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    if (signal == SIGSTOP || (state->ignored & cll_signal_bit(signal)) != 0) {
+        raise(SIGSTOP);
+        return 1;
+    }
+    struct sigaction counting = {.sa_handler = cll_note_continued}, ordinary;
+    sigaction(SIGCONT, &counting, &ordinary);
+    continued = 0;
+    // One that waits already has done its work.
+    struct timespec now = {0};
+    while (sigtimedwait(&one, NULL, &now) > 0) continue;
+    pthread_kill(pthread_self(), signal);
+    // Before the mask is back another such signal may stop us once more: each stop ends with its own SIGCONT.
+    sigaddset(&one, SIGCONT);
+    pthread_sigmask(SIG_UNBLOCK, &one, &before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGCONT, &ordinary, NULL);
+    return continued;
+}
+
+_Noreturn void cll_wrap_die_by(int number) {
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    setrlimit(RLIMIT_CORE, &none);
+    signal(number, SIG_DFL);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    kill(getpid(), number);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + number);
+}

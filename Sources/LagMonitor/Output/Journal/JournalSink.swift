@@ -1,0 +1,157 @@
+internal import CLagLinux
+internal import Glibc
+internal import Synchronization
+
+/// Lines to systemd's journal, by its native protocol: an entry a line, whole or not at all.
+///
+/// `MESSAGE` is the line's message, `PRIORITY` its severity, `LAGMONITOR_RECORD` the line itself (`journalctl -o json --all`: without
+/// `--all` what is longer than 4096 bytes is null); `LAGMONITOR_CAUSE`,
+/// `LAGMONITOR_FINGERPRINT` and others are for `journalctl LAGMONITOR_CAUSE=lock`. An entry that no datagram can carry goes as a sealed
+/// memory file (`memfd_create`). A journal that was restarted is found again with the next line; one that does not keep up is waited
+/// for up to the time-out.
+public final class JournalSink: RecordSink {
+    /// Where journald listens.
+    public static let defaultPath = "/run/systemd/journal/socket"
+
+    private struct State: ~Copyable {
+        var socket: Int32 = -1
+        var isClosed = false
+        var message = JournalMessage()
+    }
+
+    public let name: String
+    private let path: String
+    private let identifier: String
+    private let timeoutNanoseconds: UInt64
+    private let limit = SharedDeadline()
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - path: of the socket.
+    ///   - identifier: `SYSLOG_IDENTIFIER`; the name of the executable when nil.
+    ///   - timeout: how long a line waits for a slow journal.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` when nobody listens there.
+    public init(
+        path: String = JournalSink.defaultPath,
+        identifier: String? = nil,
+        timeout: Duration = DescriptorSink.defaultTimeout
+    ) throws(SinkError) {
+        self.path = path
+        name = path == Self.defaultPath ? "journald" : "journald:\(path)"
+        self.identifier = identifier ?? ProcessContext.current().processName
+        timeoutNanoseconds = timeout.clampedNanoseconds
+        var initial = State()
+        initial.socket = try Self.connect(path, name: name)
+        state = Mutex(initial)
+    }
+
+    deinit { close() }
+
+    /// Without facts: the line is the message.
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        let text = String(decoding: line.last == UInt8(ascii: "\n") ? line.dropLast() : line[...], as: UTF8.self)
+        try write(line, about: LineFacts(event: "line", severity: .warning, message: text))
+    }
+
+    public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
+        try state.withLock { state throws(SinkError) in
+            guard !state.isClosed else { throw SinkError(.closed, path: name) }
+            state.message.reset()
+            state.message.add(line, facts, identifier: identifier)
+            let isFresh = state.socket < 0
+            if isFresh { state.socket = try Self.connect(path, name: name) }
+            do throws(SinkError) {
+                try Self.send(state.message.bytes, to: state.socket, name: name, deadline)
+            } catch {
+                guard error.reason == .readerGone else { throw error }
+                Self.disconnect(&state)
+                guard !isFresh else { throw error }
+                // The journal was restarted: there is a new socket at the path.
+                state.socket = try Self.connect(path, name: name)
+                try Self.send(state.message.bytes, to: state.socket, name: name, deadline)
+            }
+        }
+    }
+
+    public func reopen() throws(SinkError) {
+        try state.withLock { state throws(SinkError) in
+            guard !state.isClosed else { throw SinkError(.closed, path: name) }
+            Self.disconnect(&state)
+            state.socket = try Self.connect(path, name: name)
+        }
+    }
+
+    public func resume() throws(SinkError) {
+        try state.withLock { state throws(SinkError) in
+            guard state.isClosed else { return }
+            state.socket = try Self.connect(path, name: name)
+            state.isClosed = false
+        }
+    }
+
+    public func close() {
+        state.withLock { state in
+            Self.disconnect(&state)
+            state.isClosed = true
+        }
+    }
+
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+
+    private static func disconnect(_ state: inout State) {
+        if state.socket >= 0 { _ = Glibc.close(state.socket) }
+        state.socket = -1
+    }
+
+    /// Connected, so that `poll` tells when the journal's queue has room (unix(7): an unconnected socket is always writable).
+    private static func connect(_ path: String, name: String) throws(SinkError) -> Int32 {
+        let address: SocketName
+        do throws(SinkError) { address = try SocketName(unixPath: path) } catch {
+            throw SinkError(.cannotOpen, path: name, code: error.code)
+        }
+        let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { throw SinkError(.cannotOpen, path: name, code: errno) }
+        guard address.connect(descriptor) == 0 else {
+            let code = errno
+            _ = Glibc.close(descriptor)
+            throw SinkError(.cannotOpen, path: name, code: code)
+        }
+        return descriptor
+    }
+
+    private static func send(_ bytes: [UInt8], to socket: Int32, name: String, _ deadline: WriteDeadline) throws(SinkError) {
+        try send(to: socket, name: name, deadline) {
+            bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
+        } tooLong: { () throws(SinkError) in
+            let memory = bytes.withUnsafeBytes { cll_sealed_memory($0.baseAddress, $0.count) }
+            guard memory >= 0 else { throw SinkError(.writeFailed, path: name, code: errno) }
+            defer { _ = Glibc.close(memory) }
+            try send(to: socket, name: name, deadline) {
+                cll_send_descriptor(socket, memory)
+            } tooLong: { () throws(SinkError) in
+                throw SinkError(.writeFailed, path: name, code: EMSGSIZE)
+            }
+        }
+    }
+
+    private static func send(
+        to socket: Int32,
+        name: String,
+        _ deadline: WriteDeadline,
+        _ attempt: () -> Int,
+        tooLong: () throws(SinkError) -> Void
+    ) throws(SinkError) {
+        while attempt() < 0 {
+            let code = errno
+            switch code {
+            case EINTR: continue
+            case EAGAIN: guard deadline.waitUntilWritable(socket) else { throw SinkError(.tooSlow, path: name) }
+            case EMSGSIZE, ENOBUFS: return try tooLong()
+            case ECONNREFUSED, ECONNRESET, ENOTCONN, EPIPE, ENOENT: throw SinkError(.readerGone, path: name, code: code)
+            default: throw SinkError(.writeFailed, path: name, code: code)
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+internal import Glibc
+
+/// What decides whether this process may look into another one (ptrace(2), "Ptrace access mode checking").
+struct AttachFacts: Sendable, Equatable {
+    var ourUser: UInt32 = 0
+    /// Real, effective, saved and file-system user of the target.
+    var theirUsers: [UInt32] = []
+    /// Whether this process has CAP_SYS_PTRACE, and whether it could get it.
+    var hasCapability = false
+    var canHaveCapability = true
+    var sharesUserNamespace = true
+    /// `kernel.yama.ptrace_scope`; 0 where there is no Yama.
+    var yamaScope = 0
+    /// The target's memory is its own affair: it has changed its user, or asked for that (prctl(2), PR_SET_DUMPABLE).
+    var isDumpable = true
+    /// The target has capabilities that this process has not.
+    var hasMoreRights = false
+    /// Whether this process is under a seccomp filter, as in most containers.
+    var isFiltered = false
+
+    /// The first of the kernel's reasons, and what helps against it.
+    var explanation: (reason: String, remedy: String) {
+        let grant =
+            canHaveCapability
+            ? "run lagmond as root, or grant it CAP_SYS_PTRACE (setcap cap_sys_ptrace+ep $(command -v lagmond))"
+            : "grant CAP_SYS_PTRACE to this container (docker run --cap-add SYS_PTRACE; securityContext.capabilities.add: [SYS_PTRACE])"
+        if yamaScope >= 3 {
+            return (
+                "kernel.yama.ptrace_scope is 3",
+                "nobody may until the machine is started with another value; lagmond run -- works"
+            )
+        }
+        if hasCapability {
+            if !sharesUserNamespace {
+                return (
+                    "it is in another user namespace, where our CAP_SYS_PTRACE does not count",
+                    "run lagmond inside, or as root outside"
+                )
+            }
+            if isFiltered {
+                return ("a seccomp filter of this container forbids it", "allow ptrace and process_vm_readv in its profile")
+            }
+            return (
+                "the kernel refuses it in spite of CAP_SYS_PTRACE",
+                "a security module (AppArmor, SELinux) may forbid it: see its log"
+            )
+        }
+        if let user = theirUsers.first(where: { $0 != ourUser }) {
+            return ("it runs as user \(user), and lagmond as \(ourUser)", "run lagmond as user \(user), or \(grant)")
+        }
+        if yamaScope == 2 { return ("kernel.yama.ptrace_scope is 2", grant) }
+        if !isDumpable { return ("it is not dumpable (it has changed its user, or asked for that)", grant) }
+        if yamaScope == 1 {
+            return (
+                "kernel.yama.ptrace_scope is 1: only processes that lagmond has started",
+                "\(grant), or sysctl kernel.yama.ptrace_scope=0; lagmond run -- works"
+            )
+        }
+        if hasMoreRights { return ("it has capabilities that lagmond has not", grant) }
+        return ("the kernel refuses it", grant)
+    }
+
+    /// Reads them. Waits for nobody.
+    static func read(of process: Int32) -> AttachFacts {
+        var facts = AttachFacts()
+        facts.ourUser = geteuid()
+        let (ours, theirs) = (StatusFile(process: getpid()), StatusFile(process: process))
+        facts.theirUsers = theirs.numbers("Uid").map { UInt32(truncatingIfNeeded: $0) }
+        facts.hasCapability = ours.bits("CapEff") & ptraceBit != 0
+        facts.canHaveCapability = ours.bits("CapBnd") & ptraceBit != 0
+        facts.hasMoreRights = theirs.bits("CapPrm") & ~ours.bits("CapPrm") != 0
+        facts.isFiltered = ours.numbers("Seccomp").first == 2
+        facts.yamaScope = Int(StatusFile(path: "/proc/sys/kernel/yama/ptrace_scope").text.prefix { $0.isNumber }) ?? 0
+        if let (own, other) = linked("/proc/self/ns/user", "/proc/\(process)/ns/user") {
+            facts.sharesUserNamespace = own == other
+        }
+        var folder = stat()
+        // The files of a process that is not dumpable are root's (proc(5)).
+        if stat("/proc/\(process)", &folder) == 0, let user = facts.theirUsers.dropFirst().first {
+            facts.isDumpable = folder.st_uid == user
+        }
+        return facts
+    }
+
+    private static let ptraceBit: UInt64 = 1 << 19
+
+    private static func linked(_ first: String, _ second: String) -> (UInt, UInt)? {
+        var (own, other) = (stat(), stat())
+        guard stat(first, &own) == 0, stat(second, &other) == 0 else { return nil }
+        return (own.st_ino, other.st_ino)
+    }
+}
+
+/// A small file of `/proc` with a field a line.
+struct StatusFile {
+    let text: String
+
+    init(process: Int32) { self.init(path: "/proc/\(process)/status") }
+
+    /// Empty where it cannot be read.
+    init(path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            text = ""
+            return
+        }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        text = String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+    }
+
+    var isEmpty: Bool { text.isEmpty }
+
+    func value(_ name: String) -> Substring? {
+        text.split(separator: "\n").first { $0.hasPrefix("\(name):") }?.dropFirst(name.utf8.count + 1)
+    }
+
+    func numbers(_ name: String) -> [Int] {
+        (value(name) ?? "").split(whereSeparator: { $0 == "\t" || $0 == " " }).compactMap { Int($0) }
+    }
+
+    func bits(_ name: String) -> UInt64 {
+        (value(name) ?? "").split(whereSeparator: { $0 == "\t" || $0 == " " }).first.flatMap { UInt64($0, radix: 16) } ?? 0
+    }
+}

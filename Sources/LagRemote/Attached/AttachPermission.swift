@@ -1,0 +1,66 @@
+internal import CLagLinux
+internal import Glibc
+
+/// Finds out, before anything is begun, whether a process can be watched from outside: by doing once what will be done.
+struct AttachPermission {
+    let process: Int32
+
+    /// - Parameter loops: threads that are to be watched.
+    /// - Throws: ``AttachRefusal``.
+    func check(loops: [Int32]) throws(AttachRefusal) {
+        guard process != getpid() else { throw .itself }
+        let status = StatusFile(process: process)
+        guard !status.isEmpty else { throw kill(process, 0) == 0 || errno == EPERM ? .hidden(process) : .noProcess(process) }
+        if let leader = status.numbers("Tgid").first, leader != Int(process) { throw .thread(process, of: Int32(leader)) }
+        if let state = status.value("State")?.drop(while: { $0 == "\t" }).first, state == "Z" || state == "X" {
+            throw .ended(process)
+        }
+        // Without memory of its own.
+        guard status.value("VmSize") != nil else { throw .kernelThread(process) }
+        try checkPatiently()
+        for loop in loops where access("/proc/\(process)/task/\(loop)", F_OK) != 0 { throw .noThread(loop, of: process) }
+    }
+
+    /// In the midst of an exec nothing fits together for a moment.
+    private func checkPatiently() throws(AttachRefusal) {
+        for _ in 0..<Self.tries {
+            do throws(AttachRefusal) {
+                return try checkAccess()
+            } catch {
+                guard case .notPermitted = error else { throw error }
+                usleep(Self.pauseMicroseconds)
+            }
+        }
+        try checkAccess()
+    }
+
+    private static let tries = 10
+    private static let pauseMicroseconds: UInt32 = 2000
+
+    /// What is looked at, read once: the kernel judges all of it by the same rules, a container's filter each by itself.
+    private func checkAccess() throws(AttachRefusal) {
+        var files = cll_thread_files()
+        switch cll_thread_files_open(process, process, &files) {
+        case 0: cll_thread_files_close(&files)
+        case ESRCH where access("/proc/\(process)/syscall", F_OK) != 0 && access("/proc/self/syscall", F_OK) != 0:
+            throw .notPermitted(
+                process,
+                reason: "/proc/PID/syscall is missing",
+                remedy: "it takes a kernel with CONFIG_HAVE_ARCH_TRACEHOOK"
+            )
+        case ESRCH: throw .noProcess(process)
+        default: throw refusal()
+        }
+        var image: UInt64 = 0
+        var word: UInt64 = 0
+        guard cll_memory_prepare() == 0, cll_procfs_image(process, &image) == 0,
+            cll_memory_read(process, image & ~7, &word, MemoryLayout<UInt64>.size) > 0,
+            cll_tracer_may_seize(process) != 0
+        else { throw refusal() }
+    }
+
+    private func refusal() -> AttachRefusal {
+        let explanation = AttachFacts.read(of: process).explanation
+        return .notPermitted(process, reason: explanation.reason, remedy: explanation.remedy)
+    }
+}

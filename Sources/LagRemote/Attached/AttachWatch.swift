@@ -1,0 +1,216 @@
+package import LagMonitor
+internal import CLagBeacon
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+internal import LagDetection
+package import LagOutput
+internal import Synchronization
+
+/// Watches the loops of a process that runs already, without its help, until it ends.
+///
+/// One thread finds the loops and notices the process's end; another, the watchdog, looks at them (``KernelView``). The process is
+/// neither stopped nor changed; a thread that stalls on a processor is held for some µs while its stack is copied, one that may be going
+/// around unseen at its system calls (cll_turn_check.h). However this process ends, the kernel lets go of what is held.
+// Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
+package final class AttachWatch: @unchecked Sendable {
+    package let process: Int32
+    /// The threads that were named as loops; empty: they are to be found.
+    private let named: [Int32]
+    private let configuration: ForeignConfiguration
+    private let sink: any RecordSink
+    private let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
+    private let mayCount: Bool
+    private let complain: @Sendable (String) -> Void
+    private let pidfd: Int32
+
+    private let semaphore = WakeSemaphore()
+    private let stopping = Atomic<Bool>(false)
+    private let hasEnded = Atomic<Bool>(false)
+    private let nowWatched = Mutex<WatchedProcess?>(nil)
+    private let roll = RollCall()
+    private let past = Mutex(LagMonitorStatistics())
+    private let present = Mutex<LagMonitor?>(nil)
+    private let thread = Mutex<WorkerThread?>(nil)
+
+    /// In the beginning loops are looked for at this pace, so that most are known within a second; then once a second.
+    private static let eagerNanoseconds: UInt64 = 50_000_000
+    private static let eagerRounds = 40
+    private static let roundNanoseconds: UInt64 = 1_000_000_000
+    private static let shareOfRound: UInt64 = 20
+    /// After so many rounds without a loop that is told.
+    private static let patienceRounds = 43
+
+    /// - Parameters:
+    ///   - loops: threads that are to be watched, and no others; empty: those that rest in waits for events.
+    ///   - mayCount: false: a thread is held to see whether it goes around, also where it could be counted.
+    ///   - complain: told in a line what cannot be watched, and why.
+    /// - Throws: ``AttachRefusal``.
+    package init(
+        process: Int32,
+        loops: [Int32] = [],
+        configuration: ForeignConfiguration,
+        sink: any RecordSink,
+        processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
+        mayCount: Bool = true,
+        complain: @escaping @Sendable (String) -> Void
+    ) throws(AttachRefusal) {
+        // First, so that all that follows is about this very process.
+        pidfd = cll_pidfd_open(process)
+        guard pidfd >= 0 else { throw .noProcess(process) }
+        do throws(AttachRefusal) {
+            try AttachPermission(process: process).check(loops: loops)
+        } catch {
+            close(pidfd)
+            throw error
+        }
+        self.process = process
+        named = loops
+        self.configuration = configuration
+        self.sink = sink
+        self.processSinks = processSinks
+        self.mayCount = mayCount
+        self.complain = complain
+    }
+
+    deinit { close(pidfd) }
+
+    package func start() throws(LagMonitorError) {
+        let started = try WorkerThread(name: "lag-attached", submitsToQueues: false) { [self] in run() }
+        thread.withLock { $0 = started }
+    }
+
+    /// Ends the watch. A stall in progress becomes an `abandoned` line. Some milliseconds; ten seconds at most, where the sink hangs.
+    package func stop() {
+        stopping.store(true, ordering: .releasing)
+        semaphore.post()
+        _ = thread.withLock { $0.take() }?.join(until: clb_now_ns() + 10_000_000_000)
+    }
+
+    /// Whether the process has ended, and all has been told of it.
+    package var isOver: Bool { hasEnded.load(ordering: .acquiring) }
+
+    package var statistics: LagMonitorStatistics {
+        var sum = past.withLock { $0 }
+        if let monitor = present.withLock({ $0 }) { sum += monitor.statistics }
+        return sum
+    }
+
+    /// Has the sink open its file again, as log rotation wants it.
+    package func reopenSink() { present.withLock { $0 }?.reopenSinks() }
+
+    /// Loops that are watched now.
+    package var watchedLoops: Int { nowWatched.withLock { $0?.loops.count ?? 0 } }
+
+    /// The process with its loops; nil while it is not watched. Any thread.
+    package var processNow: WatchedProcess? { nowWatched.withLock { $0 } }
+
+    /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
+    package func callRoll() -> RollCall.Call {
+        let watchdog = present.withLock { $0 }.map(RollCall.ask)
+        let number = roll.call()
+        semaphore.post()
+        return { [self] in isOver || (roll.isAnswered(number) && watchdog?() ?? true) }
+    }
+
+    private func run() {
+        var image: UInt64 = 0
+        while !stopping.load(ordering: .acquiring), isAlive {
+            // An exec makes another program of it, with other loops and another map.
+            var found: UInt64 = 0
+            if cll_procfs_image(process, &found) == 0 { image = found }
+            watchImage(image)
+        }
+        hasEnded.store(true, ordering: .releasing)
+    }
+
+    private var isAlive: Bool {
+        var entry = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
+        // A pidfd is readable when its process has ended (pidfd_open(2)).
+        return poll(&entry, 1, 0) == 0
+    }
+
+    private func isSame(_ image: UInt64) -> Bool {
+        var found: UInt64 = 0
+        return cll_procfs_image(process, &found) != 0 || found == image
+    }
+
+    /// Until the process ends, becomes another program, or is not to be watched any more.
+    private func watchImage(_ image: UInt64) {
+        let view = KernelView()
+        let wake = WakeSemaphore()
+        let context = configuration.context(of: process)
+        var startTicks: UInt64 = 0
+        _ = cll_procfs_start_ticks(process, &startTicks)
+        let monitor = LagMonitor(
+            of: context,
+            semaphore: wake,
+            outside: view,
+            configuration: configuration.monitor,
+            sinks: [BorrowedSink(sink)] + processSinks(context)
+        )
+        do throws(LagMonitorError) {
+            try monitor.start()
+        } catch {
+            complain("cannot watch process \(process): \(error)")
+            return stopping.store(true, ordering: .releasing)
+        }
+        present.withLock { $0 = monitor }
+        var search = LoopSearch(
+            process: process,
+            named: named,
+            hold: Self.hold(configuration),
+            mayCount: mayCount,
+            semaphore: wake
+        )
+        var rounds = 0
+        while !stopping.load(ordering: .acquiring), isAlive, isSame(image) {
+            let call = roll.present
+            let begun = clb_now_ns()
+            for loop in search.look() { begin(loop, monitor, view, &search) }
+            for loop in search.takeEnded() {
+                monitor.unwatch(loop)
+                view.remove(loop)
+            }
+            let now = WatchedProcess(pid: process, startTicks: startTicks, name: context.processName, loops: search.known)
+            nowWatched.withLock { $0 = now }
+            roll.answer(call, by: .manager)
+            roll.answer(call, by: .relay)
+            rounds += 1
+            if rounds == Self.patienceRounds, search.count == 0 { complain(search.nothingFound) }
+            // Of a thousand threads a round takes long, and is not made that often.
+            let pause = max(Self.eagerNanoseconds, Self.shareOfRound * (clb_now_ns() - begun))
+            semaphore.drain()
+            waitForEnd(rounds < Self.eagerRounds ? min(pause, Self.roundNanoseconds) : Self.roundNanoseconds)
+        }
+        nowWatched.withLock { $0 = nil }
+        monitor.stop()
+        present.withLock { $0 = nil }
+        past.withLock { $0 += monitor.statistics }
+    }
+
+    /// Until the process's end, a wish to stop, or that time.
+    private func waitForEnd(_ nanoseconds: UInt64) {
+        let deadline = clb_now_ns() + nanoseconds
+        while clb_now_ns() < deadline, isAlive, !stopping.load(ordering: .acquiring) {
+            if semaphore.wait(until: min(deadline, clb_now_ns() + 100_000_000)) { return }
+        }
+    }
+
+    /// After one interval a thread may be held, to find out.
+    private static func hold(_ configuration: ForeignConfiguration) -> UInt64 {
+        UInt64((configuration.rulesOfWaits.callout ?? StallRules.Timeouts()).interval.wholeNanoseconds)
+    }
+
+    private func begin(_ loop: AttachedLoop, _ monitor: LagMonitor, _ view: KernelView, _ search: inout LoopSearch) {
+        do throws(LagMonitorError) {
+            // Looked at once before it is watched: it may be long at work by now.
+            view.add(loop)
+            try monitor.watch(loop, rules: configuration.rulesOfWaits)
+        } catch {
+            view.remove(loop)
+            search.giveUp(loop)
+            complain("cannot watch thread \(loop.thread.tid) of process \(process): \(error)")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+internal import LagDetection
+
+/// Finds the loops among the threads of a process, by looking at all of them now and then.
+struct LoopSearch {
+    private let process: Int32
+    private let named: [Int32]
+    private let hold: UInt64
+    private let mayCount: Bool
+    private let semaphore: WakeSemaphore
+    private var candidates: [Int32: RestPlaceFinder] = [:]
+    private var loops: [Int32: AttachedLoop] = [:]
+    /// Threads that cannot be watched.
+    private var refused: Set<Int32> = []
+
+    /// Of a process with more threads the others are not looked at.
+    private static let mostThreads = 1024
+
+    init(process: Int32, named: [Int32], hold: UInt64, mayCount: Bool, semaphore: WakeSemaphore) {
+        self.mayCount = mayCount
+        self.process = process
+        self.named = named
+        self.hold = hold
+        self.semaphore = semaphore
+    }
+
+    /// Loops that are known.
+    var count: Int { loops.count }
+
+    var known: [AttachedLoop] { loops.values.sorted { $0.thread.tid < $1.thread.tid } }
+
+    /// One look at every thread that is no known loop.
+    /// - Returns: loops found by it.
+    mutating func look() -> [AttachedLoop] {
+        let threads = threads()
+        forgetAllBut(threads)
+        var found: [AttachedLoop] = []
+        for tid in threads where loops[tid] == nil && !refused.contains(tid) {
+            guard let loop = consider(tid) else { continue }
+            loops[tid] = loop
+            found.append(loop)
+        }
+        return found
+    }
+
+    /// Loops whose threads have ended since the last call.
+    mutating func takeEnded() -> [AttachedLoop] {
+        let ended = loops.values.filter { $0.beacon.activity == .finished }
+        for loop in ended { loops[loop.thread.tid] = nil }
+        return ended
+    }
+
+    /// It is not looked for again.
+    mutating func giveUp(_ loop: AttachedLoop) {
+        loops[loop.thread.tid] = nil
+        refused.insert(loop.thread.tid)
+    }
+
+    /// What to say when there is none.
+    var nothingFound: String {
+        let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
+        let hint = named.isEmpty ? "; --loop names a thread that rests elsewhere" : ""
+        return "process \(process): no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)"
+    }
+
+    private mutating func consider(_ tid: Int32) -> AttachedLoop? {
+        var files = cll_thread_files()
+        var look = cll_thread_look()
+        guard cll_thread_files_open(process, tid, &files) == 0 else { return nil }
+        let trust: RestPlaceFinder.Trust = named.contains(tid) ? .named : tid == process ? .first : .some
+        var finder = candidates[tid] ?? RestPlaceFinder(trust)
+        guard cll_thread_files_look(&files, &look) == 0, let place = finder.note(ThreadSight(look)) else {
+            candidates[tid] = finder
+            cll_thread_files_close(&files)
+            return nil
+        }
+        candidates[tid] = nil
+        var (low, high): (UInt64, UInt64) = (0, 0)
+        _ = cll_procfs_mapping(process, place.stackPointer, &low, &high)
+        let thread = ThreadIdentity(tid: tid, process: process, stackLow: low, stackHigh: high)
+        return AttachedLoop(thread, at: place, files: files, semaphore: semaphore, hold: hold, mayCount: mayCount)
+    }
+
+    private mutating func forgetAllBut(_ threads: [Int32]) {
+        let present = Set(threads)
+        candidates = candidates.filter { present.contains($0.key) }
+        refused.formIntersection(present)
+    }
+
+    private func threads() -> [Int32] {
+        guard let folder = opendir("/proc/\(process)/task") else { return [] }
+        defer { closedir(folder) }
+        var threads: [Int32] = []
+        while let entry = readdir(folder), threads.count < Self.mostThreads {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            if let tid = Int32(name), named.isEmpty || named.contains(tid) { threads.append(tid) }
+        }
+        return threads
+    }
+}

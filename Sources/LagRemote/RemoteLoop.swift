@@ -1,0 +1,32 @@
+internal import LagMonitor
+internal import CLagBeacon
+package import LagActivity
+
+/// A loop of another process, found by its waits or told by that process's own monitor.
+package final class RemoteLoop: ObservableLoop {
+    package let beacon: ActivityBeacon
+    package let thread: ThreadIdentity
+    package let name: String
+    let claim: UInt64
+    /// Told by the process's own monitor.
+    let isOfMonitor: Bool
+    private let modes: [String]
+
+    init(_ loop: SharedPage.Loop, _ owner: SharedPage.Owner, in page: SharedPage) {
+        beacon = ActivityBeacon(at: clb_page_beacon(page.raw, loop.index), in: page)
+        let stack = owner.stack
+        thread = ThreadIdentity(tid: loop.thread.thread, process: loop.process, stackLow: stack.low, stackHigh: stack.high)
+        name = !loop.name.isEmpty ? loop.name : loop.thread.thread == loop.process ? "main" : "thread \(loop.thread.thread)"
+        claim = loop.claim
+        isOfMonitor = loop.isOfMonitor
+        modes = loop.modes
+    }
+
+    /// Nil for a mode that was made after the watch began in the loop's process, or for whose name there was no room.
+    package func modeName(_ number: UInt32) -> String? {
+        guard let number = Int(exactly: number), modes.indices.contains(number - 1), !modes[number - 1].isEmpty else {
+            return nil
+        }
+        return modes[number - 1]
+    }
+}

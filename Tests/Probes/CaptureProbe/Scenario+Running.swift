@@ -1,0 +1,138 @@
+import Glibc
+internal import LagActivity
+import LagCapture
+import StallFixtures
+import Synchronization
+
+extension Scenario {
+    static let running: [String: Body] = [
+        "spin": {
+            try stall(sleeping: false) { thread in
+                thread.setReady()
+                return spinUntilReleased(thread)
+            }
+        },
+        "generated-running": {
+            // Unchecked: the loop reads the byte anew each time, and its only change is one store.
+            nonisolated(unsafe) let flag = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+            flag.initialize(to: 0)
+            let loop: @Sendable (StalledThread) -> Int = { thread in
+                thread.setReady()
+                fixture_generated_loop(flag)
+                return 0
+            }
+            try stall(sleeping: false, letGo: { flag.pointee = 1 }, loop)
+        },
+        "fsync": {
+            let path = "probe-\(getpid()).tmp"
+            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            defer { unlink(path) }
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                return syncUntilReleased(thread, descriptor)
+            }
+        },
+        "alternating": {
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                return alternateUntilReleased(thread)
+            }
+        },
+        "blocked-signals-running": {
+            try stall(sleeping: false) { thread in
+                blockEverySignal()
+                thread.setReady()
+                return spinUntilReleased(thread)
+            }
+        },
+        "handler-running": {
+            try stall(sleeping: false) { thread in
+                thread.setReady()
+                return stallInHandler(alternateStack: false) { spinUntilReleased(thread) }
+            }
+        },
+        "alternate-stack": {
+            try stall(sleeping: false) { thread in
+                thread.setReady()
+                return stallInHandler(alternateStack: true) { spinUntilReleased(thread) }
+            }
+        },
+        "stack-end-running": {
+            try stall(sleeping: false, stackBytes: 128 * 1024) { thread in
+                stallAtStackEnd(thread, margin: 3000) {
+                    thread.setReady()
+                    return spinUntilReleased(thread)
+                }
+            }
+        },
+        "profiled-before": {
+            ownProfiler.install()
+            try stall(sleeping: false) { thread in
+                thread.setReady()
+                return spinUntilReleased(thread)
+            }
+            ownProfiler.report()
+        },
+        "profiled-after": {
+            CaptureSignals.install()
+            ownProfiler.install()
+            try stall(sleeping: false) { thread in
+                thread.setReady()
+                return spinUntilReleased(thread)
+            }
+            ownProfiler.report()
+        },
+    ]
+
+    /// A profiler that comes later and calls what was there before it, as it should.
+    static let chaining: [String: Body] = [
+        "profiler-chains": {
+            CaptureSignals.install()
+            HostProfiler.installChaining()
+            for _ in 0..<3 { pthread_kill(pthread_self(), SIGPROF) }
+            print("alive=yes")
+            CaptureSignals.remove()
+            for _ in 0..<3 { pthread_kill(pthread_self(), SIGPROF) }
+            print("alive-after=yes")
+        }
+    ]
+
+    private static let ownProfiler = HostProfiler()
+}
+
+/// A host that profiles itself by SIGPROF: it must neither lose its handler nor see a signal that is not its own.
+final class HostProfiler: Sendable {
+    private static let own = Atomic<Int>(0)
+    private static let foreign = Atomic<Int>(0)
+
+    private nonisolated(unsafe) static var previous = sigaction()  // set before the handler is, never again
+
+    static func installChaining() {
+        sigaction(SIGPROF, nil, &previous)
+        var action = sigaction()
+        action.__sigaction_handler.sa_sigaction = { number, info, context in
+            HostProfiler.previous.__sigaction_handler.sa_sigaction?(number, info, context)
+        }
+        action.sa_flags = Int32(SA_SIGINFO) | Int32(SA_RESTART)
+        sigaction(SIGPROF, &action, nil)
+    }
+
+    func install() {
+        var action = sigaction()
+        action.__sigaction_handler.sa_sigaction = { _, info, _ in
+            if info!.pointee.si_code == SI_TKILL {
+                HostProfiler.own.add(1, ordering: .relaxed)
+            } else {
+                HostProfiler.foreign.add(1, ordering: .relaxed)
+            }
+        }
+        action.sa_flags = Int32(SA_SIGINFO) | Int32(SA_RESTART)
+        sigaction(SIGPROF, &action, nil)
+    }
+
+    func report() {
+        for _ in 0..<5 { pthread_kill(pthread_self(), SIGPROF) }
+        print("own=\(Self.own.load(ordering: .relaxed))")
+        print("foreign=\(Self.foreign.load(ordering: .relaxed))")
+    }
+}

@@ -1,0 +1,271 @@
+internal import CLagLinux
+import Dispatch
+import Glibc
+internal import LagActivity
+import LagCapture
+import Synchronization
+
+/// Threads that wait for each other: `kind=…`, `owner=NAME`, `threads=NAME …` (the chain), `cycle=N`, `last=KIND`.
+///
+/// A process of its own for each, which ends without letting anybody go: most of these could not be.
+extension Scenario {
+    static let waits: [String: Body] = [
+        "wait-mutex": { try mutexWait(Int32(PTHREAD_MUTEX_TIMED_NP)) },
+        "wait-mutex-normal": { try mutexWait(Int32(PTHREAD_MUTEX_NORMAL), explicitly: true) },
+        "wait-mutex-recursive": { try mutexWait(Int32(PTHREAD_MUTEX_RECURSIVE)) },
+        "wait-mutex-errorcheck": { try mutexWait(Int32(PTHREAD_MUTEX_ERRORCHECK)) },
+        "wait-mutex-adaptive": { try mutexWait(Int32(PTHREAD_MUTEX_ADAPTIVE_NP)) },
+        "wait-mutex-priority": { try mutexWait(Int32(PTHREAD_MUTEX_TIMED_NP), priority: true) },
+        "wait-mutex-robust": { try mutexWait(Int32(PTHREAD_MUTEX_TIMED_NP), robust: true) },
+        "wait-mutex-timed": {
+            let mutex = SharedMutex()
+            try oneWaits({ mutex.lock() }, { mutex.lock(seconds: 60) })
+        },
+        "wait-swift-mutex": {
+            let box = MutexBox()
+            let holder = StalledThread { thread in box.mutex.withLock { _ in sleepForever(thread) } }
+            holder.waitUntilStalled(sleeping: true)
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                box.mutex.withLock { $0 += 1 }
+            }
+            tell(waiter, [("holder", holder)])
+        },
+        "wait-read-lock-of-writer": {
+            let lock = SharedReadWriteLock()
+            try oneWaits({ lock.write() }, { lock.read() })
+        },
+        "wait-write-lock-of-writer": {
+            let lock = SharedReadWriteLock()
+            try oneWaits({ lock.write() }, { lock.write() })
+        },
+        "wait-write-lock-of-reader": {
+            let lock = SharedReadWriteLock()
+            try oneWaits({ lock.read() }, { lock.write() })
+        },
+        "wait-join": {
+            let holder = StalledThread { sleepForever($0) }
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                holder.join()
+            }
+            tell(waiter, [("holder", holder)])
+        },
+        "wait-queue": {
+            let queue = DispatchQueue(label: "busy")
+            let worker = Worker(on: queue)
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                queue.sync {}
+            }
+            tell(waiter, [], worker.tid)
+        },
+        "wait-queue-of-sync": {
+            let queue = DispatchQueue(label: "busy")
+            let holder = StalledThread { thread in queue.sync { sleepForever(thread) } }
+            holder.waitUntilStalled(sleeping: true)
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                queue.sync {}
+            }
+            tell(waiter, [("holder", holder)])
+        },
+        "wait-queue-barrier": {
+            let queue = DispatchQueue(label: "busy", attributes: .concurrent)
+            let worker = Worker(on: queue, flags: .barrier)
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                queue.sync {}
+            }
+            tell(waiter, [], worker.tid)
+        },
+        "wait-semaphore": {
+            let semaphore = SharedSemaphore()
+            try oneWaits({}, { semaphore.wait() })
+        },
+        "wait-dispatch-semaphore": {
+            let semaphore = DispatchSemaphore(value: 0)
+            try oneWaits({}, { semaphore.wait() })
+        },
+        "wait-group": {
+            let group = DispatchGroup()
+            group.enter()
+            try oneWaits({}, { group.wait() })
+        },
+        "wait-condition": {
+            let condition = SharedCondition()
+            try oneWaits({}, { condition.wait() })
+        },
+        "wait-ended-owner": {
+            let mutex = SharedMutex()
+            let holder = StalledThread { _ in mutex.lock() }
+            holder.join()
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                mutex.lock()
+            }
+            tell(waiter, [("holder", holder)])
+        },
+        // A number that happens to be a thread's: an event count, a sequence.
+        "wait-number": {
+            let holder = StalledThread { sleepForever($0) }
+            holder.waitUntilStalled(sleeping: true)
+            let number = SharedNumber(UInt32(holder.target.tid))
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                number.wait()
+            }
+            tell(waiter, [("holder", holder)])
+        },
+        // What lies behind a condition looks like a lock's owner where threads have small numbers.
+        "wait-condition-before-mutex": {
+            let pair = ConditionAndMutex()
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                pair.wait()
+            }
+            tell(waiter, [])
+        },
+        "wait-sleep": { try oneWaits({}, { sleep(1000) }) },
+    ]
+
+    static let chains: [String: Body] = [
+        "chain-to-running": {
+            let mutex = SharedMutex()
+            let holder = StalledThread { thread in
+                mutex.lock()
+                thread.setReady()
+                _ = spinUntilReleased(thread)
+            }
+            holder.waitUntilStalled(sleeping: false)
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                mutex.lock()
+            }
+            tell(waiter, [("holder", holder)])
+        },
+        "chain-of-three": { ring([("a", "b"), ("b", "c"), ("c", nil)], ask: "a") },
+        "chain-into-a-cycle": { ring([("a", "b"), ("b", "c"), ("c", "b")], ask: "a") },
+        "deadlock-of-one": { ring([("a", "a")], ask: "a") },
+        "deadlock-of-two": { ring([("a", "b"), ("b", "a")], ask: "b") },
+        "deadlock-of-three": { ring([("a", "b"), ("b", "c"), ("c", "a")], ask: "b") },
+        "chain-too-long": {
+            // Each waits for the next one; more than are followed.
+            let names = (0...20).map { "t\($0)" }
+            ring(zip(names, names.dropFirst()).map { ($0, $1) } + [("t20", nil)], ask: "t0")
+        },
+        "deadlock-of-mutex-and-queue": {
+            let mutex = SharedMutex()
+            let queue = DispatchQueue(label: "busy")
+            let tid = Gate()
+            let waiter = StalledThread { thread in
+                mutex.lock()
+                while tid.value == 0 { usleep(1000) }
+                thread.setReady()
+                queue.sync {}
+            }
+            queue.async {
+                tid.value = CaptureProbe.gettid()
+                usleep(50_000)
+                mutex.lock()
+            }
+            while tid.value == 0 { usleep(1000) }
+            usleep(200_000)
+            tell(waiter, [], tid.value)
+        },
+    ]
+
+    /// `holder` takes a lock and sleeps; `waiter` waits for it.
+    private static func oneWaits(_ take: @escaping @Sendable () -> Void, _ wait: @escaping @Sendable () -> Void) throws {
+        let holder = StalledThread { thread in
+            take()
+            sleepForever(thread)
+        }
+        holder.waitUntilStalled(sleeping: true)
+        let waiter = StalledThread { thread in
+            thread.setReady()
+            wait()
+        }
+        tell(waiter, [("holder", holder)])
+    }
+
+    private static func mutexWait(
+        _ kind: Int32,
+        explicitly: Bool = false,
+        priority: Bool = false,
+        robust: Bool = false
+    ) throws {
+        let mutex = SharedMutex(kind, explicitly: explicitly, priority: priority, robust: robust)
+        try oneWaits({ mutex.lock() }, { mutex.lock() })
+    }
+
+    /// Threads that each hold a mutex of their own, and then want that of another.
+    private static func ring(_ threads: [(name: String, wants: String?)], ask: String) {
+        let mutexes = Dictionary(uniqueKeysWithValues: threads.map { ($0.name, SharedMutex()) })
+        let holding = Gate()
+        var started: [(String, StalledThread)] = []
+        for (name, wants) in threads {
+            let (own, other) = (mutexes[name]!, wants.flatMap { mutexes[$0] })
+            started.append(
+                (
+                    name,
+                    StalledThread { thread in
+                        own.lock()
+                        holding.add()
+                        while holding.value < Int32(threads.count) { usleep(1000) }
+                        thread.setReady()
+                        if let other { other.lock() } else { sleepForever(thread) }
+                    }
+                )
+            )
+        }
+        for (_, thread) in started { thread.waitUntilStalled(sleeping: true) }
+        usleep(100_000)
+        tell(started.first { $0.0 == ask }!.1, started.filter { $0.0 != ask }, asked: ask)
+    }
+
+    private static func tell(
+        _ waiter: StalledThread,
+        _ others: [(String, StalledThread)],
+        _ worker: Int32 = 0,
+        asked: String = "waiter"
+    ) {
+        let chain = LockChain()
+        waiter.waitUntilStalled(sleeping: true)
+        var names: [Int32: String] = [0: "none", waiter.target.tid: asked]
+        if worker != 0 { names[worker] = "worker" }
+        for (name, thread) in others { names[thread.target.tid] = name }
+        var call = cll_thread_syscall()
+        guard cll_procfs_syscall(getpid(), waiter.target.tid, &call) == Int32(CLL_SYSCALL_BLOCKED) else {
+            print("the waiter does not sleep")
+            _exit(1)
+        }
+        chain.follow(waiter.target.tid, in: call)
+        print("kind=\(name(ofKind: chain[0].lock.kind))")
+        print("owner=\(names[chain[0].lock.owner] ?? "?")")
+        print("threads=\((0..<chain.count).map { names[chain[$0].tid] ?? "?" }.joined(separator: " "))")
+        print("cycle=\(chain.cycle.map(String.init) ?? "none")")
+        print("last=\(name(ofKind: chain[chain.count - 1].lock.kind))")
+        _exit(0)
+    }
+
+    private static func name(ofKind kind: Int32) -> String {
+        switch kind {
+        case Int32(CLL_LOCK_NONE): "none"
+        case Int32(CLL_LOCK_FUTEX): "futex"
+        case Int32(CLL_LOCK_MUTEX): "mutex"
+        case Int32(CLL_LOCK_OWNED_WORD): "owned-word"
+        case Int32(CLL_LOCK_THREAD): "thread"
+        case Int32(CLL_LOCK_QUEUE): "queue"
+        case Int32(CLL_LOCK_READ_WRITE): "read-write"
+        case Int32(CLL_LOCK_PRIORITY): "priority"
+        default: "?"
+        }
+    }
+}
+
+/// Not one of a lock's waits.
+func sleepForever(_ thread: StalledThread) {
+    thread.setReady()
+    while true { poll(nil, 0, -1) }
+}

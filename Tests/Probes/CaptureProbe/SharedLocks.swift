@@ -1,0 +1,126 @@
+import Dispatch
+import Glibc
+import StallFixtures
+import Synchronization
+
+// What the scenarios of waiting threads share.
+
+final class MutexBox: Sendable { let mutex = Mutex(0) }
+
+/// A number that threads wait for by looking at it.
+final class Gate: Sendable {
+    private let number = Atomic<Int32>(0)
+
+    var value: Int32 {
+        get { number.load(ordering: .acquiring) }
+        set { number.store(newValue, ordering: .releasing) }
+    }
+
+    func add() { number.add(1, ordering: .acquiringAndReleasing) }
+}
+
+/// A block that keeps a queue busy for ever, and the thread that it runs on.
+struct Worker {
+    let tid: Int32
+
+    init(on queue: DispatchQueue, flags: DispatchWorkItemFlags = []) {
+        let running = Gate()
+        queue.async(flags: flags) {
+            running.value = CaptureProbe.gettid()
+            while true { poll(nil, 0, -1) }
+        }
+        while running.value == 0 { usleep(1000) }
+        tid = running.value
+    }
+}
+
+// Unchecked, all of these: they are made to be shared, and never freed.
+
+final class SharedMutex: @unchecked Sendable {
+    private let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    init(_ kind: Int32? = nil, explicitly: Bool = false, priority: Bool = false, robust: Bool = false) {
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        if let kind, explicitly || kind != Int32(PTHREAD_MUTEX_TIMED_NP) { pthread_mutexattr_settype(&attributes, kind) }
+        if priority { pthread_mutexattr_setprotocol(&attributes, Int32(PTHREAD_PRIO_INHERIT)) }
+        if robust { pthread_mutexattr_setrobust(&attributes, Int32(PTHREAD_MUTEX_ROBUST)) }
+        pthread_mutex_init(raw, &attributes)
+    }
+
+    func lock() { pthread_mutex_lock(raw) }
+
+    func lock(seconds: Int) {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        time.tv_sec += seconds
+        pthread_mutex_timedlock(raw, &time)
+    }
+}
+
+final class SharedReadWriteLock: @unchecked Sendable {
+    private let raw = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
+
+    init() { pthread_rwlock_init(raw, nil) }
+    func read() { pthread_rwlock_rdlock(raw) }
+    func write() { pthread_rwlock_wrlock(raw) }
+}
+
+final class SharedSemaphore: @unchecked Sendable {
+    private let raw = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(raw, 0, 0) }
+    func wait() { sem_wait(raw) }
+}
+
+final class SharedCondition: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let raw = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(raw, nil)
+    }
+
+    func wait() {
+        pthread_mutex_lock(mutex)
+        pthread_cond_wait(raw, mutex)
+    }
+}
+
+/// A bare number that is waited for in a futex, as event counts are.
+final class SharedNumber: @unchecked Sendable {
+    private let raw = UnsafeMutablePointer<UInt32>.allocate(capacity: 8)
+
+    init(_ value: UInt32) {
+        raw.initialize(repeating: 0, count: 8)
+        raw.pointee = value
+    }
+
+    func wait() { while true { fixture_futex_wait(raw, raw.pointee) } }
+}
+
+/// A condition with its mutex right behind it, which readers of a lock's memory run into.
+final class ConditionAndMutex: @unchecked Sendable {
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    init() {
+        let size = MemoryLayout<pthread_cond_t>.stride
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: size + MemoryLayout<pthread_mutex_t>.stride, alignment: 16)
+        condition = memory.bindMemory(to: pthread_cond_t.self, capacity: 1)
+        mutex = (memory + size).bindMemory(to: pthread_mutex_t.self, capacity: 1)
+        pthread_cond_init(condition, nil)
+        pthread_mutex_init(mutex, nil)
+    }
+
+    /// In the condition's second group of waiters, whose futex is nearer to the mutex.
+    func wait() {
+        pthread_mutex_lock(mutex)
+        var soon = timespec()
+        clock_gettime(CLOCK_REALTIME, &soon)
+        pthread_cond_timedwait(condition, mutex, &soon)
+        pthread_cond_signal(condition)
+        pthread_cond_wait(condition, mutex)
+    }
+}

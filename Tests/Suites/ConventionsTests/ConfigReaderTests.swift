@@ -1,0 +1,82 @@
+#if Configuration
+    import Configuration
+    import LagMonitor
+    import LagMonitorConfiguration
+    import Testing
+
+    @Suite struct ConfigReaderTests {
+        private func environment(_ variables: [String: String]) -> ConfigReader {
+            ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables))
+        }
+
+        @Test func withoutValuesTheDefaultsHold() throws {
+            #expect(try LagMonitorConfiguration(config: environment([:])) == LagMonitorConfiguration())
+        }
+
+        @Test func theKeysAreThoseOfLagmond() throws {
+            let config = environment([
+                "LAGMONITOR_MONITOR_PRESET": "restoring", "LAGMONITOR_MONITOR_INTERVAL_MS": "20",
+                "LAGMONITOR_MONITOR_RULES": "callout, ping", "LAGMONITOR_MONITOR_LIMIT_BURST": "0",
+                "LAGMONITOR_MONITOR_IN_APP_PREFIXES": "Shop,Cart", "LAGMONITOR_SERVICE_NAME": "shop",
+            ])
+            let configuration = try LagMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
+            #expect(configuration.rules.callout == .init(interval: .milliseconds(20), timeouts: 5))
+            #expect(configuration.rules.ping == .init() && configuration.rules.starvationThreshold == nil)
+            #expect(configuration.restoreInterval == .seconds(5))
+            #expect(configuration.limits.perFingerprint == nil && configuration.inAppPrefixes == ["Shop", "Cart"])
+            #expect(configuration.serviceName == "shop")
+        }
+
+        @Test func typedSourcesWork() throws {
+            let provider = InMemoryProvider(values: [
+                "monitor.timeouts": 4, "monitor.rules": ConfigValue(.stringArray(["callout", "frame"]), isSecret: false),
+            ])
+            let configuration = try LagMonitorConfiguration(config: ConfigReader(provider: provider))
+            #expect(configuration.rules.callout?.timeouts == 4 && configuration.rules.frame == .init())
+        }
+
+        @Test(arguments: [
+            ("MONITOR_INTERVAL_MS", "fast", "monitor.interval_ms is \"fast\", allowed is a whole number from 1 to 60000"),
+            ("MONITOR_TIMEOUTS", "0", "monitor.timeouts is 0, allowed is a whole number from 1 to 1000"),
+            ("MONITOR_PRESET", "quick", "monitor.preset is \"quick\", allowed is standard, relaxed, restoring"),
+        ])
+        func aWrongValueIsNamed(name: String, value: String, message: String) {
+            let error = #expect(throws: LagMonitorError.self) { try LagMonitorConfiguration(config: environment([name: value])) }
+            #expect(error?.description == message)
+        }
+
+        @Test func theOutputCanBeReadToo() throws {
+            #expect(try OutputSettings(config: environment([:])) == nil)
+            let config = environment([
+                "OUTPUT_PATH": "/x", "OUTPUT_MAX_BYTES": "5000", "OUTPUT_FORMAT": "ecs",
+            ])
+            let output = try OutputSettings(config: config)
+            #expect(output?.destination == .file(path: "/x"))
+            #expect(output?.rotation == (try FileRotation(maxBytes: 5000)))
+            #expect(try LagMonitorConfiguration(config: config).format == .ecs)
+            let error = #expect(throws: LagMonitorError.self) {
+                try OutputSettings(config: environment(["OUTPUT_PATH": "udp:x"]))
+            }
+            #expect(error?.description.hasPrefix("output.path is \"udp:x\", allowed is a path or file:PATH") == true)
+        }
+
+        @Test(arguments: [
+            (["OUTPUT_PATH": "journald", "OUTPUT_MAX_BYTES": "5000"], "output.max_bytes is set, but journald is no file"),
+            (["OUTPUT_PATH": "x", "OUTPUT_MAX_FILES": "5"], "output.max_files is set, but without output.max_bytes"),
+            (
+                ["OUTPUT_PATH": "otlp:http://h", "OUTPUT_FORMAT": "ecs"],
+                "output.format is set, but otlp:http://h takes no lines of format ecs, allowed is otlp"
+            ),
+        ])
+        func whatTheDestinationWouldIgnoreIsNamed(variables: [String: String], message: String) {
+            let error = #expect(throws: LagMonitorError.self) { try OutputSettings(config: environment(variables)) }
+            #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
+        }
+
+        @Test func aWrongTypeIsNamed() {
+            let config = ConfigReader(provider: InMemoryProvider(values: ["monitor.interval_ms": 1.5]))
+            let error = #expect(throws: LagMonitorError.self) { try LagMonitorConfiguration(config: config) }
+            #expect(error?.description == "monitor.interval_ms is 1.5, allowed is a whole number from 1 to 60000")
+        }
+    }
+#endif

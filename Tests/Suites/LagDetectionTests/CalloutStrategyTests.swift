@@ -1,0 +1,166 @@
+internal import LagActivity
+import Testing
+
+@testable import LagDetection
+
+/// Every state against every kind of reading.
+struct CalloutStrategyTests {
+    private let start: UInt64 = 1000 * millisecond
+    private var work: BeaconReading { BeaconReading(1, .beforeSources, at: start) }
+
+    @Test(arguments: LoopActivity.allCases)
+    func idleBecomesWorkingOnlyAtWork(activity: LoopActivity) {
+        var strategy = CalloutStrategy(rule: standardRule)
+        #expect(strategy.look(BeaconReading(1, activity, at: start), at: start + 1) == .nothing)
+        if activity.isWorking {
+            let word = 1 << 8 | UInt64(activity.rawValue)
+            #expect(strategy.state == .working(Span(since: start, seen: start + 1), word: word, timeouts: 0))
+        } else {
+            #expect(strategy.state == .idle)
+            #expect(strategy.span == nil)
+        }
+    }
+
+    @Test func firstTimeoutSuspectsAndTheLastOneFindsTheStall() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        var findings: [Finding] = []
+        var suspicions: [Bool] = []
+        for tick in 0...4 {
+            findings.append(strategy.look(work, at: start + UInt64(tick) * 50 * millisecond, isTick: tick > 0))
+            suspicions.append(strategy.isSuspicious)
+        }
+        #expect(findings == [.nothing, .suspected, .nothing, .stalled, .nothing])
+        #expect(suspicions == [false, true, true, true, true])
+        #expect(strategy.isStalled)
+        #expect(strategy.span?.since == start)
+    }
+
+    @Test func oneNanosecondBelowTheThresholdIsNoStall() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        for time: UInt64 in [50, 100, 149] { _ = strategy.look(work, at: start + time * millisecond) }
+        #expect(strategy.look(work, at: start + 150 * millisecond - 1) == .nothing)
+        #expect(!strategy.isStalled)
+        #expect(strategy.nextLook == start + 150 * millisecond)
+        #expect(strategy.look(work, at: start + 150 * millisecond) == .stalled)
+    }
+
+    @Test func theMomentOfTheThresholdIsATimeoutWithoutATick() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        for time: UInt64 in [50, 100] { _ = strategy.look(work, at: start + time * millisecond) }
+        #expect(strategy.look(work, at: start + 150 * millisecond, isTick: false) == .stalled)
+    }
+
+    /// Looks that are no timeouts: closer ones, or those after a blackout.
+    @Test func timeWithoutTimeoutsIsNoStall() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        for second in 0...100 as ClosedRange<UInt64> {
+            #expect(strategy.look(work, at: start + second * 1000 * millisecond, isTick: false) == .nothing)
+        }
+        let span = Span(since: start, seen: start + 100_000 * millisecond)
+        #expect(strategy.state == .working(span, word: work.word, timeouts: 0))
+    }
+
+    @Test func timeoutsWithoutTimeAreNoStall() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        for _ in 0..<50 { #expect(strategy.look(work, at: start + 1) != .stalled) }
+        #expect(!strategy.isStalled)
+    }
+
+    @Test func aLookAfterABlackoutIsNoTimeout() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        let late = start + 500 * millisecond
+        let blackout = Blackout(from: start, to: late, atLeast: millisecond, atMost: millisecond)
+        #expect(strategy.look(work, at: late, blackout: blackout) == .nothing)
+        guard case .working(_, _, let timeouts) = strategy.state else {
+            Issue.record("\(strategy.state)")
+            return
+        }
+        #expect(timeouts == 0)
+        for count: UInt64 in 1...2 { #expect(strategy.look(work, at: late + count * 50 * millisecond) != .stalled) }
+        #expect(strategy.look(work, at: late + 150 * millisecond) == .stalled)
+    }
+
+    @Test func otherWorkBeginsAnew() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        _ = strategy.look(work, at: start + 50 * millisecond)
+        let other = BeaconReading(2, .beforeTimers, at: start + 60 * millisecond)
+        #expect(strategy.look(other, at: start + 100 * millisecond) == .nothing)
+        let span = Span(since: start + 60 * millisecond, seen: start + 100 * millisecond)
+        #expect(strategy.state == .working(span, word: other.word, timeouts: 0))
+    }
+
+    @Test func whatWasGlancedAtBeginsAnewToo() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        _ = strategy.look(work, at: start + 50 * millisecond)
+        let other = BeaconReading(2, .beforeTimers, at: start + 60 * millisecond)
+        strategy.moveOn(to: other, at: start + 100 * millisecond, floor: start + 70 * millisecond)
+        let span = Span(since: start + 70 * millisecond, seen: start + 100 * millisecond)
+        #expect(strategy.state == .working(span, word: other.word, timeouts: 0))
+    }
+
+    @Test(arguments: [LoopActivity.waiting, .notRunning, .finished, .expected])
+    func workThatEndsInTimeSaysNothing(rest: LoopActivity) {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        _ = strategy.look(work, at: start + 50 * millisecond)
+        #expect(strategy.look(BeaconReading(2, rest), at: start + 60 * millisecond) == .nothing)
+        #expect(strategy.state == .idle)
+    }
+
+    @Test(arguments: LoopActivity.allCases)
+    func aStallEndsWithTheNextWord(next: LoopActivity) {
+        var strategy = CalloutStrategy.stalled(work)
+        let end = start + 170 * millisecond
+        let reading = BeaconReading(2, next, at: end, answered: end)
+        let extent = Extent(Span(since: start, seen: start + 150 * millisecond), until: end)
+        #expect(strategy.look(reading, at: end + 1000) == .ended(extent))
+        #expect(extent.length == 170 * millisecond)
+        #expect((strategy.state == .idle) == !next.isWorking)
+    }
+
+    @Test func theSameActivityAtAnotherSequenceIsAnotherStretch() {
+        var strategy = CalloutStrategy.stalled(work)
+        let next = BeaconReading(2, .beforeSources, at: start + 160 * millisecond)
+        let extent = Extent(Span(since: start, seen: start + 150 * millisecond), until: start + 160 * millisecond)
+        #expect(strategy.look(next, at: start + 200 * millisecond) == .ended(extent))
+    }
+
+    @Test func aFurtherLookIsWantedOnlyWhenOneTimeoutIsMissing() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        #expect(strategy.nextLook == nil)
+        _ = strategy.look(work, at: start, isTick: false)
+        #expect(strategy.nextLook == nil)
+        _ = strategy.look(work, at: start + 50 * millisecond)
+        #expect(strategy.nextLook == nil)
+        _ = strategy.look(work, at: start + 100 * millisecond)
+        #expect(strategy.nextLook == start + 150 * millisecond)
+        _ = strategy.look(work, at: start + 150 * millisecond)
+        #expect(strategy.nextLook == nil)
+    }
+
+    @Test func whatAnotherRuleHasToldIsNoStallAnyMore() {
+        var strategy = CalloutStrategy.stalled(work)
+        strategy.begin(notBefore: start + 160 * millisecond)
+        #expect(!strategy.isStalled)
+        for time: UInt64 in [200, 250, 300] {
+            #expect(strategy.look(work, at: start + time * millisecond, floor: start + 160 * millisecond) != .stalled)
+        }
+        #expect(strategy.look(work, at: start + 310 * millisecond, floor: start + 160 * millisecond) == .stalled)
+        #expect(strategy.span?.since == start + 160 * millisecond)
+    }
+
+    @Test func nothingBeforeTheFloorCounts() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        let floor = start + 500 * millisecond
+        for tick in 0...12 as ClosedRange<UInt64> {
+            #expect(strategy.look(work, at: start + tick * 50 * millisecond, isTick: tick > 0, floor: floor) != .stalled)
+        }
+        #expect(strategy.look(work, at: floor + 150 * millisecond, floor: floor) == .stalled)
+        #expect(strategy.span?.since == floor)
+    }
+}

@@ -1,0 +1,138 @@
+internal import LagActivity
+import Testing
+
+@testable import LagDetection
+
+/// Where a stretch begins and ends, and time going wrong.
+struct CalloutStrategyTimeTests {
+    private let start: UInt64 = 1000 * millisecond
+    private var work: BeaconReading { BeaconReading(1, .beforeSources, at: start) }
+
+    private func end(_ callout: UInt64, _ answered: UInt64, now: UInt64) -> UInt64? {
+        var strategy = CalloutStrategy.stalled(work)  // last seen at 150 ms
+        let next = BeaconReading(2, .beforeTimers, at: callout, answered: answered)
+        guard case .ended(let extent) = strategy.look(next, at: now) else { return nil }
+        return extent.until
+    }
+
+    @Test func theAnswerIsTheEnd() {
+        #expect(end(0, start + 170 * millisecond, now: start + 200 * millisecond) == start + 170 * millisecond)
+    }
+
+    @Test func withoutAnAnswerTheNextStretchIsTheEnd() {
+        #expect(end(start + 180 * millisecond, 0, now: start + 200 * millisecond) == start + 180 * millisecond)
+    }
+
+    @Test func theEarlierOfBothIsTheEnd() {
+        let now = start + 200 * millisecond
+        #expect(end(start + 180 * millisecond, start + 170 * millisecond, now: now) == start + 170 * millisecond)
+        #expect(end(start + 160 * millisecond, start + 170 * millisecond, now: now) == start + 160 * millisecond)
+    }
+
+    @Test func withoutEitherNowIsTheEnd() {
+        #expect(end(0, 0, now: start + 200 * millisecond) == start + 200 * millisecond)
+    }
+
+    @Test func anAnswerFromBeforeTheLastLookIsAnOldOne() {
+        // A loop that answers on waking does so a moment after its first stretch has begun.
+        #expect(end(0, start + 1000, now: start + 200 * millisecond) == start + 200 * millisecond)
+    }
+
+    @Test func timesInTheFutureAreNone() {
+        let now = start + 200 * millisecond
+        #expect(end(now + 1, now + 1, now: now) == now)
+    }
+
+    @Test func anEndBeforeTheStartHasNoLength() {
+        #expect(end(0, 0, now: start - millisecond) == start)
+    }
+
+    @Test func aLoopThatTellsNoTimeBeginsWhenItIsFirstSeen() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        let silent = BeaconReading(1, .beforeSources)
+        _ = strategy.look(silent, at: start + 7)
+        for tick: UInt64 in 1...3 { _ = strategy.look(silent, at: start + 7 + tick * 50 * millisecond) }
+        #expect(strategy.isStalled && strategy.span?.since == start + 7)
+    }
+
+    @Test func aStretchThatBeginsInTheFutureBeginsNow() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        let reading = BeaconReading(1, .beforeSources, at: start + 3_600_000 * millisecond)
+        _ = strategy.look(reading, at: start)
+        #expect(strategy.state == .working(Span(since: start, seen: start), word: reading.word, timeouts: 0))
+    }
+
+    @Test func aClockThatGoesBackMakesNoStall() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        for back: UInt64 in 1...100 { #expect(strategy.look(work, at: start - back) != .stalled) }
+        #expect(!strategy.isStalled)
+    }
+
+    @Test func aBlackoutPutsTheStallOff() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.look(work, at: start, isTick: false)
+        _ = strategy.look(work, at: start + 50 * millisecond)
+        _ = strategy.look(work, at: start + 100 * millisecond)
+        let stopped = start + 100 * millisecond
+        let resumed = stopped + 10_000 * millisecond
+        #expect(strategy.look(work, at: resumed, blackout: Blackout(from: stopped, to: resumed)) == .nothing)
+        // 49 ms after it, the loop has worked 149 ms in all.
+        #expect(strategy.look(work, at: resumed + 49 * millisecond) == .nothing)
+        #expect(strategy.nextLook == resumed + 50 * millisecond)
+        #expect(strategy.look(work, at: resumed + 50 * millisecond) == .stalled)
+        #expect(strategy.span?.since == start)
+    }
+
+    @Test func aStretchFirstSeenAfterABlackoutIsNotChargedForIt() {
+        var strategy = CalloutStrategy(rule: standardRule)
+        let late = start + 10_000 * millisecond
+        let blackout = Blackout(from: start + 10 * millisecond, to: late)
+        _ = strategy.look(work, at: late, blackout: blackout)
+        for time: UInt64 in [50, 100, 139] { _ = strategy.look(work, at: late + time * millisecond) }
+        #expect(!strategy.isStalled)
+        #expect(strategy.look(work, at: late + 140 * millisecond) == .stalled)
+    }
+
+    @Test func aBlackoutThatComesToLightWithTheEndIsSubtracted() {
+        var strategy = CalloutStrategy.stalled(work)
+        let resumed = start + 10_000 * millisecond
+        let blackout = Blackout(
+            from: start + 160 * millisecond,
+            to: resumed,
+            atLeast: 9800 * millisecond,
+            atMost: 9840 * millisecond
+        )
+        let next = BeaconReading(2, .waiting, at: start, answered: resumed - 10 * millisecond)
+        guard case .ended(let extent) = strategy.look(next, at: resumed, blackout: blackout) else {
+            Issue.record("no end")
+            return
+        }
+        // Ten milliseconds of the window lie behind the end: at least 9790 ms before it, at most all of the window.
+        #expect(extent.until == resumed - 10 * millisecond)
+        #expect(extent.lengthAtLeast == 160 * millisecond)
+        #expect(extent.lengthAtMost == 200 * millisecond)
+        #expect(extent.length == 180 * millisecond)
+        #expect(extent.excluded == 9810 * millisecond)
+    }
+
+    @Test(arguments: [.max, .max - 1, .max - 150 * millisecond, .max - 151 * millisecond] as [UInt64])
+    func theEndOfTimeTrapsNowhere(start: UInt64) {
+        let rules = WatchRules.callouts(hang: .max, restore: .max)
+        var judge = LoopJudge(rules: rules)
+        let work = BeaconReading(1, .beforeSources, at: start)
+        for now in [start, UInt64.max, 0, start, .max] {
+            for isTick in [true, false] {
+                let blackout = isTick ? nil : Blackout(from: 0, to: .max, atLeast: .max, atMost: .max)
+                _ = judge.look(work, at: now, isTick: isTick, blackout: blackout)
+                _ = judge.nextLook
+                _ = judge.isSuspicious
+                _ = now.nextTick(ofInterval: rules.tickNanoseconds)
+            }
+        }
+        _ = judge.look(BeaconReading(2, .waiting, at: .max, answered: .max), at: .max)
+        let blackout = Blackout(from: .max, to: 0, atLeast: .max, atMost: .max)
+        _ = judge.look(BeaconReading(3, .entry, at: .max), at: .max, blackout: blackout)
+        _ = judge.finish(at: .max)
+    }
+}

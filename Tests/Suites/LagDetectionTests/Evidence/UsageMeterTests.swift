@@ -1,0 +1,234 @@
+internal import CLagLinux
+import Testing
+
+@testable import LagDetection
+
+struct UsageMeterTests {
+    private typealias Reading = UsageMeter.Reading
+
+    private static func totals(
+        _ milliseconds: UInt64,
+        cpu: UInt64,
+        delay: UInt64? = nil,
+        system: UInt64 = 0,
+        minor: UInt64 = 0,
+        major: UInt64 = 0
+    ) -> UsageMeter.Totals {
+        var faults = cll_thread_faults()
+        (faults.minor, faults.major, faults.system_ns) = (minor, major, system * millisecond)
+        return UsageMeter.Totals(
+            reading: reading(milliseconds, cpu),
+            times: delay.map { ThreadTimes(cpuNanoseconds: 0, runDelayNanoseconds: $0 * millisecond) },
+            faults: delay == nil ? nil : faults
+        )
+    }
+
+    private static func reading(_ milliseconds: UInt64, _ cpu: UInt64) -> Reading {
+        Reading(time: milliseconds * millisecond, cpu: cpu * millisecond)
+    }
+
+    private func usage(_ meter: UsageMeter, _ since: UInt64, _ until: UInt64, length: UInt64? = nil, _ last: UsageMeter.Totals)
+        -> ThreadUsage
+    {
+        meter.usage(
+            since: since * millisecond,
+            until: until * millisecond,
+            length: (length ?? until - since) * millisecond,
+            spansCallouts: false,
+            last
+        )
+    }
+
+    private static func beacon(_ word: UInt64, since: UInt64, woke: UInt64) -> BeaconReading {
+        BeaconReading(word: word, calloutNanoseconds: since * millisecond, wokeNanoseconds: woke * millisecond)
+    }
+
+    /// Looks at 100 and 150 ms; the callout began between them.
+    private func meter(cpuAt100: UInt64, cpuAt150: UInt64) -> UsageMeter {
+        var meter = UsageMeter()
+        meter.note(Self.reading(100, cpuAt100), Self.beacon(1, since: 90, woke: 90))
+        meter.note(Self.reading(150, cpuAt150), Self.beacon(2, since: 130, woke: 130))
+        return meter
+    }
+
+    // MARK: The beginning, which nobody saw
+
+    @Test func theClockAtATimeIsBoundedByTheReadingsAround() {
+        let anchor = UsageMeter.Anchor(before: Self.reading(100, 1000), after: Self.reading(150, 1030))
+        // 20 ms after the first, 30 before the second.
+        #expect(anchor.bounds(at: 120 * millisecond) == 1000 * millisecond...1020 * millisecond)
+        // 40 and 10: it cannot have been less than 10 below the second.
+        #expect(anchor.bounds(at: 140 * millisecond) == 1020 * millisecond...1030 * millisecond)
+        #expect(anchor.bounds(at: 150 * millisecond) == 1030 * millisecond...1030 * millisecond)
+        #expect(anchor.bounds(at: 100 * millisecond) == 1000 * millisecond...1000 * millisecond)
+    }
+
+    @Test func withoutAReadingBeforeOnlyTheOneAfterBounds() {
+        let anchor = UsageMeter.Anchor(before: nil, after: Self.reading(150, 1030))
+        #expect(anchor.bounds(at: 120 * millisecond) == 1000 * millisecond...1030 * millisecond)
+        // One that is not before says nothing, either.
+        let late = UsageMeter.Anchor(before: Self.reading(130, 1025), after: Self.reading(150, 1030))
+        #expect(late.bounds(at: 120 * millisecond) == 1000 * millisecond...1030 * millisecond)
+    }
+
+    @Test func anIdleLoopThatBlocksHasUsedNothing() {
+        let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1000), 130, 400, Self.totals(400, cpu: 1000))
+        #expect(usage.cpuNanoseconds == 0 && usage.blockedNanoseconds == 270 * millisecond)
+        #expect(usage.runDelayNanoseconds == nil && usage.systemNanoseconds == nil && usage.minorFaults == nil)
+    }
+
+    @Test func anIdleLoopThatComputesHasUsedAll() {
+        let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1020), 130, 400, Self.totals(400, cpu: 1270))
+        #expect(usage.cpuNanoseconds == 270 * millisecond && usage.blockedNanoseconds == 0)
+    }
+
+    /// It worked before the callout: what the clock says of the time between the looks is not all the stall's.
+    @Test func aBusyLoopThatBlocksIsNotChargedForWhatCameBefore() {
+        let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1030), 130, 400, Self.totals(400, cpu: 1030))
+        #expect(usage.cpuNanoseconds == 0)
+    }
+
+    @Test func theUnseenPartIsTakenToHaveGoneAsTheRest() {
+        // Half busy after the look at 150, and nothing against its having been so before.
+        let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1025), 130, 350, Self.totals(350, cpu: 1125))
+        #expect(usage.cpuNanoseconds == 110 * millisecond && usage.blockedNanoseconds == 110 * millisecond)
+    }
+
+    @Test func aStallThatSpansCalloutsIsMeasuredFromItsWakeOn() {
+        var meter = UsageMeter()
+        meter.note(Self.reading(100, 0), Self.beacon(1, since: 90, woke: 90))
+        meter.note(Self.reading(110, 9), Self.beacon(2, since: 101, woke: 101))
+        meter.note(Self.reading(300, 199), Self.beacon(3, since: 290, woke: 101))
+        meter.note(Self.reading(400, 299), Self.beacon(4, since: 390, woke: 101))
+        let all = meter.usage(
+            since: 101 * millisecond,
+            until: 500 * millisecond,
+            length: 399 * millisecond,
+            spansCallouts: true,
+            Self.totals(500, cpu: 399)
+        )
+        #expect(all.cpuNanoseconds == 399 * millisecond)
+        #expect(meter.callout?.after == Self.reading(400, 299) && meter.wake?.after == Self.reading(110, 9))
+    }
+
+    /// The end is told a round later, when the next callout has been seen already.
+    @Test func whatWasReadAroundTheBeginningStaysUntilTheEndIsTold() {
+        var meter = UsageMeter()
+        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.note(Self.reading(101, 1000), Self.beacon(2, since: 100, woke: 100))
+        meter.begin(.callout, since: 100 * millisecond)
+        // A sleep of 2 s, then a callout that computes.
+        meter.note(Self.reading(2116, 1016), Self.beacon(3, since: 2100, woke: 2100))
+        let usage = usage(meter, 100, 2100, Self.totals(2116, cpu: 1016))
+        #expect((usage.cpuNanoseconds ?? .max) <= 16 * millisecond)
+        // The callout that was seen meanwhile has an anchor of its own from then on.
+        meter.end()
+        meter.note(Self.reading(2150, 1050), Self.beacon(3, since: 2100, woke: 2100))
+        #expect(meter.callout?.after == Self.reading(2116, 1016))
+    }
+
+    @Test func aStallThatTheFirstLookFindsGetsItsAnchorFromThatLook() {
+        var meter = UsageMeter()
+        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.begin(.callout, since: 100 * millisecond)
+        meter.note(Self.reading(300, 1200), Self.beacon(2, since: 100, woke: 100))
+        #expect(meter.callout == UsageMeter.Anchor(before: Self.reading(50, 1000), after: Self.reading(300, 1200)))
+    }
+
+    /// The wake is looked at when the callout has begun already, and the word changes once more after that.
+    @Test func theReadingNextToTheBeginningCounts() {
+        var meter = UsageMeter()
+        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.note(Self.reading(101, 1001), Self.beacon(2, since: 100, woke: 100))
+        meter.note(Self.reading(150, 1050), Self.beacon(3, since: 100, woke: 100))
+        #expect(meter.callout == UsageMeter.Anchor(before: Self.reading(50, 1000), after: Self.reading(101, 1001)))
+        let usage = usage(meter, 100, 400, Self.totals(400, cpu: 1100))
+        // But for the millisecond before it, which is guessed.
+        #expect((99 * millisecond...100 * millisecond).contains(usage.cpuNanoseconds ?? 0))
+    }
+
+    @Test func aStallThatNobodySawTheBeginningOfIsMeasuredFromTheFirstSign() {
+        var meter = UsageMeter()
+        meter.first = Self.totals(250, cpu: 1000, delay: 0)
+        let usage = usage(meter, 200, 450, Self.totals(450, cpu: 1100, delay: 0))
+        // 100 of 200 ms were seen, so 25 of the 50 before.
+        #expect(usage.cpuNanoseconds == 125 * millisecond)
+    }
+
+    @Test func withoutAnythingFromTheStallNothingIsKnown() {
+        var meter = meter(cpuAt100: 1000, cpuAt150: 1030)
+        meter.first = Self.totals(190, cpu: 1060, delay: 0)
+        #expect(usage(meter, 200, 400, Self.totals(400, cpu: 1200)) == ThreadUsage())
+        #expect(usage(UsageMeter(), 200, 400, Self.totals(400, cpu: 1200)) == ThreadUsage())
+    }
+
+    // MARK: The end
+
+    @Test func noMoreIsUsedThanTheStallWasLong() {
+        // Looked at 60 ms after the end, which the loop went on computing.
+        let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1020), 130, 400, Self.totals(460, cpu: 1330))
+        #expect(usage.cpuNanoseconds == 270 * millisecond && usage.blockedNanoseconds == 0)
+    }
+
+    @Test func whatTheProcessCouldNotRunInIsNotBlocked() {
+        let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1020), 130, 400, length: 170, Self.totals(400, cpu: 1170))
+        // 150 of 250 ms, and 12 of the 20 before.
+        #expect(usage.cpuNanoseconds == 162 * millisecond && usage.blockedNanoseconds == 8 * millisecond)
+    }
+
+    /// The kernel gave the thread's number to another thread, whose clock is younger.
+    @Test func aClockThatGoesBackDoesNoHarm() {
+        let meter = meter(cpuAt100: 1000, cpuAt150: 0)
+        let usage = usage(meter, 130, 400, Self.totals(400, cpu: 100))
+        #expect((usage.cpuNanoseconds ?? 0) <= 270 * millisecond)
+        #expect((usage.cpuNanoseconds ?? 0) + (usage.blockedNanoseconds ?? 0) == 270 * millisecond)
+    }
+
+    // MARK: What is read at the first sign
+
+    @Test func delayAndTimeInTheKernelAreScaledToTheWholeStall() {
+        var meter = meter(cpuAt100: 1000, cpuAt150: 1020)
+        meter.first = Self.totals(280, cpu: 1085, delay: 50, system: 10, minor: 100, major: 1)
+        let usage = usage(meter, 130, 430, Self.totals(430, cpu: 1160, delay: 80, system: 40, minor: 150, major: 3))
+        // 140 of the 280 ms after the look at 150, and so 10 of the 20 before it.
+        #expect(usage.cpuNanoseconds == 150 * millisecond)
+        #expect(usage.runDelayNanoseconds == 60 * millisecond)
+        #expect((usage.minorFaults, usage.majorFaults) == (50, 2))
+        // 30 of 75 ms were the kernel's.
+        #expect(usage.systemNanoseconds == usage.cpuNanoseconds! * 30 / 75)
+    }
+
+    @Test func moreThanThereWasIsNotSaid() {
+        var meter = meter(cpuAt100: 1000, cpuAt150: 1000)
+        meter.first = Self.totals(150, cpu: 1000, delay: 0)
+        let usage = usage(meter, 150, 350, Self.totals(350, cpu: 1050, delay: 900, system: 70))
+        #expect(usage.cpuNanoseconds == 50 * millisecond && usage.runDelayNanoseconds == 150 * millisecond)
+        #expect(usage.blockedNanoseconds == 0)
+        // The kernel's part comes from samples, and may seem more than the whole.
+        #expect(usage.systemNanoseconds == 50 * millisecond)
+    }
+
+    @Test func timesThatMakeNoSenseDoNoHarm() {
+        var meter = UsageMeter()
+        meter.note(Reading(time: 0, cpu: .max), BeaconReading(word: 1, calloutNanoseconds: .max, wokeNanoseconds: 1))
+        meter.note(Reading(time: .max - 1, cpu: .max), BeaconReading(word: 2, calloutNanoseconds: 0, wokeNanoseconds: .max))
+        meter.first = UsageMeter.Totals(reading: Reading(time: 1, cpu: .max), times: .zero, faults: nil)
+        let last = UsageMeter.Totals(
+            reading: Reading(time: .max, cpu: .max),
+            times: ThreadTimes(cpuNanoseconds: .max, runDelayNanoseconds: .max),
+            faults: nil
+        )
+        for since: UInt64 in [0, 1, .max / 2, .max - 1] {
+            let usage = meter.usage(since: since, until: .max, length: .max - since, spansCallouts: false, last)
+            #expect((usage.cpuNanoseconds ?? 0) <= .max - since)
+        }
+    }
+
+    @Test func thisThreadsOwnTotals() throws {
+        let totals = try #require(UsageMeter.Totals(tid: cll_gettid(), at: 5))
+        #expect(totals.reading.time == 5 && totals.reading.cpu > 0)
+        #expect(totals.faults != nil)
+        // One more than the kernel's largest (PID_MAX_LIMIT).
+        #expect(UsageMeter.Totals(tid: 4 * 1024 * 1024 + 1, at: 5) == nil)
+    }
+}

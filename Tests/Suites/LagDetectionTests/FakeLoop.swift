@@ -1,0 +1,113 @@
+internal import CLagBeacon
+internal import LagActivity
+import Synchronization
+
+@testable import LagDetection
+
+/// A loop of which only the beacon exists, moved by hand.
+final class FakeLoop: PingableLoop {
+    let beacon = ActivityBeacon()
+    let thread: ThreadIdentity
+    let name: String
+    let pingsWithoutLocking: Bool
+    private let pingCount = Atomic<Int>(0)
+
+    /// - Parameter thread: without one nothing is captured.
+    init(
+        name: String = "fake",
+        thread: ThreadIdentity = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0),
+        pingsWithoutLocking: Bool = true
+    ) {
+        self.name = name
+        self.thread = thread
+        self.pingsWithoutLocking = pingsWithoutLocking
+    }
+
+    func modeName(_ number: UInt32) -> String? { nil }
+
+    func ping() { pingCount.add(1, ordering: .relaxed) }
+
+    /// Pings that were given to it.
+    var pings: Int { pingCount.load(ordering: .relaxed) }
+
+    /// It gets to a ping.
+    func pong(at time: UInt64) { clb_beacon_pong(beacon.raw, time) }
+
+    var armed: UInt32 { UInt32(beacon.raw.pointee.armed) }
+    var isArmed: Bool { armed != 0 }
+
+    /// A new activity at `time`, told as a real loop does: leaving a rest is a wake. Answers an arming with that time instead of
+    /// the real one.
+    /// - Returns: whether the watchdog was posted.
+    @discardableResult
+    func move(to activity: LoopActivity, at time: UInt64) -> Bool {
+        let before = armed
+        if !activity.isWorking {
+            if beacon.activity.isWorking { beacon.begin(activity == .waiting ? .beforeWaiting : .exit, at: time) }
+            beacon.mark(activity)
+        } else if beacon.activity.isWorking {
+            beacon.begin(activity, at: time)
+        } else {
+            beacon.wake(activity, at: time)
+        }
+        // The bits that the real code cleared are those it answered.
+        let isPosted = before & ~armed != 0
+        if isPosted { beacon.raw.pointee.answered_ns = time }
+        return isPosted
+    }
+}
+
+/// A loop whose work is done now by one thread, now by another.
+final class WanderingFake: PingableLoop, WanderingLoop {
+    let beacon = ActivityBeacon()
+    let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
+    let name = "wandering"
+    let tellsActivities = false
+    let pingsWithoutLocking = true
+    private let present: Atomic<Int32>
+
+    init(on tid: Int32) { present = Atomic(tid) }
+
+    func modeName(_ number: UInt32) -> String? { nil }
+    func ping() {}
+
+    var presentThread: Int32 {
+        get { present.load(ordering: .acquiring) }
+        set { present.store(newValue, ordering: .releasing) }
+    }
+}
+
+/// A loop that cannot be pinged.
+final class DeafLoop: ObservableLoop {
+    let beacon = ActivityBeacon()
+    let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
+    let name = "deaf"
+
+    func modeName(_ number: UInt32) -> String? { nil }
+}
+
+final class FakeTicker: LoopTicker {
+    private let cancelCount = Atomic<Int>(0)
+
+    func cancel() { cancelCount.add(1, ordering: .relaxed) }
+    var cancels: Int { cancelCount.load(ordering: .relaxed) }
+}
+
+final class FakeOwner: WatchOwner {
+    private let counters = Mutex(WatchCounters())
+
+    func absorb(_ counters: WatchCounters) { self.counters.withLock { $0 += counters } }
+    var absorbed: WatchCounters { counters.withLock { $0 } }
+}
+
+/// The time, as a test sets it.
+final class FakeClock: Sendable {
+    private let value: Atomic<UInt64>
+
+    init(_ start: UInt64) { value = Atomic(start) }
+
+    var now: UInt64 {
+        get { value.load(ordering: .relaxed) }
+        set { value.store(newValue, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,63 @@
+internal import CLagBeacon
+internal import CLagLinux
+import Glibc
+import Testing
+
+@testable import LagDetection
+
+/// The meter follows the real clock and the scheduler's own account, so these sleep and compute; they assert on order alone.
+@Suite("Which waits of the watchdog tell of a stop, and how often the scheduler is asked")
+struct PauseMeterTests {
+    private static let milliseconds30: UInt64 = 30_000_000
+
+    private func makeMeter() -> PauseMeter {
+        var meter = PauseMeter(tid: cll_gettid(), log: PauseLog())
+        // Making it took a while, which was nobody's wait.
+        _ = meter.waitEnded(due: .max, answered: 0)
+        return meter
+    }
+
+    @Test("Waits and looks on time ask the scheduler once in a millisecond of lateness at most")
+    func seldomAsked() {
+        var meter = makeMeter()
+        let (asked, begun) = (meter.readings, meter.now)
+        for _ in 0..<10_000 {
+            _ = meter.waitEnded(due: meter.now, answered: 0)
+            _ = meter.lookEnded(slept: 0, closely: false)
+        }
+        #expect(meter.readings - asked <= (meter.now - begun) / 1_000_000)
+    }
+
+    @Test("A wait that ended before its time asks at once: what the scheduler counted in it, the clock does not tell")
+    func earlyEnd() {
+        var meter = makeMeter()
+        let asked = meter.readings
+        let isStopped = meter.waitEnded(due: meter.now + 1_000_000_000_000, answered: 0) != nil
+        #expect(meter.readings == asked + 1 && !isStopped)
+    }
+
+    @Test("Time asleep after the wait was due is a stop; however many were on time before")
+    func asleepTooLong() throws {
+        var meter = makeMeter()
+        for _ in 0..<100 { _ = meter.waitEnded(due: meter.now, answered: 0) }
+        let due = meter.now
+        while clb_now_ns() < due + Self.milliseconds30 { usleep(1_000) }
+        let ended = meter.waitEnded(due: due, answered: 0)
+        let blackout = try #require(ended)
+        // All but what was unread, and what it took to come here.
+        #expect(blackout.atLeast > Self.milliseconds30 / 2 && blackout.to - blackout.from >= Self.milliseconds30)
+    }
+
+    @Test("Time at work after the wait was due is none")
+    func atWorkTooLong() {
+        // Unless the machine is taken away for as long, which the kernel may not count.
+        let isTold = (0..<5).contains { _ in
+            var meter = makeMeter()
+            let due = meter.now
+            while clb_now_ns() < due + Self.milliseconds30 {}
+            let blackout = meter.waitEnded(due: due, answered: 0)
+            return blackout == nil
+        }
+        #expect(isTold)
+    }
+}

@@ -1,0 +1,105 @@
+internal import LagActivity
+
+@testable import LagDetection
+
+let millisecond: UInt64 = 1_000_000
+
+/// The default rule: 50 ms × 3.
+let standardRule = TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 3)
+
+extension WatchRules {
+    /// The default callout rule alone.
+    static let standard = WatchRules.callouts()
+
+    /// The callout rule alone.
+    static func callouts(
+        _ rule: TimeoutRule = standardRule,
+        hang: UInt64 = 5000 * millisecond,
+        restore: UInt64 = 0
+    ) -> WatchRules {
+        var rules = WatchRules(callout: rule)
+        rules.hangNanoseconds = hang
+        rules.restoreNanoseconds = restore
+        return rules
+    }
+}
+
+extension BeaconReading {
+    init(
+        _ sequence: UInt64,
+        _ activity: LoopActivity,
+        at callout: UInt64 = 0,
+        answered: UInt64 = 0,
+        woke: UInt64 = 0,
+        pong: UInt64 = 0
+    ) {
+        self.init(
+            word: sequence << 8 | UInt64(activity.rawValue),
+            calloutNanoseconds: callout,
+            answeredNanoseconds: answered,
+            wokeNanoseconds: woke,
+            pongNanoseconds: pong
+        )
+    }
+}
+
+extension Blackout {
+    /// All of a time, exactly known.
+    init(from: UInt64, to: UInt64) { self.init(from: from, to: to, atLeast: .max, atMost: .max) }
+}
+
+extension DetectionStrategy {
+    /// A look after a wait of one interval that ended on time, with nothing that counts before.
+    mutating func look(
+        _ reading: BeaconReading,
+        at now: UInt64,
+        isTick: Bool = true,
+        blackout: Blackout? = nil,
+        pinged: UInt64 = 0,
+        ticked: UInt64 = 0,
+        sample: SampleKey? = nil,
+        floor: UInt64 = 0
+    ) -> Finding {
+        look(
+            Sight(reading, at: now, isTick: isTick, blackout: blackout, pinged: pinged, ticked: ticked, sample: sample),
+            floor: floor
+        )
+    }
+}
+
+extension CalloutStrategy {
+    /// One that has just found a stall of `reading` by ticks that began at its callout.
+    static func stalled(_ reading: BeaconReading, rule: TimeoutRule = standardRule) -> CalloutStrategy {
+        var strategy = CalloutStrategy(rule: rule)
+        let start = reading.calloutNanoseconds
+        _ = strategy.look(reading, at: start, isTick: false)
+        for count in 1...UInt64(rule.timeouts) { _ = strategy.look(reading, at: start + count * rule.intervalNanoseconds) }
+        return strategy
+    }
+}
+
+extension LoopJudge {
+    /// A look after a wait of one interval that ended on time.
+    mutating func look(
+        _ reading: BeaconReading,
+        at now: UInt64,
+        isTick: Bool = true,
+        blackout: Blackout? = nil,
+        pinged: UInt64 = 0,
+        ticked: UInt64 = 0,
+        sample: SampleKey? = nil
+    ) -> Judgement {
+        look(Sight(reading, at: now, isTick: isTick, blackout: blackout, pinged: pinged, ticked: ticked, sample: sample))
+    }
+
+    /// One that has just found a stall of `reading` by ticks that began at its callout.
+    static func stalled(_ reading: BeaconReading, rules: WatchRules = .standard) -> LoopJudge {
+        var judge = LoopJudge(rules: rules)
+        let start = reading.calloutNanoseconds
+        _ = judge.look(reading, at: start, isTick: false)
+        for count in 1...UInt64(rules.callout!.timeouts) {
+            _ = judge.look(reading, at: start + count * rules.callout!.intervalNanoseconds)
+        }
+        return judge
+    }
+}

@@ -1,0 +1,147 @@
+internal import LagActivity
+import LagCapture
+import Testing
+
+@testable import LagDetection
+
+/// What a round of looks that takes long does to the loops in it, and what a rule does that takes over.
+struct SlowRoundTests {
+    private let start: UInt64 = 1000 * millisecond
+
+    /// It began after the round did, which took so long because another loop was captured in it.
+    @Test func aCalloutThatBeganDuringTheRoundIsNotDatedBack() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        // With a rule for starvation, a fresh wake gets more than a glance.
+        var rules = WatchRules.standard
+        rules.starvationNanoseconds = 1000 * millisecond
+        let index = bench.watch(loop, rules: rules)
+        let begin = start + 28 * millisecond
+        loop.move(to: .beforeSources, at: begin)
+        bench.look(at: start)
+        bench.run(until: begin + 149 * millisecond)
+        #expect(bench.counters(index).stalls == 0)
+        bench.run(until: begin + 200 * millisecond)
+        #expect(bench.registry.entries[index].judge.span(of: .callout)?.since == begin)
+    }
+
+    /// The process was stopped in the middle of a round: the note that comes to light in it waits for the next one, which knows.
+    @Test func aStopInTheMiddleOfARoundMakesNoStall() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        loop.move(to: .waiting, at: start + 1040 * millisecond)
+        // The round began at 30 ms; the stop took 1000 ms before it came to this loop.
+        bench.clock.now = start + 1041 * millisecond
+        bench.plan = bench.watchdog.scan(at: start + 30 * millisecond)
+        #expect(bench.told().isEmpty)
+        #expect(bench.plan.deadline <= bench.clock.now)
+        let blackout = Blackout(
+            from: start + 30 * millisecond,
+            to: start + 1041 * millisecond,
+            atLeast: 0,
+            atMost: 1011 * millisecond
+        )
+        bench.look(at: start + 1042 * millisecond, blackout: blackout)
+        #expect(bench.told().isEmpty && bench.counters(index).stalls == 0)
+    }
+
+    /// The process was stopped before the round, which then took long: the round that comes after it has to know of the stop.
+    @Test func aStopBeforeASlowRoundIsNotForgotten() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        loop.move(to: .waiting, at: start + 10_020 * millisecond)
+        let blackout = Blackout(
+            from: start + 10 * millisecond,
+            to: start + 10_010 * millisecond,
+            atLeast: 9950 * millisecond,
+            atMost: 10_000 * millisecond
+        )
+        bench.clock.now = start + 10_040 * millisecond
+        bench.plan = bench.watchdog.scan(at: start + 10_025 * millisecond, blackout: blackout)
+        #expect(bench.told().isEmpty)
+        bench.look(at: start + 10_041 * millisecond)
+        #expect(bench.told().isEmpty && bench.counters(index).stalls == 0)
+    }
+
+    /// Looks at other loops that take long again and again keep no end from being told.
+    @Test func anEndIsPutOffOnlyOnce() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        _ = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        bench.run(until: start + 200 * millisecond)
+        loop.move(to: .waiting, at: start + 210 * millisecond)
+        for round: UInt64 in 0...1 {
+            bench.clock.now = start + (240 + round * 30) * millisecond
+            bench.plan = bench.watchdog.scan(at: bench.clock.now - 20 * millisecond)
+        }
+        #expect(bench.told().map(\.until) == [start + 210 * millisecond])
+    }
+
+    /// A ping that was not answered for long is a stall of its own when one callout in it becomes one.
+    @Test func aLongPingIsToldBeforeTheCalloutThatTakesOver() {
+        var rules = WatchRules.standard
+        rules.ping = standardRule
+        var judge = LoopJudge(rules: rules)
+        let since = start
+        func sight(_ word: UInt64, _ callout: UInt64, at time: UInt64, tick: Bool) -> Sight {
+            let reading = BeaconReading(word, .beforeSources, at: callout, woke: since)
+            return Sight(reading, at: time, isTick: tick, pinged: since)
+        }
+        // Callouts of 20 ms, and a ping that is never answered.
+        var opened: [StallKind] = []
+        for turn: UInt64 in 0..<50 {
+            let time = since + turn * 20 * millisecond
+            if let kind = judge.look(sight(turn + 1, time, at: time, tick: false)).opened { opened.append(kind) }
+        }
+        #expect(opened == [.ping])
+        let long = since + 1000 * millisecond
+        var ended: LoopJudge.Ended?
+        for tick: UInt64 in 0...3 {
+            let judgement = judge.look(sight(99, long, at: long + tick * 50 * millisecond, tick: tick > 0))
+            if let end = judgement.ended { ended = end }
+            if let kind = judgement.opened { opened.append(kind) }
+        }
+        #expect(opened == [.ping, .callout])
+        #expect(ended?.kind == .ping && ended?.extent.until == long)
+        #expect(judge.incident?.lead == .callout)
+    }
+
+    @Test func onlyWhatAnswersWithItsEndIsArmed() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        var rules = WatchRules()
+        rules.ping = standardRule
+        let index = bench.watch(loop, rules: rules)
+        for turn: UInt64 in 0..<60 {
+            loop.move(to: .beforeSources, at: start + turn * 10 * millisecond)
+            bench.run(until: start + turn * 10 * millisecond)
+            bench.look(at: start + turn * 10 * millisecond)
+        }
+        #expect(bench.counters(index).stalls == 1)
+        // It goes on working: armed, it would wake the watchdog with every callout.
+        #expect(!loop.isArmed)
+    }
+
+    /// What is cut off at the beginning of another stall was told, and the other one is no further one within the restore interval.
+    @Test func aCalloutThatCutsAStarvationIsNotMutedByIt() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        var rules = WatchRules.callouts(restore: 60_000 * millisecond)
+        rules.starvationNanoseconds = 400 * millisecond
+        let index = bench.watch(loop, rules: rules)
+        bench.starve(loop, from: start, callouts: 50)
+        bench.run(until: start + 900 * millisecond)
+        loop.move(to: .waiting, at: start + 910 * millisecond)
+        bench.look(at: start + 910 * millisecond)
+        #expect(bench.told().map(\.kind) == [.starvation, .callout])
+        #expect(bench.counters(index) == WatchCounters(stalls: 2))
+    }
+}

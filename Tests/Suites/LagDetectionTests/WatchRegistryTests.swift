@@ -1,0 +1,161 @@
+import Dispatch
+internal import LagActivity
+import Synchronization
+import Testing
+
+@testable import LagDetection
+
+struct WatchRegistryTests {
+    /// Does what the watchdog does with watches that are to end.
+    private func retire(_ registry: WatchRegistry) {
+        for index in 0..<registry.count where registry.lines[index].state.load(ordering: .acquiring) == .ending {
+            registry.lines[index].state.store(.retired, ordering: .releasing)
+        }
+    }
+
+    @Test func aWatchComesAndGoes() throws {
+        let registry = try #require(WatchRegistry())
+        let (loop, owner) = (FakeLoop(name: "one"), FakeOwner())
+        let index = try #require(registry.add(loop, name: "name", owner: owner, rules: .standard))
+        #expect(registry.registration(at: index)?.name == "name")
+        #expect(registry.owners().count == 1)
+        #expect(registry.end(loop, of: owner))
+        #expect(!registry.end(loop, of: owner))
+        #expect(registry.retired().isEmpty)
+        retire(registry)
+        #expect(registry.retired() == [index])
+        #expect(registry.holds(anythingOf: owner))
+        registry.reap(registry.retired())
+        #expect(!registry.holds(anythingOf: owner))
+        #expect(registry.registration(at: index) == nil)
+        #expect(registry.owners().isEmpty)
+    }
+
+    @Test func watchingTwiceIsWatchingOnce() throws {
+        let registry = try #require(WatchRegistry())
+        let (loop, owner) = (FakeLoop(), FakeOwner())
+        let first = registry.add(loop, name: "a", owner: owner, rules: .standard)
+        #expect(registry.add(loop, name: "b", owner: owner, rules: .standard) == first)
+        #expect(registry.add(loop, name: "c", owner: FakeOwner(), rules: .standard) != first)
+        #expect(registry.count == 2)
+    }
+
+    @Test func aLoopCanBeWatchedAgainBeforeItsLastWatchIsCleared() throws {
+        let registry = try #require(WatchRegistry())
+        let (loop, owner) = (FakeLoop(), FakeOwner())
+        let first = try #require(registry.add(loop, name: "a", owner: owner, rules: .standard))
+        #expect(registry.end(loop, of: owner))
+        let second = try #require(registry.add(loop, name: "a", owner: owner, rules: .standard))
+        #expect(second != first)
+        retire(registry)
+        registry.reap(registry.retired())
+        #expect(registry.registration(at: second) != nil)
+        #expect(registry.end(loop, of: owner))
+    }
+
+    @Test func onlyTheOwnersWatchesEnd() throws {
+        let registry = try #require(WatchRegistry())
+        let (one, two) = (FakeOwner(), FakeOwner())
+        let loops = (0..<4).map { _ in FakeLoop() }
+        for (number, loop) in loops.enumerated() {
+            _ = registry.add(loop, name: "", owner: number < 3 ? one : two, rules: .standard)
+        }
+        #expect(registry.endAll(of: one) == 3)
+        #expect(registry.endAll(of: one) == 0)
+        retire(registry)
+        registry.reap(registry.retired())
+        #expect(!registry.holds(anythingOf: one))
+        #expect(registry.holds(anythingOf: two))
+    }
+
+    @Test func aReapedLoopIsReleasedAndItsCountsAreKept() throws {
+        let registry = try #require(WatchRegistry())
+        let owner = FakeOwner()
+        weak var released: FakeLoop?
+        do {
+            let loop = FakeLoop()
+            released = loop
+            let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
+            registry.entries[index].stalls.add(3, ordering: .relaxed)
+            registry.entries[index].dropped.add(2, ordering: .relaxed)
+            registry.entries[index].suppressed.add(1, ordering: .relaxed)
+        }
+        let all = WatchCounters(stalls: 3, dropped: 2, suppressed: 1)
+        #expect(registry.counters(of: owner) == all)
+        #expect(released != nil)
+        #expect(registry.endAll(of: owner) == 1)
+        retire(registry)
+        registry.reap(registry.retired())
+        #expect(released == nil)
+        #expect(owner.absorbed == all)
+        #expect(registry.counters(of: owner) == all)
+    }
+
+    @Test func aReusedPlaceBeginsAnew() throws {
+        let registry = try #require(WatchRegistry())
+        let owner = FakeOwner()
+        let first = try #require(registry.add(FakeLoop(), name: "old", owner: owner, rules: .standard))
+        registry.entries[first].stalls.add(3, ordering: .relaxed)
+        registry.entries[first].episode = 7
+        _ = registry.endAll(of: owner)
+        retire(registry)
+        registry.reap(registry.retired())
+        let second = try #require(registry.add(FakeLoop(), name: "new", owner: owner, rules: .standard))
+        #expect(second == first)
+        #expect(registry.count == 1)
+        #expect(registry.entries[second].counters == WatchCounters())
+        #expect(registry.entries[second].episode == nil)
+        #expect(registry.lines[second].lastWord == .max)
+    }
+
+    @Test func itIsFullAtItsLimitAndTakesMoreWhenOneIsGone() throws {
+        let registry = try #require(WatchRegistry())
+        let owner = FakeOwner()
+        let loops = (0..<WatchRegistry.capacity).map { _ in FakeLoop() }
+        for loop in loops { #expect(registry.add(loop, name: "", owner: owner, rules: .standard) != nil) }
+        let more = FakeLoop()
+        #expect(registry.add(more, name: "", owner: owner, rules: .standard) == nil)
+        #expect(registry.end(loops[77], of: owner))
+        #expect(registry.add(more, name: "", owner: owner, rules: .standard) == nil)
+        retire(registry)
+        registry.reap(registry.retired())
+        #expect(registry.add(more, name: "", owner: owner, rules: .standard) == 77)
+    }
+
+    @Test func threadsThatAddAndRemoveLoseNothing() async throws {
+        let registry = try #require(WatchRegistry())
+        final class Shared: Sendable { let done = Atomic<Int>(0) }
+        let shared = Shared()
+        let owners = (0..<4).map { _ in FakeOwner() }
+        let rounds = 2000
+        for owner in owners {
+            DispatchQueue(label: "adder").async {
+                for _ in 0..<rounds {
+                    let loop = FakeLoop()
+                    _ = registry.add(loop, name: "", owner: owner, rules: .standard)
+                    _ = registry.end(loop, of: owner)
+                }
+                shared.done.add(1, ordering: .releasing)
+            }
+        }
+        // The watchdog and the reporter at once: each watch is counted as one stall when it is retired.
+        let retired = await EpisodeQueueTests.onThread {
+            var retired = 0
+            while true {
+                let last = shared.done.load(ordering: .acquiring) == owners.count
+                for index in 0..<registry.count where registry.lines[index].state.load(ordering: .acquiring) == .ending {
+                    registry.entries[index].stalls.add(1, ordering: .relaxed)
+                    registry.lines[index].state.store(.retired, ordering: .releasing)
+                    retired += 1
+                }
+                registry.reap(registry.retired())
+                if last { return retired }
+            }
+        }
+        #expect(retired == owners.count * rounds)
+        for owner in owners {
+            #expect(owner.absorbed.stalls == UInt64(rounds))
+            #expect(!registry.holds(anythingOf: owner))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+internal import LagActivity
+import LagCapture
+import Synchronization
+
+@testable import LagDetection
+
+/// A watchdog without its thread: every look is a call, the time is set by hand.
+final class WatchdogBench {
+    /// What stands in an episode that came out.
+    struct Told: Equatable {
+        var phase: Episode.Phase
+        var watch: Int
+        var kind: StallKind
+        var kinds: [StallKind]
+        var extent: Extent
+        var threshold: UInt64
+        var activity: LoopActivity
+        var failure: CaptureFailure?
+        var random: UInt64
+        var startRealtime: Int64
+
+        var since: UInt64 { extent.since }
+        var until: UInt64 { extent.until }
+
+        init(_ episode: Episode) {
+            let facts = episode.facts
+            phase = facts.phase
+            watch = facts.watch
+            kind = facts.kind
+            kinds = facts.kinds.kinds
+            extent = facts.extent
+            threshold = facts.thresholdNanoseconds
+            activity = facts.activity
+            failure = episode.failure
+            random = facts.random.0
+            startRealtime = facts.startRealtimeNanoseconds
+        }
+    }
+
+    let clock: FakeClock
+    let registry: WatchRegistry
+    let queue = EpisodeQueue(maximumFrames: 16)!
+    let watchdog: Watchdog
+    let owner = FakeOwner()
+    var plan = Watchdog.Plan(deadline: .max, wantsPosts: false)
+
+    init(at start: UInt64 = 1000 * millisecond) throws {
+        let clock = FakeClock(start)
+        let registry = WatchRegistry()!
+        self.clock = clock
+        self.registry = registry
+        watchdog = Watchdog(
+            registry: registry,
+            queue: queue,
+            capture: try ThreadCapture(),
+            relay: PingRelay(registry: registry),
+            clock: { clock.now },
+            notify: {}
+        )
+    }
+
+    func watch(_ loop: any ObservableLoop, rules: WatchRules = .standard, ticks: TickCell? = nil, now: UInt64 = 0) -> Int {
+        registry.add(loop, name: loop.name, owner: owner, rules: rules, ticks: ticks, now: now)!
+    }
+
+    /// Lets a loop that rests wake and work without a rest: so many callouts of 10 ms, looked at as planned.
+    func starve(_ loop: FakeLoop, from begin: UInt64, callouts: UInt64) {
+        loop.move(to: .afterWaiting, at: begin)
+        look(at: begin)
+        for turn in 1...callouts {
+            loop.move(to: .beforeSources, at: begin + turn * 10 * millisecond)
+            run(until: begin + turn * 10 * millisecond)
+        }
+    }
+
+    /// One look at this time.
+    @discardableResult
+    func look(at time: UInt64, blackout: Blackout? = nil) -> Watchdog.Plan {
+        clock.now = time
+        plan = watchdog.scan(at: time, blackout: blackout)
+        return plan
+    }
+
+    /// Looks whenever a deadline comes, up to and including `time`; the times of the looks.
+    @discardableResult
+    func run(until time: UInt64) -> [UInt64] {
+        var looks: [UInt64] = []
+        while plan.deadline <= time, looks.count < 100_000 {
+            looks.append(max(plan.deadline, clock.now))
+            look(at: max(plan.deadline, clock.now))
+        }
+        clock.now = max(clock.now, time)
+        return looks
+    }
+
+    /// Takes what was told, as the reporter does.
+    func told() -> [Told] {
+        var told: [Told] = []
+        let retired = registry.retired()
+        while let index = queue.takeReady() {
+            told.append(Told(queue.episodes[index]))
+            queue.giveFree(index)
+        }
+        registry.reap(retired)
+        return told
+    }
+
+    func counters(_ index: Int) -> WatchCounters { registry.entries[index].counters }
+}

@@ -1,0 +1,91 @@
+internal import LagActivity
+import Testing
+
+@testable import LagDetection
+
+/// What becomes of stalls and beacons when a watch ends.
+struct WatchdogEndingTests {
+    private let start: UInt64 = 1000 * millisecond
+
+    @Test func aLoopThatFinishesInAStallEndsIt() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        bench.run(until: start + 200 * millisecond)
+        loop.move(to: .finished, at: start + 210 * millisecond)
+        bench.look(at: start + 210 * millisecond)
+        #expect(bench.registry.retired() == [index])
+        let told = bench.told()
+        #expect(told.map(\.phase) == [.end])
+        #expect(told.first?.until == start + 210 * millisecond)
+        #expect(!bench.registry.holds(anythingOf: bench.owner))
+        #expect(bench.owner.absorbed == WatchCounters(stalls: 1))
+    }
+
+    @Test func aWatchThatEndsInAStallAbandonsIt() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        _ = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        bench.run(until: start + 200 * millisecond)
+        #expect(bench.registry.end(loop, of: bench.owner))
+        bench.look(at: start + 230 * millisecond)
+        let told = bench.told()
+        #expect(told.map(\.phase) == [.abandoned])
+        #expect(told.first?.since == start && told.first?.until == start + 230 * millisecond)
+        #expect(told.first?.activity == .beforeSources)
+    }
+
+    @Test func aStallThatIsOverWhenTheWatchEndsIsNotAbandoned() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        _ = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        bench.run(until: start + 200 * millisecond)
+        loop.move(to: .waiting, at: start + 220 * millisecond)
+        _ = bench.registry.endAll(of: bench.owner)
+        bench.look(at: start + 230 * millisecond)
+        let told = bench.told()
+        #expect(told.map(\.phase) == [.end])
+        #expect(told.first?.until == start + 220 * millisecond)
+    }
+
+    @Test func endingEverythingDoesTheSame() throws {
+        let bench = try WatchdogBench()
+        let (stuck, over, idle) = (FakeLoop(), FakeLoop(), FakeLoop())
+        for loop in [stuck, over, idle] {
+            _ = bench.watch(loop)
+            loop.move(to: loop === idle ? .waiting : .beforeSources, at: start)
+        }
+        bench.look(at: start)
+        bench.run(until: start + 200 * millisecond)
+        over.move(to: .waiting, at: start + 210 * millisecond)
+        bench.clock.now = start + 220 * millisecond
+        bench.watchdog.endAll()
+        #expect(bench.told().map(\.phase) == [.abandoned, .end])
+        #expect(![stuck, over, idle].contains { $0.isArmed })
+        #expect(!bench.registry.holds(anythingOf: bench.owner))
+    }
+
+    @Test(arguments: [0, 1])
+    func theEndOfOneWatchLeavesTheOtherOneArmed(ending: Int) throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let owners = [bench.owner, FakeOwner()]
+        for owner in owners { _ = bench.registry.add(loop, name: "", owner: owner, rules: .standard) }
+        loop.move(to: .beforeSources, at: start)
+        bench.look(at: start)
+        bench.run(until: start + 200 * millisecond)
+        #expect(bench.registry.end(loop, of: owners[ending]))
+        bench.look(at: start + 210 * millisecond)
+        #expect(loop.isArmed)
+        #expect(bench.registry.end(loop, of: owners[1 - ending]))
+        bench.look(at: start + 220 * millisecond)
+        #expect(!loop.isArmed)
+        #expect(bench.told().map(\.phase) == [.abandoned, .abandoned])
+    }
+}

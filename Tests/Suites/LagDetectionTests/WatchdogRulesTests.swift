@@ -1,0 +1,218 @@
+internal import CLagBeacon
+import Glibc
+internal import LagActivity
+import LagCapture
+import Synchronization
+import Testing
+
+@testable import LagDetection
+
+/// Rules other than the callout's, through the watchdog's own looks.
+struct WatchdogRulesTests {
+    private let start: UInt64 = 1000 * millisecond
+
+    private func at(_ time: UInt64) -> UInt64 { start + time * millisecond }
+
+    private func rules(_ change: (inout WatchRules) -> Void) -> WatchRules {
+        var rules = WatchRules()
+        change(&rules)
+        return rules
+    }
+
+    @Test(arguments: [false, true])
+    func anIdleLoopThatNeverAnswersIsFound(whileWaiting: Bool) throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(
+            loop,
+            rules: rules { if whileWaiting { $0.pingWhileWaiting = standardRule } else { $0.ping = standardRule } }
+        )
+        loop.move(to: .waiting, at: start)
+        bench.look(at: start)
+        #expect(loop.pings == 1)
+        let looks = bench.run(until: at(149))
+        #expect(bench.counters(index) == WatchCounters() && looks.count < 30)
+        bench.run(until: at(150))
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+        loop.pong(at: at(200))
+        bench.run(until: at(260))
+        let told = bench.told()
+        #expect(told.map(\.kinds) == [[.ping]] && told.first?.since == start && told.first?.until == at(200))
+        #expect(told.first?.threshold == 150 * millisecond && told.first?.activity == .waiting)
+    }
+
+    /// Nobody works for it any more, or it cannot be told who: that is no reason to look again at once, and again.
+    @Test func aLoopWhoseThreadIsLostIsLookedAtNoMoreOften() throws {
+        let bench = try WatchdogBench()
+        let loop = WanderingFake(on: getpid())
+        let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
+        bench.look(at: start)
+        bench.run(until: at(200))
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+        loop.presentThread = 0
+        #expect(bench.run(until: at(3000)).count < 400)
+        loop.presentThread = getpid()
+        #expect(bench.run(until: at(6000)).count < 400)
+        clb_beacon_pong(loop.beacon.raw, at(6000))
+        bench.run(until: at(6100))
+        #expect(bench.told().map(\.phase) == [.begin, .end])
+    }
+
+    @Test func aLoopThatAnswersIsAskedOnceAnIntervalAndNeverFound() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
+        loop.move(to: .waiting, at: start)
+        bench.look(at: start)
+        var answered = 0
+        while bench.clock.now < at(10_000) {
+            #expect(bench.plan.deadline < .max)
+            if loop.pings > answered {
+                answered = loop.pings
+                loop.pong(at: bench.clock.now + 10_000)
+            }
+            bench.look(at: max(bench.plan.deadline, bench.clock.now + 20_000))
+        }
+        #expect(bench.counters(index) == WatchCounters())
+        #expect((90...210).contains(loop.pings))
+    }
+
+    /// What takes a lock is not for the watchdog's thread; and until the ping is given, nothing counts.
+    @Test func aLoopWhosePingsLockIsLeftToTheRelay() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop(pingsWithoutLocking: false)
+        let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
+        loop.move(to: .waiting, at: start)
+        bench.look(at: start)
+        let looks = bench.run(until: at(2000))
+        #expect(loop.pings == 0 && bench.counters(index) == WatchCounters())
+        // No tight loop while the relay is slow.
+        #expect((20...60).contains(looks.count))
+        bench.registry.entries[index].pinged.store(at(2000), ordering: .releasing)
+        bench.run(until: at(2149))
+        #expect(bench.counters(index) == WatchCounters())
+        bench.run(until: at(2150))
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+    }
+
+    @Test func aLoopThatCannotBePingedIsNotFoundByPings() throws {
+        let bench = try WatchdogBench()
+        let loop = DeafLoop()
+        let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
+        loop.beacon.mark(.waiting)
+        bench.look(at: start)
+        bench.run(until: at(5000))
+        #expect(bench.counters(index) == WatchCounters())
+    }
+
+    @Test func aQueueThatTellsNothingIsFoundByPings() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
+        bench.look(at: start)
+        bench.run(until: at(150))
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+    }
+
+    @Test func missedTicksOfAnIdleLoopAreFound() throws {
+        let bench = try WatchdogBench()
+        let (loop, cell) = (FakeLoop(), TickCell())
+        let index = bench.watch(
+            loop,
+            rules: rules { $0.frame = WatchRules.Frame(periodNanoseconds: 20 * millisecond, missed: 5) },
+            ticks: cell
+        )
+        loop.move(to: .waiting, at: start)
+        bench.look(at: start)
+        for tick in stride(from: UInt64(20), through: 1000, by: 20) {
+            bench.run(until: at(tick) - 1)
+            cell.tick(at: at(tick))
+        }
+        #expect(bench.counters(index) == WatchCounters())
+        bench.run(until: at(1120))
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+        cell.tick(at: at(1150))
+        bench.run(until: at(1200))
+        let told = try #require(bench.told().first)
+        #expect(told.kinds == [.frame] && told.since == at(1020) && told.extent.lengthAtMost == 150 * millisecond)
+    }
+
+    @Test func aStarvationIsArmedForTheRestAndEndsExactlyThere() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        var rules = WatchRules.standard
+        rules.starvationNanoseconds = 400 * millisecond
+        let index = bench.watch(loop, rules: rules)
+        loop.move(to: .waiting, at: start - 1)
+        bench.look(at: start - 1)
+        for time in stride(from: UInt64(0), to: 600, by: 3) {
+            let posted = loop.move(to: .beforeTimers, at: at(time))
+            #expect(!posted || bench.counters(index).stalls == 0)
+            bench.run(until: at(time) + 2 * millisecond)
+        }
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+        #expect(loop.armed == UInt32(CLB_ARMED_REST))
+        let rest = at(600) + 7
+        #expect(loop.move(to: .waiting, at: rest))
+        bench.look(at: rest + millisecond)
+        let told = bench.told()
+        #expect(told.map(\.kinds) == [[.starvation]])
+        #expect(told.first?.since == start && told.first?.until == rest)
+    }
+
+    @Test func theWallClocksStartIsThatOfTheRuleThatLeads() throws {
+        let bench = try WatchdogBench(at: clb_now_ns())
+        let loop = FakeLoop()
+        var rules = WatchRules.callouts(hang: .max)
+        rules.starvationNanoseconds = 400 * millisecond
+        _ = bench.watch(loop, rules: rules)
+        let begin = bench.clock.now
+        bench.look(at: begin)
+        for step in 0..<7 as Range<UInt64> {
+            loop.move(to: .beforeTimers, at: begin + step * 50 * millisecond)
+            bench.run(until: begin + (step + 1) * 50 * millisecond - 1)
+        }
+        // Found as a starvation, 350 ms older than the callout that it turns out to be.
+        loop.move(to: .beforeSources, at: begin + 350 * millisecond)
+        bench.run(until: begin + 600 * millisecond)
+        loop.move(to: .waiting, at: begin + 601 * millisecond)
+        bench.look(at: begin + 601 * millisecond)
+        let told = try #require(bench.told().first)
+        #expect(told.kinds == [.callout] && told.since == begin + 350 * millisecond)
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let offset = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clb_now_ns())
+        // Times in the future of the real clock count as now: the look was at most that much ago.
+        #expect(told.startRealtime - offset >= Int64(begin) + 350 * Int64(millisecond))
+    }
+
+    @Test func aMutedStallIsCountedByTheWatchdog() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop, rules: .callouts(restore: 5000 * millisecond))
+        for round in 0..<3 as Range<UInt64> {
+            loop.move(to: .beforeSources, at: at(round * 1000))
+            bench.look(at: at(round * 1000))
+            bench.run(until: at(round * 1000 + 200))
+            loop.move(to: .waiting, at: at(round * 1000 + 210))
+            bench.look(at: at(round * 1000 + 210))
+        }
+        #expect(bench.counters(index) == WatchCounters(stalls: 1, suppressed: 2))
+        #expect(bench.told().map(\.since) == [start])
+    }
+
+    @Test func theGraceHoldsBackWhatBeginsInIt() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        var rules = WatchRules.standard
+        rules.graceNanoseconds = 1000 * millisecond
+        let index = bench.watch(loop, rules: rules, now: start)
+        loop.move(to: .beforeSources, at: start)
+        // The look began before the watch did.
+        bench.look(at: start - millisecond)
+        bench.run(until: at(1149))
+        #expect(bench.counters(index) == WatchCounters())
+        bench.run(until: at(1151))
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+    }
+}

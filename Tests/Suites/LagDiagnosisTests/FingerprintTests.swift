@@ -1,0 +1,122 @@
+import LagDiagnosis
+import Testing
+
+struct FingerprintTests {
+    private func frame(_ symbol: String?, inApp: Bool = true, id: String = "aa", offset: UInt64 = 1) -> Fingerprint.Frame {
+        Fingerprint.Frame(modulePath: "/opt/app", buildID: id, offset: offset, symbol: symbol, inApp: inApp)
+    }
+
+    private func text(_ symbols: String...) -> String { Fingerprint(frames: symbols.map { frame($0) }).text }
+
+    @Test func formIsVersionAndSixteenDigits() {
+        // FNV-1a, 64 bits, of "a" and a zero byte: computed apart from the code under test.
+        #expect(text("a") == "v1:089be207b544f1e4")
+        #expect(Fingerprint(frames: []).text == "v1:cbf29ce484222325")
+        #expect(Fingerprint(frames: []).stackHash == "cbf29ce484222325")
+    }
+
+    @Test func onlyTheFiveNearestTheLeafCount() {
+        #expect(text("a", "b", "c", "d", "e", "f") == text("a", "b", "c", "d", "e", "g"))
+        #expect(text("a", "b", "c", "d", "e") != text("a", "b", "c", "d", "x"))
+    }
+
+    @Test func orderAndBordersCount() {
+        #expect(text("a", "b") != text("b", "a"))
+        #expect(text("ab", "c") != text("a", "bc"))
+    }
+
+    @Test func recursionOfAnyDepthAndPeriodIsOne() {
+        #expect(text("a", "a", "a", "m") == text("a", "m"))
+        #expect(text("a", "b", "a", "b", "a", "b", "m") == text("a", "b", "m"))
+    }
+
+    @Test func framesOutsideTheAppAreSkipped() {
+        let frames = [frame("usleep", inApp: false), frame("a"), frame("swift_x", inApp: false), frame("b")]
+        #expect(Fingerprint(frames: frames).text == text("a", "b"))
+    }
+
+    @Test func withoutAnyAppFrameTheNearestOfAnyKindCount() {
+        let frames = [frame("x", inApp: false), frame("y", inApp: false)]
+        #expect(Fingerprint(frames: frames).text == text("x", "y"))
+    }
+
+    @Test func withoutASymbolThePlaceCounts() {
+        let one = Fingerprint(frames: [frame(nil, offset: 1)]).text
+        #expect(one != Fingerprint(frames: [frame(nil, offset: 2)]).text)
+        #expect(one != Fingerprint(frames: [frame(nil, id: "bb", offset: 1)]).text)
+        #expect(one == Fingerprint(frames: [frame("", offset: 1)]).text)
+    }
+
+    @Test func stackHashIsOfPlacesAndOfAllFrames() {
+        let frames = (0..<20).map { frame("s\($0)", inApp: $0 % 2 == 0, offset: UInt64($0)) }
+        var renamed = frames
+        for index in renamed.indices {
+            renamed[index].symbol = nil
+            renamed[index].modulePath = "/elsewhere"
+        }
+        #expect(Fingerprint(frames: frames).stackHash == Fingerprint(frames: renamed).stackHash)
+        var moved = frames
+        moved[19].offset = 99
+        #expect(Fingerprint(frames: frames).stackHash != Fingerprint(frames: moved).stackHash)
+        #expect(Fingerprint(frames: frames).text == Fingerprint(frames: moved).text)
+        #expect(Fingerprint(frames: frames).stackHash != Fingerprint(frames: frames.dropLast()).stackHash)
+    }
+}
+
+struct InAppRulesTests {
+    @Test(arguments: [
+        "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/libpthread.so.0", "/lib64/ld-linux-x86-64.so.2",
+        "/usr/lib/swift/linux/libswiftCore.so", "/usr/lib/swift/linux/libFoundation.so",
+        "/usr/lib/swift/linux/lib_FoundationICU.so", "/usr/lib/libdispatch.so", "/lib/libgcc_s.so.1",
+        "/usr/lib/libstdc++.so.6.0.30", "linux-vdso.so.1", "[vdso]", "/usr/lib/libunwind-x86_64.so.8", "/lib/libm.so.6",
+    ])
+    func systemLibrariesAreNotInApp(path: String) {
+        #expect(!InAppRules().isInApp(modulePath: path, symbol: "f"))
+        #expect(!InAppRules().isInApp(modulePath: path, symbol: nil))
+    }
+
+    @Test(arguments: [
+        "LagRunLoop.ObservedRunLoop.run", "closure in LagMonitor.Watchdog.start", "LagActivity.ActivityBeacon.mark",
+        "Swift.Array.sorted", "closure in Swift.stableSort", "_dispatch_main_queue_callback_4CF", "_start",
+        "Foundation.RunLoop.run", "reabstraction thunk", "cll_run", "default argument of Swift.print", "std::vector::push_back",
+        "closure in default argument of Foundation.Data.init", "outlined copy of App.Big", "destroy value witness for App.Big",
+        "type metadata accessor for App.Box", "lazy protocol witness table accessor for type in Swift", "block_copy_helper",
+        "__swift_instantiateConcreteTypeFromMangledName",
+    ])
+    func systemCodeInTheProgramIsNotInApp(symbol: String) {
+        #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
+        #expect(!InAppRules().isInApp(modulePath: nil, symbol: symbol))
+    }
+
+    @Test(arguments: [
+        "App.Worker.render", "closure in App.f", "main", "LagRunLoopTests.f", "Swiftly.run", "App.Array.ext",
+        "$defer in App.f", "default argument of App.f", "one-time initialization function for table", "async_Main", "run",
+        "closure in variable initialization expression of App.table",
+    ])
+    func programsOwnCodeIsInApp(symbol: String) {
+        #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
+    }
+
+    @Test func specializationOfTheStandardLibraryIsNotInApp() {
+        let full = "generic specialization <Swift.Int> of (extension in Swift):Swift.Sequence.sorted() -> [A.Element]"
+        let symbol = SymbolSimplifier.simplify(full, language: .swift)
+        #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
+    }
+
+    @Test func frameWithoutFileAndSymbolIsNotInAppAndOneWithAFileIs() {
+        #expect(!InAppRules().isInApp(modulePath: nil, symbol: nil))
+        #expect(InAppRules().isInApp(modulePath: "/opt/app (deleted)", symbol: nil))
+    }
+
+    @Test func configuredPrefixesWin() {
+        let rules = InAppRules(
+            inAppPrefixes: ["libswiftMine", "/opt/app/vendor/ours"],
+            notInAppPrefixes: ["/opt/app/vendor/", "Vendor."]
+        )
+        #expect(rules.isInApp(modulePath: "/usr/lib/libswiftMine.so", symbol: nil))
+        #expect(!rules.isInApp(modulePath: "/opt/app/vendor/x.so", symbol: "f"))
+        #expect(rules.isInApp(modulePath: "/opt/app/vendor/ours.so", symbol: "f"))
+        #expect(!rules.isInApp(modulePath: "/opt/app/main", symbol: "closure in Vendor.f"))
+        #expect(InAppRules(inAppPrefixes: [""]).isInApp(modulePath: "/lib/libc.so.6", symbol: nil) == false)
+    }
+}

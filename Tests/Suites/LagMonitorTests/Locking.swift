@@ -1,0 +1,106 @@
+internal import CLagLinux
+import Glibc
+import LagMonitor
+import Synchronization
+
+// Unchecked: a mutex is made to be shared. Never freed.
+final class RawMutex: @unchecked Sendable {
+    let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    init(kind: Int32? = nil, isRobust: Bool = false) {
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        if let kind { pthread_mutexattr_settype(&attributes, kind) }
+        if isRobust { pthread_mutexattr_setrobust(&attributes, Int32(PTHREAD_MUTEX_ROBUST)) }
+        pthread_mutex_init(raw, &attributes)
+    }
+
+    func lock() { pthread_mutex_lock(raw) }
+    func unlock() { pthread_mutex_unlock(raw) }
+}
+
+@inline(never) func lockForTheTest(_ mutex: RawMutex) {
+    pthread_mutex_lock(mutex.raw)
+    pthread_mutex_unlock(mutex.raw)
+}
+
+/// - Returns: false when it gave up.
+@inline(never) func timedLockForTheTest(_ mutex: RawMutex, milliseconds: Int) -> Bool {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let nanoseconds = time.tv_nsec + milliseconds * 1_000_000
+    time.tv_sec += nanoseconds / 1_000_000_000
+    time.tv_nsec = nanoseconds % 1_000_000_000
+    let result = pthread_mutex_timedlock(mutex.raw, &time)
+    return result == 0
+}
+
+/// Uses so much time of a processor, however long that takes.
+@inline(never) func computeForTheTest(milliseconds: Int) {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    let end = time.tv_sec * 1000 + time.tv_nsec / 1_000_000 + milliseconds
+    var number: UInt64 = 1
+    repeat {
+        // To read this clock is a system call, and must not be what it is seen doing.
+        for _ in 0..<20_000 { number = number &* 6_364_136_223_846_793_005 &+ 1 }
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    } while time.tv_sec * 1000 + time.tv_nsec / 1_000_000 < end || number == 0
+}
+
+@inline(never) func holdForTheTest(milliseconds: Int) {
+    usleep(UInt32(milliseconds) * 1000)
+}
+
+func gettid() -> Int32 { ThreadIdentity.current.tid }
+
+/// A thread's number, given by one thread to another.
+final class Atomically: Sendable {
+    private let number = Atomic<Int32>(0)
+
+    var value: Int32 { number.load(ordering: .acquiring) }
+    func set(_ value: Int32) { number.store(value, ordering: .releasing) }
+}
+
+/// A thread that has taken a mutex by the time it is made, and holds it for so long.
+final class Holder: Sendable {
+    private final class Start: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    private let running = Atomically()
+    private let thread: pthread_t
+
+    var tid: Int32 { running.value }
+
+    /// - Parameter other: wanted before the first is let go.
+    init(of mutex: RawMutex, milliseconds: Int, thenOf other: RawMutex? = nil) {
+        let running = running
+        let start = Unmanaged.passRetained(
+            Start {
+                _ = cll_thread_set_name(pthread_self(), "holder")
+                mutex.lock()
+                running.set(gettid())
+                holdForTheTest(milliseconds: milliseconds)
+                other?.lock()
+                other?.unlock()
+                mutex.unlock()
+            }
+        )
+        var created = pthread_t()
+        pthread_create(
+            &created,
+            nil,
+            { argument in
+                Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue().body()
+                return nil
+            },
+            start.toOpaque()
+        )
+        thread = created
+        while running.value == 0 { usleep(500) }
+    }
+
+    func join() { pthread_join(thread, nil) }
+}

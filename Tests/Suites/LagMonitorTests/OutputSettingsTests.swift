@@ -1,0 +1,106 @@
+import LagOutput
+import Testing
+
+@testable import LagMonitor
+
+@Suite struct OutputSettingsTests {
+    @Test(arguments: [
+        ("-", OutputSettings.Destination.stdout), ("stdout", .stdout), ("/var/log/x", .file(path: "/var/log/x")),
+        ("x", .file(path: "x")),
+        ("file:/var/log/x", .file(path: "/var/log/x")), ("file:stdout", .file(path: "stdout")),
+        ("./tcp:1:2", .file(path: "./tcp:1:2")),
+        ("A:b", .file(path: "A:b")), ("journald", .journald(path: "/run/systemd/journal/socket")),
+        ("journald:/tmp/j", .journald(path: "/tmp/j")), ("unix:/run/x.sock", .stream(.unix(path: "/run/x.sock"))),
+        ("tcp:127.0.0.1:6000", .stream(.tcp(host: "127.0.0.1", port: 6000))),
+        ("tcp:[::1]:6000", .stream(.tcp(host: "::1", port: 6000))), ("tcp:logs:1", .stream(.tcp(host: "logs", port: 1))),
+        ("otlp:http://127.0.0.1:4318", .otlp(endpoint: "http://127.0.0.1:4318")),
+        ("otlp:https://c/x", .otlp(endpoint: "https://c/x")),
+    ])
+    func aTextNamesADestination(text: String, destination: OutputSettings.Destination) throws {
+        #expect(try OutputSettings(text) == OutputSettings(destination))
+        #expect(SettingKey.output.objection(to: .string(text)) == nil)
+    }
+
+    @Test(arguments: [
+        ("", "the text is empty"), ("a\0b", "the text holds a zero byte"), ("file:", "\"file:\" names no file"),
+        ("unix:", "\"unix:\" names no socket"), ("journald:", "\"journald:\" names no socket"),
+        ("unix:/" + String(repeating: "x", count: 107), "the socket's path is longer than 107 bytes"),
+        ("tcp:host", "\"tcp:host\" has no port"), ("tcp::6000", "\"tcp::6000\" has no host"),
+        ("tcp:host:", "\"\" is no port from 1 to 65535"), ("tcp:host:0", "\"0\" is no port from 1 to 65535"),
+        ("tcp:host:65536", "\"65536\" is no port from 1 to 65535"), ("tcp:host:+1", "\"+1\" is no port from 1 to 65535"),
+        ("tcp:::1:6000", "\"tcp:::1:6000\": an IPv6 address stands in brackets, tcp:[::1]:6000"),
+        ("otlp:127.0.0.1:4318", "\"otlp:127.0.0.1:4318\" has no http:// or https:// URL after otlp:"),
+        ("otlp:http://", "\"otlp:http://\" has no http:// or https:// URL after otlp:"),
+        ("udp:h:1", "unknown destination \"udp:\" (a file of that name is file:udp:h:1)"),
+        ("http://h", "unknown destination \"http:\" (a file of that name is file:http://h)"),
+    ])
+    func aTextThatNamesNoneIsRefused(text: String, wrong: String) {
+        #expect(SettingKey.output.objection(to: .string(text)) == wrong)
+        let error = #expect(throws: LagMonitorError.self) { try OutputSettings(text) }
+        let allowed = "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
+        #expect(error?.description == "output.path is \(wrong), allowed is \(allowed)")
+    }
+
+    @Test func sizesMakeARotation() throws {
+        let path = JSONValue.string("/x")
+        func settings(_ values: [String: JSONValue]) -> OutputSettings? { OutputSettings(SettingsReader(values)) }
+        #expect(settings([:]) == nil)
+        #expect(settings(["output.path": path])?.rotation == nil)
+        let five = try FileRotation(maxBytes: 5000, maxFiles: 5)
+        #expect(settings(["output.path": path, "output.max_bytes": .int(5000)])?.rotation == five)
+        let two = try FileRotation(maxBytes: 5000, maxFiles: 2)
+        #expect(settings(["output.path": path, "output.max_bytes": .int(5000), "output.max_files": .int(2)])?.rotation == two)
+    }
+
+    @Test func onlyFilesAreRotated() throws {
+        let rotation = try FileRotation(maxBytes: 5000)
+        #expect(throws: LagMonitorError.self) { try OutputSettings(.stdout, rotation: rotation) }
+        #expect(throws: LagMonitorError.self) { try OutputSettings("journald", rotation: rotation) }
+        #expect(try OutputSettings("/x", rotation: rotation).rotation == rotation)
+        var settings = OutputSettings(.stdout)
+        settings.rotation = rotation
+        let error = #expect(throws: SinkError.self) { try settings.makeSink() }
+        #expect(error?.reason == .cannotOpen && error?.code == 22)
+    }
+
+    @Test(arguments: [
+        (["PATH": "x", "MAX_FILES": "2"], ["MAX_FILES: without output.max_bytes no file is ever renamed"]),
+        (["PATH": "-", "MAX_BYTES": "5000"], ["MAX_BYTES: - is no file and is not rotated"]),
+        (
+            ["PATH": "tcp:h:1", "MAX_BYTES": "5000", "MAX_FILES": "2"],
+            ["MAX_BYTES: tcp:h:1 is no file and is not rotated", "MAX_FILES: tcp:h:1 is no file and is not rotated"]
+        ),
+    ])
+    func whatWouldBeIgnoredIsRefused(variables: [String: String], wrong: [String]) {
+        var told: [String] = []
+        let variables = Dictionary(uniqueKeysWithValues: variables.map { ("LAGMONITOR_OUTPUT_\($0)", $1) })
+        #expect(EnvironmentActivation().start(variables, []) { told.append($0) } == nil)
+        #expect(told.count == wrong.count)
+        for (told, wrong) in zip(told, wrong) { #expect(told.contains("LAGMONITOR_OUTPUT_\(wrong)")) }
+    }
+
+    @Test func theFormatIsASettingOfTheMonitor() {
+        let reader = SettingsReader(["output.format": .string("ecs")])
+        #expect(LagMonitorConfiguration(reader).format == .ecs)
+        #expect(SettingKey.format.objection(to: .string("xml")) == "unknown name \"xml\"")
+        #expect(SettingKey.format.allowed == "native, otlp, ecs, sentry")
+    }
+
+    /// The core has no HTTP.
+    @Test func otlpNeedsTheProgramsHelp() throws {
+        let settings = try OutputSettings("otlp:http://127.0.0.1:1")
+        let error = #expect(throws: SinkError.self) { try settings.makeSink() }
+        #expect(error?.description == "cannot open otlp:http://127.0.0.1:1: Operation not supported (errno 95)")
+        let memory = MemorySink()
+        #expect(try settings.makeSink { _ in memory } === memory)
+    }
+
+    @Test func anEnvironmentCannotAskForIt() {
+        var told: [String] = []
+        let variables = ["LAGMONITOR_OUTPUT_PATH": "otlp:http://127.0.0.1:1"]
+        #expect(EnvironmentActivation().start(variables, []) { told.append($0) } == nil)
+        #expect(
+            told.count == 1 && told[0].contains("LAGMONITOR_OUTPUT_PATH: otlp:http://127.0.0.1:1 needs a sink of LagMonitorOTLP")
+        )
+    }
+}

@@ -1,0 +1,230 @@
+import Foundation
+import Glibc
+import LagOutput
+import Testing
+
+/// Both ends of a pipe or of a socket pair; closed with their owner.
+private final class Ends {
+    private(set) var reader: Int32
+    private(set) var writer: Int32
+    let limit: Int
+
+    init(socket: Bool = false) throws {
+        var ends: [Int32] = [-1, -1]
+        let made = socket ? socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) : pipe(&ends)
+        try #require(made == 0)
+        (reader, writer) = (ends[0], ends[1])
+        // A process that another test starts meanwhile must not hold an end open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // F_SETPIPE_SZ: two pages, so that it is full soon.
+        limit = socket ? 0 : Int(fcntl(writer, 1031, 8192))
+    }
+
+    deinit {
+        closeReader()
+        closeWriter()
+    }
+
+    func closeReader() {
+        if reader >= 0 { close(reader) }
+        reader = -1
+    }
+
+    func closeWriter() {
+        if writer >= 0 { close(writer) }
+        writer = -1
+    }
+
+    /// What there is at once, up to `count` bytes.
+    func read(_ count: Int = 1 << 20) -> String {
+        var buffer = [UInt8](repeating: 0, count: count)
+        var entry = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 0) > 0 else { return "" }
+        let got = Glibc.read(reader, &buffer, count)
+        return String(decoding: buffer.prefix(max(0, got)), as: UTF8.self)
+    }
+
+    /// Everything up to the end of the stream.
+    func readToEnd() -> String {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 700)
+        while true {
+            let got = Glibc.read(reader, &buffer, buffer.count)
+            guard got > 0 else { return String(decoding: text, as: UTF8.self) }
+            text += buffer.prefix(got)
+        }
+    }
+}
+
+private func line(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count - 1) + "\n" }
+
+struct DescriptorSinkTests {
+    @Test(arguments: [false, true]) func lineArrivesAndTheOriginalDescriptorIsLeftAlone(socket: Bool) throws {
+        let ends = try Ends(socket: socket)
+        let flags = fcntl(ends.writer, F_GETFL)
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
+        try sink.put("a\n")
+        #expect(ends.read() == "a\n")
+        #expect(fcntl(ends.writer, F_GETFL) == flags)
+        sink.close()
+        #expect(write(ends.writer, "x", 1) == 1)
+        #expect(ends.read() == "x")
+    }
+
+    @Test func originalDescriptorMayBeClosed() throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
+        ends.closeWriter()
+        try sink.put("a\n")
+        #expect(ends.read() == "a\n")
+        sink.close()
+        #expect(ends.readToEnd() == "")
+    }
+
+    /// SIGPIPE's disposition is the default here, which ends the process: that the test goes on is the proof.
+    @Test(arguments: [false, true]) func goneReaderIsAnErrorAndNoSignal(socket: Bool) throws {
+        let ends = try Ends(socket: socket)
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
+        ends.closeReader()
+        // On a thread of its own, whose signals are as a host's thread has them.
+        let thread = Thread {
+            for _ in 0..<3 {
+                let error = #expect(throws: SinkError.self) { try sink.put("a\n") }
+                #expect(error?.reason == .readerGone)
+                #expect(error?.description == "cannot write to out: its reader is gone")
+            }
+            var pending = sigset_t()
+            sigpending(&pending)
+            #expect(sigismember(&pending, SIGPIPE) == 0)
+            var mask = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &mask)
+            #expect(sigismember(&mask, SIGPIPE) == 0)
+        }
+        try join(thread)
+    }
+
+    @Test func blockedAndPendingSignalOfTheHostStaysPending() throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
+        ends.closeReader()
+        let thread = Thread {
+            var set = sigset_t()
+            sigemptyset(&set)
+            sigaddset(&set, SIGPIPE)
+            pthread_sigmask(SIG_BLOCK, &set, nil)
+            pthread_kill(pthread_self(), SIGPIPE)
+            #expect(throws: SinkError.self) { try sink.put("a\n") }
+            var pending = sigset_t()
+            sigpending(&pending)
+            #expect(sigismember(&pending, SIGPIPE) == 1)
+            var noWait = timespec()
+            sigtimedwait(&set, nil, &noWait)
+        }
+        try join(thread)
+    }
+
+    private func join(_ thread: Thread) throws {
+        thread.start()
+        let deadline = Date().addingTimeInterval(30)
+        while !thread.isFinished, Date() < deadline { usleep(1000) }
+        try #require(thread.isFinished)
+    }
+
+    @Test(arguments: [true, false]) func slowReaderGetsEveryLineWhole(opensAgain: Bool) throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(60), opensAgain: opensAgain)
+        ends.closeWriter()
+        let lines = (0..<40).map { line(Character(Unicode.Scalar(UInt8(97 + $0 % 26))), 3000 + $0 * 100) }
+        let thread = Thread {
+            for line in lines { #expect(throws: Never.self) { try sink.put(line) } }
+            sink.close()
+        }
+        thread.start()
+        #expect(ends.readToEnd() == lines.joined())
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func lineThatDoesNotFitAtAllIsRefusedWhole() throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .milliseconds(20))
+        try sink.put(line("a", ends.limit))
+        #expect(throws: SinkError(.tooSlow, path: "out")) { try sink.put("b\n") }
+        #expect(ends.read() == line("a", ends.limit))
+        try sink.put("c\n")
+        #expect(ends.read() == "c\n")
+    }
+
+    @Test(arguments: [true, false]) func lineThatBeganIsFinishedBeforeTheNext(opensAgain: Bool) throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(
+            descriptor: ends.writer,
+            name: "out",
+            timeout: .milliseconds(20),
+            opensAgain: opensAgain
+        )
+        let long = line("a", ends.limit + 1000)
+        try sink.put(long)
+        #expect(throws: SinkError(.tooSlow, path: "out")) { try sink.put("b\n") }
+        let head = ends.read()
+        try sink.put("c\n")
+        #expect(head + ends.read() == long + "c\n")
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func lineThatBeganAndCouldNotBeFinishedIsCounted() throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .milliseconds(20))
+        try sink.put(line("a", ends.limit + 1000))
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 1)
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func deadlineOfTheShutdownEndsALongWait() throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(3600))
+        try sink.put(line("a", ends.limit))
+        let thread = Thread { #expect(throws: SinkError(.tooSlow, path: "out")) { try sink.put("b\n") } }
+        thread.start()
+        usleep(50_000)
+        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        let deadline = Date().addingTimeInterval(60)
+        while !thread.isFinished, Date() < deadline { usleep(1000) }
+        #expect(thread.isFinished)
+        sink.close()
+    }
+
+    @Test func regularFileKeepsTheOffsetOfItsDescriptor() throws {
+        let scratch = try ScratchDirectory()
+        let descriptor = open(scratch.path + "/log", O_WRONLY | O_CREAT, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        try #require(write(descriptor, "host\n", 5) == 5)
+        try DescriptorSink(descriptor: descriptor, name: "out").put("ours\n")
+        try #require(write(descriptor, "host\n", 5) == 5)
+        #expect(try scratch.text("log") == "host\nours\nhost\n")
+    }
+
+    @Test func fullDeviceIsAnError() throws {
+        let descriptor = open("/dev/full", O_WRONLY)
+        defer { close(descriptor) }
+        let sink = try DescriptorSink(descriptor: descriptor, name: "stdout")
+        #expect(throws: SinkError(.writeFailed, path: "stdout", code: ENOSPC)) { try sink.put("a\n") }
+    }
+
+    @Test func descriptorThatIsNotOpenOrNotForWritingIsRefused() throws {
+        #expect(throws: SinkError(.cannotOpen, path: "out", code: EBADF)) { try DescriptorSink(descriptor: -1, name: "out") }
+        let ends = try Ends()
+        #expect(throws: SinkError(.cannotOpen, path: "out", code: EBADF)) {
+            try DescriptorSink(descriptor: ends.reader, name: "out")
+        }
+    }
+
+    @Test func closedSinkRefuses() throws {
+        let ends = try Ends()
+        let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
+        sink.close()
+        sink.close()
+        #expect(throws: SinkError(.closed, path: "out")) { try sink.put("a\n") }
+    }
+}

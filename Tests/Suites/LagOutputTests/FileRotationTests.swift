@@ -1,0 +1,116 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import LagOutput
+
+struct FileRotationTests {
+    private func line(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count - 1) + "\n" }
+
+    private func names(_ scratch: ScratchDirectory) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
+    }
+
+    @Test func filesAreNumberedFromTheNewest() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096, maxFiles: 2))
+        for letter: Character in ["a", "b", "c", "d"] {
+            try sink.put(line(letter, 2048))
+            try sink.put(line(letter, 2048))
+        }
+        #expect(try names(scratch) == ["log", "log.1", "log.2"])
+        #expect(try scratch.text("log") == line("d", 2048) + line("d", 2048))
+        #expect(try scratch.text("log.1").first == "c")
+        #expect(try scratch.text("log.2").first == "b", "the oldest is gone")
+    }
+
+    @Test func aFileIsFilledToItsSizeAndNotBeyond() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
+        try sink.put(line("a", 4000))
+        try sink.put(line("b", 96))
+        #expect(try names(scratch) == ["log"])
+        try sink.put(line("c", 2))
+        #expect(try names(scratch) == ["log", "log.1"])
+        #expect(try scratch.text("log") == "c\n" && scratch.text("log.1").utf8.count == 4096)
+    }
+
+    @Test func aLineLongerThanTheSizeIsWholeInAFileOfItsOwn() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
+        try sink.put(line("a", 10_000))
+        try sink.put(line("b", 10_000))
+        #expect(try scratch.text("log") == line("b", 10_000))
+        #expect(try scratch.text("log.1") == line("a", 10_000))
+    }
+
+    @Test func whatWasThereBeforeCounts() throws {
+        let scratch = try ScratchDirectory()
+        try Data(line("a", 4000).utf8).write(to: URL(fileURLWithPath: scratch.path + "/log"))
+        let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
+        try sink.put(line("b", 200))
+        #expect(try scratch.text("log") == line("b", 200) && scratch.text("log.1") == line("a", 4000))
+    }
+
+    /// What cannot be moved must not be overwritten.
+    @Test func whereANumberCannotBeMovedLinesGoOn() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096, maxFiles: 2))
+        try sink.put(line("a", 4096))
+        try sink.put(line("b", 4096))
+        try FileManager.default.createDirectory(atPath: scratch.path + "/log.2/full", withIntermediateDirectories: true)
+        try sink.put(line("c", 4096))
+        #expect(try scratch.text("log") == line("b", 4096) + line("c", 4096))
+        #expect(try scratch.text("log.1") == line("a", 4096))
+        try FileManager.default.removeItem(atPath: scratch.path + "/log.2")
+        try sink.put(line("d", 4096))
+        #expect(try scratch.text("log") == line("d", 4096) && scratch.text("log.2") == line("a", 4096))
+    }
+
+    /// A file that is mounted by itself cannot be renamed (EBUSY), nor can one that is not there.
+    @Test func whereTheLiveFileCannotBeMovedNoOldOneGivesWay() throws {
+        let scratch = try ScratchDirectory()
+        for number in 1...3 { try Data("\(number)".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log.\(number)")) }
+        let rotation = try FileRotation(maxBytes: 4096, maxFiles: 3)
+        for _ in 0..<5 { #expect(!rotation.rotate(scratch.path + "/log")) }
+        for number in 1...3 { #expect(try scratch.text("log.\(number)") == "\(number)") }
+    }
+
+    @Test func filesMoveUpToTheFirstFreeNumberOnly() throws {
+        let scratch = try ScratchDirectory()
+        for name in ["log", "log.1", "log.3", "log.rotating"] {
+            try Data(name.utf8).write(to: URL(fileURLWithPath: scratch.path + "/" + name))
+        }
+        #expect(try FileRotation(maxBytes: 4096, maxFiles: 4).rotate(scratch.path + "/log"))
+        // What an ended process left was older than the live file.
+        #expect(try names(scratch) == ["log.1", "log.2", "log.3", "log.4"])
+        #expect(try scratch.text("log.1") == "log" && scratch.text("log.2") == "log.rotating")
+        #expect(try scratch.text("log.3") == "log.1" && scratch.text("log.4") == "log.3")
+    }
+
+    @Test func withoutASizeTheFileGrows() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        for _ in 0..<10 { try sink.put(line("a", 4096)) }
+        #expect(try names(scratch) == ["log"])
+    }
+
+    @Test func aPipeIsNotRotated() throws {
+        let scratch = try ScratchDirectory()
+        try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
+        let reader = open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        let sink = try FileSink(path: scratch.path + "/pipe", rotation: FileRotation(maxBytes: 4096))
+        for _ in 0..<3 { try sink.put(line("a", 4096)) }
+        #expect(try names(scratch) == ["pipe"])
+    }
+
+    @Test(arguments: [
+        (4095, 5, "max_bytes is 4095, allowed is 4096 to 1099511627776"), (4096, 0, "max_files is 0, allowed is 1 to 1000"),
+        (4096, 1001, "max_files is 1001, allowed is 1 to 1000"),
+    ])
+    func impossibleSizesAreRefusedByName(bytes: Int, files: Int, message: String) {
+        let error = #expect(throws: FileRotationError.self) { try FileRotation(maxBytes: bytes, maxFiles: files) }
+        #expect(error?.description == message)
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Glibc
+import LagOutput
+import Testing
+
+struct FileSinkTests {
+    private func rename(_ scratch: ScratchDirectory, _ from: String, _ to: String) throws {
+        try #require(Glibc.rename(scratch.path + "/" + from, scratch.path + "/" + to) == 0)
+    }
+
+    @Test func linesAreAppendedWithoutAHeader() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path + "/log"
+        try FileSink(path: path).put("a\n")
+        #expect(try scratch.text("log") == "a\n")
+        try FileSink(path: path).put("b\n")
+        #expect(try scratch.text("log") == "a\nb\n")
+    }
+
+    @Test func openingAloneWritesNothing() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        #expect(try scratch.text("log") == "")
+        sink.close()
+    }
+
+    @Test func fileWithoutAFinalNewlineGetsOne() throws {
+        let scratch = try ScratchDirectory()
+        try Data("{\"torn\":".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log"))
+        try FileSink(path: scratch.path + "/log").put("a\n")
+        #expect(try scratch.text("log") == "{\"torn\":\na\n")
+    }
+
+    @Test func rotationByRenameIsNoticed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try rename(scratch, "log", "log.1")
+        try sink.put("b\n")
+        #expect(try scratch.text("log.1") == "a\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func anotherFileAtThePathIsNoticed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try Data("theirs".utf8).write(to: URL(fileURLWithPath: scratch.path + "/new"))
+        try rename(scratch, "new", "log")
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "theirs\nb\n")
+    }
+
+    @Test func removalIsNoticed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try FileManager.default.removeItem(atPath: scratch.path + "/log")
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func reopeningOnRequestCreatesTheNewFileAtOnce() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("a\n")
+        try rename(scratch, "log", "log.1")
+        try sink.reopen()
+        #expect(try scratch.text("log") == "")
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func truncationInPlaceLeavesNoHole() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try sink.put("aaaaaaaaaa\n")
+        try #require(truncate(scratch.path + "/log", 0) == 0)
+        try sink.put("b\n")
+        #expect(try scratch.text("log") == "b\n")
+    }
+
+    @Test func whereTheNewFileCannotBeOpenedLinesGoToTheOldOneUntilItCan() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        try rename(scratch, "log", "log.1")
+        try FileManager.default.createDirectory(atPath: scratch.path + "/log", withIntermediateDirectories: false)
+        try sink.put("a\n")
+        #expect(throws: SinkError(.cannotOpen, path: sink.name, code: EISDIR)) { try sink.reopen() }
+        try sink.put("b\n")
+        #expect(try scratch.text("log.1") == "a\nb\n")
+        try FileManager.default.removeItem(atPath: scratch.path + "/log")
+        try sink.put("c\n")
+        #expect(try scratch.text("log") == "c\n")
+    }
+
+    @Test func fullDiskIsAnErrorThatNamesThePathAndTheReason() throws {
+        let sink = try FileSink(path: "/dev/full")
+        let error = #expect(throws: SinkError.self) { try sink.put("a\n") }
+        #expect(error?.description == "cannot write to /dev/full: No space left on device (errno 28)")
+        #expect(error?.reason == .writeFailed)
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func fileThatCannotBeOpenedIsAnErrorThatNamesIt() throws {
+        let error = #expect(throws: SinkError.self) { try FileSink(path: "/nonexistent/log") }
+        #expect(error?.description == "cannot open /nonexistent/log: No such file or directory (errno 2)")
+    }
+
+    @Test func pipeWithoutAReaderIsAnErrorAndNoWait() throws {
+        let scratch = try ScratchDirectory()
+        try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
+        #expect(throws: SinkError(.cannotOpen, path: scratch.path + "/pipe", code: ENXIO)) {
+            try FileSink(path: scratch.path + "/pipe")
+        }
+    }
+
+    @Test func closedSinkRefusesAndStaysClosed() throws {
+        let scratch = try ScratchDirectory()
+        let sink = try FileSink(path: scratch.path + "/log")
+        sink.close()
+        sink.close()
+        #expect(throws: SinkError(.closed, path: sink.name)) { try sink.put("a\n") }
+        #expect(throws: SinkError(.closed, path: sink.name)) { try sink.reopen() }
+        #expect(try scratch.text("log") == "")
+    }
+
+    /// The limit of file size makes a write short and the next one fail, as a disk that fills up does; and it sends a signal
+    /// that ends a process. In a process of its own, for the limit is the process's.
+    @Test func lineCutByALimitIsFinishedWhenThereIsRoomAgain() async {
+        await #expect(processExitsWith: .success) {
+            let scratch = try ScratchDirectory()
+            let sink = try FileSink(path: scratch.path + "/log")
+            try sink.put("first\n")
+            try limitFileSize(10)
+            try sink.put("second\n")
+            #expect(throws: SinkError(.writeFailed, path: sink.name, code: EFBIG)) { try sink.put("third\n") }
+            try limitFileSize(1_000_000)
+            try sink.put("fourth\n")
+            #expect(try scratch.text("log") == "first\nsecond\nfourth\n")
+            #expect(sink.takeAbandonedLines() == 0)
+        }
+    }
+
+    @Test func lineCutByALimitAndNotFinishedIsCountedAndLeavesTheNextFileClean() async {
+        await #expect(processExitsWith: .success) {
+            let scratch = try ScratchDirectory()
+            let sink = try FileSink(path: scratch.path + "/log")
+            try limitFileSize(10)
+            try sink.put("longer than that\n")
+            try #require(Glibc.rename(scratch.path + "/log", scratch.path + "/log.1") == 0)
+            try sink.put("next\n")
+            #expect(sink.takeAbandonedLines() == 1)
+            #expect(sink.takeAbandonedLines() == 0)
+            #expect(try scratch.text("log") == "next\n")
+            #expect(try scratch.text("log.1") == "longer tha")
+        }
+    }
+}
+
+/// Lowers or raises the process's own limit, below its hard one.
+private func limitFileSize(_ bytes: UInt) throws {
+    // The default, which ends the process, is what a host has; and a pool thread, which runs this, blocks the signal.
+    signal(SIGXFSZ, SIG_DFL)
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGXFSZ)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    var limit = rlimit()
+    try #require(getrlimit(__rlimit_resource_t(1), &limit) == 0)
+    limit.rlim_cur = rlim_t(bytes)
+    try #require(setrlimit(__rlimit_resource_t(1), &limit) == 0)
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import LagOutput
+
+/// Takes every line and gives it up later, when the test says so.
+private final class LateSink: RecordSink {
+    private struct State {
+        var waiting: [DropNotice?] = []
+        var abandoned: UInt64 = 0
+        var notices: [DropNotice] = []
+    }
+
+    let name = "late"
+    private let state = Mutex(State())
+
+    func write(_ line: UnsafeRawBufferPointer) {}
+    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) { state.withLock { $0.waiting.append(facts.losses) } }
+    func close() {}
+    var unsettledLines: Int { state.withLock { $0.waiting.count } }
+    func takeAbandonedLines() -> UInt64 {
+        state.withLock { state in
+            defer { state.abandoned = 0 }
+            return state.abandoned
+        }
+    }
+    func takeAbandonedNotices() -> [DropNotice] {
+        state.withLock { state in
+            defer { state.notices = [] }
+            return state.notices
+        }
+    }
+    func settle(arrived: Bool) {
+        state.withLock { state in
+            for notice in state.waiting where !arrived {
+                if let notice { state.notices.append(notice) } else { state.abandoned += 1 }
+            }
+            state.waiting = []
+        }
+    }
+}
+
+struct RecordOutputTests {
+    private let now = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
+
+    private func output(_ sink: any RecordSink) -> RecordOutput {
+        RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
+    }
+
+    private func events(_ sink: MemorySink) throws -> [String] {
+        try sink.lines.map { line in
+            let parsed = try Sample.parse(line)
+            guard parsed["event"] as? String == "dropped" else { return "stall" }
+            return "\(parsed["reason"] ?? "")=\(parsed["dropped"] ?? "")"
+        }
+    }
+
+    @Test func recordIsOneLine() throws {
+        let sink = MemorySink()
+        var output = output(sink)
+        try output.write(Sample.record(), now: now)
+        #expect(sink.lines == [try Sample.line(Sample.record())])
+    }
+
+    @Test func noticeReadsAsWritten() throws {
+        let sink = MemorySink()
+        var output = output(sink)
+        output.noteDropped(3, reason: .queueFull)
+        try output.announce(now: now)
+        try output.announce(now: now)
+        #expect(
+            sink.lines == [
+                """
+                {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"dropped","dropped":3,\
+                "reason":"queue_full","mono_us":5000,"boot_id":"00112233445566778899aabbccddeeff","pid":4242,\
+                "process_name":"shop","host_name":"host-1","dropped_total":3}
+
+                """
+            ]
+        )
+    }
+
+    @Test func linesLostInTheSinkAreAnnouncedWhenItWorksAgain() throws {
+        let sink = MemorySink()
+        var output = output(sink)
+        try output.write(Sample.record(), now: now)
+        sink.fail(with: SinkError(.writeFailed, path: "memory", code: ENOSPC))
+        for _ in 0..<2 { #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) } }
+        #expect(output.unannounced == 2)
+        sink.fail(with: nil)
+        try output.write(Sample.record(), now: now)
+        try output.write(Sample.record(), now: now)
+        #expect(try events(sink) == ["stall", "sink_failed=2", "stall", "stall"])
+        #expect(output.unannounced == 0)
+        #expect(output.droppedTotal == 2)
+        #expect(try Sample.parse(try #require(sink.lines.last))["dropped_total"] as? Int == 2)
+    }
+
+    @Test func reasonsAreToldApart() throws {
+        let sink = MemorySink()
+        var output = output(sink)
+        sink.fail(with: SinkError(.tooSlow, path: "memory"))
+        #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
+        sink.fail(with: nil)
+        output.noteDropped(5, reason: .queueFull)
+        try output.write(Sample.record(), now: now)
+        #expect(try events(sink) == ["queue_full=5", "sink_slow=1", "stall"])
+    }
+
+    @Test func lineGivenUpBySinkIsCounted() throws {
+        let scratch = try ScratchDirectory()
+        try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
+        let reader = open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK)
+        try #require(fcntl(reader, 1031, 4096) == 4096)
+        let sink = try FileSink(path: scratch.path + "/pipe", timeout: .milliseconds(20))
+        var output = output(sink)
+        try output.write(Sample.record(frames: 100), now: now)
+        close(reader)
+        #expect(throws: SinkError(.readerGone, path: sink.name, code: EPIPE)) { try output.write(Sample.record(), now: now) }
+        // The one that was cut and the one that was not begun.
+        #expect(output.droppedTotal == 2)
+    }
+
+    @Test func manyLossesInAMomentDelayTheirNoticeOnce() throws {
+        let sink = MemorySink()
+        var output = output(sink)
+        sink.fail(with: SinkError(.writeFailed, path: "memory", code: ENOSPC))
+        for step in 0..<6 {
+            let now = OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_000 + UInt64(step))
+            #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
+        }
+        #expect(
+            output.announceAgain(now: OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_010)) == 2_000_000_000
+        )
+    }
+
+    /// A line that was taken is not told yet: what it says must not get lost with it, nor count twice.
+    @Test func lossesAreToldAgainWhereTheirNoticeIsGivenUp() throws {
+        func at(_ seconds: UInt64) -> OutputTime {
+            OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: seconds * 1_000_000_000)
+        }
+        let sink = LateSink()
+        var output = output(sink)
+        try output.write(Sample.record(), now: at(1))
+        #expect(output.announceAgain(now: at(1)) == 2_000_000_000, "the line may be given up yet")
+        sink.settle(arrived: false)
+        #expect(output.announceAgain(now: at(2)) == 3_000_000_000)
+        #expect(output.droppedTotal == 1 && output.unannounced == 0 && sink.unsettledLines == 1)
+        sink.settle(arrived: false)
+        #expect(output.announceAgain(now: at(3)) == 4_000_000_000)
+        #expect(output.droppedTotal == 1 && sink.unsettledLines == 1)
+        sink.settle(arrived: true)
+        #expect(output.announceAgain(now: at(9)) == .max)
+        #expect(output.droppedTotal == 1 && output.unannounced == 0)
+    }
+
+    @Test func noticeKeepsTheLimit() throws {
+        var encoder = RecordEncoder(context: Sample.extremeContext, limits: try LineLimits(maxLineBytes: 1024))
+        let notice = DropNotice(
+            count: .max,
+            reason: .sinkFailed,
+            realtimeNanoseconds: .min,
+            monotonicNanoseconds: .max,
+            total: .max
+        )
+        let line = encoder.encode(notice) { String(decoding: $0, as: UTF8.self) }
+        #expect(line.utf8.count <= 1024)
+        #expect(try Sample.parse(line)["dropped"] as? UInt64 == .max)
+    }
+}

@@ -1,0 +1,306 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import LagOutput
+
+/// A listener of the test's own.
+private final class Listener {
+    let address: StreamAddress
+    private let descriptor: Int32
+
+    init(unix path: String) throws {
+        address = .unix(path: path)
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0 && listen(descriptor, 8) == 0)
+    }
+
+    /// On the loopback interface; port 0: any.
+    init(port: Int = 0, backlog: Int32 = 8) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = in_port_t(port).bigEndian
+        name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        try #require(bound == 0 && listen(descriptor, backlog) == 0)
+        _ = withUnsafeMutablePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        self.descriptor = descriptor
+        address = .tcp(host: "127.0.0.1", port: Int(in_port_t(bigEndian: name.sin_port)))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Of a listener on the loopback interface.
+    var socketName: SocketName {
+        guard case .tcp(let host, let port) = address else { preconditionFailure("not TCP") }
+        return SocketName.all(ofHost: host, port: port)[0]
+    }
+
+    /// The next connection, waited for up to ten seconds.
+    func accept() throws -> Connection {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&entry, 1, 10_000) > 0, "nobody connects")
+        let accepted = Glibc.accept(descriptor, nil, nil)
+        try #require(accepted >= 0)
+        _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+        return Connection(accepted)
+    }
+
+    var hasConnection: Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) > 0
+    }
+}
+
+private final class Connection: Sendable {
+    private let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    deinit { Glibc.close(descriptor) }
+
+    /// What comes until there was nothing for `milliseconds`, or the end.
+    func read(quiet milliseconds: Int32 = 100) -> String {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while poll(&entry, 1, milliseconds) > 0 {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            text += buffer.prefix(count)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Sends no more, but reads on.
+    func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    func send(_ text: String) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+
+    /// The next whole line, waited for.
+    func readLine() -> String {
+        var text: [UInt8] = []
+        var byte: UInt8 = 0
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while text.last != 10, poll(&entry, 1, 10_000) > 0, Glibc.read(descriptor, &byte, 1) == 1 { text.append(byte) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+private func line(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count - 1) + "\n" }
+
+struct StreamSinkTests {
+    /// Tries again at once.
+    private let impatient = RetryDelay(firstNanoseconds: 0, longestNanoseconds: 0)
+
+    private func sink(_ address: StreamAddress, timeout: Duration = .milliseconds(50)) throws -> StreamSink {
+        try StreamSink(address, timeout: timeout, delay: impatient)
+    }
+
+    private func listener(_ kind: String, _ scratch: ScratchDirectory) throws -> Listener {
+        kind == "unix" ? try Listener(unix: scratch.path + "/s") : try Listener()
+    }
+
+    @Test func aUnixReaderThatEndedItsSendingIsStillThere() throws {
+        let scratch = try ScratchDirectory()
+        let listener = try Listener(unix: scratch.path + "/s")
+        let sink = try sink(listener.address)
+        try sink.put("a\n")
+        let connection = try listener.accept()
+        connection.endSending()
+        try sink.put("b\n")
+        #expect(connection.readLine() == "a\n" && connection.readLine() == "b\n")
+        #expect(!listener.hasConnection)
+    }
+
+    /// The first address takes no connection and does not refuse one either, as where packets are thrown away.
+    @Test func anAddressThatDoesNotAnswerLeavesTimeForTheNext() throws {
+        let full = try Listener(backlog: 0)
+        let good = try Listener()
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in 0..<8 {
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+            descriptors.append(socket(AF_INET, type, 0))
+            _ = full.socketName.connect(descriptors[descriptors.count - 1])
+        }
+        let sink = StreamSink(name: "tcp:two", addresses: [full.socketName, good.socketName], timeout: .seconds(1))
+        try sink.put("a\n")
+        #expect(try good.accept().readLine() == "a\n")
+    }
+
+    @Test(arguments: ["unix", "tcp"]) func linesArriveOnOneConnection(kind: String) throws {
+        let scratch = try ScratchDirectory()
+        let listener = try listener(kind, scratch)
+        let sink = try sink(listener.address)
+        #expect(!listener.hasConnection, "the first line connects")
+        try sink.put("a\n")
+        try sink.put("b\n")
+        let connection = try listener.accept()
+        #expect(connection.readLine() == "a\n" && connection.readLine() == "b\n")
+        #expect(!listener.hasConnection)
+        sink.close()
+        #expect(connection.read() == "")
+        #expect(throws: SinkError(.closed, path: sink.name)) { try sink.put("c\n") }
+        try sink.resume()
+        try sink.put("d\n")
+        #expect(try listener.accept().readLine() == "d\n")
+    }
+
+    @Test(arguments: ["unix", "tcp"]) func aReaderThatClosesIsNoticedAndTheNextConnectionGetsTheLine(kind: String) throws {
+        let scratch = try ScratchDirectory()
+        let listener = try listener(kind, scratch)
+        let sink = try sink(listener.address)
+        try sink.put("a\n")
+        var connection: Connection? = try listener.accept()
+        #expect(connection?.readLine() == "a\n")
+        connection = nil
+        // The first line after that, not the second: nothing is lost.
+        try sink.put("b\n")
+        #expect(try listener.accept().readLine() == "b\n")
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func aReaderThatIsNotThereCostsTheLineAndComesLater() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path + "/s"
+        let sink = try sink(.unix(path: path))
+        #expect(throws: SinkError(.readerGone, path: sink.name, code: ENOENT)) { try sink.put("a\n") }
+        let listener = try Listener(unix: path)
+        try sink.put("b\n")
+        #expect(try listener.accept().readLine() == "b\n")
+    }
+
+    @Test func betweenTheTriesALineDoesNotEvenTry() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path + "/s"
+        let delay = RetryDelay(firstNanoseconds: 3_600_000_000_000, longestNanoseconds: 3_600_000_000_000)
+        let sink = try StreamSink(.unix(path: path), timeout: .seconds(1), delay: delay)
+        #expect(throws: SinkError.self) { try sink.put("a\n") }
+        let listener = try Listener(unix: path)
+        #expect(throws: SinkError(.readerGone, path: sink.name)) { try sink.put("b\n") }
+        #expect(!listener.hasConnection)
+        // Somebody asks for it.
+        try sink.reopen()
+        try sink.put("c\n")
+        #expect(try listener.accept().readLine() == "c\n")
+    }
+
+    /// A part of a line and then the next line would be one damaged line, and a silent one.
+    @Test(arguments: ["unix", "tcp"]) func aLineThatWentHalfwayIsFinishedFirst(kind: String) async throws {
+        let scratch = try ScratchDirectory()
+        let listener = try listener(kind, scratch)
+        let sink = try sink(listener.address)
+        // More than the kernel's buffers hold, unread.
+        let long = line("a", 16 << 20)
+        try sink.put(long)
+        let connection = try listener.accept()
+        #expect(throws: SinkError(.tooSlow, path: sink.name)) { try sink.put("lost\n") }
+        let reader = Task.detached { connection.read(quiet: 2000) }
+        var isTaken = false
+        for _ in 0..<200 where !isTaken {
+            do throws(SinkError) {
+                try sink.put("b\n")
+                isTaken = true
+            } catch { #expect(error.reason == .tooSlow) }
+        }
+        sink.close()
+        let text = await reader.value
+        #expect(text == long + "b\n")
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test(arguments: ["unix", "tcp"]) func aLineWhoseReaderWentAwayHalfwayIsCountedAndTheNextIsWhole(kind: String) throws {
+        let scratch = try ScratchDirectory()
+        let listener = try listener(kind, scratch)
+        let sink = try sink(listener.address)
+        try sink.put(line("a", 16 << 20))
+        var connection: Connection? = try listener.accept()
+        #expect(connection != nil)
+        connection = nil
+        try sink.put("b\n")
+        #expect(sink.takeAbandonedLines() == 1)
+        #expect(try listener.accept().readLine() == "b\n")
+    }
+
+    @Test func theShutdownsDeadlineEndsAWait() throws {
+        let scratch = try ScratchDirectory()
+        let listener = try Listener(unix: scratch.path + "/s")
+        let sink = try sink(listener.address, timeout: .seconds(3600))
+        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        try sink.put(line("a", 16 << 20))
+        #expect(throws: SinkError(.tooSlow, path: sink.name)) { try sink.put("b\n") }
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 1)
+    }
+
+    /// What a reader says cannot fill up the socket, and is no end of the connection.
+    @Test func whatTheReaderSendsIsThrownAway() throws {
+        let scratch = try ScratchDirectory()
+        let listener = try Listener(unix: scratch.path + "/s")
+        let sink = try sink(listener.address)
+        try sink.put("a\n")
+        let accepted = try listener.accept()
+        #expect(accepted.readLine() == "a\n")
+        accepted.send(line("x", 100_000))
+        for _ in 0..<3 { try sink.put("b\n") }
+        #expect(accepted.readLine() == "b\n")
+        #expect(!listener.hasConnection)
+        accepted.send(line("x", 100_000))
+    }
+
+    @Test(arguments: [
+        (StreamAddress.tcp(host: "127.0.0.1", port: 0), EINVAL), (.tcp(host: "127.0.0.1", port: 65_536), EINVAL),
+        (.tcp(host: "", port: 1), EINVAL), (.unix(path: ""), EINVAL),
+        (.unix(path: String(repeating: "p", count: 108)), ENAMETOOLONG),
+    ])
+    func anAddressThatCannotBeIsRefused(address: StreamAddress, code: Int32) {
+        #expect(throws: SinkError(.cannotOpen, path: "\(address)", code: code)) { try StreamSink(address) }
+    }
+
+    @Test func addressesReadAsTheSettingsSpellThem() {
+        #expect("\(StreamAddress.tcp(host: "::1", port: 9))" == "tcp:[::1]:9")
+        #expect("\(StreamAddress.tcp(host: "localhost", port: 9))" == "tcp:localhost:9")
+        #expect("\(StreamAddress.unix(path: "/a"))" == "unix:/a")
+    }
+}
+
+struct RetryDelayTests {
+    @Test func theDelayDoublesUpToTheLongestAndBeginsAnew() {
+        var delay = RetryDelay(firstNanoseconds: 100, longestNanoseconds: 350)
+        #expect(delay.allows(at: 0))
+        var next: [UInt64] = []
+        for _ in 0..<4 {
+            delay.noteFailure(at: 1000)
+            next.append(delay.nextNanoseconds)
+        }
+        #expect(next == [1100, 1200, 1350, 1350])
+        #expect(!delay.allows(at: 1349) && delay.allows(at: 1350))
+        delay.reset()
+        #expect(delay.allows(at: 0))
+        delay.noteFailure(at: .max)
+        #expect(delay.nextNanoseconds == .max)
+    }
+}

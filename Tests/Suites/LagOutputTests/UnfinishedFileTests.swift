@@ -1,0 +1,233 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import LagOutput
+
+/// What is left of stalls in progress when the process dies, and what is made of it.
+struct UnfinishedFileTests {
+    private static let boot = Sample.context.bootID
+
+    private func stall(_ number: UInt64, _ formats: [RecordFormat] = [.native]) -> UnfinishedStall {
+        var record = Sample.record()
+        record.id = StallID(startRealtimeNanoseconds: Sample.start, randomHigh: 0, randomLow: number)
+        record.phase = .abandoned
+        let lines = formats.map { ($0, Array("{\"n\":\(number),\"format\":\"\($0.rawValue)\"}\n".utf8)) }
+        return UnfinishedStall(facts: LineFacts(record), lines: Dictionary(uniqueKeysWithValues: lines))
+    }
+
+    private func expect(
+        _ file: inout UnfinishedFile,
+        keeps stalls: [UnfinishedStall],
+        _ all: Bool = true,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        let kept = file.keep(stalls)
+        #expect(kept == all, sourceLocation: location)
+    }
+
+    private func place(_ scratch: ScratchDirectory) -> UnfinishedPath { UnfinishedPath(scratch.path + "/u") }
+
+    private func remains(_ scratch: ScratchDirectory, now: Int = time(nil)) -> UnfinishedRemains {
+        UnfinishedRemains(at: place(scratch), bootID: Self.boot, now: now)
+    }
+
+    /// A file as a process leaves it that died: the bytes without the lock.
+    private func leave(_ stalls: [[UnfinishedStall]], _ scratch: ScratchDirectory) throws {
+        var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
+        for stalls in stalls { expect(&file, keeps: stalls) }
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path + "/u"))
+        file.close()
+        try bytes.write(to: URL(fileURLWithPath: scratch.path + "/u"))
+    }
+
+    private func change(_ scratch: ScratchDirectory, at offset: Int, _ body: (inout UInt8) -> Void) throws {
+        let url = URL(fileURLWithPath: scratch.path + "/u")
+        var bytes = try [UInt8](Data(contentsOf: url))
+        body(&bytes[offset])
+        try Data(bytes).write(to: url)
+    }
+
+    private func names(_ scratch: ScratchDirectory) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
+    }
+
+    @Test func whatWasKeptIsFoundAndRemoved() throws {
+        let scratch = try ScratchDirectory()
+        let kept = [stall(1, RecordFormat.allCases), stall(2)]
+        try leave([[stall(1)], kept], scratch)
+        let remains = remains(scratch)
+        #expect(remains.stalls == kept && remains.refused == 0)
+        remains.remove()
+        #expect(try names(scratch) == [])
+    }
+
+    @Test func withoutAStallThereIsNoFile() throws {
+        let scratch = try ScratchDirectory()
+        var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
+        expect(&file, keeps: [])
+        #expect(try names(scratch) == [])
+        expect(&file, keeps: [stall(1)])
+        #expect(try names(scratch) == ["u"])
+        file.close()
+        #expect(try names(scratch) == [])
+    }
+
+    @Test func aStallThatIsOverIsNotFound() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)], []], scratch)
+        let remains = remains(scratch)
+        #expect(remains.stalls.isEmpty && remains.refused == 0)
+    }
+
+    /// Killed in the midst of a write: what stood there before is in force.
+    @Test func aTornWriteLeavesTheOneBefore() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)], [stall(2)]], scratch)
+        let room = UnfinishedFile.room(maxLineBytes: 8000)
+        try change(scratch, at: UnfinishedLayout.offset(ofHalf: 0, room: room) + 20) { $0 ^= 1 }
+        #expect(remains(scratch).stalls == [stall(1)])
+    }
+
+    @Test func whatIsTornAltogetherIsRefusedAndCounted() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)]], scratch)
+        let room = UnfinishedFile.room(maxLineBytes: 8000)
+        try change(scratch, at: UnfinishedLayout.offset(ofHalf: 1, room: room) + 20) { $0 ^= 1 }
+        let remains = remains(scratch)
+        #expect(remains.stalls.isEmpty && remains.refused == 1)
+        remains.remove()
+        #expect(try names(scratch) == [])
+    }
+
+    /// Any one bit: either nothing is taken, or exactly what was written.
+    @Test func noDamageIsTakenForAStall() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)]], scratch)
+        let url = URL(fileURLWithPath: scratch.path + "/u")
+        let whole = try [UInt8](Data(contentsOf: url))
+        let room = UnfinishedFile.room(maxLineBytes: 8000)
+        let begin = UnfinishedLayout.offset(ofHalf: 1, room: room)
+        for offset in Array(0..<256) + Array(begin..<whole.count) {
+            var bytes = whole
+            bytes[offset] ^= 0x40
+            if case .success(let content) = UnfinishedLayout.read(bytes) {
+                #expect(content.stalls.isEmpty || content.stalls == [stall(1)], "byte \(offset)")
+            }
+        }
+        for length in stride(from: 0, to: whole.count, by: 13) {
+            if case .success(let content) = UnfinishedLayout.read(Array(whole[..<length])) {
+                #expect(content.stalls.isEmpty, "\(length) bytes")
+            }
+        }
+    }
+
+    @Test func anotherVersionIsRefusedAndCounted() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)]], scratch)
+        try change(scratch, at: 8) { $0 += 1 }
+        #expect(remains(scratch).refused == 1)
+    }
+
+    @Test func whatIsAWeekOldIsRefusedAndCounted() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)]], scratch)
+        #expect(remains(scratch, now: time(nil) + UnfinishedRemains.mostAgeSeconds - 100).stalls.count == 1)
+        let remains = remains(scratch, now: time(nil) + UnfinishedRemains.mostAgeSeconds + 100)
+        #expect(remains.stalls.isEmpty && remains.refused == 1)
+    }
+
+    @Test func whatIsNotOursIsLeftAlone() throws {
+        let scratch = try ScratchDirectory()
+        let text = String(repeating: "my own notes\n", count: 1000)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.path + "/u"))
+        symlink(scratch.path + "/u", scratch.path + "/u.1")
+        mkfifo(scratch.path + "/u.2", 0o600)
+        mkdir(scratch.path + "/u.3", 0o700)
+        let remains = remains(scratch)
+        #expect(remains.stalls.isEmpty && remains.refused == 0)
+        remains.remove()
+        var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
+        expect(&file, keeps: [stall(1)])
+        #expect(try names(scratch) == ["u", "u.1", "u.2", "u.3", "u.4"])
+        #expect(try scratch.text("u") == text)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs another user's file")) func anotherUsersIsLeftAlone() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)]], scratch)
+        chown(scratch.path + "/u", 65_534, 65_534)
+        let remains = remains(scratch)
+        #expect(remains.stalls.isEmpty && remains.refused == 0)
+        remains.remove()
+        #expect(try names(scratch) == ["u"])
+    }
+
+    /// Two processes with one log: each has its own file, and neither takes the other's for a dead one's.
+    @Test func whoLivesIsLeftAlone() throws {
+        let scratch = try ScratchDirectory()
+        var first = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
+        expect(&first, keeps: [stall(1)])
+        let found = remains(scratch)
+        #expect(found.stalls.isEmpty && found.refused == 0)
+        var second = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
+        expect(&second, keeps: [stall(2)])
+        #expect(try names(scratch) == ["u", "u.1"])
+        first.close()
+        second.close()
+        #expect(try names(scratch) == [])
+    }
+
+    /// Children that the dead process forked hold its lock, and none of its threads.
+    @Test func aLockOfTheDeadOnesChildrenDoesNotHideIt() throws {
+        let scratch = try ScratchDirectory()
+        try leave([[stall(1)]], scratch)
+        let held = open(scratch.path + "/u", O_RDWR | O_CLOEXEC)
+        defer { close(held) }
+        #expect(flock(held, LOCK_EX) == 0)
+        #expect(remains(scratch).stalls.isEmpty, "this very process wrote it, and lives")
+        // The same pid at another time.
+        try change(scratch, at: 16) { $0 ^= 1 }
+        #expect(remains(scratch).stalls == [stall(1)])
+    }
+
+    /// With mapped memory this would be the end of the process.
+    @Test func aFileThatSomebodyTruncatesOrRemovesHarmsNobody() throws {
+        let scratch = try ScratchDirectory()
+        var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
+        expect(&file, keeps: [stall(1)])
+        truncate(scratch.path + "/u", 0)
+        expect(&file, keeps: [stall(1), stall(2)])
+        unlink(scratch.path + "/u")
+        expect(&file, keeps: [stall(2)])
+        unlink(scratch.path + "/u")
+        try Data("somebody else's\n".utf8).write(to: URL(fileURLWithPath: scratch.path + "/u"))
+        file.close()
+        #expect(try scratch.text("u") == "somebody else's\n")
+    }
+
+    @Test func aStallTooManyIsLeftOut() throws {
+        let scratch = try ScratchDirectory()
+        var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 1024)
+        let long = (0..<100).map { stall($0, RecordFormat.allCases) }.map { stall in
+            UnfinishedStall(facts: stall.facts, lines: stall.lines.mapValues { Array(repeating: 32, count: 1000) + $0 })
+        }
+        expect(&file, keeps: long, false)
+        let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: scratch.path + "/u")))
+        guard case .success(let content) = UnfinishedLayout.read(bytes) else { throw CocoaError(.fileReadCorruptFile) }
+        #expect(content.stalls.count > 10 && content.stalls == Array(long.prefix(content.stalls.count)))
+    }
+
+    @Test func aFolderThatIsNotThereKeepsNothing() throws {
+        var file = UnfinishedFile(UnfinishedPath("/nonexistent/u"), bootID: Self.boot, maxLineBytes: 8000)
+        expect(&file, keeps: [stall(1)], false)
+    }
+
+    @Test(arguments: [
+        ("stalls.jsonl", ".stalls.jsonl.unfinished", "."), ("/stalls", "/.stalls.unfinished", "/"),
+        ("/var/log/s.jsonl", "/var/log/.s.jsonl.unfinished", "/var/log"),
+    ])
+    func theNameBesideALogIsHidden(log: String, path: String, folder: String) {
+        #expect(UnfinishedPath(besideLog: log).path == path && UnfinishedPath(besideLog: log).folder == folder)
+    }
+}

@@ -1,0 +1,77 @@
+internal import CLagBeacon
+internal import Foundation
+internal import Testing
+
+@Suite("What the preloaded library leaves alone")
+struct PassingThroughTests {
+    @Test func resultsErrnoAndInterruptionsAreThoseOfTheCall() throws {
+        let probe = try WatchedProbe("results")
+        _ = try probe.word("looped")
+        #expect(!probe.page.loops.isEmpty)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func aProgramThatWaitsBeforeAnyConstructorGoesOn() throws {
+        let probe = try WatchedProbe("early")
+        let word = try probe.word("looped")
+        #expect(probe.page.live.map(\.tid) == [word.tid])
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func aProgramThatClosesAllDescriptorsIsStillSeen() throws {
+        let probe = try WatchedProbe("closes")
+        let word = try probe.word("looped")
+        #expect(probe.page.live.map(\.tid) == [word.tid])
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    enum Foreign: String, CaseIterable {
+        case version, magic, slots, missing, notNumbers, device, pipe
+    }
+
+    @Test(arguments: Foreign.allCases)
+    func aPageThatIsNotOursIsPassedOverInSilence(what: Foreign) throws {
+        var path: String?
+        switch what {
+        case .missing: path = "/proc/\(getpid())/fd/9999"
+        case .notNumbers: path = "/tmp/page"
+        case .device: path = "/proc/\(getpid())/fd/\(try #require(FileHandle(forReadingAtPath: "/dev/null")).fileDescriptor)"
+        case .pipe: path = "/proc/self/fd/1"
+        case .version, .magic, .slots: break
+        }
+        let probe = try WatchedProbe("loop", path: path) { page in
+            switch what {
+            case .version: page.raw.pointee.version += 1
+            case .magic: page.raw.pointee.magic.0 = 0
+            case .slots: page.raw.pointee.slot_count += 1
+            case .missing, .notNumbers, .device, .pipe: break
+            }
+        }
+        _ = try probe.word("looped")
+        #expect(probe.page.loops.isEmpty)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func anotherPreloadedLibraryStays() throws {
+        let probe = try WatchedProbe("loop", preload: "libm.so.6:\(WatchedProbe.library)")
+        let word = try probe.word("looped")
+        let maps = try String(contentsOfFile: "/proc/\(word.pid)/maps", encoding: .utf8)
+        #expect(maps.contains("/libm.so.6") && maps.contains("/liblagmonitor-preload.so"))
+        #expect(probe.page.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    /// Nothing but libc: whatever it brings is in every program below lagmond.
+    @Test func theLibraryNeedsNothingButLibc() throws {
+        let file = try Data(contentsOf: URL(fileURLWithPath: WatchedProbe.library))
+        for name in ["libswiftCore", "libstdc++", "libdispatch", "libunwind"] {
+            #expect(file.range(of: Data(name.utf8)) == nil, "\(name)")
+        }
+        #expect(file.range(of: Data("libc.so.6".utf8)) != nil)
+    }
+}

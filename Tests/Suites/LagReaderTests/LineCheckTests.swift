@@ -1,0 +1,101 @@
+import LagOutput
+import Testing
+
+@testable import LagReader
+
+struct LineCheckTests {
+    private func problems(_ line: [UInt8]) -> [String] {
+        var check = LineCheck()
+        return line.withUnsafeBytes { check.problems(in: $0) }
+    }
+
+    private func problems(_ line: String) -> [String] { problems(Array(line.utf8)) }
+
+    @Test func whatTheMonitorWritesIsRight() throws {
+        var record = StallRecord(
+            id: StallID(startRealtimeNanoseconds: 1_795_284_476_654_466_405, randomHigh: 5, randomLow: 7),
+            startRealtimeNanoseconds: 1_795_284_476_654_466_405,
+            startMonotonicNanoseconds: 30_477_272_205_000,
+            durationNanoseconds: 400_205_000,
+            thresholdNanoseconds: 150_000_000,
+            phase: .end,
+            kind: .callout,
+            foundBy: [.callout, .sample],
+            loop: "main",
+            threadID: 5,
+            threadName: "näme\u{0}\"",
+            fingerprint: "v1:6648237ade8e460d",
+            stackHash: "9088f728ab831587",
+            cause: .pageFault,
+            capture: .passive,
+            frames: [.init(pc: 1, module: "a", offset: 2, symbol: "f", line: 3, inlined: true, inApp: true), .init(pc: .max)]
+        )
+        record.durationBounds = 1...2_000_000
+        record.evidence.cpuNanoseconds = 5
+        record.evidence.syscallDescriptor = -1
+        record.evidence.lockOwner = .init(threadID: 6, threadName: "w", waitsFor: 9, frames: [.init(pc: 3)])
+        record.evidence.lockCycle = [.init(threadID: 6), .init(threadID: 7)]
+        record.samplesShare = 0.5
+        record.sampleTree = [
+            .init(
+                weightNanoseconds: 5_000_000,
+                samples: 2,
+                frames: ["a"],
+                children: [.init(weightNanoseconds: 1, samples: 1, frames: [])]
+            )
+        ]
+        let context = ProcessContext.current()
+        for limit in [1024, 8000] {
+            var encoder = RecordEncoder(context: context, limits: try LineLimits(maxLineBytes: limit))
+            let line = encoder.encode(record) { Array($0) }
+            #expect(problems(line) == [], "\(String(decoding: line, as: UTF8.self))")
+        }
+    }
+
+    @Test(arguments: [
+        (#""phase":"end""#, #""phase":"ended""#, #"phase is "ended"; allowed: begin, end, abandoned"#),
+        (#""pid":24361,"#, "", "pid is missing"), (#""pid":24361"#, #""pid":null"#, "pid is missing"),
+        (#""pid":24361"#, #""pid":"24361""#, #"pid is "24361"; allowed: a whole number"#),
+        (#""duration_ms":7123.456"#, #""duration_ms":7123"#, "duration_ms is 7123; allowed: a number with a fraction, 0 or more"),
+        ("654466405Z", "654Z", #"time is "2026-11-21T18:07:56.654Z"; allowed: a UTC time with nine fractional digits and Z"#),
+        ("2026-11-21T", "2026-11-31T", "time is"), ("-7d69-", "-4d69-", "id is"), ("-964c-", "-164c-", "id is"),
+        ("v1:6648237ade8e460d", "v1:6648237ADE8E460D", "fingerprint is"), ("9088f728ab831587", "9088", "stack_hash is"),
+        (
+            #""culprit_confidence":0.900"#, #""culprit_confidence":1.1"#,
+            "culprit_confidence is 1.1; allowed: a number from 0 to 1"
+        ),
+        (#""samples_matched":3"#, #""samples_matched":4"#, "samples_matched is 4, more than samples, 3"),
+        (#""line":7"#, #""line":"7""#, #"frames[1].line is "7"; allowed: a whole number"#),
+        (#"{"pc":"0x55e5d2a20000","#, "{", "frames[2].pc is missing"),
+        (#""pc":"0x7ffbe1ccb12b""#, #""pc":140"#, "frames[0].pc is 140"),
+        (#""thread_id":24385,"#, "", "lock_owner.thread_id is missing"),
+        (#"{"pc":"0x7ffbe1d14545","#, #"{"pc":"7","#, #"lock_owner.frames[0].pc is "7""#),
+        (#"["callout"]"#, #"["callout","x"]"#, #"found_by[1] is "x""#),
+        (#""capture":"passive""#, #""capture":"none""#, "capture is none"),
+        (#""event":"stall""#, #""event":"stalled""#, #"event is "stalled""#), (#""event":"stall","#, "", "event is missing"),
+        ("lagmonitor.stall.v1", "lagmonitor.stall.v9", "schema is"), ("main was", "main \\u0000 was", "a text with \\u0000"),
+        ("main was", "main \\ud83d was", "a text with half of a surrogate pair"),
+        ("main was", "\\ude00\\ud83d", "a text with half"),
+        (#""seq":4"#, #""seq":-4"#, "seq is -4; allowed: a whole number, 0 or more"), ("]}", "]", "no JSON object:"),
+    ])
+    func eachDamageIsNamed(part: String, replacement: String, expected: String) throws {
+        #expect(problems(Samples.end) == [])
+        let damaged = Samples.end.replacing(part, with: replacement, maxReplacements: 1)
+        #expect(damaged != Samples.end)
+        // The last bracket is the one that counts.
+        let line = part == "]}" ? String(Samples.end.dropLast()) : damaged
+        let found = problems(line)
+        #expect(found.contains { $0.hasPrefix(expected) }, "\(found)")
+        #expect(found.count <= 2)
+    }
+
+    @Test func aTextThatIsNoUTF8IsTold() {
+        var line = Array(Samples.end.utf8)
+        line[line.firstIndex(of: UInt8(ascii: "w"))!] = 0xff
+        #expect(problems(line).contains("a text that is no UTF-8"))
+    }
+
+    @Test func whatIsMoreThanTheSchemaIsAllowed() {
+        #expect(problems(Samples.end.dropLast() + #","trace_id":"x","new":{"a":[1]},"message":"\ud83d\ude00"}"#) == [])
+    }
+}

@@ -1,0 +1,64 @@
+// What the article Conventions.md shows, compiled: SnippetTests.swift holds the two against each other.
+import Dispatch
+import LagMonitor
+import LagMonitorTestKit
+import Synchronization
+import Testing
+
+#if Logging && Metrics
+    import LagMonitorLogging
+    import LagMonitorMetrics
+    import Logging
+#endif
+#if Configuration && ServiceLifecycle
+    import Configuration
+    import LagMonitorConfiguration
+    import LagMonitorLifecycle
+#endif
+
+enum ConventionsSnippets {
+    static func activate() {
+        LagMonitor.startFromEnvironment()
+    }
+
+    static func activateWithAQueue() {
+        LagMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
+    }
+
+    #if Logging && Metrics
+        static func logsAndMetrics(_ monitor: LagMonitor) {
+            monitor.logStalls(to: Logger(label: "stalls"))
+            let metrics = StallMetrics(of: monitor)
+            withExtendedLifetime(metrics) {}
+        }
+    #endif
+
+    #if Configuration && ServiceLifecycle
+        static func service(_ path: String) throws -> LagMonitorService {
+            let config = ConfigReader(provider: EnvironmentVariablesProvider())
+            let configuration = try LagMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
+            let monitor = LagMonitor(configuration: configuration, sinks: [try FileSink(path: path)])
+            let service = LagMonitorService(monitor, watching: [ObservedRunLoop.main])
+            return service
+        }
+    #endif
+}
+
+final class Alerts: Sendable {
+    let lines = Mutex<[String]>([])
+
+    init(_ stalls: some StallSource) {
+        stalls.onStall(queue: DispatchQueue(label: "alerts")) { record in
+            self.lines.withLock { $0.append("\(record.loop): \(record.cause.rawValue)") }
+        }
+    }
+}
+
+@Test func theTestOfTheArticlePasses() throws {
+    let kit = try TestMonitor()
+    let alerts = Alerts(kit)
+    kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock, in: ["Cache.load()", "main"]))
+    #expect(kit.waitForHandlers())
+    #expect(alerts.lines.withLock { $0 } == ["main: lock"])
+    #expect(kit.records.first?.culprit == "Cache.load()")
+}

@@ -1,0 +1,51 @@
+@testable internal import LagRemote
+internal import Testing
+
+@testable internal import LagMonitor
+@testable internal import lagmond
+
+struct WatchPartsTests {
+    @Test func theRollIsCalledAtEveryThread() {
+        let roll = RollCall()
+        let first = roll.call()
+        #expect(!roll.isAnswered(first) && roll.present == first)
+        roll.answer(first, by: .manager)
+        #expect(!roll.isAnswered(first))
+        roll.answer(first, by: .relay)
+        #expect(roll.isAnswered(first))
+        // An answer to an older question is none to this one.
+        let second = roll.call()
+        roll.answer(first, by: .manager)
+        roll.answer(second, by: .relay)
+        #expect(!roll.isAnswered(second))
+    }
+
+    @Test func thereAreOnlySoManySeries() {
+        let counts = StallCounts(places: [])
+        for number in 0..<1000 {
+            counts.register(.init(target: number % 2 == 0 ? "a" : "b", process: "p\(number)", loop: "main"))
+        }
+        let places = counts.snapshot.loops.keys
+        #expect(places.count <= StallCounts.maximumPlaces + 2)
+        #expect(places.contains(.other(target: "a")) && places.contains(.other(target: "b")))
+    }
+
+    @Test func aThreadsNumberIsNoSeries() {
+        let log = LineLog(live: nil, target: "t")
+        #expect(log.place(process: "p", loop: "thread 4711") == .init(target: "t", process: "p", loop: "thread"))
+        #expect(log.place(process: "p", loop: "thread pool").loop == "thread pool")
+    }
+
+    @Test func targetsAreLabelledWhereThereAreSeveral() {
+        let status = TargetStatus(name: "a\"b", phase: "running", pid: 7, restarts: 3, signals: 2)
+        let page = MetricsPage(
+            counts: .init(),
+            lags: [.init(target: "a\"b", process: "p", loop: "main"): 1_500_000_000],
+            dropped: 0,
+            targets: [status]
+        )
+        #expect(page.text.contains(#"lagmonitor_loop_lag_seconds{target="a\"b",process="p",loop="main"} 1.5"#))
+        #expect(page.text.contains(#"lagmonitor_target_restarts_total{target="a\"b"} 3"#))
+        #expect(page.text.contains(#"lagmonitor_hang_signals_total{target="a\"b"} 2"#))
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import LagOutput
+import Testing
+
+@testable import lagdiagnosis
+
+struct VerdictTests {
+    private let scenario = Scenario("example", [.lock, .syscall], ["waitHere", "closure in waitHere"], "waits") { _ in 1 }
+
+    private func line(
+        phase: String = "end",
+        cause: String = "lock",
+        culprit: String? = "lagdiagnosis.waitHere",
+        duration: Double = 600,
+        shares: (cpu: Double, delay: Double, blocked: Double)? = nil,
+        symbols: [String] = ["futex", "lagdiagnosis.waitHere"]
+    ) throws -> StallLine {
+        var object: [String: Any] = [
+            "phase": phase, "cause": cause, "duration_ms": duration, "mono_us": 1_000, "capture": "passive",
+            "frames": symbols.map { ["pc": "0x1", "symbol": $0] },
+        ]
+        object["culprit"] = culprit
+        if let shares {
+            object["cpu_ms"] = shares.cpu
+            object["run_delay_ms"] = shares.delay
+            object["blocked_ms"] = shares.blocked
+        }
+        return try StallLine(String(decoding: JSONSerialization.data(withJSONObject: object), as: UTF8.self))
+    }
+
+    private func truth(cpu: Double = 10) -> Truth {
+        Truth(startMonoUs: 1_000, durationMs: 600, cpuMs: cpu, systemMs: 0, runDelayMs: 0, minorFaults: 0, majorFaults: 0)
+    }
+
+    @Test func anExpectedCauseAndCulpritAreRight() throws {
+        let verdict = Verdict(scenario: scenario, records: [try line()], truth: truth())
+        #expect(verdict.isRight)
+        #expect(verdict.miss == nil)
+        #expect(verdict.text.hasPrefix("ok "))
+    }
+
+    @Test func aSecondExpectedAnswerIsRightToo() throws {
+        let record = try line(cause: "syscall", culprit: "closure in lagdiagnosis.waitHere")
+        #expect(Verdict(scenario: scenario, records: [record], truth: truth()).isRight)
+    }
+
+    @Test(arguments: [("cpu", "lagdiagnosis.waitHere"), ("lock", "lagdiagnosis.waitHereToo"), ("lock", nil)])
+    func anythingElseIsAMissThatSaysWhatWasExpectedAndWhatWasSaid(cause: String, culprit: String?) throws {
+        let verdict = Verdict(scenario: scenario, records: [try line(cause: cause, culprit: culprit)], truth: truth())
+        let miss = try #require(verdict.miss)
+        #expect(miss.contains("cause lock or syscall"))
+        #expect(miss.contains("said:     cause \(cause), culprit \(culprit ?? "-")"))
+        #expect(miss.contains("futex"))
+    }
+
+    @Test func theLongestRecordOfTheExpectedPhaseIsJudged() throws {
+        let records = [try line(cause: "cpu", duration: 160), try line(), try line(phase: "begin", cause: "cpu", duration: 900)]
+        #expect(Verdict(scenario: scenario, records: records, truth: truth()).causeIsRight)
+    }
+
+    @Test func aHangIsJudgedByTheRecordOfItsBeginning() throws {
+        let hang = scenario.with { $0.ending = .byParent }
+        #expect(Verdict(scenario: hang, records: [try line(phase: "begin")], truth: nil).isRight)
+        #expect(Verdict(scenario: hang, records: [try line(phase: "end")], truth: nil).record == nil)
+    }
+
+    @Test func noRecordIsAMissAndASkippedScenarioIsNone() throws {
+        let missing = Verdict(scenario: scenario, records: [], truth: truth())
+        let skipped = Verdict(scenario: scenario, trouble: .skipped("no permission"))
+        #expect(missing.miss?.contains("no record of phase 'end'") ?? false)
+        #expect(skipped.miss == nil)
+        let summary = Summary(verdicts: [missing, skipped])
+        #expect(summary.text == "diagnosis cause=0/1 culprit=0/1 stack=0/1 skipped=1")
+        #expect(!summary.isClean)
+        #expect(!Summary(verdicts: [skipped]).isClean)
+    }
+
+    @Test func theSumOfTheSharesCountsWithinFivePercent() throws {
+        let records = try [(300.0, 0.0, 290.0), (300.0, 0.0, 200.0), nil].map { try line(shares: $0) }
+        let verdicts = records.map { Verdict(scenario: scenario, records: [$0], truth: truth(cpu: 298)) }
+        let text = Summary(verdicts: verdicts).sharesText
+        #expect(text.contains("sum_ok=1/3 measured=2 sum_error_max=16.7%"), "\(text)")
+        #expect(text.contains("cpu_error_max_ms=2.00"), "\(text)")
+    }
+
+    @Test func aStallIsDisturbedWhenOthersHadItsProcessorForMoreThanAQuarter() {
+        var truth = truth()
+        truth.runDelayMs = 100
+        #expect(!truth.isDisturbed)
+        truth.runDelayMs = 160
+        #expect(truth.isDisturbed)
+    }
+
+    @Test(arguments: [
+        ("", false), (#""duration_min_ms":540.0,"duration_max_ms":601.0,"#, true),
+        (#""duration_min_ms":590.0,"duration_max_ms":601.0,"#, false),
+    ])
+    func aRecordThatDoesNotKnowItsDurationIsTriedAgain(bounds: String, isHeldUp: Bool) throws {
+        let text = #"{\#(bounds)"phase":"end","mono_us":1,"duration_ms":601.0}"#
+        #expect(Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isHeldUp == isHeldUp)
+    }
+
+    @Test func aStallIsMostlyBlockedWhenItNeitherRanNorCouldRunForMoreThanHalfOfIt() {
+        var truth = truth(cpu: 200)
+        #expect(truth.isMostlyBlocked)
+        truth.runDelayMs = 110
+        #expect(!truth.isMostlyBlocked)
+    }
+
+    @Test func everyScenarioIsNamedOnceAndExpectsAtMostTwoAnswers() {
+        #expect(Set(Corpus.scenarios.map(\.name)).count == Corpus.scenarios.count)
+        #expect(Corpus.scenarios.count >= 20)
+        for scenario in Corpus.scenarios {
+            #expect((1...2).contains(scenario.causes.count), "\(scenario.name)")
+            #expect((1...2).contains(scenario.culprits.count), "\(scenario.name)")
+        }
+    }
+}
