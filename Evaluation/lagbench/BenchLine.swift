@@ -32,7 +32,7 @@ struct BenchLine: Sendable {
         return line
     }
 
-    func noting(_ key: String, _ value: some CustomStringConvertible) -> BenchLine {
+    func annotating(_ key: String, _ value: some CustomStringConvertible) -> BenchLine {
         var line = self
         line.notes.append((key, value.description))
         return line

@@ -7,7 +7,7 @@ enum Lagbench {
     /// - Parameter subject: the program for names and lines; nil: this one.
     static func benchmarks(subject: String? = nil) -> [any Benchmark] {
         [
-            ActivityStore(), LoopTurn(), LoopTurnFoundation(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(),
+            ActivityStore(), LoopIteration(), FoundationLoopIteration(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(),
             CapturePausePassive(), UnwindFrame(), ThousandLoopsTick(), PreloadedWait(), ResidentSetStart(), DetectLatency(),
             SymbolNames(subject: subject),
             SymbolNamesKnown(subject: subject), SymbolLines(subject: subject), SymbolLinesKnown(subject: subject),
@@ -34,12 +34,12 @@ enum Lagbench {
     private static func run(_ options: Options) -> Bool {
         let machine = Machine.current()
         if !options.markdown { show(machine.lines) }
-        var results: [Result] = []
+        var results: [BenchmarkResult] = []
         var failed = false
         for benchmark in benchmarks(subject: options.subject) where options.only.isEmpty || options.only.contains(benchmark.name)
         {
             do {
-                let result = Result(benchmark: benchmark, figures: try benchmark.run())
+                let result = BenchmarkResult(benchmark: benchmark, figures: try benchmark.run())
                 results.append(result)
                 if !options.markdown { show(result.lines) }
             } catch {

@@ -7,13 +7,13 @@
 
 #include "clb_mirror.h"
 
-int clb_beacon_read_note(const clb_beacon *beacon, uint16_t number, clb_beacon_note *note) {
-    const clb_beacon_note *source = &beacon->notes[number % CLB_BEACON_NOTES];
-    note->since_ns = __atomic_load_n(&source->since_ns, __ATOMIC_RELAXED);
-    note->until_ns = __atomic_load_n(&source->until_ns, __ATOMIC_RELAXED);
+int clb_beacon_read_stretch(const clb_beacon *beacon, uint16_t number, clb_beacon_stretch *stretch) {
+    const clb_beacon_stretch *source = &beacon->stretches[number % CLB_BEACON_STRETCHES];
+    stretch->since_ns = __atomic_load_n(&source->since_ns, __ATOMIC_RELAXED);
+    stretch->until_ns = __atomic_load_n(&source->until_ns, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     // The loop may be writing its successor in this place, which counts only afterwards.
-    return (uint16_t)(__atomic_load_n(&beacon->noted, __ATOMIC_RELAXED) - number) < CLB_BEACON_NOTES - 1;
+    return (uint16_t)(__atomic_load_n(&beacon->stretch_count, __ATOMIC_RELAXED) - number) < CLB_BEACON_STRETCHES - 1;
 }
 
 void clb_beacon_limit(clb_beacon *beacon, uint64_t limit_ns) {

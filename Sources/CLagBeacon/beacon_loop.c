@@ -14,20 +14,20 @@ void clb_beacon_answer(clb_beacon *beacon, uint8_t activity) {
     uint64_t now = clb_now_ns();
     __atomic_store_n(&beacon->answered_ns, now, __ATOMIC_RELEASE);
     // A beacon that other processes can write to names nobody: an address from there may be anything.
-    clb_waker *waker = clb_page_waker_of(beacon);
+    clb_waker *waker = clb_loop_table_waker_of(beacon);
     if (waker == NULL) waker = __atomic_load_n(&beacon->waker, __ATOMIC_RELAXED);
-    clb_waker_note(waker, now);
+    clb_waker_record_answer(waker, now);
     sem_post(&waker->semaphore);
     errno = saved;
 }
 
-void clb_beacon_note_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns) {
+void clb_beacon_record_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns) {
     uint8_t activity = (uint8_t)__atomic_load_n(&beacon->word, __ATOMIC_RELAXED);
     if (now_ns < since_ns || clb_activity_is_rest(activity)) return;
-    uint16_t number = (uint16_t)(__atomic_load_n(&beacon->noted, __ATOMIC_RELAXED) + 1);
-    clb_beacon_note *note = &beacon->notes[number % CLB_BEACON_NOTES];
-    __atomic_store_n(&note->since_ns, since_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&note->until_ns, now_ns, __ATOMIC_RELAXED);
+    uint16_t number = (uint16_t)(__atomic_load_n(&beacon->stretch_count, __ATOMIC_RELAXED) + 1);
+    clb_beacon_stretch *stretch = &beacon->stretches[number % CLB_BEACON_STRETCHES];
+    __atomic_store_n(&stretch->since_ns, since_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&stretch->until_ns, now_ns, __ATOMIC_RELAXED);
     // Before the word that ends the stretch: who sees that one sees the note.
-    __atomic_store_n(&beacon->noted, number, __ATOMIC_RELEASE);
+    __atomic_store_n(&beacon->stretch_count, number, __ATOMIC_RELEASE);
 }

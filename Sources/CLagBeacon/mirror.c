@@ -13,14 +13,14 @@ typedef struct clb_link {
     clb_beacon *own;     // NULL: nobody's. Set by the one who wishes, cleared with the beacon
     clb_beacon *mirror;  // NULL: none at present. The loop's own thread
     uint64_t place;      // the slot's claim with its index in place of the state; 0: none. The loop's own thread
-    uint32_t wish;       // CLB_MIRROR_…, any thread
+    uint32_t requested;       // CLB_MIRROR_…, any thread
     uint32_t activities; // until a slot is looked for again
-    // Written before the first wish, and read after it.
-    char name[CLB_PAGE_NAME_MAX];
-    char modes[CLB_PAGE_MODES_MAX];
+    // Written before the first request, and read after it.
+    char name[CLB_LOOP_TABLE_NAME_MAX];
+    char modes[CLB_LOOP_TABLE_MODES_MAX];
 } clb_link;
 
-_Static_assert(CLB_PAGE_SLOTS <= 256, "a slot's index has a place in a claim");
+_Static_assert(CLB_LOOP_TABLE_SLOTS <= 256, "a slot's index has a place in a claim");
 _Static_assert(CLB_MIRROR_LINKS <= 1 << (16 - CLB_BEACON_LINK_SHIFT), "a link's number has a place in the beacon");
 
 // After a claim that found no free slot: each activity that passes without another try costs 1 ns.
@@ -28,37 +28,37 @@ enum { CLB_MIRROR_RETRY_ACTIVITIES = 4096 };
 
 // In memory that a fork's child finds wiped.
 static clb_link *links;
-static clb_page *page;
+static clb_loop_table *table;
 static int32_t process;
 
 // MARK: Start
 
 #if defined(__GLIBC__)
 
-static char page_path[CLB_PAGE_PATH_MAX];
+static char table_path[CLB_LOOP_TABLE_PATH_MAX];
 
 // Before there is a second thread that could change the environment.
-__attribute__((constructor)) static void clb_mirror_note_path(void) {
-    const char *path = secure_getenv(CLB_PAGE_VARIABLE);
-    if (path != NULL && strlen(path) < sizeof(page_path)) strcpy(page_path, path);
+__attribute__((constructor)) static void clb_mirror_record_path(void) {
+    const char *path = secure_getenv(CLB_LOOP_TABLE_VARIABLE);
+    if (path != NULL && strlen(path) < sizeof(table_path)) strcpy(table_path, path);
 }
 
-int clb_mirror_open(void) { return page_path[0] != 0 ? clb_mirror_open_path(page_path) : ENOENT; }
+int clb_mirror_open(void) { return table_path[0] != 0 ? clb_mirror_open_path(table_path) : ENOENT; }
 
 int clb_mirror_open_path(const char *path) {
-    if (page != NULL) return EALREADY;
+    if (table != NULL) return EALREADY;
     size_t bytes = CLB_MIRROR_LINKS * sizeof(clb_link);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return errno;
     // Linux 4.14. Without it a fork's child would write into its parent's slots.
-    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0 || (page = clb_page_open(path)) == NULL) {
+    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0 || (table = clb_loop_table_open(path)) == NULL) {
         int error = errno;
         munmap(memory, bytes);
         return error;
     }
     process = getpid();
     // The preloaded library has done so for all kinds, where there is one; by now it may have found loops of this program.
-    clb_page_end_all(page, process, CLB_LOOP_OF_MONITOR);
+    clb_loop_table_end_all(table, process, CLB_LOOP_FROM_MONITOR);
     __atomic_store_n(&links, memory, __ATOMIC_RELEASE);
     return 0;
 }
@@ -80,20 +80,20 @@ static clb_link *clb_link_of(const clb_beacon *beacon) {
 }
 
 static void clb_link_change(uint64_t place, uint32_t state) {
-    if (place != 0) clb_page_change(page, clb_claim_state(place), clb_claim_with_state(place, 0), state);
+    if (place != 0) clb_loop_table_change(table, clb_claim_state(place), clb_claim_with_state(place, 0), state);
 }
 
 // Says in the claim word what is wished now. By who wishes and by the loop's thread, each after it has said its part: whoever comes
 // second sees both.
 static void clb_link_apply(clb_link *link) {
     static const uint32_t states[] = {
-        [CLB_MIRROR_NONE] = CLB_SLOT_LEFT, [CLB_MIRROR_LIVE] = CLB_SLOT_LIVE, [CLB_MIRROR_PAUSED] = CLB_SLOT_PAUSED,
+        [CLB_MIRROR_NONE] = CLB_SLOT_UNWATCHED, [CLB_MIRROR_LIVE] = CLB_SLOT_LIVE, [CLB_MIRROR_PAUSED] = CLB_SLOT_PAUSED,
     };
-    uint32_t wish;
+    uint32_t requested;
     do {
-        wish = __atomic_load_n(&link->wish, __ATOMIC_SEQ_CST);
-        clb_link_change(__atomic_load_n(&link->place, __ATOMIC_SEQ_CST), states[wish]);
-    } while (__atomic_load_n(&link->wish, __ATOMIC_SEQ_CST) != wish);
+        requested = __atomic_load_n(&link->requested, __ATOMIC_SEQ_CST);
+        clb_link_change(__atomic_load_n(&link->place, __ATOMIC_SEQ_CST), states[requested]);
+    } while (__atomic_load_n(&link->requested, __ATOMIC_SEQ_CST) != requested);
 }
 
 static clb_link *clb_link_make(clb_beacon *beacon, const char *name, const char *modes) {
@@ -102,7 +102,7 @@ static clb_link *clb_link_make(clb_beacon *beacon, const char *name, const char 
         if (__atomic_load_n(&link->own, __ATOMIC_ACQUIRE) != NULL) continue;
         link->mirror = NULL;
         link->place = 0;
-        link->wish = CLB_MIRROR_NONE;
+        link->requested = CLB_MIRROR_NONE;
         link->activities = 0;
         memset(link->name, 0, sizeof(link->name));
         strncpy(link->name, name, sizeof(link->name) - 1);
@@ -115,17 +115,17 @@ static clb_link *clb_link_make(clb_beacon *beacon, const char *name, const char 
     return NULL;
 }
 
-int clb_mirror_wish(clb_beacon *beacon, uint32_t wish, const char *name, const char *modes) {
+int clb_mirror_request(clb_beacon *beacon, uint32_t requested, const char *name, const char *modes) {
     if (__atomic_load_n(&links, __ATOMIC_ACQUIRE) == NULL || getpid() != process) return 0;
     clb_link *link = clb_link_of(beacon);
-    if (link == NULL && wish != CLB_MIRROR_NONE) link = clb_link_make(beacon, name, modes);
+    if (link == NULL && requested != CLB_MIRROR_NONE) link = clb_link_make(beacon, name, modes);
     if (link == NULL) return 0;
-    __atomic_store_n(&link->wish, wish, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&link->requested, requested, __ATOMIC_SEQ_CST);
     clb_link_apply(link);
     return 1;
 }
 
-int clb_mirror_is_there(const clb_beacon *beacon) {
+int clb_mirror_exists(const clb_beacon *beacon) {
     clb_link *link = clb_link_of(beacon);
     return link != NULL && __atomic_load_n(&link->place, __ATOMIC_ACQUIRE) != 0;
 }
@@ -139,7 +139,7 @@ static void clb_mirror_copy_times(const clb_beacon *own, clb_beacon *mirror) {
     if (now_ns != since_ns) {
         uint64_t limit_ns = __atomic_load_n(&mirror->limit_ns, __ATOMIC_RELAXED);
         // As in clb_beacon_begin: lagmond's limit is another one than that of the monitor in here.
-        if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clb_beacon_note_stretch(mirror, since_ns, now_ns);
+        if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clb_beacon_record_stretch(mirror, since_ns, now_ns);
         __atomic_store_n(&mirror->woke_ns, __atomic_load_n(&own->woke_ns, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
         __atomic_store_n(&mirror->callout_ns, now_ns, __ATOMIC_RELAXED);
     }
@@ -147,7 +147,7 @@ static void clb_mirror_copy_times(const clb_beacon *own, clb_beacon *mirror) {
     if (mirror->mode != mode) __atomic_store_n(&mirror->mode, mode, __ATOMIC_RELAXED);
 }
 
-static void clb_mirror_tell(const clb_beacon *own, clb_beacon *mirror, uint8_t activity) {
+static void clb_mirror_publish(const clb_beacon *own, clb_beacon *mirror, uint8_t activity) {
     clb_mirror_copy_times(own, mirror);
     uint64_t word = __atomic_load_n(&mirror->word, __ATOMIC_RELAXED);
     uint64_t next = ((word >> 8) + 1) << 8 | activity;
@@ -175,12 +175,12 @@ static void clb_link_begin(clb_link *link) {
         return;
     }
     uint64_t claim;
-    int32_t index = clb_page_claim_slot(page, CLB_LOOP_OF_MONITOR, process, 0, clb_now_ns(), &claim);
+    int32_t index = clb_loop_table_claim_slot(table, CLB_LOOP_FROM_MONITOR, process, 0, clb_now_ns(), &claim);
     if (index < 0) {
         link->activities = CLB_MIRROR_RETRY_ACTIVITIES;
         return;
     }
-    clb_page_slot *slot = clb_page_slot_at(page, (uint32_t)index);
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(table, (uint32_t)index);
     slot->tid = (int32_t)syscall(SYS_gettid);
     slot->wait_sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     memcpy(slot->name, link->name, sizeof(slot->name));
@@ -189,29 +189,29 @@ static void clb_link_begin(clb_link *link) {
     // What the loop does now is told before it counts.
     clb_beacon *own = __atomic_load_n(&link->own, __ATOMIC_RELAXED);
     uint8_t activity = (uint8_t)__atomic_load_n(&own->word, __ATOMIC_RELAXED);
-    clb_mirror_tell(own, link->mirror, activity);
-    clb_page_publish(page, (uint32_t)index, &claim);
+    clb_mirror_publish(own, link->mirror, activity);
+    clb_loop_table_publish(table, (uint32_t)index, &claim);
     __atomic_store_n(&link->place, clb_claim_with_state(claim, (uint32_t)index), __ATOMIC_SEQ_CST);
     clb_link_apply(link);
 }
 
-static void clb_link_tell(clb_link *link, const clb_beacon *beacon, uint8_t activity) {
+static void clb_link_publish(clb_link *link, const clb_beacon *beacon, uint8_t activity) {
     // A fork's child finds nothing here.
     if (__builtin_expect(link->own != beacon, 0)) return;
     clb_beacon *mirror = link->mirror;
-    int is_wished = __atomic_load_n(&link->wish, __ATOMIC_RELAXED) != CLB_MIRROR_NONE;
+    int is_requested = __atomic_load_n(&link->requested, __ATOMIC_RELAXED) != CLB_MIRROR_NONE;
     if (__builtin_expect(mirror == NULL, 0)) {
-        if (is_wished && activity != CLB_ACTIVITY_FINISHED) clb_link_begin(link);
+        if (is_requested && activity != CLB_ACTIVITY_FINISHED) clb_link_begin(link);
         return;
     }
-    clb_mirror_tell(beacon, mirror, activity);
-    if (__builtin_expect(!is_wished || activity == CLB_ACTIVITY_FINISHED, 0)) clb_link_end(link);
+    clb_mirror_publish(beacon, mirror, activity);
+    if (__builtin_expect(!is_requested || activity == CLB_ACTIVITY_FINISHED, 0)) clb_link_end(link);
 }
 
-void clb_beacon_told(clb_beacon *beacon, uint8_t activity) {
+void clb_beacon_notify(clb_beacon *beacon, uint8_t activity) {
     // What the link says was written before the beacon said that there is one.
     uint16_t armed = __atomic_load_n(&beacon->armed, __ATOMIC_ACQUIRE);
-    if ((armed & CLB_BEACON_MIRRORED) != 0) clb_link_tell(&links[armed >> CLB_BEACON_LINK_SHIFT], beacon, activity);
+    if ((armed & CLB_BEACON_MIRRORED) != 0) clb_link_publish(&links[armed >> CLB_BEACON_LINK_SHIFT], beacon, activity);
     if (__builtin_expect((armed & CLB_ARMED_ALL) != 0, 0)) clb_beacon_answer(beacon, activity);
 }
 

@@ -1,4 +1,4 @@
-// The shared page from lagmond's side.
+// The shared loop table from lagmond's side.
 #define _GNU_SOURCE
 #include "clb_page.h"
 
@@ -31,7 +31,7 @@ static int clb_counter_is_clock(void) {
 }
 
 // The clock and the counter at one moment: of some tries the one that was disturbed least.
-static void clb_read_pair(uint64_t *ticks, uint64_t *ns) {
+static void clb_read_clock_pair(uint64_t *ticks, uint64_t *ns) {
     uint64_t best = UINT64_MAX;
     for (int attempt = 0; attempt < 16; attempt++) {
         uint64_t before = clb_ticks(), now = clb_now_ns(), took = clb_ticks() - before;
@@ -46,86 +46,86 @@ static void clb_read_pair(uint64_t *ticks, uint64_t *ns) {
 static uint64_t clb_measure_scale(void) {
     if (!clb_counter_is_clock()) return 0;
     uint64_t ticks[2], ns[2];
-    clb_read_pair(&ticks[0], &ns[0]);
+    clb_read_clock_pair(&ticks[0], &ns[0]);
     struct timespec pause = {.tv_sec = 0, .tv_nsec = 5000000};
     while (nanosleep(&pause, &pause) != 0 && errno == EINTR) continue;
-    clb_read_pair(&ticks[1], &ns[1]);
+    clb_read_clock_pair(&ticks[1], &ns[1]);
     if (ticks[1] <= ticks[0] || ns[1] <= ns[0]) return 0;
     for (uint32_t shift = 32; shift > 8; shift--) {
         unsigned __int128 multiplier = ((unsigned __int128)(ns[1] - ns[0]) << shift) / (ticks[1] - ticks[0]);
-        if (multiplier != 0 && multiplier >> 32 == 0) return clb_page_scale((uint32_t)multiplier, shift);
+        if (multiplier != 0 && multiplier >> 32 == 0) return clb_loop_table_scale((uint32_t)multiplier, shift);
     }
     return 0;
 }
 
-void clb_page_check_clock(clb_page *page) {
-    uint64_t scale = __atomic_load_n(&page->clock_scale, __ATOMIC_RELAXED);
-    if (scale != 0 && !clb_counter_is_clock()) __atomic_store_n(&page->clock_scale, 0, __ATOMIC_RELAXED);
+void clb_loop_table_check_clock(clb_loop_table *table) {
+    uint64_t scale = __atomic_load_n(&table->clock_scale, __ATOMIC_RELAXED);
+    if (scale != 0 && !clb_counter_is_clock()) __atomic_store_n(&table->clock_scale, 0, __ATOMIC_RELAXED);
 }
 
 // MARK: Life
 
-int clb_page_create(uint64_t parent_start, clb_page **page, int *descriptor) {
+int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *descriptor) {
     int fd = memfd_create("lagmonitor-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return errno;
     int error = 0;
-    clb_page *memory = NULL;
-    if (ftruncate(fd, (off_t)clb_page_bytes()) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    clb_loop_table *memory = NULL;
+    if (ftruncate(fd, (off_t)clb_loop_table_bytes()) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         error = errno;
     } else {
         // All of it exists from the start: no later touch, by anybody, can find that there is no memory left.
-        void *mapped = mmap(NULL, clb_page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+        void *mapped = mmap(NULL, clb_loop_table_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
         if (mapped == MAP_FAILED) error = errno;
         else memory = mapped;
     }
     if (error == 0 && sem_init(&memory->waker.semaphore, 1, 0) != 0) error = errno;
     if (error != 0) {
-        if (memory != NULL) munmap(memory, clb_page_bytes());
+        if (memory != NULL) munmap(memory, clb_loop_table_bytes());
         close(fd);
         return error;
     }
-    memcpy(memory->magic, CLB_PAGE_MAGIC, sizeof(memory->magic));
-    memory->version = CLB_PAGE_VERSION;
-    memory->header_bytes = CLB_PAGE_HEADER_BYTES;
-    memory->slot_bytes = sizeof(clb_page_slot);
-    memory->slot_count = CLB_PAGE_SLOTS;
+    memcpy(memory->magic, CLB_LOOP_TABLE_MAGIC, sizeof(memory->magic));
+    memory->version = CLB_LOOP_TABLE_VERSION;
+    memory->header_bytes = CLB_LOOP_TABLE_HEADER_BYTES;
+    memory->slot_bytes = sizeof(clb_loop_table_slot);
+    memory->slot_count = CLB_LOOP_TABLE_SLOTS;
     memory->beacon_bytes = sizeof(clb_beacon);
     memory->waker_bytes = sizeof(clb_waker);
-    memory->total_bytes = clb_page_bytes();
+    memory->total_bytes = clb_loop_table_bytes();
     memory->parent_pid = getpid();
     memory->parent_start = parent_start;
     memory->clock_scale = clb_measure_scale();
-    *page = memory;
+    *table = memory;
     *descriptor = fd;
     return 0;
 }
 
-void clb_page_destroy(clb_page *page, int descriptor) {
-    munmap(page, clb_page_bytes());
+void clb_loop_table_destroy(clb_loop_table *table, int descriptor) {
+    munmap(table, clb_loop_table_bytes());
     close(descriptor);
 }
 
-void clb_page_path(int descriptor, char path[CLB_PAGE_PATH_MAX]) {
-    snprintf(path, CLB_PAGE_PATH_MAX, "/proc/%d/fd/%d", getpid(), descriptor);
+void clb_loop_table_path(int descriptor, char path[CLB_LOOP_TABLE_PATH_MAX]) {
+    snprintf(path, CLB_LOOP_TABLE_PATH_MAX, "/proc/%d/fd/%d", getpid(), descriptor);
 }
 
 // MARK: Reading
 
-int clb_page_read(const clb_page *page, uint32_t index, clb_page_loop *loop) {
-    if (index >= CLB_PAGE_SLOTS) return 0;
-    uint64_t claim = clb_page_claim(page, index);
+int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop) {
+    if (index >= CLB_LOOP_TABLE_SLOTS) return 0;
+    uint64_t claim = clb_loop_table_claim(table, index);
     uint32_t state = clb_claim_state(claim);
-    if (state < CLB_SLOT_LIVE || state > CLB_SLOT_LEFT) return 0;
+    if (state < CLB_SLOT_LIVE || state > CLB_SLOT_UNWATCHED) return 0;
     // Copied once and judged as a copy: the slot may change under one's eyes.
-    clb_page_slot slot;
-    memcpy(&slot, clb_page_slot_at(page, index), offsetof(clb_page_slot, beacon));
+    clb_loop_table_slot slot;
+    memcpy(&slot, clb_loop_table_slot_at(table, index), offsetof(clb_loop_table_slot, beacon));
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    uint64_t after = clb_page_claim(page, index);
+    uint64_t after = clb_loop_table_claim(table, index);
     // It may have ended meanwhile; a new generation is another loop.
     if (clb_claim_generation(after) != clb_claim_generation(claim) || clb_claim_pid(after) != clb_claim_pid(claim)) return 0;
-    if (slot.kind != CLB_LOOP_OF_WAITS && slot.kind != CLB_LOOP_OF_MONITOR) return 0;
+    if (slot.kind != CLB_LOOP_FROM_PRELOAD && slot.kind != CLB_LOOP_FROM_MONITOR) return 0;
     if (slot.pid <= 0 || slot.tid <= 0 || slot.pid != clb_claim_pid(claim)) return 0;
-    *loop = (clb_page_loop){
+    *loop = (clb_loop_table_entry){
         .claim = claim,
         .state = state,
         .kind = slot.kind,
@@ -144,9 +144,9 @@ int clb_page_read(const clb_page *page, uint32_t index, clb_page_loop *loop) {
     return 1;
 }
 
-int clb_page_free(clb_page *page, uint32_t index, uint64_t claim) {
-    if (index >= CLB_PAGE_SLOTS) return 0;
-    uint64_t *word = clb_page_claim_word(page, index);
+int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim) {
+    if (index >= CLB_LOOP_TABLE_SLOTS) return 0;
+    uint64_t *word = clb_loop_table_claim_word(table, index);
     uint64_t found = __atomic_load_n(word, __ATOMIC_RELAXED);
     while (clb_claim_generation(found) == clb_claim_generation(claim) && clb_claim_pid(found) == clb_claim_pid(claim)) {
         if (clb_claim_state(found) == CLB_SLOT_FREE) return 1;
@@ -156,7 +156,7 @@ int clb_page_free(clb_page *page, uint32_t index, uint64_t claim) {
     return 0;
 }
 
-uint64_t clb_page_drain(clb_page *page) {
-    for (int posts = 0; posts < 4096 && sem_trywait(&page->waker.semaphore) == 0; posts++) continue;
-    return __atomic_exchange_n(&page->waker.posted_ns, 0, __ATOMIC_ACQUIRE);
+uint64_t clb_loop_table_drain(clb_loop_table *table) {
+    for (int posts = 0; posts < 4096 && sem_trywait(&table->waker.semaphore) == 0; posts++) continue;
+    return __atomic_exchange_n(&table->waker.posted_ns, 0, __ATOMIC_ACQUIRE);
 }

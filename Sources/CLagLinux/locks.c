@@ -36,7 +36,7 @@ typedef struct layout {
     int complete;
 } layout;
 
-static void cll_look_from_inside(void *context) {
+static void cll_find_owner_offset(void *context) {
     layout *layout = context;
     layout->complete = cll_read_words(getpid(), (uint64_t)(uintptr_t)layout->queue, layout->held, QUEUE_WORDS);
 }
@@ -45,7 +45,7 @@ void cll_lock_prepare(void) {
     if (queue_owner_offset != 0 || !dispatch_queue_create || !dispatch_sync_f || !dispatch_release) return;
     layout layout = {.queue = dispatch_queue_create("lagmonitor.layout", NULL)};
     if (!layout.queue) return;
-    dispatch_sync_f(layout.queue, &layout, cll_look_from_inside);
+    dispatch_sync_f(layout.queue, &layout, cll_find_owner_offset);
     uint32_t idle[QUEUE_WORDS];
     if (layout.complete && cll_read_words(getpid(), (uint64_t)(uintptr_t)layout.queue, idle, QUEUE_WORDS)) {
         uint32_t tid = (uint32_t)cll_gettid();

@@ -22,8 +22,8 @@
 enum { IDLE, REQUESTED, COPYING, DONE, PHASES = 3 };
 enum {
     SIGNALS = 2,
-    FOREIGN_STACK = 16 * 1024, // how much of a stack whose bounds nobody knows is copied
-    LOOK_NS = 50000,           // an answer is looked for so long before it is slept for: a running thread needs less
+    UNKNOWN_STACK_BYTES = 16 * 1024, // how much of a stack whose bounds nobody knows is copied
+    SPIN_NS = 50000,           // an answer is looked for so long before it is slept for: a running thread needs less
     COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
 };
 
@@ -74,7 +74,7 @@ static void cll_copy_stack(cll_snapshot *snapshot) {
         snapshot->stack_high = request.stack_high;
     } else {
         // An alternate stack, or one whose bounds are unknown: by the call that cannot fault.
-        uint64_t length = snapshot->capacity < FOREIGN_STACK ? snapshot->capacity : FOREIGN_STACK;
+        uint64_t length = snapshot->capacity < UNKNOWN_STACK_BYTES ? snapshot->capacity : UNKNOWN_STACK_BYTES;
         snapshot->stack_length = cll_memory_read(getpid(), begin, snapshot->stack, length);
         snapshot->stack_high = 0;
     }
@@ -182,7 +182,7 @@ int cll_signal_choose(uint64_t blocked) {
 
 // Whether the answer came before the deadline. A post can be an earlier answer's: only the state tells.
 static int cll_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
-    uint64_t end = clb_now_ns() + LOOK_NS;
+    uint64_t end = clb_now_ns() + SPIN_NS;
     do {
         for (int look = 0; look < 32; look++) {
             if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == done_state) return 1;
@@ -206,7 +206,7 @@ static int cll_await(uint32_t generation, uint64_t deadline_ns) {
     if (!cll_wait_until_done(generation | DONE, deadline_ns)) {
         // A handler that is at work is waited for. Should even the grace pass, the state says so (BUSY) until it is done; the
         // caller leaves the snapshot's memory alone meanwhile.
-        if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == (generation | REQUESTED)) return CLL_SIGNAL_OWED;
+        if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == (generation | REQUESTED)) return CLL_SIGNAL_PENDING;
         if (!cll_wait_until_done(generation | DONE, clb_now_ns() + COPY_GRACE_NS)) return CLL_SIGNAL_TIMED_OUT;
     }
     __atomic_store_n(&request.state, generation | IDLE, __ATOMIC_RELEASE);

@@ -26,9 +26,9 @@ int cll_thread_files_open(pid_t pid, pid_t tid, cll_thread_files *files) {
         files->schedstat_fd = cll_open_of_thread(pid, tid, "schedstat");
         if (files->schedstat_fd < 0) error = errno;
     }
-    cll_thread_look look;
+    cll_thread_sample look;
     // Whether it may be read is judged at each reading.
-    if (error == 0) error = cll_thread_files_look(files, &look);
+    if (error == 0) error = cll_thread_files_sample(files, &look);
     if (error != 0) cll_thread_files_close(files);
     return error == ENOENT ? ESRCH : error;
 }
@@ -48,7 +48,7 @@ static int cll_read_again(int fd, char *text, size_t size) {
     return 0;
 }
 
-int cll_thread_files_look(const cll_thread_files *files, cll_thread_look *look) {
+int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *look) {
     char text[256];
     int error = cll_read_again(files->schedstat_fd, text, sizeof(text));
     if (error != 0) return error;

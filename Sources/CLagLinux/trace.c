@@ -36,7 +36,7 @@ struct cll_tracer {
 };
 
 enum {
-    MOST_STACK = 128 * 1024,     // how much of a stack is copied, for as long as its thread stands still
+    MAXIMUM_STACK_BYTES = 128 * 1024,     // how much of a stack is copied, for as long as its thread stands still
     COPY_GRACE_NS = 100000000,   // a copy that has begun is waited for so long
 };
 
@@ -73,7 +73,7 @@ static int cll_read_registers(pid_t tid, cll_snapshot *snapshot) {
 static void cll_read_stack(const cll_tracer *tracer, cll_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
     int is_known = begin >= tracer->stack_low && begin < tracer->stack_high;
-    uint64_t length = is_known ? tracer->stack_high - begin : MOST_STACK;
+    uint64_t length = is_known ? tracer->stack_high - begin : MAXIMUM_STACK_BYTES;
     if (length > snapshot->capacity) length = snapshot->capacity;
     snapshot->stack_begin = begin;
     snapshot->stack_high = is_known ? tracer->stack_high : 0;
@@ -202,8 +202,8 @@ cll_tracer *cll_tracer_create(void) {
     if (tracer == NULL) return NULL;
     sem_init(&tracer->asked, 0, 0);
     sem_init(&tracer->answered, 0, 0);
-    tracer->copy.stack = malloc(MOST_STACK);
-    tracer->copy.capacity = MOST_STACK;
+    tracer->copy.stack = malloc(MAXIMUM_STACK_BYTES);
+    tracer->copy.capacity = MAXIMUM_STACK_BYTES;
     tracer->owners = 2;
     if (tracer->copy.stack != NULL && cll_tracer_start(tracer) == 0) return tracer;
     tracer->owners = 1;
@@ -266,7 +266,7 @@ int cll_tracer_capture(cll_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_
     sem_post(&tracer->asked);
     while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE)) {
         if (clb_sem_wait_until(&tracer->answered, deadline_ns)) continue;
-        if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == REQUESTED) return CLL_SIGNAL_OWED;
+        if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) == REQUESTED) return CLL_SIGNAL_PENDING;
         // It copies: that is soon over.
         uint64_t grace = clb_now_ns() + COPY_GRACE_NS;
         while (__atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE) && clb_sem_wait_until(&tracer->answered, grace)) continue;

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct cll_turn_check {
+struct cll_iteration_check {
     pthread_t thread;
     pid_t tid;
     int is_childs;  // a thread of a child of this process
@@ -26,13 +26,13 @@ struct cll_turn_check {
 };
 
 // Each stop costs the thread some µs: entering a call and leaving it.
-enum { MOST_STOPS = 128 };
+enum { MAXIMUM_STOPS = 128 };
 
 // The kernel's PTRACE_SYSCALL_INFO_ENTRY.
 enum { OF_ENTRY = 1 };
 
 // Whether the thread, which stands at a system call, enters the wait that is looked for.
-static int cll_is_at_wait(const cll_turn_check *check) {
+static int cll_is_at_wait(const cll_iteration_check *check) {
     struct __ptrace_syscall_info info;
     memset(&info, 0, sizeof(info));
     if (ptrace(PTRACE_GET_SYSCALL_INFO, check->tid, sizeof(info), &info) <= 0) return 0;
@@ -41,7 +41,7 @@ static int cll_is_at_wait(const cll_turn_check *check) {
 }
 
 // Waits for the next stop, without taking its news: the thread may be that of a child, whose changes are somebody else's business.
-static int cll_await_tracee(const cll_turn_check *check, siginfo_t *stop) {
+static int cll_await_tracee(const cll_iteration_check *check, siginfo_t *stop) {
     // A child's stop is told to the other one as well, who may take it first; so it is looked for.
     for (int looks = 0; check->is_childs; looks++) {
         if (ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0) return 0;
@@ -56,35 +56,35 @@ static int cll_await_tracee(const cll_turn_check *check, siginfo_t *stop) {
     return ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0 ? 0 : errno;
 }
 
-static uint32_t cll_follow(cll_turn_check *check) {
+static uint32_t cll_trace_until_wait(cll_iteration_check *check) {
     pid_t tid = check->tid;
     // What stands still waits for this thread: a timer's usual slack of 50 µs would be long.
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other none.
-    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLL_TURN_REFUSED;
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLL_TURN_UNSEEN;
-    for (int stops = 0; stops < MOST_STOPS; stops++) {
+    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLL_ITERATION_REFUSED;
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLL_ITERATION_UNSEEN;
+    for (int stops = 0; stops < MAXIMUM_STOPS; stops++) {
         siginfo_t stop;
         // EINVAL: its whole process was stopped, and stays so.
-        if (cll_await_tracee(check, &stop) != 0) return CLL_TURN_UNSEEN;
+        if (cll_await_tracee(check, &stop) != 0) return CLL_ITERATION_UNSEEN;
         int is_call = stop.si_code == (SIGTRAP | 0x80);
         int is_event = stop.si_code >> 8 == PTRACE_EVENT_STOP;
-        if (is_event && stop.si_signo != SIGTRAP) return CLL_TURN_UNSEEN;
+        if (is_event && stop.si_signo != SIGTRAP) return CLL_ITERATION_UNSEEN;
         if (is_call && cll_is_at_wait(check)) {
             check->seen_ns = clb_now_ns();
             ptrace(PTRACE_DETACH, tid, NULL, NULL);
-            return CLL_TURN_SEEN;
+            return CLL_ITERATION_SEEN;
         }
         // A signal of its own is passed on.
         long signal = is_call || is_event ? 0 : stop.si_signo;
-        if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) != 0) return CLL_TURN_UNSEEN;
+        if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) != 0) return CLL_ITERATION_UNSEEN;
     }
-    return CLL_TURN_EXHAUSTED;
+    return CLL_ITERATION_EXHAUSTED;
 }
 
-static void *cll_turn_check_run(void *context) {
-    cll_turn_check *check = context;
-    uint32_t result = cll_follow(check);
+static void *cll_iteration_check_run(void *context) {
+    cll_iteration_check *check = context;
+    uint32_t result = cll_trace_until_wait(check);
     __atomic_store_n(&check->result, result, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -96,18 +96,18 @@ static int cll_is_childs(pid_t tid) {
     return parent != NULL && (pid_t)strtol(parent + 7, NULL, 10) == getpid();
 }
 
-cll_turn_check *cll_turn_check_begin(pid_t tid, int64_t call, uint64_t sp) {
-    cll_turn_check *check = calloc(1, sizeof(*check));
+cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp) {
+    cll_iteration_check *check = calloc(1, sizeof(*check));
     if (check == NULL) return NULL;
     check->tid = tid;
     check->is_childs = cll_is_childs(tid);
     check->call = call;
     check->sp = sp;
-    check->result = CLL_TURN_UNSEEN;
+    check->result = CLL_ITERATION_UNSEEN;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&check->thread, NULL, cll_turn_check_run, check);
+    int error = pthread_create(&check->thread, NULL, cll_iteration_check_run, check);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         free(check);
@@ -117,7 +117,7 @@ cll_turn_check *cll_turn_check_begin(pid_t tid, int64_t call, uint64_t sp) {
     return check;
 }
 
-int cll_turn_check_end(cll_turn_check *check, uint64_t *seen_ns) {
+int cll_iteration_check_end(cll_iteration_check *check, uint64_t *seen_ns) {
     // It may wait for a call that does not come.
     pthread_cancel(check->thread);
     pthread_join(check->thread, NULL);

@@ -17,17 +17,17 @@ enum { CALL_BYTES = 4, BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
 #endif
 
 int cll_wait_counter_open(pid_t tid, uint64_t pc) {
-    struct perf_event_attr wish;
-    memset(&wish, 0, sizeof(wish));
-    wish.size = sizeof(wish);
-    wish.type = PERF_TYPE_BREAKPOINT;
-    wish.bp_type = HW_BREAKPOINT_X;
-    wish.bp_addr = pc - CALL_BYTES;
-    wish.bp_len = BREAKPOINT_BYTES;
-    wish.disabled = 1;
-    wish.exclude_kernel = 1;
-    wish.exclude_hv = 1;
-    int counter = (int)syscall(SYS_perf_event_open, &wish, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    struct perf_event_attr attributes;
+    memset(&attributes, 0, sizeof(attributes));
+    attributes.size = sizeof(attributes);
+    attributes.type = PERF_TYPE_BREAKPOINT;
+    attributes.bp_type = HW_BREAKPOINT_X;
+    attributes.bp_addr = pc - CALL_BYTES;
+    attributes.bp_len = BREAKPOINT_BYTES;
+    attributes.disabled = 1;
+    attributes.exclude_kernel = 1;
+    attributes.exclude_hv = 1;
+    int counter = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     return counter < 0 ? -errno : counter;
 }
 

@@ -255,7 +255,7 @@ int cll_wrap_forward(int pidfd, const cll_signal_event *event) {
 
 static volatile sig_atomic_t continued;
 
-static void cll_note_continued(int signal) { continued++; }
+static void cll_record_continued(int signal) { continued++; }
 
 int cll_wrap_stop_by(int signal, const cll_signal_state *state) {
     sigset_t one, before;
@@ -265,7 +265,7 @@ int cll_wrap_stop_by(int signal, const cll_signal_state *state) {
         raise(SIGSTOP);
         return 1;
     }
-    struct sigaction counting = {.sa_handler = cll_note_continued}, ordinary;
+    struct sigaction counting = {.sa_handler = cll_record_continued}, ordinary;
     sigaction(SIGCONT, &counting, &ordinary);
     continued = 0;
     // One that waits already has done its work.

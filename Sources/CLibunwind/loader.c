@@ -31,7 +31,7 @@ static char failure_text[512];
 static int loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void *clu_take(void *handle, const char *name) {
+static void *clu_find_symbol(void *handle, const char *name) {
     void *address = dlsym(handle, name);
     if (address == NULL && failure == NULL) {
         snprintf(failure_text, sizeof(failure_text), "%s has no symbol %s: libunwind 1.6 or newer is needed", LIBRARY, name);
@@ -81,14 +81,14 @@ static void clu_load(void) {
         failure = failure_text;
         return;
     }
-    calls.create_addr_space = clu_take(handle, PREFIX "create_addr_space");
-    calls.destroy_addr_space = clu_take(handle, PREFIX "destroy_addr_space");
-    calls.set_caching_policy = clu_take(handle, PREFIX "set_caching_policy");
-    calls.flush_cache = clu_take(handle, PREFIX "flush_cache");
-    calls.init_remote = clu_take(handle, PREFIX "init_remote");
-    calls.step = clu_take(handle, PREFIX "step");
-    calls.get_reg = clu_take(handle, PREFIX "get_reg");
-    calls.search_unwind_table = clu_take(handle, PREFIX "dwarf_search_unwind_table");
+    calls.create_addr_space = clu_find_symbol(handle, PREFIX "create_addr_space");
+    calls.destroy_addr_space = clu_find_symbol(handle, PREFIX "destroy_addr_space");
+    calls.set_caching_policy = clu_find_symbol(handle, PREFIX "set_caching_policy");
+    calls.flush_cache = clu_find_symbol(handle, PREFIX "flush_cache");
+    calls.init_remote = clu_find_symbol(handle, PREFIX "init_remote");
+    calls.step = clu_find_symbol(handle, PREFIX "step");
+    calls.get_reg = clu_find_symbol(handle, PREFIX "get_reg");
+    calls.search_unwind_table = clu_find_symbol(handle, PREFIX "dwarf_search_unwind_table");
     if (failure != NULL) return;
     // The new thread inherits the mask: the host's signals are not for it.
     sigset_t all, before;

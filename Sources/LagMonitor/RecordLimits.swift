@@ -4,7 +4,7 @@ internal import LagOutput
 /// How many records are told when there are many.
 ///
 /// What is beyond a limit is written nowhere and given to no handler; it is counted (`suppressed_total`, and
-/// ``LagMonitorStatistics/suppressed``) and summed up in one `event` `suppressed` line a fingerprint, when it is over or after
+/// ``StallMonitorStatistics/suppressed``) and summed up in one `event` `suppressed` line a fingerprint, when it is over or after
 /// ``quiet``. The lines of one stall belong together: once its `begin` line was told, its `end` line is told, and an
 /// `abandoned` line is never held back.
 public struct RecordLimits: Sendable, Equatable {
@@ -43,13 +43,13 @@ public struct RecordLimits: Sendable, Equatable {
         return limits
     }
 
-    func validate() throws(LagMonitorError) {
+    func validate() throws(StallMonitorError) {
         try Self.check(perFingerprint, "limit_burst", "limit_interval_ms")
         try Self.check(overall, "limit_all_burst", "limit_all_interval_ms")
         try SettingBounds.check("limit_quiet_ms", quiet, .milliseconds(1)...(.seconds(86_400)), "1 ms to 1 day")
     }
 
-    private static func check(_ rate: Rate?, _ burst: String, _ interval: String) throws(LagMonitorError) {
+    private static func check(_ rate: Rate?, _ burst: String, _ interval: String) throws(StallMonitorError) {
         guard let rate else { return }
         try SettingBounds.check(burst, rate.burst, 1...10_000, "1 to 10000")
         try SettingBounds.check(interval, rate.interval, .milliseconds(1)...(.seconds(86_400)), "1 ms to 1 day")

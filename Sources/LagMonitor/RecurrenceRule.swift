@@ -15,13 +15,13 @@ public struct RecurrenceRule: Sendable, Equatable {
         self.window = window
     }
 
-    func validate() throws(LagMonitorError) {
+    func validate() throws(StallMonitorError) {
         try SettingBounds.check("recurring_count", count, 1...20, "1 to 20")
         try SettingBounds.check("recurring_window_s", window, .seconds(1)...(.seconds(86_400)), "1 s to 1 day")
     }
 
     /// Of a checked rule.
-    var watch: RecurrenceWatch {
-        RecurrenceWatch(count: count, windowNanoseconds: UInt64(max(0, window.wholeNanoseconds)))
+    var detector: RecurrenceDetector {
+        RecurrenceDetector(count: count, windowNanoseconds: UInt64(max(0, window.wholeNanoseconds)))
     }
 }

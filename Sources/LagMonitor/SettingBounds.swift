@@ -1,12 +1,12 @@
 /// Whether settings are within what is allowed.
 enum SettingBounds {
-    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` when it is not.
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` when it is not.
     static func check<Value: Comparable>(
         _ key: String,
         _ value: Value,
         _ range: ClosedRange<Value>,
         _ allowed: String
-    ) throws(LagMonitorError) {
+    ) throws(StallMonitorError) {
         guard range.contains(value) else { throw .invalidConfiguration(key: key, value: "\(value)", allowed: allowed) }
     }
 }

@@ -68,7 +68,7 @@ public struct StallRules: Sendable, Equatable {
     public var pingWhileWaiting: Timeouts?
     /// A ping an interval, whatever the loop says; for loops and queues that tell nothing (``PingedQueue``). `kind`: `ping`.
     public var ping: Timeouts?
-    /// Ticks at a fixed rate, of which so many in a row are missed. The rate that is reached: ``LagMonitor/frameRate(of:)``.
+    /// Ticks at a fixed rate, of which so many in a row are missed. The rate that is reached: ``StallMonitor/frameRate(of:)``.
     /// `kind`: `frame`.
     public var frame: FrameTicks?
     /// The same functions on top of the stack again and again. A running thread is asked by a signal. `kind`: `sample`.
@@ -92,9 +92,9 @@ public struct StallRules: Sendable, Equatable {
         return rules
     }
 
-    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and when there
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and when there
     ///   is no rule at all.
-    public func validate() throws(LagMonitorError) {
+    public func validate() throws(StallMonitorError) {
         guard self != .empty else { throw .invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule") }
         try Self.checkTimeouts(callout, "interval_ms", "timeouts")
         try Self.checkTimeouts(pingWhileWaiting, "ping_while_waiting.interval_ms", "ping_while_waiting.timeouts")
@@ -114,7 +114,7 @@ public struct StallRules: Sendable, Equatable {
         }
     }
 
-    private static func checkTimeouts(_ rule: Timeouts?, _ interval: String, _ timeouts: String) throws(LagMonitorError) {
+    private static func checkTimeouts(_ rule: Timeouts?, _ interval: String, _ timeouts: String) throws(StallMonitorError) {
         guard let rule else { return }
         try SettingBounds.check(interval, rule.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
         try SettingBounds.check(timeouts, rule.timeouts, 1...1000, "1 to 1000")

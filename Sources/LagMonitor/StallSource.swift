@@ -1,7 +1,7 @@
 public import Dispatch
 public import LagOutput
 
-/// Something that tells stalls: a ``LagMonitor``, or the test kit's `TestMonitor` in its place.
+/// Something that tells stalls: a ``StallMonitor``, or the test kit's `TestMonitor` in its place.
 ///
 /// Whoever handles stalls had better ask for this than for a monitor: then it can be tested without real stalls.
 public protocol StallSource: AnyObject, Sendable {
@@ -10,7 +10,7 @@ public protocol StallSource: AnyObject, Sendable {
     func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler
 
     /// What happened so far. Any thread.
-    var statistics: LagMonitorStatistics { get }
+    var statistics: StallMonitorStatistics { get }
 }
 
-extension LagMonitor: StallSource {}
+extension StallMonitor: StallSource {}

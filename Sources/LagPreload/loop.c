@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
-clb_page *loop_page;
+clb_loop_table *loop_table;
 
 // Whether there is somebody to tell.
 static int is_active;
@@ -43,8 +43,8 @@ static void end_thread(void *value) {
     loop_thread *thread = value;
     // Destructors that come after this one may wait as well: from now on that is nobody's business.
     if (thread->beacon != NULL && loop_is_same_process(thread)) {
-        clb_beacon_mark(thread->beacon, CLB_ACTIVITY_FINISHED);
-        clb_page_end(loop_page, thread->index, thread->claim);
+        clb_beacon_publish(thread->beacon, CLB_ACTIVITY_FINISHED);
+        clb_loop_table_end(loop_table, thread->index, thread->claim);
     }
     thread->place.sp = 0;
     thread->beacon = NULL;
@@ -53,7 +53,7 @@ static void end_thread(void *value) {
 }
 
 static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
-    clb_page_slot *slot = clb_page_slot_at(loop_page, thread->index);
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     __atomic_store_n(&slot->wait_return, address, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->wait_sp, sp, __ATOMIC_RELAXED);
     thread->place = (loop_place){.address = address, .sp = sp};
@@ -61,24 +61,24 @@ static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
 }
 
 static loop_thread *rest(loop_thread *thread) {
-    clb_beacon_mark(thread->beacon, CLB_ACTIVITY_WAITING);
+    clb_beacon_publish(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
 
-static loop_thread *found_loop(loop_thread *thread, uint64_t address, uint64_t sp) {
-    int32_t index = clb_page_claim_slot(loop_page, CLB_LOOP_OF_WAITS, getpid(), 0, clb_now_ns(), &thread->claim);
+static loop_thread *claim_loop(loop_thread *thread, uint64_t address, uint64_t sp) {
+    int32_t index = clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
         thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
         return NULL;
     }
     thread->index = (uint32_t)index;
     // The kernel tells lagmond the rest (name, stack): a program in a sandbox may not be allowed to ask for it.
-    __atomic_store_n(&clb_page_slot_at(loop_page, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
+    __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
     write_place(thread, address, sp);
-    thread->beacon = clb_page_beacon(loop_page, thread->index);
+    thread->beacon = clb_loop_table_beacon(loop_table, thread->index);
     pthread_setspecific(end_key, thread);
     rest(thread);
-    clb_page_publish(loop_page, thread->index, &thread->claim);
+    clb_loop_table_publish(loop_table, thread->index, &thread->claim);
     return thread;
 }
 
@@ -91,8 +91,8 @@ static int32_t count_other(loop_thread *thread, uint64_t address, uint64_t sp) {
     return ++thread->other_waits;
 }
 
-static loop_thread *another_place(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
-    clb_page_slot *slot = clb_page_slot_at(loop_page, thread->index);
+static loop_thread *handle_other_place(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     if (thread->outer.sp != 0 && loop_is_at(&thread->outer, address, sp)) {
         // The loop within a handler is over.
         thread->outer.sp = 0;
@@ -118,13 +118,13 @@ __attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64
     if (!__atomic_load_n(&is_active, __ATOMIC_ACQUIRE)) return NULL;
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
-    if (thread->beacon != NULL) return another_place(thread, address, sp, may_last);
+    if (thread->beacon != NULL) return handle_other_place(thread, address, sp, may_last);
     // A wait that cannot last makes no loop by itself. But who has something to do at each turn (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
     if (!may_last && !loop_is_at(&thread->other, address, sp)) return NULL;
     if (count_other(thread, address, sp) < LOOP_WAITS) return NULL;
     int saved = errno;
-    loop_thread *result = found_loop(thread, address, sp);
+    loop_thread *result = claim_loop(thread, address, sp);
     errno = saved;
     return result;
 }
@@ -132,17 +132,17 @@ __attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64
 // MARK: Start
 
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
-// But the semaphore in the page is glibc's.
+// But the semaphore in the table is glibc's.
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void begin(void) {
     int saved = errno;
     real_resolve_all();
-    const char *path = secure_getenv(CLB_PAGE_VARIABLE);
-    if (gnu_get_libc_version != NULL && path != NULL && (loop_page = clb_page_open(path)) != NULL) {
+    const char *path = secure_getenv(CLB_LOOP_TABLE_VARIABLE);
+    if (gnu_get_libc_version != NULL && path != NULL && (loop_table = clb_loop_table_open(path)) != NULL) {
         // Linux 4.14. Without it a fork's child could not be told from its parent.
         if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&end_key, end_thread) == 0) {
-            clb_page_end_all(loop_page, getpid(), 0);
+            clb_loop_table_end_all(loop_table, getpid(), 0);
             last_process = 1;
             __atomic_store_n(&hot.process, last_process, __ATOMIC_RELAXED);
             __atomic_store_n(&is_active, 1, __ATOMIC_RELEASE);

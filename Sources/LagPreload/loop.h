@@ -33,7 +33,7 @@ typedef struct loop_thread {
     uint32_t process;     // which process this belongs to; another number: left by the parent of a fork
     int32_t other_waits;  // how many in a row at `other`
     loop_place place;     // of the loop; sp is 0 until there is one
-    clb_beacon *beacon;   // in the page; NULL until there is a loop
+    clb_beacon *beacon;   // in the table; NULL until there is a loop
     clb_ticker ticker;
     loop_place other;
     loop_place outer;     // of the loop within which the present one runs; sp is 0: none
@@ -61,17 +61,17 @@ static inline loop_thread *loop_enter(uint64_t address, uint64_t sp, int may_las
         return loop_consider(thread, address, sp, may_last);
     }
     thread->other_waits = 0;
-    clb_beacon_mark(thread->beacon, CLB_ACTIVITY_WAITING);
+    clb_beacon_publish(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
 
-extern clb_page *loop_page;
+extern clb_loop_table *loop_table;
 
 // The wait is over. A signal handler may have forked meanwhile, and this may be the child.
 static inline void loop_leave(loop_thread *thread) {
     if (__builtin_expect(thread == NULL, 0)) return;
     if (__builtin_expect(!loop_is_same_process(thread), 0)) return;
-    clb_beacon_wake(thread->beacon, CLB_ACTIVITY_AFTER_WAITING, clb_ticker_now_ns(&thread->ticker, loop_page));
+    clb_beacon_wake(thread->beacon, CLB_ACTIVITY_AFTER_WAITING, clb_ticker_now_ns(&thread->ticker, loop_table));
 }
 
 #pragma GCC visibility pop

@@ -9,16 +9,16 @@ package final class RemoteLoop: ObservableLoop {
     package let name: String
     let claim: UInt64
     /// Told by the process's own monitor.
-    let isOfMonitor: Bool
+    let isFromMonitor: Bool
     private let modes: [String]
 
-    init(_ loop: SharedPage.Loop, _ owner: SharedPage.Owner, in page: SharedPage) {
-        beacon = ActivityBeacon(at: clb_page_beacon(page.raw, loop.index), in: page)
+    init(_ loop: SharedLoopTable.Loop, _ owner: SharedLoopTable.Owner, in table: SharedLoopTable) {
+        beacon = ActivityBeacon(at: clb_loop_table_beacon(table.raw, loop.index), in: table)
         let stack = owner.stack
         thread = ThreadIdentity(tid: loop.thread.thread, process: loop.process, stackLow: stack.low, stackHigh: stack.high)
         name = !loop.name.isEmpty ? loop.name : loop.thread.thread == loop.process ? "main" : "thread \(loop.thread.thread)"
         claim = loop.claim
-        isOfMonitor = loop.isOfMonitor
+        isFromMonitor = loop.isFromMonitor
         modes = loop.modes
     }
 

@@ -42,7 +42,7 @@ struct Lagmond: ParsableCommand {
             Diagnostics.say(failure.message)
             Glibc.exit(failure.status)
         } catch let error as SettingsError {
-            for problem in error.problems { Diagnostics.say("\(problem)") }
+            for problem in error.errors { Diagnostics.say("\(problem)") }
             Glibc.exit(ExitStatus.configuration)
         } catch {
             exit(withError: error)

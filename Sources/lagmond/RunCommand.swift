@@ -60,7 +60,7 @@ struct RunCommand: ParsableCommand {
         let inherited = InheritedSignals.take()
         if let command = try WrappedCommand.ofCommandLine() {
             let settings = try load()
-            try WatchedCommand(settings: settings).execute(command, inherited)
+            try WrappedCommandRun(settings: settings).execute(command, inherited)
         }
         // Before any thread exists, so that all of them inherit the mask.
         let signals = StopSignals()
@@ -69,13 +69,13 @@ struct RunCommand: ParsableCommand {
         guard settings.targets.isEmpty else {
             try Daemon(settings, inherited).execute(signals) { () throws(SettingsError) in try Self.load(values) }
         }
-        try settings.refuseWithoutEffect(on: .workload)
-        try Run(settings: settings).execute(signals)
+        try settings.rejectUnusedSettings(on: .workload)
+        try WorkloadRun(settings: settings).execute(signals)
     }
 
     private func load() throws -> Settings {
         let settings = try Self.load(values)
-        for parameter in settings.idleParameters { Diagnostics.say("\(parameter)") }
+        for parameter in settings.unusedOptions { Diagnostics.say("\(parameter)") }
         return settings
     }
 

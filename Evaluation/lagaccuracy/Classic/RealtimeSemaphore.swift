@@ -15,7 +15,7 @@ final class RealtimeSemaphore: @unchecked Sendable {
     /// Of the faked clock, from `CLOCK_MONOTONIC`.
     private let offset = Atomic<Int64>(0)
     /// Posts that only announce a step.
-    private let kicks = Atomic<Int>(0)
+    private let stepWakeups = Atomic<Int>(0)
 
     init(isFaked: Bool) {
         self.isFaked = isFaked
@@ -34,7 +34,7 @@ final class RealtimeSemaphore: @unchecked Sendable {
     /// Sets the faked clock forward or back; a wait in progress ends when the new time says so.
     func step(byNanoseconds step: Int64) {
         offset.add(step, ordering: .sequentiallyConsistent)
-        kicks.add(1, ordering: .sequentiallyConsistent)
+        stepWakeups.add(1, ordering: .sequentiallyConsistent)
         sem_post(raw)
     }
 
@@ -59,16 +59,16 @@ final class RealtimeSemaphore: @unchecked Sendable {
         let deadline = fakedNow + nanoseconds
         while true {
             let left = deadline - fakedNow
-            guard left > 0 else { return sem_trywait(raw) == 0 && !takeKick() }
+            guard left > 0 else { return sem_trywait(raw) == 0 && !takeStepWakeup() }
             guard clb_sem_wait_until(raw, MonotonicTime.now.nanoseconds + UInt64(left)) != 0 else { continue }
-            if !takeKick() { return true }
+            if !takeStepWakeup() { return true }
         }
     }
 
     /// Whether a post was one of ours: the count of the semaphore comes out right whichever post it really was.
-    private func takeKick() -> Bool {
-        guard kicks.load(ordering: .sequentiallyConsistent) > 0 else { return false }
-        kicks.subtract(1, ordering: .sequentiallyConsistent)
+    private func takeStepWakeup() -> Bool {
+        guard stepWakeups.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+        stepWakeups.subtract(1, ordering: .sequentiallyConsistent)
         return true
     }
 }

@@ -5,8 +5,8 @@ internal import Foundation
 /// then further facts.
 struct AccuracyLine: Sendable {
     static let monitor = "lagmonitor"
-    static let classic = "classic"
-    static let classicBeforeWaiting = "classic_before_waiting"
+    static let semaphoreWatchdog = "classic"
+    static let semaphoreWatchdogBeforeWaiting = "classic_before_waiting"
 
     let condition: Condition
     let detector: String
@@ -60,7 +60,7 @@ struct AccuracyLine: Sendable {
             "\(condition.rawValue) \(detector) missed: \($0.label), \(at($0.begin)), \(Self.milliseconds($0.least)) ms"
         }
         let unfounded = score.unfounded.map {
-            "\(condition.rawValue) \(detector) false: \($0.trouble?.rawValue ?? "report"), \(at($0.start)), \(Self.milliseconds($0.duration)) ms"
+            "\(condition.rawValue) \(detector) false: \($0.stallType?.rawValue ?? "report"), \(at($0.start)), \(Self.milliseconds($0.duration)) ms"
         }
         let late = score.matches.filter { $0.latency > Truth.intervalNanoseconds / 2 }.map {
             "\(condition.rawValue) \(detector) late: \($0.truth.label), \(at($0.truth.begin)), \(Self.milliseconds($0.truth.least)) ms, "
@@ -69,8 +69,8 @@ struct AccuracyLine: Sendable {
         let inexact = score.matches.filter { $0.truth.isInjected && $0.durationError > Self.exactNanoseconds }.map {
             "\(condition.rawValue) \(detector) inexact: \($0.truth.label), \(at($0.truth.begin)), "
                 + "\(Self.milliseconds($0.truth.least)) to \(Self.milliseconds($0.truth.most)) ms told as "
-                + "\(Self.milliseconds($0.finding.duration)) ms"
-                + ($0.finding.bounds.map { ", \(Self.milliseconds($0.lowerBound)) to \(Self.milliseconds($0.upperBound)) ms" }
+                + "\(Self.milliseconds($0.detection.duration)) ms"
+                + ($0.detection.bounds.map { ", \(Self.milliseconds($0.lowerBound)) to \(Self.milliseconds($0.upperBound)) ms" }
                     ?? "")
         }
         return missed + unfounded + late + inexact

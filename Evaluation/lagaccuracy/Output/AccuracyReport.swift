@@ -1,4 +1,4 @@
-/// The lines of one condition: each detector's findings held against the same truth.
+/// The lines of one condition: each detector's detections held against the same truth.
 struct AccuracyReport {
     let condition: Condition
     let options: RunOptions
@@ -6,19 +6,19 @@ struct AccuracyReport {
 
     var lines: [AccuracyLine] {
         let report = outcome.report
-        let truths = Truth.all(in: report, pulses: outcome.pulses)
-        func line(_ detector: String, _ findings: [Finding], wakes: UInt64) -> AccuracyLine {
+        let truths = Truth.all(in: report, observedStops: outcome.observedStops)
+        func line(_ detector: String, _ detections: [Detection], wakes: UInt64) -> AccuracyLine {
             AccuracyLine(
                 condition: condition,
                 detector: detector,
-                score: Score(truths: truths, findings: findings),
+                score: Score(truths: truths, detections: detections),
                 notes: [("wakes_per_s", perSecond(Double(wakes), of: report.nanoseconds))] + notes
             )
         }
         return [
-            line(AccuracyLine.monitor, Finding.all(from: report.sightings), wakes: report.monitorWakes),
-            line(AccuracyLine.classic, Finding.all(from: report.classic), wakes: report.classicWakes),
-            line(AccuracyLine.classicBeforeWaiting, Finding.all(from: report.classicBeforeWaiting), wakes: report.classicWakes),
+            line(AccuracyLine.monitor, Detection.all(from: report.monitorReports), wakes: report.monitorWakes),
+            line(AccuracyLine.semaphoreWatchdog, Detection.all(from: report.semaphoreWatchdog), wakes: report.semaphoreWatchdogWakes),
+            line(AccuracyLine.semaphoreWatchdogBeforeWaiting, Detection.all(from: report.semaphoreWatchdogBeforeWaiting), wakes: report.semaphoreWatchdogWakes),
         ]
     }
 
@@ -34,14 +34,14 @@ struct AccuracyReport {
             ]
         case .stopped:
             [
-                ("stops", "\(outcome.pulses.count)"),
+                ("stops", "\(outcome.observedStops.count)"),
                 ("stopped_s", AccuracyLine.format(Double(stoppedNanoseconds) / 1_000_000_000, decimals: 1)),
             ]
         case .stepped: [("steps", "\(outcome.report.clockSteps)"), ("clock", options.setsClock ? "set" : "faked")]
         }
     }
 
-    private var stoppedNanoseconds: UInt64 { outcome.pulses.reduce(0) { $0 + ($1.continued - $1.stopped) } }
+    private var stoppedNanoseconds: UInt64 { outcome.observedStops.reduce(0) { $0 + ($1.continued - $1.stopped) } }
 
     /// The time in which the loop can call nothing else; a starvation leaves room for others.
     private var stalledNanoseconds: UInt64 {

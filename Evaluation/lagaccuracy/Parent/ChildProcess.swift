@@ -67,7 +67,7 @@ final class ChildProcess {
 
     /// Stops it as a whole and continues it after `milliseconds`. Nil when it ended instead.
     /// - Throws: ``AccuracyFailure`` when it does not stop: a thread of it sits in the kernel and cannot be interrupted.
-    func pulse(milliseconds: Double) throws -> Pulse? {
+    func stopAndContinue(milliseconds: Double) throws -> ObservedStop? {
         guard !hasEnded else { return nil }
         let asked = MonotonicTime.now
         kill(pid, SIGSTOP)
@@ -77,7 +77,7 @@ final class ChildProcess {
         let continued = MonotonicTime.now
         kill(pid, SIGCONT)
         let running = MonotonicTime.now
-        return Pulse(
+        return ObservedStop(
             asked: asked.nanoseconds,
             stopped: stopped.nanoseconds,
             continued: continued.nanoseconds,

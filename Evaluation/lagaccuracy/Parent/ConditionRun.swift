@@ -10,7 +10,7 @@ struct ConditionRun {
     /// What came of it.
     struct Outcome {
         let report: TargetReport
-        let pulses: [Pulse]
+        let observedStops: [ObservedStop]
         /// When the target was ready.
         let start: UInt64
     }
@@ -41,22 +41,22 @@ struct ConditionRun {
     /// Reads what the target says, and stops it now and then. The target's report is its last line.
     private func listen(to target: ChildProcess, until deadline: MonotonicTime) throws -> Outcome {
         var random = SeededGenerator(seed: options.seed, condition: condition, purpose: 2)
-        var pulses: [Pulse] = []
-        var nextPulse = MonotonicTime.distantFuture
+        var observedStops: [ObservedStop] = []
+        var nextStop = MonotonicTime.distantFuture
         var text: [UInt8] = []
         var start: UInt64?
         while true {
             let now = MonotonicTime.now
             guard now < deadline else { throw AccuracyFailure("\(condition.rawValue): the target did not end in time") }
-            if now >= nextPulse {
-                if let pulse = try target.pulse(milliseconds: random.logUniform(options.pulseMilliseconds)) {
-                    pulses.append(pulse)
+            if now >= nextStop {
+                if let observedStop = try target.stopAndContinue(milliseconds: random.logUniform(options.stopMilliseconds)) {
+                    observedStops.append(observedStop)
                 }
-                nextPulse = .now + .milliseconds(Int64.random(in: options.pulsePauseMilliseconds, using: &random))
+                nextStop = .now + .milliseconds(Int64.random(in: options.stopGapMilliseconds, using: &random))
                 continue
             }
             var entry = pollfd(fd: target.output, events: Int16(POLLIN), revents: 0)
-            let wait = min(nextPulse, deadline) - now
+            let wait = min(nextStop, deadline) - now
             let ready = poll(&entry, 1, Int32(clamping: wait.wholeNanoseconds / 1_000_000 + 1))
             guard ready > 0 else { continue }
             var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -66,7 +66,7 @@ struct ConditionRun {
             text.append(contentsOf: buffer[..<count])
             if start == nil, text.contains(UInt8(ascii: "\n")) {
                 start = MonotonicTime.now.nanoseconds
-                if condition == .stopped { nextPulse = .now + .milliseconds(options.pulsePauseMilliseconds.lowerBound) }
+                if condition == .stopped { nextStop = .now + .milliseconds(options.stopGapMilliseconds.lowerBound) }
             }
         }
         guard let end = text.firstIndex(of: UInt8(ascii: "\n")), let start,
@@ -75,7 +75,7 @@ struct ConditionRun {
         guard report.lost == 0 else {
             throw AccuracyFailure("\(condition.rawValue): \(report.lost) records were lost on the way")
         }
-        return Outcome(report: report, pulses: pulses, start: start)
+        return Outcome(report: report, observedStops: observedStops, start: start)
     }
 
     /// Four processes a processor that do nothing but spin. They end with us, or after their time.

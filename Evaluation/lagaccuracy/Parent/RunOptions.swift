@@ -19,6 +19,6 @@ struct RunOptions: Sendable {
     }
 
     /// How long the target is stopped at a time, and how long it runs between two stops.
-    var pulseMilliseconds: ClosedRange<Double> { isShort ? 100...300 : 100...2000 }
-    var pulsePauseMilliseconds: ClosedRange<Int64> { isShort ? 200...700 : 300...2500 }
+    var stopMilliseconds: ClosedRange<Double> { isShort ? 100...300 : 100...2000 }
+    var stopGapMilliseconds: ClosedRange<Int64> { isShort ? 200...700 : 300...2500 }
 }

@@ -1,31 +1,31 @@
-/// How good a detector was in one run: its findings held against the truth. Pure.
+/// How good a detector was in one run: its detections held against the truth. Pure.
 ///
-/// - A finding belongs to the truth of its kind that it overlaps most and that no earlier finding has taken; of a truth that is
-///   no stall (``Truth/isReportable``) there can be no finding.
-/// - A finding that belongs to none is false. So is every repetition: each stall is to be told once.
-/// - Recall is over the stalls that must be found (``Truth/isAbove``), injected or not.
+/// - A detection belongs to the truth of its kind that it overlaps most and that no earlier detection has taken; of a truth that is
+///   no stall (``Truth/mayBeFound``) there can be no detection.
+/// - A detection that belongs to none is false. So is every repetition: each stall is to be told once.
+/// - Recall is over the stalls that must be found (``Truth/mustBeFound``), injected or not.
 /// - Durations are compared for injected stalls only; what the kernel did has no callout that measured it from inside.
 struct Score: Sendable, Equatable {
-    /// A finding and what it belongs to.
+    /// A detection and what it belongs to.
     struct Match: Sendable, Equatable {
-        let finding: Finding
+        let detection: Detection
         let truth: Truth
 
         /// How far the duration lies outside of what is known.
         var durationError: UInt64 {
-            if finding.duration < truth.least { return truth.least - finding.duration }
-            return finding.duration > truth.most ? finding.duration - truth.most : 0
+            if detection.duration < truth.least { return truth.least - detection.duration }
+            return detection.duration > truth.most ? detection.duration - truth.most : 0
         }
 
         /// Whether the detector told bounds, and by how much the truth lies outside of them.
         var boundsError: UInt64? {
-            guard let bounds = finding.bounds else { return nil }
+            guard let bounds = detection.bounds else { return nil }
             if truth.most < bounds.lowerBound { return bounds.lowerBound - truth.most }
             return truth.least > bounds.upperBound ? truth.least - bounds.upperBound : 0
         }
 
         /// From the moment the threshold was reached to the detection.
-        var latency: UInt64 { finding.detected > truth.due ? finding.detected - truth.due : 0 }
+        var latency: UInt64 { detection.detected > truth.due ? detection.detected - truth.due : 0 }
     }
 
     private(set) var injected = 0
@@ -49,24 +49,24 @@ struct Score: Sendable, Equatable {
     private(set) var latencies: [UInt64] = []
     /// For people: what was missed, and what was false.
     private(set) var missed: [Truth] = []
-    private(set) var unfounded: [Finding] = []
+    private(set) var unfounded: [Detection] = []
     private(set) var matches: [Match] = []
 
-    init(truths: [Truth], findings: [Finding]) {
-        let taken = match(truths, findings)
+    init(truths: [Truth], detections: [Detection]) {
+        let taken = match(truths, detections)
         for (index, truth) in truths.enumerated() {
             if truth.isInjected {
                 injected += 1
-                if !truth.isReportable { below += 1 } else if !truth.isAbove { between += 1 }
-            } else if truth.isReportable {
+                if !truth.mayBeFound { below += 1 } else if !truth.mustBeFound { between += 1 }
+            } else if truth.mayBeFound {
                 kernel += 1
             }
-            guard truth.isAbove else { continue }
+            guard truth.mustBeFound else { continue }
             above += 1
-            if truth.trouble == .starvation { starvations += 1 }
+            if truth.stallType == .starvation { starvations += 1 }
             if taken.contains(index) {
                 aboveFound += 1
-                if truth.trouble == .starvation { starvationsFound += 1 }
+                if truth.stallType == .starvation { starvationsFound += 1 }
             } else {
                 missed.append(truth)
             }
@@ -83,28 +83,28 @@ struct Score: Sendable, Equatable {
 
     private static func part(_ found: Int, of all: Int) -> Double? { all == 0 ? nil : Double(found) / Double(all) }
 
-    private mutating func match(_ truths: [Truth], _ findings: [Finding]) -> Set<Int> {
+    private mutating func match(_ truths: [Truth], _ detections: [Detection]) -> Set<Int> {
         var taken: Set<Int> = []
-        for finding in findings.sorted(by: { $0.start < $1.start }) {
-            falseCount += finding.repeats
-            repeats += finding.repeats
-            let candidates = truths.indices.filter { Self.belongs(finding, truths[$0]) }
-            let common = { (index: Int) in overlap(finding.start, finding.end, truths[index].begin, truths[index].end) }
+        for detection in detections.sorted(by: { $0.start < $1.start }) {
+            falseCount += detection.repeats
+            repeats += detection.repeats
+            let candidates = truths.indices.filter { Self.belongs(detection, truths[$0]) }
+            let common = { (index: Int) in overlap(detection.start, detection.end, truths[index].begin, truths[index].end) }
             if let best = candidates.filter({ !taken.contains($0) }).max(by: { common($0) < common($1) }) {
                 taken.insert(best)
-                matches.append(Match(finding: finding, truth: truths[best]))
+                matches.append(Match(detection: detection, truth: truths[best]))
             } else {
                 falseCount += 1
-                unfounded.append(finding)
+                unfounded.append(detection)
                 if !candidates.isEmpty { repeats += 1 }
             }
         }
         return taken
     }
 
-    private static func belongs(_ finding: Finding, _ truth: Truth) -> Bool {
-        truth.isReportable && (finding.trouble ?? truth.trouble) == truth.trouble
-            && overlap(finding.start, finding.end, truth.begin, truth.end) > 0
+    private static func belongs(_ detection: Detection, _ truth: Truth) -> Bool {
+        truth.mayBeFound && (detection.stallType ?? truth.stallType) == truth.stallType
+            && overlap(detection.start, detection.end, truth.begin, truth.end) > 0
     }
 
     /// The nearest rank; nil of nothing.

@@ -1,6 +1,6 @@
 extension Truth {
     /// All that happened in a run, from the target's own readings and the times in which its parent stopped it.
-    static func all(in report: TargetReport, pulses: [Pulse]) -> [Truth] {
+    static func all(in report: TargetReport, observedStops: [ObservedStop]) -> [Truth] {
         let injected = report.injected.map { stall in
             make(
                 stall.isStarvation ? .starvation : .callout,
@@ -8,24 +8,24 @@ extension Truth {
                 isInjected: true,
                 (stall.begin, stall.end),
                 seen: (stall.before, stall.after),
-                pulses
+                observedStops
             )
         }
         let gaps = report.gaps.map { gap in
-            make(.callout, label: "kernel", isInjected: false, (gap.begin, gap.end), seen: (gap.begin, gap.end), pulses)
+            make(.callout, label: "kernel", isInjected: false, (gap.begin, gap.end), seen: (gap.begin, gap.end), observedStops)
         }
-        let wakeful = report.wakeful.map { time in
+        let awakePeriods = report.awakePeriods.map { time in
             let whole = make(
                 .starvation,
                 label: "kernel",
                 isInjected: false,
                 (time.begin, time.end),
                 seen: (time.begin, time.end),
-                pulses
+                observedStops
             )
             let callouts = min(time.inLongCallouts, time.certain)
             return Truth(
-                trouble: .starvation,
+                stallType: .starvation,
                 label: whole.label,
                 isInjected: false,
                 begin: whole.begin,
@@ -36,28 +36,28 @@ extension Truth {
                 due: whole.due
             )
         }
-        return (injected + gaps + wakeful).sorted { $0.begin < $1.begin }
+        return (injected + gaps + awakePeriods).sorted { $0.begin < $1.begin }
     }
 
     private static func make(
-        _ trouble: Trouble,
+        _ stallType: StallType,
         label: String,
         isInjected: Bool,
         _ own: (begin: UInt64, end: UInt64),
         seen: (begin: UInt64, end: UInt64),
-        _ pulses: [Pulse]
+        _ observedStops: [ObservedStop]
     ) -> Truth {
         func without(_ length: UInt64, _ stopped: UInt64) -> UInt64 { length > stopped ? length - stopped : 0 }
         return Truth(
-            trouble: trouble,
+            stallType: stallType,
             label: label,
             isInjected: isInjected,
             begin: own.begin,
             end: own.end,
-            least: without(own.end - own.begin, pulses.perhapsStopped(from: own.begin, to: own.end)),
-            most: without(own.end - own.begin, pulses.surelyStopped(from: own.begin, to: own.end)),
-            longest: without(seen.end - seen.begin, pulses.surelyStopped(from: seen.begin, to: seen.end)),
-            due: pulses.time(after: own.begin, running: trouble.thresholdNanoseconds)
+            least: without(own.end - own.begin, observedStops.possiblyStopped(from: own.begin, to: own.end)),
+            most: without(own.end - own.begin, observedStops.certainlyStopped(from: own.begin, to: own.end)),
+            longest: without(seen.end - seen.begin, observedStops.certainlyStopped(from: seen.begin, to: seen.end)),
+            due: observedStops.time(after: own.begin, running: stallType.thresholdNanoseconds)
         )
     }
 }

@@ -1,6 +1,6 @@
 /// What really happened to the loop, once. Nanoseconds.
 struct Truth: Sendable, Equatable {
-    let trouble: Trouble
+    let stallType: StallType
     /// `cpu in timer`; what was not injected is `kernel`.
     let label: String
     let isInjected: Bool
@@ -17,9 +17,9 @@ struct Truth: Sendable, Equatable {
     let due: UInt64
 
     /// A stall that must be found: at least one interval (50 ms) above the threshold.
-    var isAbove: Bool { least >= trouble.thresholdNanoseconds + Self.intervalNanoseconds }
+    var mustBeFound: Bool { least >= stallType.thresholdNanoseconds + Self.intervalNanoseconds }
     /// A stall that may be found: not more than 1 ms below the threshold. Less is no stall, and a record of it is false.
-    var isReportable: Bool { longest + Self.toleranceNanoseconds >= trouble.thresholdNanoseconds }
+    var mayBeFound: Bool { longest + Self.toleranceNanoseconds >= stallType.thresholdNanoseconds }
 
     static let intervalNanoseconds: UInt64 = 50_000_000
     static let toleranceNanoseconds: UInt64 = 1_000_000

@@ -9,7 +9,7 @@ internal import Synchronization
 /// - Between two readings the loop is at work, unless it sleeps: that is, from the last observer of `beforeWaiting` to the
 ///   first of `afterWaiting`. Any other time of ``longGap`` or more between two readings was taken from the loop by somebody
 ///   else (the kernel), and is truth as well.
-/// - A time of ``longWakeful`` or more without sleep is truth for a rule that finds starvation.
+/// - A time of ``longAwakePeriod`` or more without sleep is truth for a rule that finds starvation.
 ///
 /// What it cannot see: a delay between the last observer of `beforeWaiting` and the sleep itself, and one between the wake and
 /// the first observer. Both are a few hundred nanoseconds of the loop's code.
@@ -23,11 +23,11 @@ final class Oracle: Sendable {
         var open: TargetReport.Injected?
         var isInside = false
         /// An injected stall whose reading after the callout is missing.
-        var wantsAfter = false
+        var needsAfterReading = false
         var sleepBegin: UInt64 = 0
         var awakeSince = MonotonicTime.now.nanoseconds
-        var surelyAwakeSince = MonotonicTime.now.nanoseconds
-        var longestSurelyAwake: UInt64 = 0
+        var certainlyAwakeSince = MonotonicTime.now.nanoseconds
+        var longestCertainlyAwake: UInt64 = 0
         var inLongCallouts: UInt64 = 0
         var injectedStarvation = false
         var report = TargetReport()
@@ -36,9 +36,9 @@ final class Oracle: Sendable {
     /// 10 ms below the threshold of 150 ms.
     static let longGap: UInt64 = 140_000_000
     /// 10 ms below the threshold of a second.
-    static let longWakeful: UInt64 = 990_000_000
+    static let longAwakePeriod: UInt64 = 990_000_000
     /// A shorter pass by the sleep may have been none.
-    private static let surelySlept: UInt64 = 20_000
+    private static let certainSleepNanoseconds: UInt64 = 20_000
 
     private let state = Mutex(State())
 
@@ -63,7 +63,7 @@ final class Oracle: Sendable {
             guard activity == .beforeWaiting else { return }
             state.isResting = true
             state.sleepBegin = now
-            state.longestSurelyAwake = max(state.longestSurelyAwake, now - state.surelyAwakeSince)
+            state.longestCertainlyAwake = max(state.longestCertainlyAwake, now - state.certainlyAwakeSince)
         }
     }
 
@@ -99,7 +99,7 @@ final class Oracle: Sendable {
             state.isInside = false
             state.last = now
             state.report.injected.append(open)
-            state.wantsAfter = true
+            state.needsAfterReading = true
         }
     }
 
@@ -109,16 +109,16 @@ final class Oracle: Sendable {
     /// Adds what was seen. When the loop has ended.
     func harvest(into report: inout TargetReport) {
         state.withLock { state in
-            Self.endWakeful(&state, MonotonicTime.now.nanoseconds)
+            Self.endAwakePeriod(&state, MonotonicTime.now.nanoseconds)
             report.injected = state.report.injected
             report.gaps = state.report.gaps
-            report.wakeful = state.report.wakeful
+            report.awakePeriods = state.report.awakePeriods
         }
     }
 
     private static func read(_ state: inout State, _ now: UInt64) {
-        if state.wantsAfter {
-            state.wantsAfter = false
+        if state.needsAfterReading {
+            state.needsAfterReading = false
             state.report.injected[state.report.injected.count - 1].after = now
         }
         if !state.isResting, !state.isInside, now - state.last >= longGap {
@@ -133,23 +133,23 @@ final class Oracle: Sendable {
         // The time asleep is nobody's: no gap.
         let slept = now - state.sleepBegin
         state.last = now
-        if slept >= surelySlept {
-            endWakeful(&state, state.sleepBegin)
+        if slept >= certainSleepNanoseconds {
+            endAwakePeriod(&state, state.sleepBegin)
             state.awakeSince = now
-            state.longestSurelyAwake = 0
+            state.longestCertainlyAwake = 0
             state.inLongCallouts = 0
             state.injectedStarvation = false
         }
-        state.surelyAwakeSince = now
+        state.certainlyAwakeSince = now
     }
 
-    private static func endWakeful(_ state: inout State, _ end: UInt64) {
-        guard end > state.awakeSince, end - state.awakeSince >= longWakeful, !state.injectedStarvation else { return }
-        state.report.wakeful.append(
+    private static func endAwakePeriod(_ state: inout State, _ end: UInt64) {
+        guard end > state.awakeSince, end - state.awakeSince >= longAwakePeriod, !state.injectedStarvation else { return }
+        state.report.awakePeriods.append(
             .init(
                 begin: state.awakeSince,
                 end: end,
-                certain: max(state.longestSurelyAwake, end > state.surelyAwakeSince ? end - state.surelyAwakeSince : 0),
+                certain: max(state.longestCertainlyAwake, end > state.certainlyAwakeSince ? end - state.certainlyAwakeSince : 0),
                 inLongCallouts: state.inLongCallouts
             )
         )

@@ -23,7 +23,7 @@ struct TargetReport: Codable, Sendable {
     }
 
     /// A long time in which the loop did not come to sleep, outside of what was injected.
-    struct Wakeful: Codable, Sendable {
+    struct AwakePeriod: Codable, Sendable {
         let begin: UInt64
         let end: UInt64
         /// How much of it is for certain: without any pass by the sleep, however short.
@@ -33,7 +33,7 @@ struct TargetReport: Codable, Sendable {
     }
 
     /// A stall as the monitor told it.
-    struct Sighting: Codable, Sendable {
+    struct MonitorReport: Codable, Sendable {
         var isStarvation: Bool
         var start: UInt64
         var duration: UInt64
@@ -43,11 +43,11 @@ struct TargetReport: Codable, Sendable {
         /// Where the monitor does not know the duration exactly: what it is between.
         var bounds: ClosedRange<UInt64>?
         /// Lines beyond `begin` and `end` under the same id.
-        var surplus = 0
+        var extraLines = 0
     }
 
     /// One report of the classic detector.
-    struct ClassicReport: Codable, Sendable {
+    struct SemaphoreWatchdogReport: Codable, Sendable {
         let time: UInt64
         /// Equal for reports between which the loop did not signal.
         let run: UInt64
@@ -55,14 +55,14 @@ struct TargetReport: Codable, Sendable {
 
     var injected: [Injected] = []
     var gaps: [Gap] = []
-    var wakeful: [Wakeful] = []
-    var sightings: [Sighting] = []
+    var awakePeriods: [AwakePeriod] = []
+    var monitorReports: [MonitorReport] = []
     /// The rule as seed 000 has it.
-    var classic: [ClassicReport] = []
+    var semaphoreWatchdog: [SemaphoreWatchdogReport] = []
     /// The same with `beforeWaiting` counted as work, as seed 002 tried it first.
-    var classicBeforeWaiting: [ClassicReport] = []
+    var semaphoreWatchdogBeforeWaiting: [SemaphoreWatchdogReport] = []
     var monitorWakes: UInt64 = 0
-    var classicWakes: UInt64 = 0
+    var semaphoreWatchdogWakes: UInt64 = 0
     /// Of the busy condition.
     var callbacks = 0
     var clockSteps = 0

@@ -21,18 +21,18 @@ struct TargetRun {
         let loop = ObservedRunLoop.main
         let oracle = Oracle()
         let semaphore = RealtimeSemaphore(isFaked: condition == .stepped && clockSetter == nil)
-        let classic = ClassicDetector(semaphore: semaphore)
-        let collector = SightingCollector()
-        var configuration = LagMonitorConfiguration()
+        let semaphoreWatchdog = SemaphoreWatchdog(semaphore: semaphore)
+        let collector = MonitorReportCollector()
+        var configuration = StallMonitorConfiguration()
         configuration.hangAfter = .zero
         // Every single one is compared with the truth.
         configuration.limits = .none
-        let monitor = LagMonitor(configuration: configuration)
+        let monitor = StallMonitor(configuration: configuration)
         let handler = monitor.onStall(queue: DispatchQueue(label: "records")) { collector.take($0) }
         try monitor.start()
         try monitor.watch(loop)
         oracle.attach(to: loop)
-        try classic.attach(to: loop)
+        try semaphoreWatchdog.attach(to: loop)
 
         let stepper = ClockStepper(seed: seed, semaphore: semaphore, setter: clockSetter)
         let injector = try Injector(loop: loop, plan: plan, oracle: oracle) {
@@ -49,7 +49,7 @@ struct TargetRun {
         loop.run()
         let end = MonotonicTime.now
         let monitorWakes = monitor.watchdogCounters?.wakes ?? 0
-        let classicWakes = classic.wakes
+        let semaphoreWatchdogWakes = semaphoreWatchdog.wakes
         stepper.stop()
         monitor.stop()
         // The handler's queue has had a moment; what is still on its way is counted below.
@@ -57,10 +57,10 @@ struct TargetRun {
 
         var report = TargetReport()
         oracle.harvest(into: &report)
-        report.sightings = collector.sightings
-        (report.classic, report.classicBeforeWaiting) = classic.found
+        report.monitorReports = collector.monitorReports
+        (report.semaphoreWatchdog, report.semaphoreWatchdogBeforeWaiting) = semaphoreWatchdog.found
         report.monitorWakes = monitorWakes
-        report.classicWakes = classicWakes
+        report.semaphoreWatchdogWakes = semaphoreWatchdogWakes
         report.callbacks = busyWork.count
         report.clockSteps = stepper.steps
         report.nanoseconds = UInt64(max(0, (end - begin).wholeNanoseconds))

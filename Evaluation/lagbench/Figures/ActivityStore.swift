@@ -13,15 +13,15 @@ struct ActivityStore: Benchmark {
     let targets = [Target(.value, .atMost(2)), Target(.ratio, .atLeast(100))]
 
     private static let batches = 600
-    private static let marksPerBatch = 50_000
-    private static let classicNotes = 3_000
-    private static let classicBatches = 300
+    private static let storesPerBatch = 50_000
+    private static let watchdogSignals = 3_000
+    private static let watchdogBatches = 300
     /// The watchdog counts as waiting when it has said so and did not wake for so long.
     private static let settleNanoseconds: UInt64 = 20_000
-    private static let classicNotesPerBatch = 500
+    private static let watchdogSignalsPerBatch = 500
 
     func run() throws -> [BenchLine] {
-        let monitor = LagMonitor()
+        let monitor = StallMonitor()
         try monitor.start()
         defer { monitor.stop() }
         let loop = BenchLoop(name: "bench")
@@ -31,11 +31,11 @@ struct ActivityStore: Benchmark {
         Pause.sleep(milliseconds: 60)
         let ours = Samples((0..<Self.batches).map { _ in batch(loop.beacon) })
 
-        let classic = try ClassicObserver()
-        defer { classic.stop() }
-        let waited = Samples((0..<Self.classicNotes).compactMap { _ in waitedNote(classic) })
+        let semaphoreWatchdog = try SemaphoreWatchdog()
+        defer { semaphoreWatchdog.stop() }
+        let waited = Samples((0..<Self.watchdogSignals).compactMap { _ in signalWhileWaiting(semaphoreWatchdog) })
         // Last: it leaves a heap of signals that the watchdog has not taken yet.
-        let tight = Samples((0..<Self.classicBatches).map { _ in tightBatch(classic) })
+        let tight = Samples((0..<Self.watchdogBatches).map { _ in tightBatch(semaphoreWatchdog) })
         return [
             BenchLine(name, ours.median, unit).comparing(with: "classic_observer", waited.median),
             // The kinder comparison: in a tight loop the watchdog seldom gets to wait, and a signal without a waiter is cheap.
@@ -47,36 +47,36 @@ struct ActivityStore: Benchmark {
     @inline(never)
     private func batch(_ beacon: ActivityBeacon) -> Double {
         let begin = clb_now_ns()
-        for _ in 0..<Self.marksPerBatch / 2 {
-            beacon.mark(.beforeTimers)
-            beacon.mark(.beforeSources)
+        for _ in 0..<Self.storesPerBatch / 2 {
+            beacon.publish(.beforeTimers)
+            beacon.publish(.beforeSources)
         }
-        return Double(clb_now_ns() - begin) / Double(Self.marksPerBatch)
+        return Double(clb_now_ns() - begin) / Double(Self.storesPerBatch)
     }
 
     @inline(never)
-    private func tightBatch(_ classic: ClassicObserver) -> Double {
+    private func tightBatch(_ semaphoreWatchdog: SemaphoreWatchdog) -> Double {
         let begin = clb_now_ns()
-        for _ in 0..<Self.classicNotesPerBatch / 2 {
-            classic.note(.other)
-            classic.note(.beforeSources)
+        for _ in 0..<Self.watchdogSignalsPerBatch / 2 {
+            semaphoreWatchdog.record(.other)
+            semaphoreWatchdog.record(.beforeSources)
         }
-        return Double(clb_now_ns() - begin) / Double(Self.classicNotesPerBatch)
+        return Double(clb_now_ns() - begin) / Double(Self.watchdogSignalsPerBatch)
     }
 
     /// One note while the watchdog waits, less one reading of the clock. Nil when it did not get to wait.
-    private func waitedNote(_ classic: ClassicObserver) -> Double? {
+    private func signalWhileWaiting(_ semaphoreWatchdog: SemaphoreWatchdog) -> Double? {
         let patience = clb_now_ns() + 50_000_000
-        var (wakes, since) = (classic.wakes, clb_now_ns())
-        while !classic.isWaiting || clb_now_ns() - since < Self.settleNanoseconds {
+        var (wakes, since) = (semaphoreWatchdog.wakes, clb_now_ns())
+        while !semaphoreWatchdog.isWaiting || clb_now_ns() - since < Self.settleNanoseconds {
             let now = clb_now_ns()
-            if classic.wakes != wakes { (wakes, since) = (classic.wakes, now) }
+            if semaphoreWatchdog.wakes != wakes { (wakes, since) = (semaphoreWatchdog.wakes, now) }
             if now > patience { return nil }
             // Not by spinning: the watchdog may need this very processor to get to its wait.
             Pause.sleep(milliseconds: 0.05)
         }
         let begin = clb_now_ns()
-        classic.note(.other)
+        semaphoreWatchdog.record(.other)
         let end = clb_now_ns()
         let again = clb_now_ns()
         return Double(end - begin) - Double(again - end)

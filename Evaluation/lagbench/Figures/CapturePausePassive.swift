@@ -39,7 +39,7 @@ struct CapturePausePassive: Benchmark {
             try added(to: target) { _ = cll_tgkill(getpid(), target.tid, Self.peerSignal) }
         }
         return [
-            BenchLine(name, switches, unit).comparing(with: "plain_signal", peerSwitches).noting("captures", Self.captures)
+            BenchLine(name, switches, unit).comparing(with: "plain_signal", peerSwitches).annotating("captures", Self.captures)
         ]
     }
 

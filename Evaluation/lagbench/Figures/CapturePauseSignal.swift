@@ -65,12 +65,12 @@ struct CapturePauseSignal: Benchmark {
         let shift = UInt64(Self.shortestPauseMilliseconds / 2 * 1_000_000)
         let noise = measured.map { GapRecorder.Window(begin: $0.window.begin + shift, end: $0.window.end + shift) }
             .filter { !gaps.isInside(one: $0.begin) }
-        let floor = Samples(plain.filter { !gaps.isInside(one: $0.begin) }.map { gaps.largest(beginningIn: $0) })
+        let emptyHandlerPauses = Samples(plain.filter { !gaps.isInside(one: $0.begin) }.map { gaps.largest(beginningIn: $0) })
         return [
             line(name, measured.map { gaps.largest(beginningIn: $0.window) })
-                .comparing(with: "empty_handler", floor.median / 1000)
-                .noting("peer_p99", BenchLine.format(floor.percentile(99) / 1000))
-                .noting("left_out", captures.count - measured.count),
+                .comparing(with: "empty_handler", emptyHandlerPauses.median / 1000)
+                .annotating("peer_p99", BenchLine.format(emptyHandlerPauses.percentile(99) / 1000))
+                .annotating("left_out", captures.count - measured.count),
             line("capture_pause_all", captures.map { gaps.largest(overlapping: $0.window) }),
             line("capture_pause_noise", noise.map { gaps.largest(beginningIn: $0) }),
         ]
@@ -110,6 +110,6 @@ struct CapturePauseSignal: Benchmark {
         var line = BenchLine(name, pauses.median, unit)
         line.p50 = pauses.median
         line.p99 = pauses.percentile(99)
-        return line.noting("samples", pauses.count)
+        return line.annotating("samples", pauses.count)
     }
 }

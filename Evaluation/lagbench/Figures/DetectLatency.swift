@@ -21,13 +21,13 @@ struct DetectLatency: Benchmark {
     private static let thresholdNanoseconds: UInt64 = 150_000_000
 
     func run() throws -> [BenchLine] {
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.hangAfter = .zero
         // All stalls have one fingerprint, and each is measured.
         configuration.limits = .none
-        let monitor = LagMonitor(configuration: configuration)
+        let monitor = StallMonitor(configuration: configuration)
         let found = Found()
-        monitor.onStall(queue: DispatchQueue(label: "bench")) { found.note($0) }
+        monitor.onStall(queue: DispatchQueue(label: "bench")) { found.record($0) }
         try monitor.start()
         defer { monitor.stop() }
         let thread = try KeepAliveThread(name: "bench-stalls")
@@ -39,11 +39,11 @@ struct DetectLatency: Benchmark {
         let (ours, theirs) = (Stalls(), Stalls())
         let source = RunLoopSource { ours.stall() }
         thread.loop.add(source, to: .default)
-        let classic = try ClassicObserver()
-        let loop = try CoreFoundationLoop(observer: classic) { theirs.stall() }
+        let semaphoreWatchdog = try SemaphoreWatchdog()
+        let loop = try CoreFoundationLoop(observer: semaphoreWatchdog) { theirs.stall() }
         defer {
             loop.stop()
-            classic.stop()
+            semaphoreWatchdog.stop()
         }
 
         let theirDriver = try BenchThread { Self.drive(theirs) { loop.signal() } }
@@ -51,15 +51,15 @@ struct DetectLatency: Benchmark {
         theirDriver.join()
         Pause.sleep(milliseconds: 300)
         return [
-            try line(ours.done, found.times, theirs.done, classic.detections)
+            try line(ours.done, found.times, theirs.done, semaphoreWatchdog.detections)
         ]
     }
 
-    private func line(_ ours: [Stalls.Stall], _ found: [UInt64], _ theirs: [Stalls.Stall], _ classic: [UInt64]) throws
+    private func line(_ ours: [Stalls.Stall], _ found: [UInt64], _ theirs: [Stalls.Stall], _ semaphoreWatchdog: [UInt64]) throws
         -> BenchLine
     {
         let latencies = Samples(ours.compactMap { Self.latency(of: $0, in: found) })
-        let peerLatencies = Samples(theirs.compactMap { Self.latency(of: $0, in: classic) })
+        let peerLatencies = Samples(theirs.compactMap { Self.latency(of: $0, in: semaphoreWatchdog) })
         guard latencies.count == ours.count else {
             throw BenchmarkFailure("\(latencies.count) of \(ours.count) stalls were found, with \(found.count) records")
         }
@@ -69,8 +69,8 @@ struct DetectLatency: Benchmark {
         )
         line.p50 = latencies.median
         line.p99 = latencies.percentile(99)
-        return line.noting("peer_p50", BenchLine.format(peerLatencies.median))
-            .noting("found", "\(latencies.count)/\(ours.count)").noting("peer_found", "\(peerLatencies.count)/\(theirs.count)")
+        return line.annotating("peer_p50", BenchLine.format(peerLatencies.median))
+            .annotating("found", "\(latencies.count)/\(ours.count)").annotating("peer_found", "\(peerLatencies.count)/\(theirs.count)")
     }
 
     /// Milliseconds from the threshold to the first detection within the stall; nil when there was none.
@@ -136,7 +136,7 @@ struct DetectLatency: Benchmark {
 
         var times: [UInt64] { all.withLock { $0 } }
 
-        func note(_ record: StallRecord) {
+        func record(_ record: StallRecord) {
             guard record.phase == .begin else { return }
             all.withLock { $0.append(record.startMonotonicNanoseconds + record.durationNanoseconds) }
         }

@@ -20,17 +20,17 @@ struct PreloadedWait: Benchmark {
     private static let library = "liblagmonitor-preload.so"
 
     func run() throws -> [BenchLine] {
-        var page: UnsafeMutablePointer<clb_page>?
+        var page: UnsafeMutablePointer<clb_loop_table>?
         var descriptor: Int32 = -1
         // No process looks at this one: a parent's start is not needed.
-        guard clb_page_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared page") }
+        guard clb_loop_table_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared page") }
         let wrapped = try load(descriptor)
         guard let real = dlsym(nil, "poll") else { throw BenchmarkFailure("no poll") }
         let bare = unsafeBitCast(real, to: Wait.self)
         _ = batch(wrapped, waits: Self.firstWaits, timeout: 1)
-        var loop = clb_page_loop()
-        guard clb_page_read(page, 0, &loop) != 0 else { throw BenchmarkFailure("the waits were not taken for a loop") }
-        let before = clb_beacon_word(clb_page_beacon(page, 0)) >> 8
+        var loop = clb_loop_table_entry()
+        guard clb_loop_table_read(page, 0, &loop) != 0 else { throw BenchmarkFailure("the waits were not taken for a loop") }
+        let before = clb_beacon_word(clb_loop_table_beacon(page, 0)) >> 8
         let pairs = (0..<Self.pairs).map { pair in
             // Whoever comes first has the colder caches: in turn.
             if pair.isMultiple(of: 2) {
@@ -40,14 +40,14 @@ struct PreloadedWait: Benchmark {
             let first = batch(wrapped, waits: Self.waitsPerBatch, timeout: 0)
             return (bare: batch(bare, waits: Self.waitsPerBatch, timeout: 0), wrapped: first)
         }
-        let rests = (clb_beacon_word(clb_page_beacon(page, 0)) >> 8) - before
+        let rests = (clb_beacon_word(clb_loop_table_beacon(page, 0)) >> 8) - before
         guard rests == UInt64(2 * Self.pairs * Self.waitsPerBatch) else { throw BenchmarkFailure("not every wait was a rest") }
         let bareWait = Samples(pairs.map(\.bare)).median
         let wrappedWait = Samples(pairs.map(\.wrapped)).median
         return [
             BenchLine(name, Samples(pairs.map { $0.wrapped - $0.bare }).median, unit)
-                .noting("bare", BenchLine.format(bareWait)).noting("wrapped", BenchLine.format(wrappedWait))
-                .noting("clock", page.pointee.clock_scale == 0 ? "clock_gettime" : "counter")
+                .annotating("bare", BenchLine.format(bareWait)).annotating("wrapped", BenchLine.format(wrappedWait))
+                .annotating("clock", page.pointee.clock_scale == 0 ? "clock_gettime" : "counter")
         ]
     }
 

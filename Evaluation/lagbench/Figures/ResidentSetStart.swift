@@ -15,14 +15,14 @@ struct ResidentSetStart: Benchmark {
 
     func run() throws -> [BenchLine] {
         let added = Samples(try (0..<Self.processes).map { _ in Double(try probeProcess()) / 1024 })
-        return [BenchLine(name, added.median, unit).noting("processes", added.count)]
+        return [BenchLine(name, added.median, unit).annotating("processes", added.count)]
     }
 
     /// The body of the fresh process: prints kilobytes.
     static func probe() {
         let loop = ObservedRunLoop.current
         _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false)
-        let monitor = LagMonitor()
+        let monitor = StallMonitor()
         // Twice: the reading itself touches memory the first time.
         _ = TaskFiles.residentKilobytes()
         guard let before = TaskFiles.residentKilobytes(), (try? monitor.start()) != nil, (try? monitor.watch(loop)) != nil

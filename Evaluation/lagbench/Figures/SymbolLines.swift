@@ -42,8 +42,8 @@ struct SymbolLines: Benchmark {
         if let peer = subject.isOwn ? ToolchainSymbolizer.lines() : ToolchainSymbolizer.measured(by: subject.path) {
             line = line.comparing(with: "toolchain_runtime", peer)
         }
-        line = subject.noting(line).noting("levels", levels).noting("cache_limit_mb", LineSymbolizer.defaultCacheBytes >> 20)
-        var figures = [line, BenchLine("symbol_lines_first", first.median, unit).noting("starts", first.count)]
+        line = subject.annotating(line).annotating("levels", levels).annotating("cache_limit_mb", LineSymbolizer.defaultCacheBytes >> 20)
+        var figures = [line, BenchLine("symbol_lines_first", first.median, unit).annotating("starts", first.count)]
         if let child = lines.childPID, let resident = Self.residentMegabytes(child) {
             figures.append(BenchLine("symbol_lines_child", resident, "MB"))
         }
@@ -76,6 +76,6 @@ struct SymbolLinesKnown: Benchmark {
         let times = Samples(
             (0..<Self.rounds).map { _ in Stopwatch.milliseconds { _ = lines.levels(for: batch) } }
         )
-        return [subject.noting(BenchLine(name, times.median, unit))]
+        return [subject.annotating(BenchLine(name, times.median, unit))]
     }
 }

@@ -24,7 +24,7 @@ struct SymbolNames: Benchmark {
         if subject.isOwn, let peer = ToolchainSymbolizer.names() {
             line = line.comparing(with: "toolchain_runtime", peer)
         }
-        return [subject.noting(line).noting("cache_limit_mb", Symbolizer.cacheBytes >> 20)]
+        return [subject.annotating(line).annotating("cache_limit_mb", Symbolizer.cacheBytes >> 20)]
     }
 }
 
@@ -46,6 +46,6 @@ struct SymbolNamesKnown: Benchmark {
         let times = Samples(
             (0..<Self.rounds).map { _ in Stopwatch.milliseconds { _ = symbolizer.resolve(batch) } }
         )
-        return [subject.noting(BenchLine(name, times.median, unit))]
+        return [subject.annotating(BenchLine(name, times.median, unit))]
     }
 }

@@ -17,14 +17,14 @@ struct ThousandLoopsTick: Benchmark {
     private static let settleMilliseconds = 200.0
     private static let nanoseconds: UInt64 = 3_000_000_000
     private static let pollMilliseconds = 10.0
-    private static let turnMilliseconds = 10.0
+    private static let iterationMilliseconds = 10.0
 
     func run() throws -> [BenchLine] {
         let (thousand, one) = (try measure(loops: 1_000), try measure(loops: 1))
         var line = BenchLine(name, thousand.scans.median, unit)
         line.p99 = thousand.scans.percentile(99)
         return [
-            line.noting("ticks", thousand.scans.count), BenchLine("loops_1000_cpu", thousand.processor, unit),
+            line.annotating("ticks", thousand.scans.count), BenchLine("loops_1000_cpu", thousand.processor, unit),
             BenchLine("loops_1_cpu", one.processor, unit),
         ]
     }
@@ -36,25 +36,25 @@ struct ThousandLoopsTick: Benchmark {
     }
 
     private func measure(loops count: Int) throws -> Costs {
-        let monitor = LagMonitor()
+        let monitor = StallMonitor()
         try monitor.start()
         defer { monitor.stop() }
         let loops = (0..<count).map { BenchLoop(name: "bench-\($0)") }
         for loop in loops { try monitor.watch(loop) }
         let stopping = Flag()
-        let telling = try BenchThread {
+        let publisher = try BenchThread {
             while !stopping.isSet {
                 // Each has rested for a moment and works again: loops that never rest would be starved.
                 for loop in loops {
                     loop.beacon.wake(.afterWaiting, at: clb_now_ns())
                     loop.beacon.begin(.beforeSources, at: clb_now_ns())
                 }
-                Pause.sleep(milliseconds: Self.turnMilliseconds)
+                Pause.sleep(milliseconds: Self.iterationMilliseconds)
             }
         }
         defer {
             stopping.set()
-            telling.join()
+            publisher.join()
         }
         guard let watchdog = TaskFiles.thread(named: "lag-watchdog") else { throw BenchmarkFailure("no watchdog thread found") }
         Pause.sleep(milliseconds: Self.settleMilliseconds)
@@ -74,7 +74,7 @@ struct ThousandLoopsTick: Benchmark {
         return Costs(scans: Samples(scans), processor: Double(end.nanoseconds - begin.nanoseconds) / ticks / 1000)
     }
 
-    private func reading(_ monitor: LagMonitor, _ watchdog: Int32) throws -> (nanoseconds: UInt64, counters: Watchdog.Counters) {
+    private func reading(_ monitor: StallMonitor, _ watchdog: Int32) throws -> (nanoseconds: UInt64, counters: Watchdog.Counters) {
         guard let nanoseconds = TaskFiles.processorNanoseconds(tid: watchdog), let counters = monitor.watchdogCounters else {
             throw BenchmarkFailure("no processor time of the watchdog")
         }

@@ -59,10 +59,10 @@ struct UnwindFrame: Benchmark {
         )
         return [
             BenchLine(name, sleeping.nanosecondsPerFrame, unit).comparing(with: "glibc_backtrace", peer)
-                .noting("frames", sleeping.frames).noting("peer_frames", peerFrames),
+                .annotating("frames", sleeping.frames).annotating("peer_frames", peerFrames),
             BenchLine("unwind_frame_signal", running.nanosecondsPerFrame, unit).comparing(with: "glibc_backtrace", peer)
-                .noting("frames", running.frames),
-            BenchLine("unwind_capture", whole.median, "us").noting("frames", sleeping.frames),
+                .annotating("frames", running.frames),
+            BenchLine("unwind_capture", whole.median, "us").annotating("frames", sleeping.frames),
         ]
     }
 

@@ -22,14 +22,14 @@ struct WatchdogWakesBusy: Benchmark {
     /// How often a second something happened.
     private struct Rates {
         let wakes: Double
-        let turns: Double
+        let iterations: Double
 
-        var turnNanoseconds: Double { 1_000_000_000 / turns }
+        var iterationNanoseconds: Double { 1_000_000_000 / iterations }
     }
 
     /// A callback that counts its calls and, until it is ended, calls for the next one.
-    private final class Turning: Sendable {
-        let turns = Atomic<UInt64>(0)
+    private final class IteratingCallback: Sendable {
+        let iterations = Atomic<UInt64>(0)
         let ended = Atomic<Bool>(false)
         // In a structure: a bare closure in a Mutex gets wrapped once more each time it is taken out.
         private struct Next { var signal: (@Sendable () -> Void)? }
@@ -39,7 +39,7 @@ struct WatchdogWakesBusy: Benchmark {
         func repeats(_ signal: @escaping @Sendable () -> Void) { next.withLock { $0.signal = signal } }
 
         func perform() {
-            turns.add(1, ordering: .relaxed)
+            iterations.add(1, ordering: .relaxed)
             guard !ended.load(ordering: .relaxed) else { return }
             next.withLock { $0 }.signal?()
         }
@@ -56,16 +56,16 @@ struct WatchdogWakesBusy: Benchmark {
         let (ourFree, theirFree) = (try measureOurs(isWatched: false), try measureTheirs(isObserved: false))
         return [
             BenchLine(name, ours.wakes, unit).comparing(with: "classic_observer", theirs.wakes),
-            BenchLine("busy_turn", ours.turnNanoseconds, "ns").comparing(with: "classic_observer", theirs.turnNanoseconds),
-            BenchLine("busy_turn_unwatched", ourFree.turnNanoseconds, "ns").comparing(
+            BenchLine("busy_turn", ours.iterationNanoseconds, "ns").comparing(with: "classic_observer", theirs.iterationNanoseconds),
+            BenchLine("busy_turn_unwatched", ourFree.iterationNanoseconds, "ns").comparing(
                 with: "cfrunloop",
-                theirFree.turnNanoseconds
+                theirFree.iterationNanoseconds
             ),
         ]
     }
 
     private func measureOurs(isWatched: Bool) throws -> Rates {
-        let monitor = LagMonitor()
+        let monitor = StallMonitor()
         try monitor.start()
         defer { monitor.stop() }
         let thread = try KeepAliveThread(name: "bench-busy")
@@ -74,38 +74,38 @@ struct WatchdogWakesBusy: Benchmark {
             thread.join()
         }
         if isWatched { try monitor.watch(thread.loop) }
-        let turning = Turning()
-        defer { turning.end() }
-        let source = RunLoopSource { turning.perform() }
-        turning.repeats { source.signalAndWake() }
+        let iterating = IteratingCallback()
+        defer { iterating.end() }
+        let source = RunLoopSource { iterating.perform() }
+        iterating.repeats { source.signalAndWake() }
         thread.loop.add(source, to: .default)
         source.signalAndWake()
-        return try rates(turning, isWatched ? Self.milliseconds : Self.unwatchedMilliseconds) {
+        return try rates(iterating, isWatched ? Self.milliseconds : Self.unwatchedMilliseconds) {
             guard let counters = monitor.watchdogCounters else { throw BenchmarkFailure("the monitor does not run") }
             return counters.wakes
         }
     }
 
     private func measureTheirs(isObserved: Bool) throws -> Rates {
-        let classic = try ClassicObserver()
-        let turning = Turning()
-        let loop = try CoreFoundationLoop(observer: isObserved ? classic : nil) { turning.perform() }
+        let semaphoreWatchdog = try SemaphoreWatchdog()
+        let iterating = IteratingCallback()
+        let loop = try CoreFoundationLoop(observer: isObserved ? semaphoreWatchdog : nil) { iterating.perform() }
         defer {
-            turning.end()
+            iterating.end()
             loop.stop()
-            classic.stop()
+            semaphoreWatchdog.stop()
         }
-        turning.repeats { loop.signal() }
+        iterating.repeats { loop.signal() }
         loop.signal()
-        return try rates(turning, isObserved ? Self.milliseconds : Self.unwatchedMilliseconds) { classic.wakes }
+        return try rates(iterating, isObserved ? Self.milliseconds : Self.unwatchedMilliseconds) { semaphoreWatchdog.wakes }
     }
 
-    private func rates(_ turning: Turning, _ milliseconds: Double, wakes: () throws -> UInt64) throws -> Rates {
+    private func rates(_ iterating: IteratingCallback, _ milliseconds: Double, wakes: () throws -> UInt64) throws -> Rates {
         Pause.sleep(milliseconds: Self.settleMilliseconds)
-        let begin = (time: clb_now_ns(), wakes: try wakes(), turns: turning.turns.load(ordering: .relaxed))
+        let begin = (time: clb_now_ns(), wakes: try wakes(), iterations: iterating.iterations.load(ordering: .relaxed))
         Pause.sleep(milliseconds: milliseconds)
-        let end = (time: clb_now_ns(), wakes: try wakes(), turns: turning.turns.load(ordering: .relaxed))
+        let end = (time: clb_now_ns(), wakes: try wakes(), iterations: iterating.iterations.load(ordering: .relaxed))
         let seconds = Double(end.time - begin.time) / 1_000_000_000
-        return Rates(wakes: Double(end.wakes - begin.wakes) / seconds, turns: Double(end.turns - begin.turns) / seconds)
+        return Rates(wakes: Double(end.wakes - begin.wakes) / seconds, iterations: Double(end.iterations - begin.iterations) / seconds)
     }
 }

@@ -13,7 +13,7 @@ struct WatchdogWakesIdle: Benchmark {
     private static let milliseconds = 5_000.0
 
     func run() throws -> [BenchLine] {
-        let monitor = LagMonitor()
+        let monitor = StallMonitor()
         try monitor.start()
         defer { monitor.stop() }
         let threads = try (0..<Self.loops).map { try KeepAliveThread(name: "bench-idle-\($0)") }
@@ -23,24 +23,24 @@ struct WatchdogWakesIdle: Benchmark {
         }
         for thread in threads { try monitor.watch(thread.loop) }
         // A classic observer of one loop that waits as well.
-        let classic = try ClassicObserver()
-        let classicLoop = try CoreFoundationLoop(observer: classic) {}
+        let semaphoreWatchdog = try SemaphoreWatchdog()
+        let semaphoreWatchdogLoop = try CoreFoundationLoop(observer: semaphoreWatchdog) {}
         defer {
-            classicLoop.stop()
-            classic.stop()
+            semaphoreWatchdogLoop.stop()
+            semaphoreWatchdog.stop()
         }
         Pause.sleep(milliseconds: Self.settleMilliseconds)
-        let (before, classicBefore) = (try wakes(of: monitor), classic.wakes)
+        let (before, semaphoreWatchdogBefore) = (try wakes(of: monitor), semaphoreWatchdog.wakes)
         Pause.sleep(milliseconds: Self.milliseconds)
-        let (after, classicAfter) = (try wakes(of: monitor), classic.wakes)
+        let (after, semaphoreWatchdogAfter) = (try wakes(of: monitor), semaphoreWatchdog.wakes)
         return [
             BenchLine(name, Double(after - before), unit)
-                .comparing(with: "classic_observer", Double(classicAfter - classicBefore))
-                .noting("loops", Self.loops)
+                .comparing(with: "classic_observer", Double(semaphoreWatchdogAfter - semaphoreWatchdogBefore))
+                .annotating("loops", Self.loops)
         ]
     }
 
-    private func wakes(of monitor: LagMonitor) throws -> UInt64 {
+    private func wakes(of monitor: StallMonitor) throws -> UInt64 {
         guard let counters = monitor.watchdogCounters else { throw BenchmarkFailure("the monitor does not run") }
         return counters.wakes
     }

@@ -36,7 +36,7 @@ final class CoreFoundationLoop: Sendable {
     ///   - prepare: called on the loop's thread before it runs.
     ///   - perform: the source's callback, on the loop's thread.
     init(
-        observer: ClassicObserver? = nil,
+        observer: SemaphoreWatchdog? = nil,
         runsAnewForEachSource: Bool = false,
         prepare: (@Sendable () -> Void)? = nil,
         perform: @escaping @Sendable () -> Void
@@ -66,7 +66,7 @@ final class CoreFoundationLoop: Sendable {
 
     private static func body(
         _ box: Box,
-        _ observer: ClassicObserver?,
+        _ observer: SemaphoreWatchdog?,
         _ runsAnewForEachSource: Bool,
         _ prepare: (@Sendable () -> Void)?,
         _ work: Work
@@ -80,7 +80,7 @@ final class CoreFoundationLoop: Sendable {
         CFRunLoopAddSource(loop, source, kCFRunLoopDefaultMode)
         if let observer {
             let observed = CFRunLoopObserverCreateWithHandler(nil, everyActivity, true, 0) { _, activity in
-                observer.note(note(of: activity))
+                observer.record(recordedActivity(of: activity))
             }
             CFRunLoopAddObserver(loop, observed, kCFRunLoopDefaultMode)
         }
@@ -98,7 +98,7 @@ final class CoreFoundationLoop: Sendable {
         withExtendedLifetime(work) {}
     }
 
-    private static func note(of activity: CFRunLoopActivity) -> ClassicObserver.Activity {
+    private static func recordedActivity(of activity: CFRunLoopActivity) -> SemaphoreWatchdog.Activity {
         if activity == .beforeSources { return .beforeSources }
         if activity == .afterWaiting { return .afterWaiting }
         return .other

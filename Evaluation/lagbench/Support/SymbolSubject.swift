@@ -62,7 +62,7 @@ struct SymbolSubject {
     }
 
     /// Notes that say what was looked at.
-    func noting(_ line: BenchLine) -> BenchLine {
-        line.noting("program_mb", BenchLine.format(Double(bytes) / 1_000_000)).noting("frames", Self.frames)
+    func annotating(_ line: BenchLine) -> BenchLine {
+        line.annotating("program_mb", BenchLine.format(Double(bytes) / 1_000_000)).annotating("frames", Self.frames)
     }
 }

@@ -50,7 +50,7 @@ struct DiagnoseCommand: ParsableCommand {
         let milliseconds = short ? Self.shortMilliseconds : Self.milliseconds
         let trials = scenarios.flatMap { Array(repeating: Trial(scenario: $0, milliseconds: milliseconds), count: times) }
         let printsJSON = json
-        let verdicts = Crew(trials: trials, size: short ? 2 : 1).execute { verdict in
+        let verdicts = TrialRunner(trials: trials, size: short ? 2 : 1).execute { verdict in
             print(printsJSON ? verdict.json : verdict.text)
             fflush(nil)
         }

@@ -17,8 +17,8 @@ extension Corpus {
                 return { saveJournal(file.descriptor, until: $0) }
             }
         ).with {
-            $0.keepsProcessor = true
-            $0.isMeant = { $0.isMostlyBlocked }
+            $0.needsOwnProcessor = true
+            $0.isStallAsIntended = { $0.isMostlyBlocked }
         },
         Scenario(
             "read-file",
@@ -35,8 +35,8 @@ extension Corpus {
                 return { loadAsset(descriptor, into: buffer, until: $0) }
             }
         ).with {
-            $0.keepsProcessor = true
-            $0.isMeant = { $0.isMostlyBlocked }
+            $0.needsOwnProcessor = true
+            $0.isStallAsIntended = { $0.isMostlyBlocked }
         },
         Scenario(
             "write-full-pipe",
@@ -64,7 +64,7 @@ extension Corpus {
             ["openFeed"],
             "the opening of a named pipe that nobody writes to yet",
             making: {
-                let path = Leftovers.newPath()
+                let path = TemporaryPaths.newPath()
                 guard mkfifo(path, 0o600) == 0 else { throw Unavailable("mkfifo", errno: errno) }
                 return { end in
                     try helper("writer") {

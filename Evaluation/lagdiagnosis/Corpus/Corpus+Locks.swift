@@ -15,7 +15,7 @@ extension Corpus {
             making: {
                 let mutex = ThreadMutex()
                 return { end in
-                    try mutex.beHeld(by: "accountant", until: end)
+                    try mutex.lockOnThread(named: "accountant", until: end)
                     return updateBalance(mutex)
                 }
             }

@@ -16,8 +16,8 @@ extension Corpus {
                 return { fillGrid(mapping, until: $0) }
             }
         ).with {
-            $0.keepsProcessor = true
-            $0.isMeant = { $0.minorFaults > 20_000 }
+            $0.needsOwnProcessor = true
+            $0.isStallAsIntended = { $0.minorFaults > 20_000 }
         },
         Scenario(
             "faults-file",
@@ -33,8 +33,8 @@ extension Corpus {
                 return { scanArchive(mapping, file, until: $0) }
             }
         ).with {
-            $0.keepsProcessor = true
-            $0.isMeant = { $0.majorFaults > 200 }
+            $0.needsOwnProcessor = true
+            $0.isStallAsIntended = { $0.majorFaults > 200 }
         },
         Scenario(
             "memory-pressure",
@@ -55,9 +55,9 @@ extension Corpus {
             }
         ).with {
             $0.memoryLimitBytes = limitBytes
-            $0.isAlone = true
-            $0.isMeant = { $0.majorFaults > 200 }
-            $0.keepsProcessor = true
+            $0.runsAlone = true
+            $0.isStallAsIntended = { $0.majorFaults > 200 }
+            $0.needsOwnProcessor = true
         },
     ]
 

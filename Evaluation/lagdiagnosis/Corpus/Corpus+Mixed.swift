@@ -13,7 +13,7 @@ extension Corpus {
             making: {
                 let mutex = ThreadMutex()
                 return { end in
-                    try mutex.beHeld(by: "holder", until: share(0.25, before: end))
+                    try mutex.lockOnThread(named: "holder", until: share(0.25, before: end))
                     return showPage(mutex, until: end)
                 }
             }
@@ -26,7 +26,7 @@ extension Corpus {
             making: {
                 let mutex = ThreadMutex()
                 return { end in
-                    try mutex.beHeld(by: "holder", until: end)
+                    try mutex.lockOnThread(named: "holder", until: end)
                     return preparePage(mutex, until: share(0.25, before: end))
                 }
             }
@@ -39,7 +39,7 @@ extension Corpus {
             making: {
                 let mutex = ThreadMutex()
                 return { end in
-                    try mutex.beHeld(by: "holder", until: share(0.75, before: end))
+                    try mutex.lockOnThread(named: "holder", until: share(0.75, before: end))
                     return showPage(mutex, until: end)
                 }
             }

@@ -30,7 +30,7 @@ extension Corpus {
                 }
             }
         ).with {
-            $0.isAlone = true
+            $0.runsAlone = true
             $0.expectsRunDelay = true
         }
     ]

@@ -62,7 +62,7 @@ extension Corpus {
         ),
         Scenario("sync-free-queue", [.cpu], ["closure in computeOnQueue"], "sync onto a free queue: the block computes, here") {
             computeOnQueue(DispatchQueue(label: "corpus.free"), until: $0)
-        }.with { $0.keepsProcessor = true },
+        }.with { $0.needsOwnProcessor = true },
         Scenario("group-wait", [.lock], ["waitForDownloads"], "DispatchGroup.wait") { end in
             let group = DispatchGroup()
             for _ in 0..<2 { DispatchQueue.global().async(group: group) { rest(until: end) } }

@@ -26,16 +26,16 @@ struct Scenario: Sendable {
     let summary: String
     var ending = Ending.byItself
     /// Whether nothing else of the corpus may run beside it.
-    var isAlone = false
+    var runsAlone = false
     /// Whether a busy machine belongs to it. Otherwise a run in which others took the processor is repeated.
     var expectsRunDelay = false
     /// Whether the processor is to be its own, where that is permitted: for what computes or wakes often, and would wait for a
     /// processor where others are busy. None of its other threads may compute.
-    var keepsProcessor = false
+    var needsOwnProcessor = false
     /// The memory control group that the process is put into.
     var memoryLimitBytes: Int?
     /// Whether the kernel's counters agree that the stall was what it was meant to be, where that depends on the machine.
-    var isMeant: @Sendable (Truth) -> Bool = { _ in true }
+    var isStallAsIntended: @Sendable (Truth) -> Bool = { _ in true }
     /// What has to be ready before the loop runs; on the main thread, which is the only one then.
     let prepare: @Sendable () throws -> Stall
 

@@ -15,20 +15,20 @@ struct Trial {
     func execute() -> Verdict {
         var verdict = attempt()
         for count in 2...Self.mostAttempts {
-            guard !scenario.expectsRunDelay, verdict.truth?.isDisturbed == true || verdict.isHeldUp else { break }
+            guard !scenario.expectsRunDelay, verdict.truth?.isDisturbed == true || verdict.isDurationUncertain else { break }
             verdict = attempt()
             verdict.attempts = count
         }
         if !scenario.expectsRunDelay, let truth = verdict.truth, truth.isDisturbed {
             let share = Int((truth.runDelayMs ?? 0) / truth.durationMs * 100)
             let reason = "disturbed \(verdict.attempts) times: other processes had its processor for \(share) % of the last stall"
-            return Verdict(scenario: scenario, trouble: .skipped(reason))
+            return Verdict(scenario: scenario, missingResult: .skipped(reason))
         }
-        if let truth = verdict.truth, !scenario.isMeant(truth) {
+        if let truth = verdict.truth, !scenario.isStallAsIntended(truth) {
             let figures =
                 "\(Int(truth.cpuMs)) of \(Int(truth.durationMs)) ms computed, \(truth.minorFaults)+\(truth.majorFaults) faults"
             let reason = "this machine is too fast for it, or /var/tmp is in memory: \(figures)"
-            return Verdict(scenario: scenario, trouble: .skipped(reason))
+            return Verdict(scenario: scenario, missingResult: .skipped(reason))
         }
         return verdict
     }
@@ -37,9 +37,9 @@ struct Trial {
         do {
             return try run()
         } catch let unavailable as Unavailable {
-            return Verdict(scenario: scenario, trouble: .skipped(unavailable.reason))
+            return Verdict(scenario: scenario, missingResult: .skipped(unavailable.reason))
         } catch {
-            return Verdict(scenario: scenario, trouble: .failed("\(error)"))
+            return Verdict(scenario: scenario, missingResult: .failed("\(error)"))
         }
     }
 

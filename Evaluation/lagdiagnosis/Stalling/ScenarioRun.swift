@@ -22,23 +22,23 @@ struct ScenarioRun: Sendable {
     func execute() throws -> Truth {
         if let group { try enter(group) }
         let stall = try scenario.prepare()
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.maxLineBytes = Self.maxLineBytes
         if scenario.ending == .byParent { configuration.hangAfter = Self.hangAfter }
         let sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
-        let monitor = LagMonitor(configuration: configuration, sinks: [sink])
+        let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         // The monitor's threads come first: how it does on a busy machine is measured elsewhere.
         corpus_prefer_thread(2)
         try monitor.start()
         let loop = ObservedRunLoop.main
         try monitor.watch(loop)
-        corpus_prefer_thread(scenario.keepsProcessor ? 1 : 0)
+        corpus_prefer_thread(scenario.needsOwnProcessor ? 1 : 0)
 
         let outcome = Outcome()
         loop.add(RunLoopTimer(after: Self.margin) { _ in begin(stall, outcome) }, to: .common)
         loop.run()
         monitor.stop()
-        Leftovers.clear()
+        TemporaryPaths.clear()
         return try outcome.get()
     }
 

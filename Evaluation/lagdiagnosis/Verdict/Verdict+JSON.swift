@@ -14,7 +14,7 @@ extension Verdict {
             "stack_holds_culprit": stackHoldsCulprit,
             "attempts": attempts,
         ]
-        switch trouble {
+        switch missingResult {
         case .skipped(let reason), .failed(let reason): object["reason"] = reason
         case nil: break
         }

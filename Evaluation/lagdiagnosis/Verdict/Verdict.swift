@@ -4,7 +4,7 @@ internal import LagOutput
 /// A scenario and what the monitor said of it.
 struct Verdict: Sendable {
     /// Why there is nothing to judge.
-    enum Trouble: Sendable {
+    enum MissingResult: Sendable {
         /// The machine does not permit it, or is too busy: counts neither way.
         case skipped(String)
         /// It went wrong: counts as missed.
@@ -16,12 +16,12 @@ struct Verdict: Sendable {
     let record: StallLine?
     /// By the child's own clocks; nil for a stall that the parent ended.
     let truth: Truth?
-    let trouble: Trouble?
+    let missingResult: MissingResult?
     var attempts = 1
 
-    init(scenario: Scenario, trouble: Trouble) {
+    init(scenario: Scenario, missingResult: MissingResult) {
         self.scenario = scenario
-        self.trouble = trouble
+        self.missingResult = missingResult
         record = nil
         truth = nil
     }
@@ -32,15 +32,15 @@ struct Verdict: Sendable {
         let phase = scenario.ending == .byParent ? "begin" : "end"
         // Another stall of the process, if there is one, is the shorter one.
         record = records.filter { $0.phase == phase }.max { ($0.fields.durationMs ?? 0) < ($1.fields.durationMs ?? 0) }
-        trouble = record == nil ? .failed("no record of phase '\(phase)'") : nil
+        missingResult = record == nil ? .failed("no record of phase '\(phase)'") : nil
     }
 
     /// Whether the machine held the watchdog up for longer than a look may take.
-    var isHeldUp: Bool { (record?.uncertaintyMs ?? 0) > Self.toleratedUncertaintyMs }
+    var isDurationUncertain: Bool { (record?.uncertaintyMs ?? 0) > Self.toleratedUncertaintyMs }
     private static let toleratedUncertaintyMs = 60.0
 
     var isSkipped: Bool {
-        if case .skipped = trouble { true } else { false }
+        if case .skipped = missingResult { true } else { false }
     }
     var causeIsRight: Bool { scenario.causes.contains { $0.rawValue == record?.fields.cause } }
     var culpritIsRight: Bool { record?.fields.culprit.map(scenario.culprits.contains) ?? false }
@@ -50,7 +50,7 @@ struct Verdict: Sendable {
 
     /// One line.
     var text: String {
-        if case .skipped(let reason) = trouble { return "SKIP \(padded) \(reason)" }
+        if case .skipped(let reason) = missingResult { return "SKIP \(padded) \(reason)" }
         guard let record else { return "MISS \(padded) \(failure)" }
         let fields = record.fields
         var parts = [
@@ -79,15 +79,15 @@ struct Verdict: Sendable {
         let capture = "\(fields.capture ?? "-")\(fields.captureError.map { " (\($0))" } ?? "")"
         lines.append("  said:     cause \(fields.cause ?? "-"), culprit \(fields.culprit ?? "-"), capture \(capture)")
         lines.append("  message:  \(fields.message ?? "")")
-        lines += record.frames.prefix(Self.framesOfAMiss).map { "    \($0.text)" }
-        if record.frames.count > Self.framesOfAMiss { lines.append("    … \(record.frames.count) frames") }
+        lines += record.frames.prefix(Self.maximumFramesPerMiss).map { "    \($0.text)" }
+        if record.frames.count > Self.maximumFramesPerMiss { lines.append("    … \(record.frames.count) frames") }
         return lines.joined(separator: "\n")
     }
 
-    private static let framesOfAMiss = 24
+    private static let maximumFramesPerMiss = 24
 
     private var failure: String {
-        switch trouble {
+        switch missingResult {
         case .failed(let reason), .skipped(let reason): reason
         case nil: "no record"
         }

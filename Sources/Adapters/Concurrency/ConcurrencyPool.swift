@@ -15,7 +15,7 @@ public import LagMonitor
 ///
 /// The main actor is not among them: see ``PingedQueue``; nor are actors with an executor of their own. Everything here is safe from any
 /// thread.
-public final class ConcurrencyPool: PingableLoop, CrowdedLoop, Sendable {
+public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
     public let name: String
     /// Of the tasks that are started.
     public let priority: TaskPriority
@@ -40,14 +40,14 @@ public final class ConcurrencyPool: PingableLoop, CrowdedLoop, Sendable {
     /// Thread 0: there are several.
     public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
 
-    public var tellsActivities: Bool { false }
+    public var publishesActivity: Bool { false }
 
     /// Nil: a pool has no modes.
     public func modeName(_ number: UInt32) -> String? { nil }
 
     /// Starts a task that answers; nothing while an earlier one has not begun. Allocates and may lock.
     public func ping() {
-        guard mailbox.begins() else { return }
+        guard mailbox.beginPing() else { return }
         Task.detached(priority: priority) { [mailbox] in mailbox.answer() }
     }
 

@@ -5,19 +5,19 @@ internal import Synchronization
 final class JobTicket: Sendable {
     private let job: UnownedJob
     private let executor: RunLoopExecutor
-    private let afterwards: DispatchQueue
+    private let fallbackQueue: DispatchQueue
     private let hasRun = Atomic<Bool>(false)
 
-    init(_ job: UnownedJob, of executor: RunLoopExecutor, _ afterwards: DispatchQueue) {
+    init(_ job: UnownedJob, of executor: RunLoopExecutor, _ fallbackQueue: DispatchQueue) {
         self.job = job
         self.executor = executor
-        self.afterwards = afterwards
+        self.fallbackQueue = fallbackQueue
     }
 
     deinit {
         guard !hasRun.load(ordering: .acquiring) else { return }
         // The thread drops work only after its last callback, so nothing runs beside this.
-        afterwards.async { [job, executor] in Self.run(job, on: executor) }
+        fallbackQueue.async { [job, executor] in Self.run(job, on: executor) }
     }
 
     /// On the executor's thread.

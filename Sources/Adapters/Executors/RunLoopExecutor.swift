@@ -24,7 +24,7 @@ public import LagRunLoop
 /// Cost: a job is one submission to the loop (a lock, some allocations), and a wake when the loop sleeps.
 public final class RunLoopExecutor: SerialExecutor, TaskExecutor {
     private let thread: KeepAliveThread
-    private let afterwards: DispatchQueue
+    private let fallbackQueue: DispatchQueue
 
     /// Starts the thread.
     /// - Parameters:
@@ -34,7 +34,7 @@ public final class RunLoopExecutor: SerialExecutor, TaskExecutor {
     /// - Throws: ``RunLoopError``.
     public init(name: String, priority: ThreadPriority = .inherited, stackBytes: Int = 512 * 1024) throws {
         thread = try KeepAliveThread(name: name, priority: priority, stackBytes: stackBytes)
-        afterwards = DispatchQueue(label: "\(name) afterwards")
+        fallbackQueue = DispatchQueue(label: "\(name) afterwards")
     }
 
     /// The loop that the jobs run on: what to watch.
@@ -45,7 +45,7 @@ public final class RunLoopExecutor: SerialExecutor, TaskExecutor {
 
     /// Takes a job; for the concurrency runtime. Any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
-        let ticket = JobTicket(UnownedJob(job), of: self, afterwards)
+        let ticket = JobTicket(UnownedJob(job), of: self, fallbackQueue)
         // If it is not taken, or dropped at the thread's end, the ticket runs it when it goes.
         thread.perform { ticket.run() }
     }

@@ -5,46 +5,46 @@ internal import Synchronization
 final class Attachment: Sendable {
     private enum State: Sendable {
         /// The loop has yet to take them.
-        case wanted(LoopTeller)
-        case attached(LoopParts, ObserverPair)
+        case pending(LoopActivityPublisher)
+        case attached(RunLoopTarget, ObserverPair)
         /// Nothing is added any more.
         case detached
     }
 
     private let state: Mutex<State>
-    private let furtherModes: [String]
+    private let additionalModes: [String]
 
-    init(of teller: LoopTeller, furtherModes: [String]) {
-        state = Mutex(.wanted(teller))
-        self.furtherModes = furtherModes
+    init(of publisher: LoopActivityPublisher, additionalModes: [String]) {
+        state = Mutex(.pending(publisher))
+        self.additionalModes = additionalModes
     }
 
     /// The loop; nil before and after.
-    var parts: LoopParts? {
-        state.withLock { if case .attached(let parts, _) = $0 { parts } else { nil } }
+    var target: RunLoopTarget? {
+        state.withLock { if case .attached(let target, _) = $0 { target } else { nil } }
     }
 
     /// Adds the observers, once. Any thread.
-    func attach(to loop: CFRunLoop) { attach(to: LoopParts(loop, furtherModes: furtherModes)) }
+    func attach(to loop: CFRunLoop) { attach(to: RunLoopTarget(loop, additionalModes: additionalModes)) }
 
     /// The same on the loop's own thread, which is taken down. Not wanted any more, it is nothing.
     func attachFromLoop() {
-        guard case .wanted(let teller) = state.withLock({ $0 }) else { return }
+        guard case .pending(let publisher) = state.withLock({ $0 }) else { return }
         attach(to: CFRunLoopGetCurrent())
-        teller.learn()
+        publisher.recordThread()
     }
 
-    private func attach(to parts: LoopParts) {
+    private func attach(to target: RunLoopTarget) {
         state.withLock { state in
-            guard case .wanted(let teller) = state else { return }
-            state = .attached(parts, ObserverPair(on: parts, telling: teller))
+            guard case .pending(let publisher) = state else { return }
+            state = .attached(target, ObserverPair(on: target, publishingTo: publisher))
         }
     }
 
     /// Takes them out. Any thread.
     func detach() {
         state.withLock { state in
-            if case .attached(let parts, let observers) = state { observers.detach(from: parts) }
+            if case .attached(let target, let observers) = state { observers.detach(from: target) }
             state = .detached
         }
     }

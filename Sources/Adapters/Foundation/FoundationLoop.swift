@@ -35,7 +35,7 @@ public import LagActivity
 public final class FoundationLoop: ObservableLoop {
     public let beacon: ActivityBeacon
 
-    let teller: LoopTeller
+    let publisher: LoopActivityPublisher
     let attachment: Attachment
 
     /// Attaches to a loop. Any thread.
@@ -48,38 +48,38 @@ public final class FoundationLoop: ObservableLoop {
     ///   - modes: further modes to watch, besides the common ones and those that the loop knows already.
     public init(_ runLoop: RunLoop, modes: [RunLoop.Mode] = []) {
         let isMain = runLoop === RunLoop.main
-        let teller = LoopTeller(isMain: isMain)
+        let publisher = LoopActivityPublisher(isMain: isMain)
         let names = modes.map(\.rawValue)
-        self.teller = teller
-        attachment = Attachment(of: teller, furtherModes: names)
-        beacon = teller.beacon
+        self.publisher = publisher
+        attachment = Attachment(of: publisher, additionalModes: names)
+        beacon = publisher.beacon
         if isMain {
             attachment.attach(to: CFRunLoopGetMain())
         } else if runLoop === RunLoop.current {
-            teller.learn()
+            publisher.recordThread()
             attachment.attach(to: CFRunLoopGetCurrent())
         } else {
             let timer = Timer(timeInterval: 0, repeats: false) { [attachment] _ in
                 attachment.attachFromLoop()
             }
             for mode in [.common] + modes { runLoop.add(timer, forMode: mode) }
-            teller.place.wait(atMost: Self.patience)
+            publisher.loopThread.wait(atMost: Self.threadTimeout)
         }
     }
 
     deinit { attachment.detach() }
 
     /// The loop's thread; id 0 as long as the loop has not told it.
-    public var thread: ThreadIdentity { teller.place.whereabouts.thread }
+    public var thread: ThreadIdentity { publisher.loopThread.details.thread }
 
     /// `main`, or the thread's name, or its id.
-    public var name: String { teller.place.whereabouts.name }
+    public var name: String { publisher.loopThread.details.name }
 
     /// Whether the loop ended with its thread. Any thread.
     public var isFinished: Bool { beacon.activity == .finished }
 
-    public func modeName(_ number: UInt32) -> String? { teller.modes.name(of: number) }
+    public func modeName(_ number: UInt32) -> String? { publisher.modes.name(of: number) }
 
     /// How long the first question waits for its answer. A loop that waits for events answers within microseconds.
-    private static let patience: Duration = .milliseconds(250)
+    private static let threadTimeout: Duration = .milliseconds(250)
 }

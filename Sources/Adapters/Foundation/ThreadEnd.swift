@@ -4,7 +4,7 @@ internal import Glibc
 enum ThreadEnd {
     /// What a thread keeps for itself until its end.
     private final class Listeners {
-        struct Listener { weak var teller: LoopTeller? }
+        struct Listener { weak var publisher: LoopActivityPublisher? }
 
         var listeners: [Listener] = []
     }
@@ -14,18 +14,18 @@ enum ThreadEnd {
         var key = pthread_key_t()
         let error = pthread_key_create(&key) { raw in
             guard let raw else { return }
-            for listener in Unmanaged<Listeners>.fromOpaque(raw).takeRetainedValue().listeners { listener.teller?.finish() }
+            for listener in Unmanaged<Listeners>.fromOpaque(raw).takeRetainedValue().listeners { listener.publisher?.finish() }
         }
         return error == 0 ? key : nil
     }()
 
-    /// Has `teller` told of the calling thread's end, if it is still there then.
-    static func tell(_ teller: LoopTeller) {
+    /// Has `publisher` told of the calling thread's end, if it is still there then.
+    static func notify(_ publisher: LoopActivityPublisher) {
         guard let key else { return }
         let present = pthread_getspecific(key).map { Unmanaged<Listeners>.fromOpaque($0).takeUnretainedValue() }
         let listeners = present ?? Listeners()
-        listeners.listeners.removeAll { $0.teller == nil }
-        listeners.listeners.append(Listeners.Listener(teller: teller))
+        listeners.listeners.removeAll { $0.publisher == nil }
+        listeners.listeners.append(Listeners.Listener(publisher: publisher))
         if present == nil { pthread_setspecific(key, Unmanaged.passRetained(listeners).toOpaque()) }
     }
 }

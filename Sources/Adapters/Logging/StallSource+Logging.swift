@@ -17,7 +17,7 @@
         ///     not over when the watch ended.
         ///   - frames: how many frames go into the metadata, innermost first; 0: none.
         ///   - queue: where the logger is called.
-        /// - Returns: what ends it, by ``LagMonitor/StallHandler/cancel()``.
+        /// - Returns: what ends it, by ``StallMonitor/StallHandler/cancel()``.
         @discardableResult
         public func logStalls(
             to logger: Logger,

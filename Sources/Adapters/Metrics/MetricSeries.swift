@@ -1,7 +1,7 @@
 #if Metrics
     internal import CoreMetrics
 
-    /// The metrics made so far, each kept: a counter of fractions made anew for every stall would lose them in a factory that counts
+    /// The metrics made so far, each cached: a counter of fractions made anew for every stall would lose them in a factory that counts
     /// whole numbers.
     struct MetricSeries {
         private let factory: any MetricsFactory
@@ -13,25 +13,25 @@
         init(factory: any MetricsFactory) { self.factory = factory }
 
         mutating func gauge(_ label: String, _ dimensions: [(String, String)]) -> Gauge {
-            Self.kept(&gauges, label, dimensions) { [factory] in Gauge(label: label, dimensions: dimensions, factory: factory) }
+            Self.cached(&gauges, label, dimensions) { [factory] in Gauge(label: label, dimensions: dimensions, factory: factory) }
         }
 
         mutating func durations(_ label: String, _ dimensions: [(String, String)]) -> Timer {
-            Self.kept(&timers, label, dimensions) { [factory] in Timer(label: label, dimensions: dimensions, factory: factory) }
+            Self.cached(&timers, label, dimensions) { [factory] in Timer(label: label, dimensions: dimensions, factory: factory) }
         }
 
         mutating func seconds(_ label: String, _ dimensions: [(String, String)]) -> FloatingPointCounter {
-            Self.kept(&fractions, label, dimensions) { [factory] in
+            Self.cached(&fractions, label, dimensions) { [factory] in
                 FloatingPointCounter(label: label, dimensions: dimensions, factory: factory)
             }
         }
 
         mutating func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {
-            Self.kept(&counters, label, dimensions) { [factory] in Counter(label: label, dimensions: dimensions, factory: factory)
+            Self.cached(&counters, label, dimensions) { [factory] in Counter(label: label, dimensions: dimensions, factory: factory)
             }
         }
 
-        private static func kept<Metric>(
+        private static func cached<Metric>(
             _ metrics: inout [String: Metric],
             _ label: String,
             _ dimensions: [(String, String)],

@@ -20,7 +20,7 @@
     /// | `lagmonitor_build_info` | gauge, always 1 | `version` |
     ///
     /// No label is by fingerprint, thread or function: how many series there are is known beforehand. What a monitor's limits hold back is no
-    /// record, so it is not in the first two (``LagMonitor/LagMonitorStatistics/suppressed`` counts it).
+    /// record, so it is not in the first two (``StallMonitor/StallMonitorStatistics/suppressed`` counts it).
     ///
     /// Any thread. Records are counted on a queue of their own, never on a stalled loop.
     public final class StallMetrics: Sendable {
@@ -28,7 +28,7 @@
         public static let version = "0.1.0"
 
         /// What is kept of the past to count only what is new.
-        private struct Seen {
+        private struct ReportedCounts {
             var dropped: UInt64 = 0
             var missed: UInt64 = 0
             var handler: StallHandler?
@@ -36,7 +36,7 @@
 
         private weak let source: (any StallSource)?
         private let series: Mutex<MetricSeries>
-        private let seen = Mutex(Seen())
+        private let reportedCounts = Mutex(ReportedCounts())
 
         /// - Parameters:
         ///   - source: a monitor. It is not kept alive; this object has to be, as long as anything is to be counted.
@@ -51,16 +51,16 @@
             series = Mutex(MetricSeries(factory: factory))
             gauge("lagmonitor_build_info", [("version", Self.version)]).record(1)
             let handler = source.onStall(queue: queue) { [weak self] record in self?.count(record) }
-            seen.withLock { $0.handler = handler }
+            reportedCounts.withLock { $0.handler = handler }
         }
 
-        deinit { seen.withLock { $0.handler }?.cancel() }
+        deinit { reportedCounts.withLock { $0.handler }?.cancel() }
 
         /// Sets `lagmonitor_loop_lag_seconds`: for how long these loops have been at what they do now, which is what anything new has
         /// to wait for at least; 0 at rest. Call it as often as the metrics are collected; some 50 ns a loop and the factory's cost.
         /// - Parameter loops: with a name as they were watched with; only those that tell their activities.
         public func updateLag(of loops: [any ObservableLoop]) {
-            for loop in loops where loop.tellsActivities {
+            for loop in loops where loop.publishesActivity {
                 gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(loop.lagNanoseconds))
             }
             countDrops()
@@ -84,10 +84,10 @@
         /// queue of these metrics did not keep up.
         private func countDrops() {
             guard let dropped = source?.statistics.dropped else { return }
-            let (lost, missed) = seen.withLock { seen in
-                let missed = seen.handler?.missed ?? 0
-                defer { (seen.dropped, seen.missed) = (max(dropped, seen.dropped), missed) }
-                return (dropped > seen.dropped ? dropped - seen.dropped : 0, missed - seen.missed)
+            let (lost, missed) = reportedCounts.withLock { reportedCounts in
+                let missed = reportedCounts.handler?.missed ?? 0
+                defer { (reportedCounts.dropped, reportedCounts.missed) = (max(dropped, reportedCounts.dropped), missed) }
+                return (dropped > reportedCounts.dropped ? dropped - reportedCounts.dropped : 0, missed - reportedCounts.missed)
             }
             for (reason, count) in [("not_written", lost), ("not_counted", missed)] where count > 0 {
                 series.withLock { $0.counter("lagmonitor_records_dropped_total", [("reason", reason)]) }

@@ -32,7 +32,7 @@
         /// The loop's thread, learned once; 0 while the loop has not got to say it.
         public var thread: ThreadIdentity { link.thread ?? ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
 
-        public var tellsActivities: Bool { false }
+        public var publishesActivity: Bool { false }
 
         /// Nil: an event loop has no modes.
         public func modeName(_ number: UInt32) -> String? { nil }
@@ -45,7 +45,7 @@
 
         /// Whether idleness can be told from outside, so that an idle loop need not be woken. Some microseconds after the beginning; never
         /// for loops of other makers than NIOPosix, nor where the kernel does not tell what a thread sleeps in.
-        public var seesIdleness: Bool { link.seesIdleness }
+        public var detectsIdleness: Bool { link.detectsIdleness }
 
         /// Whether the loop has said which thread it is, and can be looked at if that is possible at all.
         var isReady: Bool { link.isReady }

@@ -1,5 +1,5 @@
 #if NIO
-    internal import CLibunwind
+    internal import CLagLinux
     internal import Glibc
     internal import LagMonitor
     internal import NIOCore
@@ -55,7 +55,7 @@
         private let state = Mutex(State())
 
         var thread: ThreadIdentity? { state.withLock { $0.thread } }
-        var seesIdleness: Bool { state.withLock { $0.epoll >= 0 } }
+        var detectsIdleness: Bool { state.withLock { $0.epoll >= 0 } }
 
         /// Whether the loop has said which thread it is, and whether a marker can be on it.
         var isReady: Bool { state.withLock { $0.isReady } }
@@ -107,7 +107,7 @@
                 state.epoll = -1
                 return !state.isReleased
             }
-            if wasWatched { beacon.mark(.finished) }
+            if wasWatched { beacon.publish(.finished) }
         }
 
         /// The watch is over.

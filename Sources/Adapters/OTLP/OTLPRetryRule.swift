@@ -18,7 +18,7 @@ public struct OTLPRetryRule: Sendable, Equatable {
     enum Verdict: Equatable {
         /// Over, but so many of the records the receiver did not want.
         case accepted(rejected: UInt64)
-        case again(afterNanoseconds: UInt64)
+        case retry(afterNanoseconds: UInt64)
         case lost
     }
 
@@ -38,7 +38,7 @@ public struct OTLPRetryRule: Sendable, Equatable {
         let seconds = asked ?? min(longest, doubled) * (1 - jitter / 2)
         // Up to 292 years: what is more has no place in the number.
         let nanoseconds = max(0, min(longest, seconds)) * 1e9
-        return .again(afterNanoseconds: nanoseconds < 0x1p63 ? UInt64(nanoseconds) : UInt64(Int64.max))
+        return .retry(afterNanoseconds: nanoseconds < 0x1p63 ? UInt64(nanoseconds) : UInt64(Int64.max))
     }
 
     /// `partialSuccess.rejectedLogRecords`, an int64: a string, or a number where the receiver is not strict.

@@ -47,7 +47,7 @@ public final class OTLPSink: RecordSink {
         var attempt = 0
         /// Records alone.
         var abandoned: UInt64 = 0
-        var untold: [DropNotice] = []
+        var unreportedNotices: [DropNotice] = []
         var isClosed = false
         /// Counts the requests and the ends; an answer to an older one is not listened to.
         var generation: UInt64 = 0
@@ -57,7 +57,7 @@ public final class OTLPSink: RecordSink {
             for line in lines {
                 switch line.content {
                 case .record: abandoned += 1
-                case .losses(let notice): untold.append(notice)
+                case .losses(let notice): unreportedNotices.append(notice)
                 case .notice: break
                 }
             }
@@ -161,8 +161,8 @@ public final class OTLPSink: RecordSink {
 
     public func takeAbandonedNotices() -> [DropNotice] {
         state.withLock { state in
-            defer { state.untold = [] }
-            return state.untold
+            defer { state.unreportedNotices = [] }
+            return state.unreportedNotices
         }
     }
 
@@ -215,7 +215,7 @@ public final class OTLPSink: RecordSink {
                     state.abandoned += min(rejected, UInt64(state.sending.count { $0.isRecord }))
                 }
                 sendNext(&state)
-            case .again(let nanoseconds): send(&state, afterNanoseconds: nanoseconds)
+            case .retry(let nanoseconds): send(&state, afterNanoseconds: nanoseconds)
             case .lost:
                 state.abandon(state.sending)
                 sendNext(&state)

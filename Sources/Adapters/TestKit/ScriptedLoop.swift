@@ -16,8 +16,8 @@ internal import Synchronization
 public final class ScriptedLoop: PingableLoop, Sendable {
     private struct State {
         /// What it did, and from when to when; the last may be in progress.
-        var past: [(since: UInt64, until: UInt64, work: ScriptedWork)] = []
-        var isDeaf = false
+        var history: [(since: UInt64, until: UInt64, work: ScriptedWork)] = []
+        var ignoresPings = false
         var isPinged = false
     }
 
@@ -27,7 +27,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
     private let state = Mutex(State())
 
     /// What it did is known of so many callbacks.
-    private static let memory = 4096
+    private static let historyCapacity = 4096
 
     init(name: String, monitor: ManualMonitor) {
         self.name = name
@@ -54,12 +54,12 @@ public final class ScriptedLoop: PingableLoop, Sendable {
 
     /// Begins a callback, which lasts until the next one or ``end()``: so several loops can work at once.
     public func begin(_ work: ScriptedWork = .init()) {
-        closePast()
+        endCurrentWork()
         state.withLock { state in
-            state.past.append((since: monitor.now, until: .max, work: work))
-            if state.past.count > Self.memory { state.past.removeFirst() }
+            state.history.append((since: monitor.now, until: .max, work: work))
+            if state.history.count > Self.historyCapacity { state.history.removeFirst() }
         }
-        monitor.move(beacon) { now in
+        monitor.publishActivity(of: beacon) { now in
             if beacon.activity.isWorking {
                 beacon.begin(.beforeSources, at: now)
             } else {
@@ -70,26 +70,26 @@ public final class ScriptedLoop: PingableLoop, Sendable {
 
     /// Comes to rest. What there is to tell of its work is told now.
     public func end() {
-        closePast()
-        monitor.move(beacon) { now in
+        endCurrentWork()
+        monitor.publishActivity(of: beacon) { now in
             if beacon.activity.isWorking { beacon.begin(.beforeWaiting, at: now) }
-            beacon.mark(.waiting)
+            beacon.publish(.waiting)
         }
         answer()
-        monitor.look()
+        monitor.poll()
     }
 
     /// Answers no ping for so long, whatever it says that it does: what ``StallRules/pingWhileWaiting`` and ``StallRules/ping`` find.
     public func ignorePings(for duration: Duration, _ work: ScriptedWork = .init()) {
         let since = monitor.now
-        state.withLock { $0.isDeaf = true }
+        state.withLock { $0.ignoresPings = true }
         monitor.advance(by: UInt64(max(0, duration.wholeNanoseconds)))
         state.withLock { state in
-            state.isDeaf = false
-            state.past.append((since: since, until: monitor.now, work: work))
+            state.ignoresPings = false
+            state.history.append((since: since, until: monitor.now, work: work))
         }
         answer()
-        monitor.look()
+        monitor.poll()
     }
 
     /// Called by the monitor.
@@ -101,17 +101,17 @@ public final class ScriptedLoop: PingableLoop, Sendable {
     /// Answers a ping, if there is one and nothing keeps it from that.
     private func answer() {
         let answers = state.withLock { state in
-            guard state.isPinged, !state.isDeaf, !beacon.activity.isWorking else { return false }
+            guard state.isPinged, !state.ignoresPings, !beacon.activity.isWorking else { return false }
             state.isPinged = false
             return true
         }
         if answers { clb_beacon_pong(beacon.raw, monitor.now) }
     }
 
-    private func closePast() {
+    private func endCurrentWork() {
         state.withLock { state in
-            guard let last = state.past.indices.last, state.past[last].until == .max else { return }
-            state.past[last].until = monitor.now
+            guard let last = state.history.indices.last, state.history[last].until == .max else { return }
+            state.history[last].until = monitor.now
         }
     }
 
@@ -122,7 +122,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
                 let until = min(done.until, since &+ max(1, nanoseconds))
                 return Int64(clamping: until) - Int64(clamping: max(done.since, since))
             }
-            return state.past.max { overlap($0) < overlap($1) }?.work ?? ScriptedWork()
+            return state.history.max { overlap($0) < overlap($1) }?.work ?? ScriptedWork()
         }
     }
 }

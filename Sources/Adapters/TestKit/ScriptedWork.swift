@@ -20,7 +20,7 @@ public struct ScriptedWork: Sendable, Equatable {
     }
 
     /// Puts this into a record.
-    func dress(_ record: inout StallRecord) {
+    func enrich(_ record: inout StallRecord) {
         record.cause = cause
         record.evidence = evidence
         let duration = record.durationNanoseconds

@@ -38,7 +38,7 @@ extension StallRecord {
             sequence: number
         )
         record.activity = "before_sources"
-        work.dress(&record)
+        work.enrich(&record)
         ManualMonitor.describe(&record)
         return record
     }

@@ -22,7 +22,7 @@ public final class TestMonitor: StallSource {
     }
 
     /// What records are made of and come to; the loops' link to it must not be to the kit itself.
-    private final class Book: Sendable {
+    private final class Storage: Sendable {
         let records = Mutex<[StallRecord]>([])
         let loops = Mutex<[String: WeakLoop]>([:])
     }
@@ -32,29 +32,29 @@ public final class TestMonitor: StallSource {
     }
 
     private let monitor: ManualMonitor
-    private let book: Book
+    private let storage: Storage
     private let memory = MemorySink()
-    private let own = DispatchQueue(label: "LagMonitor.TestMonitor")
+    private let recordQueue = DispatchQueue(label: "LagMonitor.TestMonitor")
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - configuration: as for a real monitor.
     ///   - sinks: get the lines, besides ``lines``.
-    /// - Throws: for a configuration that ``LagMonitor/LagMonitor/start()`` would refuse; for the rules `frame` and `sampling`, which
+    /// - Throws: for a configuration that ``StallMonitor/LagMonitor/start()`` would refuse; for the rules `frame` and `sampling`, which
     ///   need a real thread; where libunwind is missing.
-    public init(configuration: LagMonitorConfiguration = .init(), sinks: [any RecordSink] = []) throws(LagMonitorError) {
-        let book = Book()
-        self.book = book
+    public init(configuration: StallMonitorConfiguration = .init(), sinks: [any RecordSink] = []) throws(StallMonitorError) {
+        let storage = Storage()
+        self.storage = storage
         monitor = try ManualMonitor(configuration: configuration, sinks: [memory] + sinks) { record in
-            guard let loop = book.loops.withLock({ $0[record.loop]?.loop }) else { return }
-            loop.work(since: record.startMonotonicNanoseconds, for: record.durationNanoseconds).dress(&record)
+            guard let loop = storage.loops.withLock({ $0[record.loop]?.loop }) else { return }
+            loop.work(since: record.startMonotonicNanoseconds, for: record.durationNanoseconds).enrich(&record)
         }
-        _ = monitor.addHandler(queue: own) { record in book.records.withLock { $0.append(record) } }
+        _ = monitor.addHandler(queue: recordQueue) { record in storage.records.withLock { $0.append(record) } }
     }
 
     /// With these rules, and no other change to the default configuration.
-    public convenience init(rules: StallRules) throws(LagMonitorError) {
-        var configuration = LagMonitorConfiguration()
+    public convenience init(rules: StallRules) throws(StallMonitorError) {
+        var configuration = StallMonitorConfiguration()
         configuration.rules = rules
         try self.init(configuration: configuration)
     }
@@ -71,14 +71,14 @@ public final class TestMonitor: StallSource {
     }
 
     /// The same with rules of its own, for a loop that is not watched yet.
-    /// - Throws: as ``LagMonitor/LagMonitor/watch(_:named:rules:)`` does.
+    /// - Throws: as ``StallMonitor/LagMonitor/watch(_:named:rules:)`` does.
     @discardableResult
-    public func watch(_ name: String, rules: StallRules?) throws(LagMonitorError) -> ScriptedLoop {
-        try state.withLock { state throws(LagMonitorError) in
+    public func watch(_ name: String, rules: StallRules?) throws(StallMonitorError) -> ScriptedLoop {
+        try state.withLock { state throws(StallMonitorError) in
             if let loop = state.loops[name] { return loop }
             let loop = ScriptedLoop(name: name, monitor: monitor)
-            loop.beacon.mark(.waiting)
-            book.loops.withLock { $0[name] = WeakLoop(loop: loop) }
+            loop.beacon.publish(.waiting)
+            storage.loops.withLock { $0[name] = WeakLoop(loop: loop) }
             try monitor.watch(loop, rules: rules)
             state.loops[name] = loop
             return loop
@@ -101,14 +101,14 @@ public final class TestMonitor: StallSource {
     /// The records so far, in order, as handlers get them.
     public var records: [StallRecord] {
         // A record was given to the queue by the call that moved the time.
-        own.sync {}
-        return book.records.withLock { $0 }
+        recordQueue.sync {}
+        return storage.records.withLock { $0 }
     }
 
     /// The lines so far, notices included.
     public var lines: [String] { memory.lines }
 
-    public var statistics: LagMonitorStatistics { monitor.statistics }
+    public var statistics: StallMonitorStatistics { monitor.statistics }
 
     @discardableResult
     public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
@@ -128,7 +128,7 @@ public final class TestMonitor: StallSource {
         return true
     }
 
-    /// Ends every watch, as a real monitor's ``LagMonitor/LagMonitor/stop()`` does: stalls in progress become `abandoned` records, and
+    /// Ends every watch, as a real monitor's ``StallMonitor/LagMonitor/stop()`` does: stalls in progress become `abandoned` records, and
     /// the sinks are closed.
     public func stop() {
         monitor.stop()

@@ -1,11 +1,11 @@
 // The activity beacon: what a run loop tells its watchdog, in one cache line, and a second one for stretches of work that were long.
 //
-// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`, `noted` and
-// `notes`; `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker`
+// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`, `stretch_count` and
+// `stretches`; `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker`
 // (once, before it arms); the loop clears bits of `armed`. Whoever begins to watch lowers `limit_ns`, and may give the beacon a
 // mirror (clb_mirror.h), which the loop's own thread writes as well. Everybody may read. A reader that finds the same `word` before and after reading the
 // times has times that belong to that word or to a younger one, never to an older one: a duration
-// computed from them can be too short for a moment, never too long. (clb_beacon_mark leaves the times alone: a loop tells
+// computed from them can be too short for a moment, never too long. (clb_beacon_publish leaves the times alone: a loop tells
 // by clb_beacon_begin or clb_beacon_wake when a stretch of work begins, and by mark only what follows at once or is no work.)
 //
 // Ordering. `word` is published with a release store. `armed` is loaded relaxed: a loop that is working
@@ -42,7 +42,7 @@ enum {
     CLB_ARMED_REST = 2,
 };
 
-// The rest of `armed`: whether the beacon has a mirror in a shared page, and at which of this process's links that is (clb_mirror.h).
+// The rest of `armed`: whether the beacon has a mirror in a shared loop table, and at which of this process's links that is (clb_mirror.h).
 // Here, so that a beacon without one costs nothing more: the one branch that every activity has is not taken.
 enum {
     CLB_ARMED_ALL = CLB_ARMED_ANY | CLB_ARMED_REST,
@@ -57,12 +57,12 @@ typedef struct clb_waker {
 } clb_waker;
 
 // A stretch of work that lasted as long as a stall: CLOCK_MONOTONIC at both its ends.
-typedef struct clb_beacon_note {
+typedef struct clb_beacon_stretch {
     uint64_t since_ns;
     uint64_t until_ns;
-} clb_beacon_note;
+} clb_beacon_stretch;
 
-enum { CLB_BEACON_NOTES = 4 };
+enum { CLB_BEACON_STRETCHES = 4 };
 
 typedef struct clb_beacon {
     uint64_t word;         // sequence << 8 | activity
@@ -70,15 +70,15 @@ typedef struct clb_beacon {
     uint64_t woke_ns;      // CLOCK_MONOTONIC when the loop last ended a rest
     uint64_t answered_ns;  // CLOCK_MONOTONIC when the loop last answered an arming
     uint16_t armed;
-    uint16_t noted;        // how many stretches were noted; wraps around
+    uint16_t stretch_count;        // how many stretches were noted; wraps around
     uint32_t mode;         // number of the mode the loop runs in (0 = none)
     clb_waker *waker;      // the watchdog's; never freed
     uint64_t pong_ns;      // CLOCK_MONOTONIC when the loop last answered a ping
     uint64_t limit_ns;     // a stretch of work of this length is noted; 0: none is
-    clb_beacon_note notes[CLB_BEACON_NOTES];  // number n is at n % CLB_BEACON_NOTES
+    clb_beacon_stretch stretches[CLB_BEACON_STRETCHES];  // number n is at n % CLB_BEACON_STRETCHES
 } clb_beacon;  // 64-byte aligned by clb_beacon_create: Swift does not import over-aligned types
 
-_Static_assert(offsetof(clb_beacon, notes) == 64, "what every activity and every look touches is one cache line");
+_Static_assert(offsetof(clb_beacon, stretches) == 64, "what every activity and every look touches is one cache line");
 _Static_assert(sizeof(clb_beacon) == 128, "a beacon is two cache lines");
 
 static inline uint64_t clb_now_ns(void) {
@@ -97,17 +97,17 @@ static inline int clb_activity_is_rest(uint8_t activity) {
 void clb_beacon_answer(clb_beacon *beacon, uint8_t activity);
 
 // Somebody else hears of this activity: the mirror, then whoever armed the beacon.
-void clb_beacon_told(clb_beacon *beacon, uint8_t activity);
+void clb_beacon_notify(clb_beacon *beacon, uint8_t activity);
 
 // One activity: a plain release store and one relaxed load.
-static inline void clb_beacon_mark(clb_beacon *beacon, uint8_t activity) {
+static inline void clb_beacon_publish(clb_beacon *beacon, uint8_t activity) {
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_RELEASE);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clb_beacon_told(beacon, activity);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clb_beacon_notify(beacon, activity);
 }
 
 // Notes that the stretch of work since `since_ns` was as long as a stall. The slow path.
-void clb_beacon_note_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns);
+void clb_beacon_record_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns);
 
 // A new stretch of work (a callout) begins at `now_ns`, within the given activity. If the one before was as long as a stall the
 // loop notes that itself: a watchdog that was kept from looking, by the same busy machine perhaps, still gets to know.
@@ -115,9 +115,9 @@ static inline void clb_beacon_begin(clb_beacon *beacon, uint8_t activity, uint64
     uint64_t since_ns = __atomic_load_n(&beacon->callout_ns, __ATOMIC_RELAXED);
     uint64_t limit_ns = __atomic_load_n(&beacon->limit_ns, __ATOMIC_RELAXED);
     // A limit of 0 wraps around, and nothing is that long; so does a clock that went back, and that is looked at there.
-    if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clb_beacon_note_stretch(beacon, since_ns, now_ns);
+    if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clb_beacon_record_stretch(beacon, since_ns, now_ns);
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
-    clb_beacon_mark(beacon, activity);
+    clb_beacon_publish(beacon, activity);
 }
 
 // The loop runs again at `now_ns` after a moment in which it did not, too short for a rest. Strongly ordered: it un-parks the
@@ -126,7 +126,7 @@ static inline void clb_beacon_resume(clb_beacon *beacon, uint8_t activity, uint6
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_SEQ_CST);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clb_beacon_told(beacon, activity);
+    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clb_beacon_notify(beacon, activity);
 }
 
 // The loop ended a rest (it left the wait, or began to run) at `now_ns`.
@@ -158,11 +158,11 @@ static inline void clb_beacon_rearm(clb_beacon *beacon, uint32_t armed) {
 }
 // Stretches of this length or more are noted from now on; of several wishes the lowest counts. Any thread.
 void clb_beacon_limit(clb_beacon *beacon, uint64_t limit_ns);
-static inline uint16_t clb_beacon_noted(const clb_beacon *beacon) {
-    return __atomic_load_n(&beacon->noted, __ATOMIC_ACQUIRE);
+static inline uint16_t clb_beacon_stretch_count(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->stretch_count, __ATOMIC_ACQUIRE);
 }
 // The note of that number (the first is 1); 0 when it has been overwritten.
-int clb_beacon_read_note(const clb_beacon *beacon, uint16_t number, clb_beacon_note *note);
+int clb_beacon_read_stretch(const clb_beacon *beacon, uint16_t number, clb_beacon_stretch *stretch);
 static inline void clb_beacon_disarm(clb_beacon *beacon) {
     __atomic_fetch_and(&beacon->armed, (uint16_t)~CLB_ARMED_ALL, __ATOMIC_SEQ_CST);
 }
@@ -193,7 +193,7 @@ void clb_waker_destroy(clb_waker *waker);
 // Any thread; async-signal-safe. Leaves posted_ns alone: that is a beacon's.
 void clb_waker_post(clb_waker *waker);
 // Notes the time of an answer, unless one is noted: for who passes on what another waker got. Any thread.
-static inline void clb_waker_note(clb_waker *waker, uint64_t answered_ns) {
+static inline void clb_waker_record_answer(clb_waker *waker, uint64_t answered_ns) {
     uint64_t none = 0;
     __atomic_compare_exchange_n(&waker->posted_ns, &none, answered_ns, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }

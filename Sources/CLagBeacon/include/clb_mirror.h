@@ -1,10 +1,10 @@
-// The mirror of a beacon: a second one in the page that lagmond shares with the programs below it (clb_page.h), for a loop that a
+// The mirror of a beacon: a second one in the table that lagmond shares with the programs below it (clb_page.h), for a loop that a
 // monitor in this process watches. So lagmond knows what the loop does, also when nobody in this process can tell any more.
 //
 // Who writes. The loop's own thread tells its beacon, and then the mirror: single writer, single arming and the order of stores are those
 // of clb_beacon.h, for both. Each beacon has its own watchdog, which arms its own alone: nothing here is shared between the two.
 //
-// Who asks for it. A monitor that begins to watch a loop (clb_mirror_wish). The slot is claimed, written and given back by the loop's
+// Who asks for it. A monitor that begins to watch a loop (clb_mirror_request). The slot is claimed, written and given back by the loop's
 // own thread, with its next activity: nobody else can know when its last store is over. Until then a loop that is watched no more
 // says LEFT in its claim word, which any thread may write. A loop that finds no slot is not mirrored, looks again now and then, and
 // nothing else changes.
@@ -27,26 +27,26 @@ enum {
     CLB_MIRROR_PAUSED = 2,
 };
 
-// Loops of one process that may have a mirror at once: as many as a page has slots.
-enum { CLB_MIRROR_LINKS = CLB_PAGE_SLOTS };
+// Loops of one process that may have a mirror at once: as many as a table has slots.
+enum { CLB_MIRROR_LINKS = CLB_LOOP_TABLE_SLOTS };
 
-// Maps the page that CLB_PAGE_VARIABLE named when this program was loaded. 0, or an errno: ENOENT (nobody named one, or it is gone),
-// and those of clb_page_open: whatever it is, there are no mirrors. Not in a setuid program (secure_getenv), and not on another C
-// library than glibc, whose semaphore the page has. Once in a process, from one thread.
+// Maps the table that CLB_LOOP_TABLE_VARIABLE named when this program was loaded. 0, or an errno: ENOENT (nobody named one, or it is gone),
+// and those of clb_loop_table_open: whatever it is, there are no mirrors. Not in a setuid program (secure_getenv), and not on another C
+// library than glibc, whose semaphore the table has. Once in a process, from one thread.
 int clb_mirror_open(void);
 // The same with this path; for tests and the benchmark.
 int clb_mirror_open_path(const char *path);
 
 // Whether the beacon shall have a mirror from now on. `name` is the loop's, `modes` are the names of its modes from number 1 on, each
-// ended by a NUL, CLB_PAGE_MODES_MAX bytes in all; both are read with the beacon's first wish alone. Any thread, one at a time.
-// Returns 0 when there are more than CLB_MIRROR_LINKS, or no page; otherwise 1.
-int clb_mirror_wish(clb_beacon *beacon, uint32_t wish, const char *name, const char *modes);
+// ended by a NUL, CLB_LOOP_TABLE_MODES_MAX bytes in all; both are read with the beacon's first request alone. Any thread, one at a time.
+// Returns 0 when there are more than CLB_MIRROR_LINKS, or no table; otherwise 1.
+int clb_mirror_request(clb_beacon *beacon, uint32_t requested, const char *name, const char *modes);
 
 // The beacon is about to be gone. Any thread, once nobody tells it anything any more.
 void clb_mirror_forget(clb_beacon *beacon);
 
 // Whether the beacon is mirrored at present. For tests.
-int clb_mirror_is_there(const clb_beacon *beacon);
+int clb_mirror_exists(const clb_beacon *beacon);
 
 #pragma GCC visibility pop
 

@@ -1,4 +1,4 @@
-// The shared page: what the loops of other processes tell the lagmond that started them, in memory that both sides map.
+// The shared loop table: what the loops of other processes tell the lagmond that started them, in memory that both sides map.
 //
 // Life. lagmond makes it (a memfd that cannot change its size) and puts its path, /proc/<lagmond's pid>/fd/<n>, into the
 // environment. Every process below opens that path, maps the memory and closes the descriptor, so nothing is inherited and
@@ -14,14 +14,14 @@
 // The generation grows with every claim, so lagmond can tell that a slot is another loop's now.
 //
 // Ordering and writers of the beacon: clb_beacon.h. Two things differ. lagmond never writes `waker`, and arms by clb_beacon_rearm; and
-// nobody follows `waker` in memory that other processes write: clb_beacon_answer posts to the page's waker where this process mapped it.
+// nobody follows `waker` in memory that other processes write: clb_beacon_answer posts to the table's waker where this process mapped it.
 //
-// Trust. Every process that maps the page can write all of it: to lagmond, each number in here is a claim. It follows no address
-// and takes no size from it, reads a slot by clb_page_read (which copies and checks the form), and asks the kernel whether the process
-// that a slot names has this page mapped at all (cll_mapping_owner) before it looks at that process.
+// Trust. Every process that maps the table can write all of it: to lagmond, each number in here is a claim. It follows no address
+// and takes no size from it, reads a slot by clb_loop_table_read (which copies and checks the form), and asks the kernel whether the process
+// that a slot names has this table mapped at all (cll_mapping_owner) before it looks at that process.
 // The children take from it only what cannot hurt: the conversion of time (a wrong one gives wrong times), and which slots are free.
-#ifndef CLB_PAGE_H
-#define CLB_PAGE_H
+#ifndef CLB_LOOP_TABLE_H
+#define CLB_LOOP_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,18 +31,18 @@
 
 #pragma GCC visibility push(hidden)
 
-#define CLB_PAGE_MAGIC "LAGPAGE"
+#define CLB_LOOP_TABLE_MAGIC "LAGPAGE"
 
-// The variable that holds the page's path.
-#define CLB_PAGE_VARIABLE "LAGMONITOR_PAGE"
+// The variable that holds the table's path.
+#define CLB_LOOP_TABLE_VARIABLE "LAGMONITOR_PAGE"
 
 enum {
-    CLB_PAGE_VERSION = 2,
-    CLB_PAGE_SLOTS = 256,
-    CLB_PAGE_HEADER_BYTES = 4096,
-    CLB_PAGE_NAME_MAX = 40,
-    CLB_PAGE_MODES_MAX = 32,
-    CLB_PAGE_PATH_MAX = 40,
+    CLB_LOOP_TABLE_VERSION = 2,
+    CLB_LOOP_TABLE_SLOTS = 256,
+    CLB_LOOP_TABLE_HEADER_BYTES = 4096,
+    CLB_LOOP_TABLE_NAME_MAX = 40,
+    CLB_LOOP_TABLE_MODES_MAX = 32,
+    CLB_LOOP_TABLE_PATH_MAX = 40,
 };
 
 enum {
@@ -51,16 +51,16 @@ enum {
     CLB_SLOT_LIVE = 2,
     CLB_SLOT_ENDED = 3,    // the loop is over; its last words are still there
     CLB_SLOT_PAUSED = 4,   // still written, but its process does not want it to be judged, nor what else is known of its thread
-    CLB_SLOT_LEFT = 5,     // its process does not watch it any more; until the loop's own thread says so, it may still be written
+    CLB_SLOT_UNWATCHED = 5,     // its process does not watch it any more; until the loop's own thread says so, it may still be written
 };
 
 // Who writes the slot.
 enum {
-    CLB_LOOP_OF_WAITS = 1,    // the preloaded library: knows rests and nothing else
-    CLB_LOOP_OF_MONITOR = 2,  // LagMonitor in the program: all activities; goes before a loop of waits of the same thread
+    CLB_LOOP_FROM_PRELOAD = 1,    // the preloaded library: knows rests and nothing else
+    CLB_LOOP_FROM_MONITOR = 2,  // LagMonitor in the program: all activities; goes before a loop of waits of the same thread
 };
 
-typedef struct clb_page_slot {
+typedef struct clb_loop_table_slot {
     uint32_t kind;         // CLB_LOOP_…
     int32_t pid;           // as the process sees itself: another number inside a pid namespace, where cll_mapping_owner refuses it
     int32_t tid;
@@ -70,13 +70,13 @@ typedef struct clb_page_slot {
     uint64_t wait_sp;      // (of a monitor's loop: 0, and somewhere in its thread's stack)
     uint64_t inner_waits;  // waits within a stretch of work, which are no rests; those that are: the beacon's sequence / 2
     uint64_t changes;      // how often another wait became the loop's
-    char name[CLB_PAGE_NAME_MAX];    // empty: the thread's name is as good
-    char modes[CLB_PAGE_MODES_MAX];  // names of the modes from number 1 on, each ended by a NUL; those that are missing are not known
+    char name[CLB_LOOP_TABLE_NAME_MAX];    // empty: the thread's name is as good
+    char modes[CLB_LOOP_TABLE_MODES_MAX];  // names of the modes from number 1 on, each ended by a NUL; those that are missing are not known
     clb_beacon beacon;
-} clb_page_slot;
+} clb_loop_table_slot;
 
-typedef struct clb_page {
-    char magic[8];         // CLB_PAGE_MAGIC
+typedef struct clb_loop_table {
+    char magic[8];         // CLB_LOOP_TABLE_MAGIC
     uint32_t version;
     uint32_t header_bytes;
     uint32_t slot_bytes;
@@ -87,32 +87,32 @@ typedef struct clb_page {
     int32_t parent_pid;
     uint32_t reserved;
     uint64_t parent_start;   // field 22 of /proc/<pid>/stat
-    uint64_t clock_scale;    // clb_page_scale; 0: ask clock_gettime. Any time anew
+    uint64_t clock_scale;    // clb_loop_table_scale; 0: ask clock_gettime. Any time anew
     uint64_t refused;        // loops that found no free slot
     uint64_t padding[7];
     clb_waker waker;         // lagmond's watchdog waits here; shared between processes
     uint64_t waker_padding[3];
-    // claims: CLB_PAGE_SLOTS words in the second half of the header; then the slots.
-} clb_page;
+    // claims: CLB_LOOP_TABLE_SLOTS words in the second half of the header; then the slots.
+} clb_loop_table;
 
-_Static_assert(sizeof(clb_page_slot) == 256 && offsetof(clb_page_slot, beacon) == 128, "a slot is four cache lines, a beacon two of them");
-_Static_assert(offsetof(clb_page, waker) == 128 && sizeof(clb_waker) == 40 && sizeof(clb_page) == 192, "the layout of version 2");
-_Static_assert(CLB_PAGE_HEADER_BYTES / 2 >= CLB_PAGE_SLOTS * sizeof(uint64_t), "all claims have a place");
+_Static_assert(sizeof(clb_loop_table_slot) == 256 && offsetof(clb_loop_table_slot, beacon) == 128, "a slot is four cache lines, a beacon two of them");
+_Static_assert(offsetof(clb_loop_table, waker) == 128 && sizeof(clb_waker) == 40 && sizeof(clb_loop_table) == 192, "the layout of version 2");
+_Static_assert(CLB_LOOP_TABLE_HEADER_BYTES / 2 >= CLB_LOOP_TABLE_SLOTS * sizeof(uint64_t), "all claims have a place");
 
-static inline size_t clb_page_bytes(void) { return CLB_PAGE_HEADER_BYTES + CLB_PAGE_SLOTS * sizeof(clb_page_slot); }
+static inline size_t clb_loop_table_bytes(void) { return CLB_LOOP_TABLE_HEADER_BYTES + CLB_LOOP_TABLE_SLOTS * sizeof(clb_loop_table_slot); }
 
-static inline uint64_t *clb_page_claim_word(const clb_page *page, uint32_t index) {
-    return (uint64_t *)((char *)page + CLB_PAGE_HEADER_BYTES / 2) + index % CLB_PAGE_SLOTS;
+static inline uint64_t *clb_loop_table_claim_word(const clb_loop_table *table, uint32_t index) {
+    return (uint64_t *)((char *)table + CLB_LOOP_TABLE_HEADER_BYTES / 2) + index % CLB_LOOP_TABLE_SLOTS;
 }
-static inline clb_page_slot *clb_page_slot_at(const clb_page *page, uint32_t index) {
-    return (clb_page_slot *)((char *)page + CLB_PAGE_HEADER_BYTES) + index % CLB_PAGE_SLOTS;
+static inline clb_loop_table_slot *clb_loop_table_slot_at(const clb_loop_table *table, uint32_t index) {
+    return (clb_loop_table_slot *)((char *)table + CLB_LOOP_TABLE_HEADER_BYTES) + index % CLB_LOOP_TABLE_SLOTS;
 }
-static inline clb_beacon *clb_page_beacon(const clb_page *page, uint32_t index) { return &clb_page_slot_at(page, index)->beacon; }
-static inline clb_waker *clb_page_waker(const clb_page *page) { return (clb_waker *)&page->waker; }
+static inline clb_beacon *clb_loop_table_beacon(const clb_loop_table *table, uint32_t index) { return &clb_loop_table_slot_at(table, index)->beacon; }
+static inline clb_waker *clb_loop_table_waker(const clb_loop_table *table) { return (clb_waker *)&table->waker; }
 
 // The claim word: generation << 40 | state << 32 | pid.
-static inline uint64_t clb_page_claim(const clb_page *page, uint32_t index) {
-    return __atomic_load_n(clb_page_claim_word(page, index), __ATOMIC_ACQUIRE);
+static inline uint64_t clb_loop_table_claim(const clb_loop_table *table, uint32_t index) {
+    return __atomic_load_n(clb_loop_table_claim_word(table, index), __ATOMIC_ACQUIRE);
 }
 static inline uint32_t clb_claim_state(uint64_t claim) { return (uint32_t)(claim >> 32) & 0xff; }
 static inline int32_t clb_claim_pid(uint64_t claim) { return (int32_t)(uint32_t)claim; }
@@ -123,21 +123,21 @@ static inline uint64_t clb_claim_with_state(uint64_t claim, uint32_t state) {
 
 // MARK: lagmond's side
 
-// A new page of this process, with the conversion of time measured (takes 5 ms). 0, or an errno. The descriptor is close-on-exec
-// and has to stay open as long as processes are to find the page.
+// A new table of this process, with the conversion of time measured (takes 5 ms). 0, or an errno. The descriptor is close-on-exec
+// and has to stay open as long as processes are to find the table.
 // `parent_start` is field 22 of /proc/self/stat.
-int clb_page_create(uint64_t parent_start, clb_page **page, int *descriptor);
+int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *descriptor);
 // Gives up this process's mapping and the descriptor.
-void clb_page_destroy(clb_page *page, int descriptor);
-// The path for CLB_PAGE_VARIABLE.
-void clb_page_path(int descriptor, char path[CLB_PAGE_PATH_MAX]);
+void clb_loop_table_destroy(clb_loop_table *table, int descriptor);
+// The path for CLB_LOOP_TABLE_VARIABLE.
+void clb_loop_table_path(int descriptor, char path[CLB_LOOP_TABLE_PATH_MAX]);
 
 // Publishes whether the processor's counter still gives CLOCK_MONOTONIC: the kernel may give the counter up at any time. Reads a file
 // in /sys; worth it every few seconds in which something happens. Who converts asks the clock anew ten times a second all the same.
-void clb_page_check_clock(clb_page *page);
+void clb_loop_table_check_clock(clb_loop_table *table);
 
 // A slot's content at one moment, checked in form.
-typedef struct clb_page_loop {
+typedef struct clb_loop_table_entry {
     uint64_t claim;
     uint32_t state;      // CLB_SLOT_LIVE, _ENDED, _PAUSED or _LEFT
     uint32_t kind;
@@ -145,45 +145,45 @@ typedef struct clb_page_loop {
     uint64_t claimed_ns;
     uint64_t wait_return, wait_sp;
     uint64_t inner_waits, changes;
-    char name[CLB_PAGE_NAME_MAX];    // ended by a NUL
-    char modes[CLB_PAGE_MODES_MAX];  // ended by a NUL
-} clb_page_loop;
+    char name[CLB_LOOP_TABLE_NAME_MAX];    // ended by a NUL
+    char modes[CLB_LOOP_TABLE_MODES_MAX];  // ended by a NUL
+} clb_loop_table_entry;
 
 // 1, or 0 when no loop is there (free, being filled, or nonsense).
-int clb_page_read(const clb_page *page, uint32_t index, clb_page_loop *loop);
+int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop);
 // Frees a slot unless it was claimed anew since `claim` was read. 1 when it is free now.
-int clb_page_free(clb_page *page, uint32_t index, uint64_t claim);
+int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim);
 // Takes what was posted, at most 4096 posts (a hostile count would keep the watchdog), and the time of the first answer.
-uint64_t clb_page_drain(clb_page *page);
+uint64_t clb_loop_table_drain(clb_loop_table *table);
 
 // MARK: The loops' side
 
-// Maps the page of that path; NULL and errno when it is missing, foreign or of another version (EPROTO), or when this process does
-// not see the process numbers that /proc shows (EXDEV). Seven system calls, nothing that waits or takes memory. One page a process: beacons in it answer to its waker from now on.
-clb_page *clb_page_open(const char *path);
+// Maps the table of that path; NULL and errno when it is missing, foreign or of another version (EPROTO), or when this process does
+// not see the process numbers that /proc shows (EXDEV). Seven system calls, nothing that waits or takes memory. One table a process: beacons in it answer to its waker from now on.
+clb_loop_table *clb_loop_table_open(const char *path);
 
-// The waker for a beacon that lies in the page which this process opened; NULL for all others. Used by clb_beacon_answer.
-clb_waker *clb_page_waker_of(const clb_beacon *beacon);
+// The waker for a beacon that lies in the table which this process opened; NULL for all others. Used by clb_beacon_answer.
+clb_waker *clb_loop_table_waker_of(const clb_beacon *beacon);
 
 // A slot of one's own, claimed and empty but for pid, kind and claim time; -1 when there is none (counted in `refused`). `hint` is
-// where to look first. Fill it, then clb_page_publish.
-int32_t clb_page_claim_slot(clb_page *page, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim);
+// where to look first. Fill it, then clb_loop_table_publish.
+int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim);
 // The slot counts from now on; wakes lagmond's watchdog.
-void clb_page_publish(clb_page *page, uint32_t index, uint64_t *claim);
+void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint64_t *claim);
 // The loop's state is another one, of LIVE, PAUSED, LEFT and ENDED; wakes lagmond's watchdog. Nothing happens when the slot is not
 // `claim`'s any more (its state aside), or has that state or ended already. Any thread of its process.
-void clb_page_change(clb_page *page, uint32_t index, uint64_t claim, uint32_t state);
+void clb_loop_table_change(clb_loop_table *table, uint32_t index, uint64_t claim, uint32_t state);
 // The loop is over.
-static inline void clb_page_end(clb_page *page, uint32_t index, uint64_t claim) {
-    clb_page_change(page, index, claim, CLB_SLOT_ENDED);
+static inline void clb_loop_table_end(clb_loop_table *table, uint32_t index, uint64_t claim) {
+    clb_loop_table_change(table, index, claim, CLB_SLOT_ENDED);
 }
 // Ends what a process of this number left behind: the program that it was before exec. `kind` is whose loops; 0: all.
-void clb_page_end_all(clb_page *page, int32_t pid, uint32_t kind);
+void clb_loop_table_end_all(clb_loop_table *table, int32_t pid, uint32_t kind);
 
 // MARK: Time
 
 // ticks -> ns is ticks * multiplier >> shift; both in one word, so that one load is enough.
-static inline uint64_t clb_page_scale(uint32_t multiplier, uint32_t shift) { return (uint64_t)multiplier << 32 | shift; }
+static inline uint64_t clb_loop_table_scale(uint32_t multiplier, uint32_t shift) { return (uint64_t)multiplier << 32 | shift; }
 
 // The processor's counter, where a program may read one.
 static inline uint64_t clb_ticks(void) {
@@ -209,15 +209,15 @@ enum { CLB_TICKS_BITS = 28 };
 typedef struct clb_ticker {
     uint64_t base_ticks;
     uint64_t base_ns;
-    uint64_t scale;  // the page's, as it was then: the page's own would be another page of memory to touch at every call
+    uint64_t scale;  // the table's, as it was then: the table's own would be another page of memory to touch at every call
 } clb_ticker;
 
 // Asks the clock, and begins anew from there. The slow path.
-uint64_t clb_ticker_ask(clb_ticker *ticker, const clb_page *page);
+uint64_t clb_ticker_ask(clb_ticker *ticker, const clb_loop_table *table);
 
-static inline uint64_t clb_ticker_now_ns(clb_ticker *ticker, const clb_page *page) {
+static inline uint64_t clb_ticker_now_ns(clb_ticker *ticker, const clb_loop_table *table) {
     uint64_t passed = clb_ticks() - ticker->base_ticks;
-    if (__builtin_expect(ticker->scale == 0 || passed >> CLB_TICKS_BITS != 0, 0)) return clb_ticker_ask(ticker, page);
+    if (__builtin_expect(ticker->scale == 0 || passed >> CLB_TICKS_BITS != 0, 0)) return clb_ticker_ask(ticker, table);
     return ticker->base_ns + (passed * (ticker->scale >> 32) >> (ticker->scale & 63));
 }
 

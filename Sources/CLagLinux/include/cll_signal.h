@@ -25,7 +25,7 @@ enum {
     CLL_SIGNAL_NO_THREAD = 2,   // the thread is gone
     CLL_SIGNAL_BUSY = 3,        // an earlier request is still being answered
     CLL_SIGNAL_REFUSED = 4,     // the kernel would not send it
-    CLL_SIGNAL_OWED = 5,        // no answer yet; the request stands
+    CLL_SIGNAL_PENDING = 5,        // no answer yet; the request stands
 };
 
 // Sends the request and waits for the answer, at most until `deadline_ns` (CLOCK_MONOTONIC). `snapshot->stack` and

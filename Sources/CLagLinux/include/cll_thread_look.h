@@ -14,19 +14,19 @@ typedef struct cll_thread_files {
     int syscall_fd, schedstat_fd;
 } cll_thread_files;
 
-typedef struct cll_thread_look {
+typedef struct cll_thread_sample {
     int32_t state;            // CLL_SYSCALL_BLOCKED or CLL_SYSCALL_RUNNING
     cll_thread_syscall call;  // where it is blocked
     uint64_t cpu_ns;          // time on processors, as of the scheduler's last tick
     uint64_t delay_ns;        // time ready to run, without a processor
     uint64_t runs;            // times it was given one
-} cll_thread_look;
+} cll_thread_sample;
 
 // 0, or an errno: EACCES or EPERM where this process may not trace the thread, ESRCH where there is none.
 int cll_thread_files_open(pid_t pid, pid_t tid, cll_thread_files *files);
 void cll_thread_files_close(cll_thread_files *files);
 // Two reads, some 3 µs; no allocation. 0, or an errno: ESRCH when the thread has ended.
-int cll_thread_files_look(const cll_thread_files *files, cll_thread_look *look);
+int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *look);
 
 // Whether a system call waits for events of several descriptors: where event loops rest.
 static inline int cll_is_event_wait(int64_t number) {
@@ -55,7 +55,7 @@ static inline int cll_is_event_wait(int64_t number) {
 
 // Whether a thread that is held for a moment in this call goes on in it, and cannot tell (signal(7), "Interruption of system calls
 // and library functions by stop signals"; those on sockets fail where a time-out is set).
-static inline int cll_goes_on(int64_t number) {
+static inline int cll_resumes_after_stop(int64_t number) {
     switch (number) {
         case SYS_fsync:
         case SYS_fdatasync:

@@ -2,7 +2,7 @@ public import CLagBeacon
 
 /// Where a loop tells what it is doing: one cache line (and one for long stretches), written by the loop's own thread alone.
 ///
-/// Cost: ``mark(_:)`` is one release store and one relaxed load (under 2 ns, `make bench` measures it).
+/// Cost: ``publish(_:)`` is one release store and one relaxed load (under 2 ns, `make bench` measures it).
 /// No call allocates, locks or makes a system call, except that answering an armed beacon posts a
 /// semaphore; the watchdog arms a beacon only while it is parked or while it times a stall.
 ///
@@ -31,7 +31,7 @@ public final class ActivityBeacon: @unchecked Sendable {
     deinit { if memory == nil { clb_beacon_destroy(raw) } }
 
     /// Tells an activity. Own thread only.
-    @inlinable public func mark(_ activity: LoopActivity) { clb_beacon_mark(raw, activity.rawValue) }
+    @inlinable public func publish(_ activity: LoopActivity) { clb_beacon_publish(raw, activity.rawValue) }
 
     /// A new callout begins: own thread only.
     /// - Parameter nanoseconds: `CLOCK_MONOTONIC`; the time the loop has read for itself, at the latest after the previous callout.

@@ -1,13 +1,13 @@
 internal import CLagBeacon
 internal import Synchronization
 
-/// A watch's share in the mirror of its loop's beacon: a second beacon, in a page that this process shares with the lagmond that
+/// A watch's share in the mirror of its loop's beacon: a second beacon, in a table that this process shares with the lagmond that
 /// started it. Through it lagmond sees what the loop does, even when nobody in here can report any more.
 ///
 /// A loop has one mirror however many watch it; it is there while anybody does, and paused while all who do are. A process that was
-/// not started by lagmond, or whose page is full, has none, and nothing else changes. Any thread.
+/// not started by lagmond, or whose table is full, has none, and nothing else changes. Any thread.
 package final class BeaconMirror: Sendable {
-    private enum Wish {
+    private enum RequestedState {
         case live, paused, released
     }
 
@@ -16,23 +16,23 @@ package final class BeaconMirror: Sendable {
         var count = 0
         var paused = 0
 
-        var wish: Int { count == 0 ? CLB_MIRROR_NONE : paused == count ? CLB_MIRROR_PAUSED : CLB_MIRROR_LIVE }
+        var requestedState: Int { count == 0 ? CLB_MIRROR_NONE : paused == count ? CLB_MIRROR_PAUSED : CLB_MIRROR_LIVE }
     }
 
     private let beacon: ActivityBeacon
     private let name: String
     private let modes: [CChar]
-    private let wish = Mutex(Wish.live)
+    private let requestedState = Mutex(RequestedState.live)
 
     /// By the beacons' addresses: a beacon is there as long as a share in its mirror is.
     private static let watchers = Mutex<[UInt: Watchers]>([:])
 
-    /// Whether there is a page. The first to ask maps it: some system calls.
+    /// Whether there is a table. The first to ask maps it: some system calls.
     package static let isPossible = clb_mirror_open() == 0
 
-    /// Nil where there is no page, and for loops whose beacon several threads may tell, or none.
+    /// Nil where there is no table, and for loops whose beacon several threads may tell, or none.
     package convenience init?(of loop: any ObservableLoop, named name: String) {
-        guard Self.isPossible, loop.tellsActivities, !(loop is any WanderingLoop), !(loop is any CrowdedLoop) else { return nil }
+        guard Self.isPossible, loop.publishesActivity, !(loop is any UnpinnedLoop), !(loop is any ThreadPoolLoop) else { return nil }
         self.init(of: loop.beacon, named: name) { loop.modeName($0) }
     }
 
@@ -48,19 +48,19 @@ package final class BeaconMirror: Sendable {
 
     /// While the watch is paused.
     package func setPaused(_ isPaused: Bool) {
-        wish.withLock { wish in
-            guard wish == (isPaused ? .live : .paused) else { return }
-            wish = isPaused ? .paused : .live
+        requestedState.withLock { requestedState in
+            guard requestedState == (isPaused ? .live : .paused) else { return }
+            requestedState = isPaused ? .paused : .live
             update { $0.paused += isPaused ? 1 : -1 }
         }
     }
 
     /// The watch is over.
     package func release() {
-        wish.withLock { wish in
-            guard wish != .released else { return }
-            let wasPaused = wish == .paused
-            wish = .released
+        requestedState.withLock { requestedState in
+            guard requestedState != .released else { return }
+            let wasPaused = requestedState == .paused
+            requestedState = .released
             update { watchers in
                 watchers.count -= 1
                 if wasPaused { watchers.paused -= 1 }
@@ -74,14 +74,14 @@ package final class BeaconMirror: Sendable {
             var watchers = all[key, default: Watchers()]
             change(&watchers)
             all[key] = watchers.count > 0 ? watchers : nil
-            _ = clb_mirror_wish(beacon.raw, UInt32(watchers.wish), name, modes)
+            _ = clb_mirror_request(beacon.raw, UInt32(watchers.requestedState), name, modes)
         }
     }
 
-    /// As much as has a place in the page, in whole characters.
+    /// As much as has a place in the table, in whole characters.
     private static func shortened(_ name: String) -> String {
         var name = name
-        while name.utf8.count >= Int(CLB_PAGE_NAME_MAX) { name.removeLast() }
+        while name.utf8.count >= Int(CLB_LOOP_TABLE_NAME_MAX) { name.removeLast() }
         return name
     }
 
@@ -91,10 +91,10 @@ package final class BeaconMirror: Sendable {
         var number: UInt32 = 1
         while let name = modeName(number) {
             let text = name.utf8.map { CChar(bitPattern: $0) } + [0]
-            guard list.count + text.count <= Int(CLB_PAGE_MODES_MAX) else { break }
+            guard list.count + text.count <= Int(CLB_LOOP_TABLE_MODES_MAX) else { break }
             list += text
             number += 1
         }
-        return list + [CChar](repeating: 0, count: Int(CLB_PAGE_MODES_MAX) - list.count)
+        return list + [CChar](repeating: 0, count: Int(CLB_LOOP_TABLE_MODES_MAX) - list.count)
     }
 }

@@ -9,13 +9,13 @@ public protocol ObservableLoop: AnyObject, Sendable {
     /// The loop's name in records: `main`, or the thread's name.
     var name: String { get }
     /// Whether the loop tells its activities. One that does not can only be pinged or asked to tick. True unless said.
-    var tellsActivities: Bool { get }
+    var publishesActivity: Bool { get }
     /// The name of a mode by the number that stands in the beacon; any thread, may lock, not called by the watchdog.
     func modeName(_ number: UInt32) -> String?
 }
 
 extension ObservableLoop {
-    public var tellsActivities: Bool { true }
+    public var publishesActivity: Bool { true }
 }
 
 /// A loop that can be asked for an answer: whatever runs what others give it, observed or not.
@@ -33,14 +33,14 @@ extension PingableLoop {
 }
 
 /// A loop whose work is done now by one thread, now by another.
-public protocol WanderingLoop: ObservableLoop {
+public protocol UnpinnedLoop: ObservableLoop {
     /// The kernel's id of the thread that works for it at present; 0: none, or not known. Called by the watchdog: no lock, no
     /// allocation.
     var presentThread: Int32 { get }
 }
 
 /// A loop for which several threads work at once: a pool.
-public protocol CrowdedLoop: ObservableLoop {
+public protocol ThreadPoolLoop: ObservableLoop {
     /// Fills in the kernel's ids of the threads that may be at work for it, as many as there is room for. Called by the watchdog: no
     /// lock, no allocation.
     /// - Returns: how many.

@@ -3,7 +3,7 @@ internal import CLagLinux
 internal import LagActivity
 
 /// Takes a running thread's registers and stack in this process: a signal, whose handler copies them and returns.
-struct SignalCapture: RunningCapture {
+struct SignalCapture: RunningThreadCapture {
     let method = CaptureMethod.signal
     let snapshot: Snapshot
 
@@ -19,7 +19,7 @@ struct SignalCapture: RunningCapture {
 
     func forget() { _ = cll_signal_forget(snapshot.raw) }
 
-    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningAnswer {
+    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
@@ -35,6 +35,6 @@ struct SignalCapture: RunningCapture {
             snapshot.raw,
             clb_now_ns() + nanoseconds
         )
-        return RunningAnswer(answer)
+        return RunningThreadAnswer(answer)
     }
 }

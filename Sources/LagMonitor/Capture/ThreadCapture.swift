@@ -5,7 +5,7 @@ internal import Glibc
 public import LagActivity
 
 /// How long a capture may take.
-public struct CapturePatience: Sendable {
+public struct CaptureBudget: Sendable {
     /// A thread that runs and sleeps by turns is looked at so often, 0.1 ms apart, to find it asleep.
     let attempts: Int
     /// How long the answer to a signal is waited for. A thread on a processor answers within microseconds; one that waits for a
@@ -13,9 +13,9 @@ public struct CapturePatience: Sendable {
     let answerNanoseconds: UInt64
 
     /// For the first look at a stall: 12 ms, or 50 ms.
-    public static let full = CapturePatience(attempts: 120, answerNanoseconds: 50_000_000)
+    public static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000)
     /// For what is worth less: further looks, and other threads. 2 ms, or 5 ms.
-    public static let brief = CapturePatience(attempts: 20, answerNanoseconds: 5_000_000)
+    public static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000)
 }
 
 /// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs; in another process by `ptrace`.
@@ -32,12 +32,12 @@ public final class ThreadCapture {
     /// Whose threads are captured.
     public let process: Int32
     /// The thread that was asked and has not answered, and when that was.
-    private var owing: (tid: Int32, asked: UInt64)?
+    private var unansweredRequest: (tid: Int32, asked: UInt64)?
     /// For so long a request stands although others would like to ask.
-    private static let standsNanoseconds: UInt64 = 250_000_000
+    private static let requestLifetimeNanoseconds: UInt64 = 250_000_000
     private let unwinder: Unwinder
     private let passive: PassiveCapture
-    private let running: any RunningCapture
+    private let running: any RunningThreadCapture
 
     private static let pauseNanoseconds = 100_000
     // A thread that runs with every signal blocked is looked at so often.
@@ -80,9 +80,9 @@ public final class ThreadCapture {
         if case .taken = passive.take(target) {
             _ = walk(passive.snapshot, method: .passive, into: frames)
         }
-        switch running.take(target, state: state, within: CapturePatience.full.answerNanoseconds) {
+        switch running.take(target, state: state, within: CaptureBudget.full.answerNanoseconds) {
         case .taken: _ = walkSignal(into: frames)
-        case .owed: withdraw()
+        case .pending: withdraw()
         case .failed: break
         }
     }
@@ -96,34 +96,34 @@ public final class ThreadCapture {
 
     /// Captures a thread of the process, not the calling one.
     ///
-    /// Bounded by `patience`.
+    /// Bounded by `budget`.
     /// - Parameters:
     ///   - earlier: the thread's state at the first sign of the stall, if known; a thread that has waited for
     ///     nothing since then may be asked by a signal at once.
     ///   - bySignal: whether a running thread may be asked at all.
-    ///   - leavesRequest: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
+    ///   - allowsLateAnswer: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
     public func capture(
         _ target: ThreadIdentity,
         earlier: ThreadState?,
         into frames: FrameBuffer,
         bySignal: Bool = true,
-        leavesRequest: Bool = false,
-        patience: CapturePatience = .full
+        allowsLateAnswer: Bool = false,
+        budget: CaptureBudget = .full
     ) -> CaptureOutcome {
-        if let owing {
-            if owing.tid == target.tid {
+        if let unansweredRequest {
+            if unansweredRequest.tid == target.tid {
                 // Whoever got no processor since then has not moved.
-                if ThreadState(tid: owing.tid, process: process)?.isRunnable == true { return .failed(.signalTimedOut, .running) }
+                if ThreadState(tid: unansweredRequest.tid, process: process)?.isRunnable == true { return .failed(.signalTimedOut, .running) }
                 withdraw()
-            } else if clb_now_ns() > owing.asked + Self.standsNanoseconds {
+            } else if clb_now_ns() > unansweredRequest.asked + Self.requestLifetimeNanoseconds {
                 // Only one can be asked at a time.
                 withdraw()
             }
         }
-        var looks = QuietLooks(earlier: earlier)
+        var quietCheck = QuietThreadCheck(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
-        var blockedLooks = 0
-        for _ in 0..<patience.attempts {
+        var blockedChecks = 0
+        for _ in 0..<budget.attempts {
             let seen = passive.take(target)
             switch seen {
             case .taken(let call):
@@ -138,18 +138,18 @@ public final class ThreadCapture {
                     return .failed(.threadGone)
                 }
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
-                guard looks.isQuiet(state) else { break }
+                guard quietCheck.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
                 let asked = clb_now_ns()
-                let answer = running.take(target, state: state, within: patience.answerNanoseconds)
-                noteSleep(since: asked, atMost: patience.answerNanoseconds)
+                let answer = running.take(target, state: state, within: budget.answerNanoseconds)
+                recordSleep(since: asked, atMost: budget.answerNanoseconds)
                 let reason: CaptureFailure
                 switch answer {
                 case .taken: return walkSignal(into: frames)
                 case .failed(let failure): reason = failure
-                case .owed:
-                    if leavesRequest {
-                        owing = (target.tid, asked)
+                case .pending:
+                    if allowsLateAnswer {
+                        unansweredRequest = (target.tid, asked)
                         return .failed(.signalTimedOut, .running)
                     }
                     if running.withdraw() { return walkSignal(into: frames) }
@@ -157,15 +157,15 @@ public final class ThreadCapture {
                 }
                 failure = reason
                 // It may still be on its way out of our own handler, if it has just been asked.
-                if reason == .signalsBlocked, blockedLooks < Self.blockedAttempts {
-                    blockedLooks += 1
+                if reason == .signalsBlocked, blockedChecks < Self.blockedAttempts {
+                    blockedChecks += 1
                     break
                 }
                 // It may be in the kernel by now: then it can be read passively after all.
                 guard let now = ThreadState(tid: target.tid, process: process), !now.isRunnable else {
                     return .failed(failure, .running)
                 }
-                looks = QuietLooks(earlier: nil)
+                quietCheck = QuietThreadCheck(earlier: nil)
             }
             pause()
         }
@@ -175,17 +175,17 @@ public final class ThreadCapture {
     /// The answer to a request that was left open, if it is there: whose, and when it was asked for. What the thread did then, it did
     /// until it got a processor.
     public func lateAnswer(into frames: FrameBuffer) -> (tid: Int32, asked: UInt64, outcome: CaptureOutcome)? {
-        guard let owed = owing, running.hasAnswer else { return nil }
-        owing = nil
+        guard let request = unansweredRequest, running.hasAnswer else { return nil }
+        unansweredRequest = nil
         guard running.withdraw() else { return nil }
-        return (owed.tid, owed.asked, walkSignal(into: frames))
+        return (request.tid, request.asked, walkSignal(into: frames))
     }
 
     /// Ends the request to a thread that was left open, if there is one.
-    public func forget(_ tid: Int32) { if owing?.tid == tid { withdraw() } }
+    public func forget(_ tid: Int32) { if unansweredRequest?.tid == tid { withdraw() } }
 
     private func withdraw() {
-        owing = nil
+        unansweredRequest = nil
         _ = running.withdraw()
     }
 
@@ -253,11 +253,11 @@ public final class ThreadCapture {
         var time = timespec(tv_sec: 0, tv_nsec: Self.pauseNanoseconds)
         nanosleep(&time, nil)
         // Timers are late by a slack of some 50 µs.
-        noteSleep(since: begun, atMost: UInt64(Self.pauseNanoseconds) * 2)
+        recordSleep(since: begun, atMost: UInt64(Self.pauseNanoseconds) * 2)
     }
 
     /// What lasts longer than was asked for is not the sleep's.
-    private func noteSleep(since begun: UInt64, atMost most: UInt64) {
+    private func recordSleep(since begun: UInt64, atMost most: UInt64) {
         let now = clb_now_ns()
         sleptNanoseconds += min(now > begun ? now - begun : 0, most)
     }

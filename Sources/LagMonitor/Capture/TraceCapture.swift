@@ -6,7 +6,7 @@ internal import LagActivity
 ///
 /// The thread is stopped for the copying alone, some 20 µs. Whatever becomes of this process meanwhile, SIGKILL included, the
 /// kernel lets the thread go on: nothing that this leaves behind keeps it stopped.
-struct TraceCapture: RunningCapture {
+struct TraceCapture: RunningThreadCapture {
     let method = CaptureMethod.ptrace
     let snapshot: Snapshot
     private let tracer: OpaquePointer
@@ -26,7 +26,7 @@ struct TraceCapture: RunningCapture {
     /// written any more.
     func forget() { cll_tracer_destroy(tracer) }
 
-    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningAnswer {
+    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let answer = cll_tracer_capture(
             tracer,
             target.process,
@@ -36,6 +36,6 @@ struct TraceCapture: RunningCapture {
             snapshot.raw,
             clb_now_ns() + nanoseconds
         )
-        return RunningAnswer(answer)
+        return RunningThreadAnswer(answer)
     }
 }

@@ -22,7 +22,7 @@ package final class Episode: @unchecked Sendable {
         package var kind = StallKind.callout
         /// All rules that found it.
         package var kinds: StallKinds = []
-        package var extent = Extent(Span(since: 0, seen: 0), until: 0)
+        package var interval = StallInterval(OngoingInterval(since: 0, seen: 0), until: 0)
         package var thresholdNanoseconds: UInt64 = 0
         /// `CLOCK_REALTIME` at the start, nanoseconds since 1970, fixed at detection: all lines of a stall say the same.
         package var startRealtimeNanoseconds: Int64 = 0

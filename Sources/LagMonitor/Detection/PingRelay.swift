@@ -4,7 +4,7 @@ internal import Synchronization
 /// Gives pings to loops whose way of taking them may lock or allocate: a thread of its own may hang there, the watchdog
 /// must not. Whatever it takes to give a ping is not held against the loop.
 ///
-/// Threads: ``ask(_:)`` is the watchdog's; ``run()`` is the relay's thread; ``stop()`` is for any.
+/// Threads: ``requestPing(_:)`` is the watchdog's; ``run()`` is the relay's thread; ``stop()`` is for any.
 package final class PingRelay: Sendable {
     private let registry: WatchRegistry
     // Each loop has at most one ping on its way, so as many places as loops are enough.
@@ -15,7 +15,7 @@ package final class PingRelay: Sendable {
     package init(registry: WatchRegistry) { self.registry = registry }
 
     /// Takes note of a ping to be given. Neither locks nor allocates.
-    func ask(_ index: Int) {
+    func requestPing(_ index: Int) {
         _ = asked.give(index)
         semaphore.post()
     }

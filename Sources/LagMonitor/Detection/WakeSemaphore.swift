@@ -16,14 +16,14 @@ package final class WakeSemaphore: @unchecked Sendable {
     deinit { clb_waker_destroy(raw) }
 
     /// From now on this beacon wakes whoever waits here. Before anybody watches it. This must outlive the beacon's last activity.
-    package func serve(_ beacon: ActivityBeacon) { clb_beacon_arm(beacon.raw, raw, 0) }
+    package func attach(_ beacon: ActivityBeacon) { clb_beacon_arm(beacon.raw, raw, 0) }
 
     /// Any thread; async-signal-safe.
     package func post() { clb_waker_post(raw) }
 
     /// The same, for a beacon that answered then; 0: none did. The first answer counts.
     package func post(answeredAt nanoseconds: UInt64) {
-        if nanoseconds > 0 { clb_waker_note(raw, nanoseconds) }
+        if nanoseconds > 0 { clb_waker_record_answer(raw, nanoseconds) }
         post()
     }
 

@@ -5,7 +5,7 @@ internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
-/// From a judgement to an episode.
+/// From the events to an episode.
 extension Watchdog {
     /// The module map is read before a capture (libraries come and go, also at the same address), at most so often: 0.2 ms.
     static let modulesAgeNanoseconds: UInt64 = 10_000_000
@@ -15,73 +15,73 @@ extension Watchdog {
         modulesReadAt = clock()
     }
 
-    func act(on judgement: LoopJudge.Judgement, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
-        let entry = registry.entries + index
-        if judgement.isSuspected { suspect(index) }
-        if let ended = judgement.ended { end(index, ended, .end) }
-        if judgement.isSuppressed {
+    func act(on events: StallDetector.Events, _ index: Int, _ reading: BeaconReading, _ now: UInt64) {
+        let cold = registry.coldParts + index
+        if events.isSuspected { suspect(index) }
+        if let ended = events.ended { end(index, ended, .end) }
+        if events.isSuppressed {
             forgetSuspicion(index)
-            entry.pointee.suppressed.add(1, ordering: .relaxed)
+            cold.pointee.suppressed.add(1, ordering: .relaxed)
         }
-        if let passed = judgement.passed {
-            entry.pointee.stalls.add(1, ordering: .relaxed)
-            entry.pointee.activity = .notRunning
-            end(index, passed, .end, .loopMovedOn)
+        if let unobserved = events.unobserved {
+            cold.pointee.stalls.add(1, ordering: .relaxed)
+            cold.pointee.activity = .notRunning
+            end(index, unobserved, .end, .loopMovedOn)
         }
-        if judgement.opened != nil { open(index, reading, at: now) }
-        if let hanging = judgement.hanging { tell(index, hanging, .begin) }
-        if judgement.wantsPing { ping(index) }
+        if events.opened != nil { open(index, reading, at: now) }
+        if let hanging = events.hanging { emit(index, hanging, .begin) }
+        if events.wantsPing { ping(index) }
     }
 
     private func suspect(_ index: Int) {
-        let entry = registry.entries + index
+        let cold = registry.coldParts + index
         locate(index)
-        let tid = entry.pointee.target.tid
+        let tid = cold.pointee.target.tid
         guard tid != 0 else { return }
-        entry.pointee.earlier = ThreadState(tid: tid, process: capture.process)
-        entry.pointee.usage.first = UsageMeter.Totals(tid: tid, process: capture.process, at: clock())
+        cold.pointee.earlier = ThreadState(tid: tid, process: capture.process)
+        cold.pointee.usage.first = UsageMeter.Totals(tid: tid, process: capture.process, at: clock())
     }
 
     /// A stall: its facts and its stack.
     private func open(_ index: Int, _ reading: BeaconReading, at now: UInt64) {
-        let entry = registry.entries + index
-        guard let kind = entry.pointee.judge.incident?.lead, let span = entry.pointee.judge.span(of: kind) else { return }
+        let cold = registry.coldParts + index
+        guard let kind = cold.pointee.detector.activeStall?.lead, let span = cold.pointee.detector.span(of: kind) else { return }
         // A suspicion from before the stall is an older one's.
-        if (entry.pointee.usage.first?.reading.time ?? 0) < span.since {
+        if (cold.pointee.usage.first?.reading.time ?? 0) < span.since {
             suspect(index)
             // What it did just now says nothing of whether it waits now and then.
-            entry.pointee.earlier = nil
+            cold.pointee.earlier = nil
         }
-        let tid = entry.pointee.target.tid
-        if tid != 0, isForeign, cll_thread_is_ending(capture.process, tid) != 0 {
+        let tid = cold.pointee.target.tid
+        if tid != 0, isRemote, cll_thread_is_ending(capture.process, tid) != 0 {
             // Its process ended between two waits, and its page is all that is left: nobody waits for that.
-            entry.pointee.judge.dismiss(at: clock())
+            cold.pointee.detector.dismiss(at: clock())
             forgetSuspicion(index)
             return
         }
         if tid != 0, isHeld(tid) {
             // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
-            entry.pointee.dismissed.add(1, ordering: .relaxed)
-            entry.pointee.judge.dismiss(at: clock())
+            cold.pointee.dismissed.add(1, ordering: .relaxed)
+            cold.pointee.detector.dismiss(at: clock())
             forgetSuspicion(index)
             return
         }
-        entry.pointee.usage.begin(kind, since: span.since)
-        entry.pointee.stalledNanoseconds = span.since
-        entry.pointee.activity = reading.activity
-        entry.pointee.episode = queue.takeFree()
+        cold.pointee.usage.begin(kind, since: span.since)
+        cold.pointee.stalledNanoseconds = span.since
+        cold.pointee.activity = reading.activity
+        cold.pointee.episode = queue.takeFree()
         // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
         arm(index)
-        if let episode = entry.pointee.episode.map({ queue.episodes[$0] }) {
+        if let episode = cold.pointee.episode.map({ queue.episodes[$0] }) {
             describe(episode, index, since: span.since)
             if clock() &- modulesReadAt > Self.modulesAgeNanoseconds { refreshModules() }
-            entry.pointee.annealing = Annealing()
-            lookAtStack(index, reading)
+            cold.pointee.stackSamplingBackoff = StackSamplingBackoff()
+            sampleStack(index, reading)
         }
         // Last: of a stall that is counted the stack is there, whatever becomes of its thread from now on.
-        entry.pointee.stalls.add(1, ordering: .relaxed)
-        if entry.pointee.judge.rules.tellsOpened, let present = entry.pointee.judge.present(at: clock()) {
-            tell(index, present, .opened)
+        cold.pointee.stalls.add(1, ordering: .relaxed)
+        if cold.pointee.detector.rules.reportsOpened, let present = cold.pointee.detector.present(at: clock()) {
+            emit(index, present, .opened)
         }
     }
 
@@ -89,45 +89,45 @@ extension Watchdog {
     /// would have noticed by its own lateness.
     func isHeld(_ tid: Int32) -> Bool {
         if case .traced(_, stopped: true) = TracerCheck.read(tid: tid, process: capture.process) { return true }
-        return isForeign && ThreadState(tid: tid, process: capture.process)?.isStopped == true
+        return isRemote && ThreadState(tid: tid, process: capture.process)?.isStopped == true
     }
 
     /// Whether the loop is still in the stall that it was in at `reading`, so that a stack taken meanwhile belongs to it.
-    func stillStands(_ index: Int, _ kind: StallKind, as reading: BeaconReading) -> Bool {
-        let now = BeaconReading(registry.lines[index].beacon)
+    func isStillStalled(_ index: Int, _ kind: StallKind, as reading: BeaconReading) -> Bool {
+        let now = BeaconReading(registry.hotParts[index].beacon)
         return switch kind {
         case .callout: now.word == reading.word
         // Any of the many callouts is as much a part of it as another.
         case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
-        case .ping: now.pongNanoseconds == reading.pongNanoseconds && isStillThere(index)
+        case .ping: now.pongNanoseconds == reading.pongNanoseconds && isStillOnThread(index)
         case .frame: now.word == reading.word
         }
     }
 
     /// Whether the thread that was looked at still works for the loop, of one that wanders.
-    private func isStillThere(_ index: Int) -> Bool {
-        guard let loop = registry.entries[index].wandering else { return true }
-        return loop.presentThread == registry.entries[index].target.tid
+    private func isStillOnThread(_ index: Int) -> Bool {
+        guard let loop = registry.coldParts[index].unpinned else { return true }
+        return loop.presentThread == registry.coldParts[index].target.tid
     }
 
     private func describe(_ episode: Episode, _ index: Int, since: UInt64) {
         episode.facts = Episode.Facts()
         episode.facts.watch = index
-        episode.facts.activity = registry.entries[index].activity
+        episode.facts.activity = registry.coldParts[index].activity
         episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
         episode.facts.identityRealtimeNanoseconds = episode.facts.startRealtimeNanoseconds
-        episode.facts.extent = Extent(Span(since: since, seen: since), until: since)
+        episode.facts.interval = StallInterval(OngoingInterval(since: since, seen: since), until: since)
         episode.facts.random = (random.next(), random.next())
-        episode.facts.mode = clb_beacon_mode(registry.lines[index].beacon)
+        episode.facts.mode = clb_beacon_mode(registry.hotParts[index].beacon)
         episode.tally.begin(at: since)
     }
 
     /// A line while it lasts.
-    private func tell(_ index: Int, _ present: LoopJudge.Ended, _ phase: Episode.Phase) {
-        let entry = registry.entries + index
-        guard let episode = entry.pointee.episode, let line = queue.takeFree() else {
+    private func emit(_ index: Int, _ present: StallDetector.DetectedStall, _ phase: Episode.Phase) {
+        let cold = registry.coldParts + index
+        guard let episode = cold.pointee.episode, let line = queue.takeFree() else {
             // What makes no line is no loss.
-            if phase == .begin { entry.pointee.dropped.add(1, ordering: .relaxed) }
+            if phase == .begin { cold.pointee.dropped.add(1, ordering: .relaxed) }
             return
         }
         queue.episodes[line].copy(queue.episodes[episode])
@@ -137,51 +137,51 @@ extension Watchdog {
     /// - Parameter failure: why there is no stack, where none was taken.
     private func end(
         _ index: Int,
-        _ ended: LoopJudge.Ended,
+        _ ended: StallDetector.DetectedStall,
         _ phase: Episode.Phase,
         _ failure: CaptureFailure = .noFreeSlot
     ) {
-        let entry = registry.entries + index
-        if let episode = entry.pointee.episode {
+        let cold = registry.coldParts + index
+        if let episode = cold.pointee.episode {
             takeLateAnswer()
-            entry.pointee.episode = nil
-            capture.forget(entry.pointee.target.tid)
+            cold.pointee.episode = nil
+            capture.forget(cold.pointee.target.tid)
             close(episode, index, ended, phase)
         } else if let episode = queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.
-            describe(queue.episodes[episode], index, since: ended.extent.since)
-            queue.episodes[episode].tally.note(.failed(failure))
+            describe(queue.episodes[episode], index, since: ended.interval.since)
+            queue.episodes[episode].tally.recordFailure(.failed(failure))
             close(episode, index, ended, phase)
         } else {
-            entry.pointee.dropped.add(1, ordering: .relaxed)
+            cold.pointee.dropped.add(1, ordering: .relaxed)
         }
         forgetSuspicion(index)
     }
 
     private func forgetSuspicion(_ index: Int) {
-        registry.entries[index].earlier = nil
-        registry.entries[index].lookTimes = nil
-        registry.entries[index].usage.end()
-        registry.entries[index].lookNanoseconds = .max
+        registry.coldParts[index].earlier = nil
+        registry.coldParts[index].timesAtLastSample = nil
+        registry.coldParts[index].usage.end()
+        registry.coldParts[index].nextStackSampleNanoseconds = .max
     }
 
-    private func close(_ number: Int, _ index: Int, _ ended: LoopJudge.Ended, _ phase: Episode.Phase) {
-        let entry = registry.entries + index
+    private func close(_ number: Int, _ index: Int, _ ended: StallDetector.DetectedStall, _ phase: Episode.Phase) {
+        let cold = registry.coldParts + index
         let episode = queue.episodes[number]
         episode.facts.phase = phase
         episode.facts.kind = ended.kind
         episode.facts.kinds = ended.kinds
         // A rule that leads since then may know another beginning.
-        let shift = Int64(truncatingIfNeeded: ended.extent.since &- episode.facts.extent.since)
+        let shift = Int64(truncatingIfNeeded: ended.interval.since &- episode.facts.interval.since)
         episode.facts.startRealtimeNanoseconds &+= shift
-        episode.facts.extent = ended.extent
+        episode.facts.interval = ended.interval
         episode.facts.thresholdNanoseconds = ended.thresholdNanoseconds
-        episode.tally.close(at: ended.extent.until)
-        if let last = UsageMeter.Totals(tid: entry.pointee.target.tid, process: capture.process, at: clock()) {
-            episode.facts.usage = entry.pointee.usage.usage(
-                since: ended.extent.since,
-                until: ended.extent.until,
-                length: ended.extent.length,
+        episode.tally.close(at: ended.interval.until)
+        if let last = UsageMeter.Totals(tid: cold.pointee.target.tid, process: capture.process, at: clock()) {
+            episode.facts.usage = cold.pointee.usage.usage(
+                since: ended.interval.since,
+                until: ended.interval.until,
+                length: ended.interval.length,
                 spansCallouts: ended.kind != .callout,
                 last
             )
@@ -191,61 +191,61 @@ extension Watchdog {
     }
 
     /// Ends one watch. What is still in progress is abandoned; a stall that is over by now has ended properly.
-    /// - Parameter blackout: one since the loop was last looked at.
-    func finish(_ index: Int, _ blackout: Blackout?) {
-        let line = registry.lines + index
-        leave(index, floor: 0, blackout)
+    /// - Parameter processPause: one since the loop was last looked at.
+    func finish(_ index: Int, _ processPause: ProcessPause?) {
+        let hot = registry.hotParts + index
+        endActiveStall(index, ignoreBefore: 0, processPause)
         // Another watch of the same loop may count on the arming: the round of looks restores it.
-        clb_beacon_disarm(line.pointee.beacon)
-        line.pointee.state.store(.retired, ordering: .releasing)
+        clb_beacon_disarm(hot.pointee.beacon)
+        hot.pointee.state.store(.retired, ordering: .releasing)
     }
 
     /// Seen from outside, its thread is gone: what it was in the midst of did not come to an end.
-    func isLost(_ reading: BeaconReading) -> Bool { outside != nil && reading.activity == .finished }
+    func isLost(_ reading: BeaconReading) -> Bool { externalSampler != nil && reading.activity == .finished }
 
     /// The watch of a loop was paused: a stall in progress ends with it.
-    func pause(_ index: Int, _ blackout: Blackout?) {
-        guard !registry.entries[index].isPaused else { return }
-        leave(index, floor: 0, blackout)
-        registry.entries[index].isPaused = true
+    func pause(_ index: Int, _ processPause: ProcessPause?) {
+        guard !registry.coldParts[index].isPaused else { return }
+        endActiveStall(index, ignoreBefore: 0, processPause)
+        registry.coldParts[index].isPaused = true
     }
 
     /// It goes on: nothing before that counts. A stall in progress ends, if the pause was over before this thread got to see it.
     /// - Returns: false when it does not, because it has just been paused or ended.
-    func resume(_ index: Int, _ blackout: Blackout?) -> Bool {
-        let entry = registry.entries + index
-        let state = registry.lines[index].state
+    func resume(_ index: Int, _ processPause: ProcessPause?) -> Bool {
+        let cold = registry.coldParts + index
+        let state = registry.hotParts[index].state
             .compareExchange(expected: .resuming, desired: .active, ordering: .acquiringAndReleasing)
         guard state.exchanged else { return false }
-        leave(index, floor: entry.pointee.resumed.load(ordering: .acquiring), blackout)
-        entry.pointee.isPaused = false
-        registry.lines[index].lastWord = .max
-        registry.lines[index].isFresh = false
+        endActiveStall(index, ignoreBefore: cold.pointee.resumed.load(ordering: .acquiring), processPause)
+        cold.pointee.isPaused = false
+        registry.hotParts[index].lastWord = .max
+        registry.hotParts[index].hasUnreportedFastPoll = false
         return true
     }
 
-    func leave(_ index: Int, floor: UInt64, _ blackout: Blackout?) {
-        let line = registry.lines + index
-        let entry = registry.entries + index
-        let reading = BeaconReading(line.pointee.beacon)
-        var blackout = Blackout.joined(entry.pointee.deferredBlackout, blackout)
-        entry.pointee.deferredBlackout = nil
-        if !entry.pointee.isPaused, reading.word != line.pointee.lastWord, !isLost(reading) {
-            inspect(index, reading, at: clock(), blackout)
-            blackout = nil
+    func endActiveStall(_ index: Int, ignoreBefore: UInt64, _ processPause: ProcessPause?) {
+        let hot = registry.hotParts + index
+        let cold = registry.coldParts + index
+        let reading = BeaconReading(hot.pointee.beacon)
+        var processPause = ProcessPause.joined(cold.pointee.deferredProcessPause, processPause)
+        cold.pointee.deferredProcessPause = nil
+        if !cold.pointee.isPaused, reading.word != hot.pointee.lastWord, !isLost(reading) {
+            inspect(index, reading, at: clock(), processPause)
+            processPause = nil
         }
-        switch entry.pointee.judge.finish(at: clock(), floor: floor, blackout) {
+        switch cold.pointee.detector.finish(at: clock(), ignoreBefore: ignoreBefore, processPause) {
         case .nothing: break
         case .stalled(let ended): end(index, ended, .abandoned)
-        case .suppressed: entry.pointee.suppressed.add(1, ordering: .relaxed)
+        case .suppressed: cold.pointee.suppressed.add(1, ordering: .relaxed)
         }
     }
 
-    /// - Parameter blackout: one since the loops were last looked at.
-    func endAll(_ blackout: Blackout? = nil) {
+    /// - Parameter processPause: one since the loops were last looked at.
+    func endAll(_ processPause: ProcessPause? = nil) {
         for index in 0..<registry.count {
-            switch registry.lines[index].state.load(ordering: .acquiring) {
-            case .active, .paused, .resuming, .ending: finish(index, blackout)
+            switch registry.hotParts[index].state.load(ordering: .acquiring) {
+            case .active, .paused, .resuming, .ending: finish(index, processPause)
             case .free, .retired: break
             }
         }

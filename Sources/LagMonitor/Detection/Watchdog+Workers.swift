@@ -7,8 +7,8 @@ extension Watchdog {
     private static let roundNanoseconds: UInt64 = 20_000_000
 
     /// - Returns: whether every thread was found doing what it did in the round before.
-    func lookAtWorkers(
-        of crowd: any CrowdedLoop,
+    func sampleWorkers(
+        of threadPool: any ThreadPoolLoop,
         _ index: Int,
         _ kind: StallKind,
         _ reading: BeaconReading,
@@ -16,7 +16,7 @@ extension Watchdog {
     ) -> Bool {
         let tally = episode.tally
         let now = clock()
-        let count = min(crowd.findWorkers(candidates), candidates.count)
+        let count = min(threadPool.findWorkers(candidates), candidates.count)
         var failure = CaptureFailure.threadUnknown
         var isSame = true
         var found = 0
@@ -36,10 +36,10 @@ extension Watchdog {
                 earlier: nil,
                 into: scratch,
                 bySignal: target.stackLow != 0,
-                patience: tally.looks == 0 && number == 1 ? .full : .brief
+                budget: tally.sampleCount == 0 && number == 1 ? .full : .brief
             )
-            guard stillStands(index, kind, as: reading) else {
-                tally.note(.failed(.loopMovedOn))
+            guard isStillStalled(index, kind, as: reading) else {
+                tally.recordFailure(.failed(.loopMovedOn))
                 return isSame
             }
             guard outcome.method != .none else {
@@ -47,17 +47,17 @@ extension Watchdog {
                 tally.keep(worker: tid)
                 continue
             }
-            guard isAtWork(outcome, crowd.workFunction) else { continue }
+            guard isAtWork(outcome, threadPool.workFunction) else { continue }
             let place = tally.add(worker: tid, outcome, scratch, key: key(of: outcome), at: now)
             found += 1
             isSame = isSame && place.isSame
             guard case .waiting(let call) = outcome.state else { continue }
             describe(call, of: target, in: episode, place.index, isNew: place.isNew)
-            if !stillStands(index, kind, as: reading) { tally.forgetOwners(place.index) }
+            if !isStillStalled(index, kind, as: reading) { tally.forgetOwners(place.index) }
         }
         roundStart &+= 1
         guard found > 0 else {
-            tally.note(.failed(failure))
+            tally.recordFailure(.failed(failure))
             return true
         }
         tally.endRound(at: now)

@@ -27,11 +27,11 @@ package final class Watchdog: @unchecked Sendable {
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
     private static let ownSemaphore = WakeSemaphore()
     /// Tells for loops that tell nothing themselves.
-    let outside: (any OutsideView)?
+    let externalSampler: (any ExternalSampler)?
     /// What this thread waits on.
     let semaphore: WakeSemaphore
     /// Whether the loops are those of another process.
-    let isForeign: Bool
+    let isRemote: Bool
 
     let registry: WatchRegistry
     let queue: EpisodeQueue
@@ -61,7 +61,7 @@ package final class Watchdog: @unchecked Sendable {
 
     /// - Parameters:
     ///   - semaphore: whom the beacons of another process wake; nil: they are those of this one.
-    ///   - outside: tells for loops that tell nothing themselves.
+    ///   - externalSampler: tells for loops that tell nothing themselves.
     ///   - clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
     package init(
         registry: WatchRegistry,
@@ -69,7 +69,7 @@ package final class Watchdog: @unchecked Sendable {
         capture: ThreadCapture,
         relay: PingRelay,
         semaphore: WakeSemaphore? = nil,
-        outside: (any OutsideView)? = nil,
+        externalSampler: (any ExternalSampler)? = nil,
         clock: @escaping @Sendable () -> UInt64 = { clb_now_ns() },
         notify: @escaping @Sendable () -> Void
     ) {
@@ -78,8 +78,8 @@ package final class Watchdog: @unchecked Sendable {
         self.capture = capture
         self.relay = relay
         self.semaphore = semaphore ?? Self.ownSemaphore
-        self.outside = outside
-        isForeign = semaphore != nil
+        self.externalSampler = externalSampler
+        isRemote = semaphore != nil
         chain = LockChain(process: capture.process)
         self.clock = clock
         self.notify = notify
@@ -120,13 +120,13 @@ package final class Watchdog: @unchecked Sendable {
         // The first use of a type takes memory; the thread that stalls may hold malloc's lock.
         _ = TracerCheck.read(tid: cll_gettid())
         _ = UsageMeter.Totals(tid: cll_gettid(), at: clock())
-        warmUpLooks(starter)
+        warmUpSampling(starter)
         modulesReadAt = clb_now_ns()
         semaphore.drain()
         var meter = PauseMeter(tid: cll_gettid(), log: pauses)
-        var plan = look(at: clock(), nil)
+        var plan = poll(at: clock(), nil)
         ready()
-        var blackout = meter.lookEnded(slept: .max, closely: plan.isClose)
+        var processPause = meter.scanEnded(slept: .max, closely: plan.isClose)
         while !stopping.load(ordering: .acquiring) {
             let isPosted = semaphore.wait(until: plan.deadline)
             wakes.add(1, ordering: .relaxed)
@@ -138,25 +138,25 @@ package final class Watchdog: @unchecked Sendable {
             // The post that asked for the end may be among those just taken.
             if stopping.load(ordering: .acquiring) { break }
             if isPosted, !plan.wantsPosts, !isNews { continue }
-            blackout = .joined(blackout, meter.waitEnded(due: plan.deadline, answered: answered))
+            processPause = .joined(processPause, meter.waitEnded(due: plan.deadline, answered: answered))
             let (now, slept) = (meter.now, capture.sleptNanoseconds)
-            plan = look(at: now, blackout)
+            plan = poll(at: now, processPause)
             // A stop in the midst of a look shows by the look's length; the next look gets to know it.
-            blackout = meter.lookEnded(slept: capture.sleptNanoseconds - slept, closely: plan.isClose)
+            processPause = meter.scanEnded(slept: capture.sleptNanoseconds - slept, closely: plan.isClose)
             lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
         }
         // A process that was stopped is often continued in order to be ended.
-        endAll(.joined(blackout, meter.waitEnded(due: plan.deadline, answered: 0)))
+        endAll(.joined(processPause, meter.waitEnded(due: plan.deadline, answered: 0)))
     }
 
-    private func look(at now: UInt64, _ blackout: Blackout?) -> Plan {
-        guard let outside else { return scan(at: now, blackout: blackout) }
-        outside.look(at: now)
-        var plan = scan(at: now, blackout: blackout)
-        plan.deadline = min(plan.deadline, outside.prepareLook())
+    private func poll(at now: UInt64, _ processPause: ProcessPause?) -> Plan {
+        guard let externalSampler else { return scan(at: now, processPause: processPause) }
+        externalSampler.sample(at: now)
+        var plan = scan(at: now, processPause: processPause)
+        plan.deadline = min(plan.deadline, externalSampler.prepareNextSample())
         return plan
     }
 
     /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.
-    static let closeLookNanoseconds: UInt64 = 10_000_000
+    static let suspicionPollNanoseconds: UInt64 = 10_000_000
 }

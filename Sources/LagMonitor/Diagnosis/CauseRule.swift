@@ -25,10 +25,10 @@ package enum StallCause: Sendable, Equatable, CaseIterable {
 /// Pure. Nothing here knows names of functions.
 package struct CauseRule: Sendable {
     /// What a look found the thread doing.
-    package enum Doing: Sendable, Equatable, CaseIterable {
+    package enum SampledState: Sendable, Equatable, CaseIterable {
         case computing
         /// In a system call, on a processor.
-        case working
+        case runningInSystemCall
         /// Asleep in a system call.
         case waiting
         case waitingForLock
@@ -46,7 +46,7 @@ package struct CauseRule: Sendable {
     package var system: UInt64?
     package var faults: UInt64?
     /// How much of the stall the looks stand for, by what they saw.
-    package var seen: [Doing: UInt64] = [:]
+    package var seen: [SampledState: UInt64] = [:]
 
     /// A page fault takes so long at most without input: 2 MiB to be zeroed, on a slow machine.
     private static let longestFault: UInt64 = 1_000_000
@@ -59,20 +59,20 @@ package struct CauseRule: Sendable {
     package var shares: [StallCause: UInt64] {
         var shares: [StallCause: UInt64] = [:]
         guard let cpu, let blocked else {
-            for (doing, weight) in seen { shares[Self.cause(of: doing), default: 0] += weight }
+            for (sampledState, weight) in seen { shares[Self.cause(of: sampledState), default: 0] += weight }
             return shares
         }
         shares[.runQueue] = runDelay ?? 0
-        let asleep: [Doing] = [.waiting, .waitingForLock, .deadlocked, .faulting]
+        let asleep: [SampledState] = [.waiting, .waitingForLock, .deadlocked, .faulting]
         let weightAsleep = weight(of: asleep)
-        for doing in asleep where weightAsleep > 0 {
-            shares[Self.cause(of: doing), default: 0] += part(weight(of: [doing]), of: weightAsleep, blocked)
+        for sampledState in asleep where weightAsleep > 0 {
+            shares[Self.cause(of: sampledState), default: 0] += part(weight(of: [sampledState]), of: weightAsleep, blocked)
         }
         if weightAsleep == 0 { shares[.unknown] = blocked }
         // On a busy machine, signals were seen to find a computing thread right behind a system call far more often than the calls'
         // time would explain; but no call takes more than the kernel's time.
         let mostWorking = min(cpu, system.map { $0.addingSaturated(Self.systemTimeError) } ?? cpu)
-        let working = min(part(weight(of: [.working]), of: weight(of: [.working, .computing]), cpu), mostWorking)
+        let working = min(part(weight(of: [.runningInSystemCall]), of: weight(of: [.runningInSystemCall, .computing]), cpu), mostWorking)
         let unexplained = min(system ?? 0, cpu).subtractingSaturated(working)
         let isFaulting = (faults ?? 0).multipliedSaturated(by: Self.longestFault) >= unexplained
         let faulting = isFaulting ? unexplained : 0
@@ -94,17 +94,17 @@ package struct CauseRule: Sendable {
         return best
     }
 
-    private static func cause(of doing: Doing) -> StallCause {
-        switch doing {
+    private static func cause(of sampledState: SampledState) -> StallCause {
+        switch sampledState {
         case .computing: .cpu
-        case .working, .waiting: .systemCall
+        case .runningInSystemCall, .waiting: .systemCall
         case .waitingForLock: .lock
         case .deadlocked: .deadlock
         case .faulting: .pageFault
         }
     }
 
-    private func weight(of doings: [Doing]) -> UInt64 { doings.reduce(0) { $0 + seen[$1, default: 0] } }
+    private func weight(of states: [SampledState]) -> UInt64 { states.reduce(0) { $0 + seen[$1, default: 0] } }
 
     private func part(_ weight: UInt64, of whole: UInt64, _ time: UInt64) -> UInt64 {
         // `weight` is a part of `whole`, so the quotient is no more than `time`.

@@ -14,10 +14,10 @@
 /// So when a function calls three others for a third each, it is blamed, and when it calls only one, that one is. Where
 /// nothing covers, the same order is applied to the heaviest stack alone. Thunks are never blamed.
 ///
-/// ``confidence`` = `coverage` × `kind` × `looks` × `completeness`, where
+/// ``confidence`` = `coverage` × `kind` × `samples` × `completeness`, where
 /// - `coverage` is the share of the weight of *all* looks, also of those without a stack, whose stacks hold the function;
 /// - `kind` is 1 for code of the program, otherwise 0.5;
-/// - `looks` is 1 − 0.3 / n for n looks of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
+/// - `samples` is 1 − 0.3 / n for n looks of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
 ///   after Kish, "Survey Sampling", 1965): 0.7 for one look, 0.9 for three;
 /// - `completeness` is 1 − 0.2 × the share of what covers that is of stacks whose root was not reached.
 ///
@@ -45,7 +45,7 @@ package struct Culprit: Sendable, Hashable {
         // Of equal ones the first, whatever the order of a dictionary.
         guard let group = groups.max(by: { ($0.weight, -$0.first) < ($1.weight, -$1.first) }) else { return nil }
         representative = group.heaviest
-        samplesMatched = group.looks
+        samplesMatched = group.samples
         matchedShare = group.weight / search.totalWeight
         frameIndex = blamed.flatMap { blamed in
             stacks[group.heaviest].frames.firstIndex { $0.function == blamed.function }

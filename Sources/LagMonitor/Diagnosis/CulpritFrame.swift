@@ -29,12 +29,12 @@ package struct CulpritStack: Sendable, Hashable {
     /// Whether the walk reached the thread's first frame.
     package var isComplete: Bool
     /// How many looks found it; at least 1.
-    package var looks: UInt64
+    package var samples: UInt64
 
-    package init(weightNanoseconds: UInt64, frames: [CulpritFrame], isComplete: Bool = true, looks: UInt64 = 1) {
+    package init(weightNanoseconds: UInt64, frames: [CulpritFrame], isComplete: Bool = true, samples: UInt64 = 1) {
         self.weightNanoseconds = weightNanoseconds
         self.frames = frames
         self.isComplete = isComplete
-        self.looks = max(1, looks)
+        self.samples = max(1, samples)
     }
 }

@@ -11,12 +11,12 @@ struct CulpritSearch {
         let first: Int
         var heaviest: Int
         var weight: Double
-        var looks: UInt64
+        var samples: UInt64
     }
 
     private enum Factor {
         static let notProgramCode = 0.5
-        static let singleLook = 0.3
+        static let singleSample = 0.3
         static let incomplete = 0.2
     }
 
@@ -48,7 +48,7 @@ struct CulpritSearch {
         }
         // Looks that nobody gave a weight count alike.
         let areWeighted = stacks.contains { $0.weightNanoseconds > 0 && !$0.frames.isEmpty }
-        weights = stacks.map { Double(areWeighted ? $0.weightNanoseconds : $0.looks) }
+        weights = stacks.map { Double(areWeighted ? $0.weightNanoseconds : $0.samples) }
         totalWeight = weights.reduce(0, +)
         stackWeight = zip(stacks, weights).reduce(0) { $1.0.frames.isEmpty ? $0 : $0 + $1.1 }
         for (stack, weight) in zip(stacks, weights) {
@@ -83,10 +83,10 @@ struct CulpritSearch {
             if var group = groups[functions] {
                 if weights[index] > weights[group.heaviest] { group.heaviest = index }
                 group.weight += weights[index]
-                group.looks += stack.looks
+                group.samples += stack.samples
                 groups[functions] = group
             } else {
-                groups[functions] = Group(first: index, heaviest: index, weight: weights[index], looks: stack.looks)
+                groups[functions] = Group(first: index, heaviest: index, weight: weights[index], samples: stack.samples)
             }
         }
         return Array(groups.values)
@@ -99,13 +99,13 @@ struct CulpritSearch {
         var incomplete = 0.0
         var squares = 0.0
         for (stack, weight) in zip(stacks, weights) where stack.frames.contains(where: { $0.function == blamed.function }) {
-            squares += weight * weight / Double(stack.looks)
+            squares += weight * weight / Double(stack.samples)
             if !stack.isComplete { incomplete += weight }
         }
-        let looks = max(1, covered * covered / squares)
+        let samples = max(1, covered * covered / squares)
         return covered / totalWeight
             * (blamed.isProgramCode ? 1 : Factor.notProgramCode)
-            * (1 - Factor.singleLook / looks)
+            * (1 - Factor.singleSample / samples)
             * (1 - Factor.incomplete * incomplete / covered)
     }
 

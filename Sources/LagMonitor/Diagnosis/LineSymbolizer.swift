@@ -27,7 +27,7 @@ public struct LineSymbolizer: Sendable {
     /// A child keeps what it has read of each file.
     static let maximumFilesAChild = 32
 
-    private typealias Key = SymbolCache<[FrameName]>.Key
+    private typealias Key = SymbolCache<[ResolvedFrame]>.Key
 
     private struct Question {
         let key: Key
@@ -59,7 +59,7 @@ public struct LineSymbolizer: Sendable {
     public let waitLimit: SymbolizerWaitLimit
     private let files: SymbolFiles
     private let demangler = Demangler()
-    private var cache: SymbolCache<[FrameName]>
+    private var cache: SymbolCache<[ResolvedFrame]>
     private var child: SymbolizerProcess?
     /// What the child has not answered yet, though its time was up: nothing else is asked meanwhile.
     private var work: Work?
@@ -68,7 +68,7 @@ public struct LineSymbolizer: Sendable {
     private var childFiles: [String: FileIdentity] = [:]
     private var budget = RestartBudget()
     /// Questions put to a child so far; tells tests that the cache works.
-    package private(set) var asked = 0
+    package private(set) var questionCount = 0
 
     /// Looks for the program and the demanglers, which takes the loader's lock: create it at start. Starts nothing.
     /// - Parameters:
@@ -109,9 +109,9 @@ public struct LineSymbolizer: Sendable {
 
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where
     /// no line is known, and where the child needs longer: it goes on, and a later query finds the answer.
-    public mutating func levels(for queries: [SymbolQuery]) -> [[FrameName]] {
+    public mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]] {
         if work != nil { _ = takeAnswers(until: clb_now_ns() + Self.lateNanoseconds) }
-        var answers: [Key: [FrameName]] = [:]
+        var answers: [Key: [ResolvedFrame]] = [:]
         var unknown: [SymbolFiles.Module: Set<Key>] = [:]
         for query in queries {
             let key = Key(query)
@@ -150,14 +150,14 @@ public struct LineSymbolizer: Sendable {
         return questions
     }
 
-    private mutating func ask(_ questions: [Question]) -> [Key: [FrameName]] {
+    private mutating func ask(_ questions: [Question]) -> [Key: [ResolvedFrame]] {
         let end = clb_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
-        var answers: [Key: [FrameName]] = [:]
+        var answers: [Key: [ResolvedFrame]] = [:]
         var rest = questions[...]
         while work == nil, !rest.isEmpty, clb_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
             let batch = Self.batch(of: rest)
             guard childFor(batch) != nil else { break }
-            asked += batch.count
+            questionCount += batch.count
             work = Work(batch)
             let (found, settled) = takeAnswers(until: end)
             answers.merge(found) { $1 }
@@ -168,13 +168,13 @@ public struct LineSymbolizer: Sendable {
 
     /// Takes and keeps what the child answers.
     /// - Returns: the answers, and of how many questions of its batch nothing else will be said.
-    private mutating func takeAnswers(until end: UInt64) -> (answers: [Key: [FrameName]], settled: Int) {
+    private mutating func takeAnswers(until end: UInt64) -> (answers: [Key: [ResolvedFrame]], settled: Int) {
         guard var work, let child else { return ([:], 0) }
-        let ending = child.go(on: &work.exchange, deadline: end, waitLimit)
+        let ending = child.advance(&work.exchange, deadline: end, waitLimit)
         let now = clb_now_ns()
         let replies = work.exchange.replies.replies
         var settled = work.taken..<replies.count
-        var answers: [Key: [FrameName]] = [:]
+        var answers: [Key: [ResolvedFrame]] = [:]
         for (question, reply) in zip(work.questions.dropFirst(work.taken), replies[settled]) {
             answers[question.key] = levels(reply)
         }
@@ -188,7 +188,7 @@ public struct LineSymbolizer: Sendable {
         }
         if ending == .broken || hangs {
             close()
-            budget.noteFailure(at: now)
+            budget.recordFailure(at: now)
             // What it failed at would make the next one fail.
             if let culprit = work.questions.dropFirst(settled.upperBound).first {
                 answers[culprit.key] = []
@@ -217,7 +217,7 @@ public struct LineSymbolizer: Sendable {
             let now = clb_now_ns()
             guard budget.allowsStart(at: now) else { return nil }
             child = SymbolizerProcess.start(program)
-            if child == nil { budget.noteFailure(at: now) }
+            if child == nil { budget.recordFailure(at: now) }
         }
         guard let child else { return nil }
         childFiles.merge(wanted) { $1 }
@@ -225,11 +225,11 @@ public struct LineSymbolizer: Sendable {
     }
 
     /// Keeps the answers, less those from a file that was replaced meanwhile: they may be of either one.
-    private mutating func kept(_ answers: [Key: [FrameName]], of questions: ArraySlice<Question>) -> [Key: [FrameName]] {
+    private mutating func kept(_ answers: [Key: [ResolvedFrame]], of questions: ArraySlice<Question>) -> [Key: [ResolvedFrame]] {
         let files = Set(questions.map(\.file))
         let replaced = files.filter { FileIdentity(path: $0.path) != $0.identity }
         if !replaced.isEmpty { close() }
-        var kept: [Key: [FrameName]] = [:]
+        var kept: [Key: [ResolvedFrame]] = [:]
         for question in questions where !replaced.contains(question.file) {
             guard let answer = answers[question.key] else { continue }
             kept[question.key] = answer
@@ -238,14 +238,14 @@ public struct LineSymbolizer: Sendable {
         return kept
     }
 
-    private func levels(_ reply: [SymbolizerReplies.Level]) -> [FrameName] {
+    private func levels(_ reply: [SymbolizerReplies.Level]) -> [ResolvedFrame] {
         reply.enumerated().map { index, level in
             let isInlined = index < reply.count - 1
             guard let rawName = level.rawName else {
-                return FrameName(file: level.file, line: level.line, column: level.column, isInlined: isInlined)
+                return ResolvedFrame(file: level.file, line: level.line, column: level.column, isInlined: isInlined)
             }
             let (name, language) = demangler.demangle(rawName)
-            return FrameName(
+            return ResolvedFrame(
                 name: name,
                 simplified: SymbolSimplifier.simplify(name, language: language),
                 mangled: name == rawName ? nil : rawName,

@@ -8,7 +8,7 @@ struct RestartBudget: Sendable {
 
     func allowsStart(at now: UInt64) -> Bool { failures.count { Self.counts($0, at: now) } < Self.maximumFailures }
 
-    mutating func noteFailure(at now: UInt64) {
+    mutating func recordFailure(at now: UInt64) {
         failures.removeAll { !Self.counts($0, at: now) }
         failures.append(now)
     }

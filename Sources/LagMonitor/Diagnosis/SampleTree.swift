@@ -30,7 +30,7 @@ package struct SampleTree: Sendable, Hashable {
             trie.insert(
                 stack.frames.prefix(Self.maximumDepth).reversed().map(\.function),
                 weightNanoseconds: stack.weightNanoseconds,
-                samples: stack.looks
+                samples: stack.samples
             )
         }
         roots = trie.nodes

@@ -119,7 +119,7 @@ final class SymbolizerProcess: Sendable {
     ///
     /// After `.timedOut` it may be gone on with. After `.broken` the child must be ended: what it may still say belongs to no
     /// question.
-    func go(on exchange: inout Exchange, deadline: UInt64, _ limit: SymbolizerWaitLimit) -> Ending {
+    func advance(_ exchange: inout Exchange, deadline: UInt64, _ limit: SymbolizerWaitLimit) -> Ending {
         child.withLock { child in
             guard let socket = child?.socket else { return .broken }
             while !exchange.replies.isComplete {
@@ -128,7 +128,7 @@ final class SymbolizerProcess: Sendable {
                 guard now < end else { return .timedOut }
                 var poller = pollfd(fd: socket, events: Int16(exchange.unsent.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
                 // Rounded up: what is due in less than a millisecond is not asked for in a tight loop.
-                let wait = min(end - now, SymbolizerWaitLimit.lookNanoseconds)
+                let wait = min(end - now, SymbolizerWaitLimit.pollIntervalNanoseconds)
                 let ready = poll(&poller, 1, Int32((wait + 999_999) / 1_000_000))
                 if ready < 0, errno != EINTR { return .broken }
                 guard ready > 0 else { continue }

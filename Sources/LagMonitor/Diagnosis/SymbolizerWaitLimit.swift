@@ -3,10 +3,10 @@ internal import Synchronization
 /// Until when a symbolizer's answers may be waited for.
 ///
 /// **Any thread**: whoever stops the reporter shortens the wait that the reporter is in. One atomic number; nothing is woken,
-/// a wait looks here every ``lookNanoseconds``.
+/// a wait looks here every ``pollIntervalNanoseconds``.
 public final class SymbolizerWaitLimit: Sendable {
     /// How long a wait that was cut short may go on.
-    static let lookNanoseconds: UInt64 = 10_000_000
+    static let pollIntervalNanoseconds: UInt64 = 10_000_000
 
     // It orders nothing else: a wait that sees it late ends at its next look.
     private let deadline = Atomic<UInt64>(.max)

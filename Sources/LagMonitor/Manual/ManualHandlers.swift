@@ -12,7 +12,7 @@ final class ManualHandlers: Sendable {
         let handler: StallHandler
         let count: Count
         /// Records that were given to it.
-        var given: UInt64 = 0
+        var delivered: UInt64 = 0
     }
 
     private let entries = Mutex<[Entry]>([])
@@ -28,10 +28,10 @@ final class ManualHandlers: Sendable {
     }
 
     /// A record is given to all of them.
-    func noteGiven() {
+    func recordDelivery() {
         entries.withLock { entries in
             entries.removeAll { $0.handler.isCancelled }
-            for index in entries.indices { entries[index].given += 1 }
+            for index in entries.indices { entries[index].delivered += 1 }
         }
     }
 
@@ -39,7 +39,7 @@ final class ManualHandlers: Sendable {
     var areDone: Bool {
         entries.withLock { entries in
             entries.allSatisfy {
-                $0.handler.isCancelled || $0.count.handled.load(ordering: .acquiring) + $0.handler.missed >= $0.given
+                $0.handler.isCancelled || $0.count.handled.load(ordering: .acquiring) + $0.handler.missed >= $0.delivered
             }
         }
     }

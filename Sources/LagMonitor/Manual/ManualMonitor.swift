@@ -13,26 +13,26 @@ internal import Synchronization
 package final class ManualMonitor: Sendable {
     private struct State: ~Copyable {
         var builder: RecordBuilder
-        var steps: WatchdogSteps
+        var steps: ManualWatchdog
         var ids: [StallID: StallID] = [:]
     }
 
-    package let configuration: LagMonitorConfiguration
+    package let configuration: StallMonitorConfiguration
     private let clock: ManualClock
     private let core: MonitorCore
     private let registry: WatchRegistry
     private let queue: EpisodeQueue
     private let handlers = ManualHandlers()
-    private let dress: @Sendable (inout StallRecord) -> Void
+    private let enrich: @Sendable (inout StallRecord) -> Void
     private let state: Mutex<State>
 
-    /// - Parameter dress: adds to a record what a capture would have found: cause, evidence, frames, culprit.
-    /// - Throws: ``LagMonitorError`` as ``LagMonitor/start()`` does.
+    /// - Parameter enrich: adds to a record what a capture would have found: cause, evidence, frames, culprit.
+    /// - Throws: ``StallMonitorError`` as ``StallMonitor/start()`` does.
     package init(
-        configuration: LagMonitorConfiguration,
+        configuration: StallMonitorConfiguration,
         sinks: [any RecordSink],
-        dress: @escaping @Sendable (inout StallRecord) -> Void
-    ) throws(LagMonitorError) {
+        enrich: @escaping @Sendable (inout StallRecord) -> Void
+    ) throws(StallMonitorError) {
         try configuration.validate()
         try Self.check(configuration.rules)
         let capture: ThreadCapture
@@ -46,7 +46,7 @@ package final class ManualMonitor: Sendable {
         }
         let clock = ManualClock()
         self.configuration = configuration
-        self.dress = dress
+        self.enrich = enrich
         self.clock = clock
         self.registry = registry
         self.queue = queue
@@ -59,12 +59,12 @@ package final class ManualMonitor: Sendable {
             clock: { clock.now },
             notify: {}
         )
-        state = Mutex(State(builder: RecordBuilder(modules: capture.modules), steps: WatchdogSteps(watchdog)))
+        state = Mutex(State(builder: RecordBuilder(modules: capture.modules), steps: ManualWatchdog(watchdog)))
         try core.open()
     }
 
     /// - Throws: for rules that need more than a beacon and a ping.
-    private static func check(_ rules: StallRules) throws(LagMonitorError) {
+    private static func check(_ rules: StallRules) throws(StallMonitorError) {
         let reason = "a scripted loop has no thread and does not tick"
         if rules.frame != nil { throw .ruleNotPossible(rule: "frame", reason: reason) }
         if rules.sampling != nil { throw .ruleNotPossible(rule: "sampling", reason: reason) }
@@ -73,7 +73,7 @@ package final class ManualMonitor: Sendable {
     /// The present, which only ``advance(by:)`` moves.
     package var now: UInt64 { clock.now }
 
-    package func watch(_ loop: any ObservableLoop, rules: StallRules? = nil) throws(LagMonitorError) {
+    package func watch(_ loop: any ObservableLoop, rules: StallRules? = nil) throws(StallMonitorError) {
         let rules = rules ?? configuration.rules
         try rules.validate()
         try Self.check(rules)
@@ -81,17 +81,17 @@ package final class ManualMonitor: Sendable {
         guard registry.add(loop, name: loop.name, owner: core, rules: watchRules, now: now) != nil else {
             throw .tooManyLoops(limit: WatchRegistry.capacity)
         }
-        look()
+        poll()
     }
 
     package func unwatch(_ loop: any ObservableLoop) {
-        if registry.end(loop, of: core) { look() }
+        if registry.end(loop, of: core) { poll() }
     }
 
     /// Ends every watch, tells what is left, and closes the sinks.
     package func stop() {
         _ = registry.endAll(of: core)
-        look()
+        poll()
         core.close(announcing: true)
     }
 
@@ -104,17 +104,17 @@ package final class ManualMonitor: Sendable {
     /// Whether every handler is done with what it was given.
     package var handlersAreDone: Bool { handlers.areDone }
 
-    package var statistics: LagMonitorStatistics { core.statistics(of: registry.counters(of: core)) }
+    package var statistics: StallMonitorStatistics { core.statistics(of: registry.counters(of: core)) }
 
     /// Tells the activity of a loop, as the loop would, and looks if that would have woken the watchdog.
-    package func move(_ beacon: ActivityBeacon, _ tell: (UInt64) -> Void) {
+    package func publishActivity(of beacon: ActivityBeacon, _ publish: (UInt64) -> Void) {
         let now = clock.now
         let before = beacon.raw.pointee.armed
-        tell(now)
+        publish(now)
         // The bits that the beacon's code cleared are those it answered; it took the real clock's time for that.
         guard before & ~beacon.raw.pointee.armed != 0 else { return }
         beacon.raw.pointee.answered_ns = now
-        if state.withLock({ $0.steps.wantsPosts }) { look() }
+        if state.withLock({ $0.steps.wantsPosts }) { poll() }
     }
 
     /// Lets time pass. The watchdog looks whenever its plan says so.
@@ -124,7 +124,7 @@ package final class ManualMonitor: Sendable {
         state.withLock { state in
             while state.steps.deadline <= end {
                 clock.set(state.steps.deadline)
-                look(&state)
+                poll(&state)
             }
             clock.set(end)
             report(&state)
@@ -132,10 +132,10 @@ package final class ManualMonitor: Sendable {
     }
 
     /// One look at every loop, now.
-    package func look() { state.withLock { look(&$0) } }
+    package func poll() { state.withLock { poll(&$0) } }
 
-    private func look(_ state: inout State) {
-        state.steps.look(at: clock.now)
+    private func poll(_ state: inout State) {
+        state.steps.scan(at: clock.now)
         report(&state)
     }
 
@@ -148,15 +148,15 @@ package final class ManualMonitor: Sendable {
             if let watch = registry.registration(at: episode.facts.watch) {
                 var record = state.builder.build(episode, watch, configuration)
                 finish(&record, &state)
-                handlers.noteGiven()
+                handlers.recordDelivery()
                 core.deliver(record, registry.counters(of: core))
             }
             queue.giveFree(index)
         }
         registry.reap(retired)
-        core.reopenIfAsked()
-        _ = core.tellDueSuppressions { registry.counters(of: core) }
-        _ = core.tellLosses()
+        core.reopenIfRequested()
+        _ = core.emitDueSuppressions { registry.counters(of: core) }
+        _ = core.emitLosses()
     }
 
     /// Makes a record of a test the same in every run, and whole.
@@ -170,7 +170,7 @@ package final class ManualMonitor: Sendable {
         let id = state.ids[record.id, default: made]
         state.ids[record.id] = id
         record.id = id
-        dress(&record)
+        enrich(&record)
         ManualMonitor.describe(&record)
     }
 

@@ -19,15 +19,15 @@ struct EvidenceBuilder {
         evidence.systemNanoseconds = usage.systemNanoseconds
         evidence.minorFaults = usage.minorFaults
         evidence.majorFaults = usage.majorFaults
-        guard let look = findings.wait else { return evidence }
-        switch look.stack.outcome.state {
+        guard let namedStack = findings.wait else { return evidence }
+        switch namedStack.stack.outcome.state {
         case .runningCall(let number): evidence.syscall = number.map(Self.name)
         case .waiting(let call):
             evidence.syscall = Self.name(call.number)
-            evidence.wchan = look.kernelFunction
-            describeTarget(of: look.stack.wait, &evidence, &sockets)
-            if let lock = look.lock { describe(lock, of: look, &evidence, &builder) }
-        case .asleep: evidence.wchan = look.kernelFunction
+            evidence.wchan = namedStack.kernelFunction
+            describeTarget(of: namedStack.stack.wait, &evidence, &sockets)
+            if let lock = namedStack.lock { describe(lock, of: namedStack, &evidence, &builder) }
+        case .asleep: evidence.wchan = namedStack.kernelFunction
         case .unknown, .running, .faulting: break
         }
         return evidence
@@ -65,18 +65,18 @@ struct EvidenceBuilder {
 
     private func describe(
         _ lock: cll_lock,
-        of look: StallFindings.Seen,
+        of namedStack: StallFindings.NamedStack,
         _ evidence: inout StallRecord.Evidence,
         _ builder: inout FrameBuilder
     ) {
-        evidence.lockKind = Self.kind(lock, look.waitedFor)
+        evidence.lockKind = Self.kind(lock, namedStack.waitKind)
         evidence.lockAddress = lock.address
         guard lock.owner > 0 else { return }
         var chain = [StallRecord.LockOwner(threadID: thread.id, threadName: thread.name, waitsFor: lock.address)]
-        for number in 0..<look.stack.owners {
-            let owner = tally.owner(number, of: look.index)
+        for number in 0..<namedStack.stack.owners {
+            let owner = tally.owner(number, of: namedStack.index)
             // Of the first ones only.
-            let frames = (0..<owner.outcome.stored).map { tally.frame($0, ofOwner: number, of: look.index) }
+            let frames = (0..<owner.outcome.stored).map { tally.frame($0, ofOwner: number, of: namedStack.index) }
             chain.append(
                 StallRecord.LockOwner(
                     threadID: owner.tid,
@@ -88,8 +88,8 @@ struct EvidenceBuilder {
             )
         }
         evidence.lockOwner = chain.count > 1 ? chain[1] : StallRecord.LockOwner(threadID: lock.owner)
-        if look.stack.cycle >= 0, look.stack.cycle < chain.count {
-            evidence.lockCycle = chain[look.stack.cycle...].map { link in
+        if namedStack.stack.cycle >= 0, namedStack.stack.cycle < chain.count {
+            evidence.lockCycle = chain[namedStack.stack.cycle...].map { link in
                 var link = link
                 // Its stack stands in the record already.
                 if link.threadID == evidence.lockOwner?.threadID { link.frames = [] }
@@ -100,19 +100,19 @@ struct EvidenceBuilder {
         }
     }
 
-    private static func kind(_ lock: cll_lock, _ waitedFor: WaitedFor?) -> StallRecord.LockKind {
+    private static func kind(_ lock: cll_lock, _ waitKind: WaitKind?) -> StallRecord.LockKind {
         if lock.owner > 0 {
             switch lock.kind {
             case Int32(CLL_LOCK_MUTEX): return .mutex
             case Int32(CLL_LOCK_READ_WRITE): return .readWrite
             case Int32(CLL_LOCK_THREAD): return .thread
             case Int32(CLL_LOCK_QUEUE): return .queue
-            case Int32(CLL_LOCK_PRIORITY): return waitedFor == .mutex ? .mutex : .owned
+            case Int32(CLL_LOCK_PRIORITY): return waitKind == .mutex ? .mutex : .owned
             case Int32(CLL_LOCK_OWNED_WORD): return .owned
             default: break
             }
         }
-        return switch waitedFor {
+        return switch waitKind {
         case .mutex: .mutex
         case .readWriteLock: .readWrite
         case .condition: .condition

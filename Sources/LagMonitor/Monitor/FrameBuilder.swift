@@ -6,7 +6,7 @@ internal import LagOutput
 /// and allocate.
 struct FrameBuilder {
     private let modules: ModuleMap
-    private var namer: FrameNamer
+    private var resolver: FrameResolver
     // A process has some dozens of modules; their number is bounded by the map.
     private var moduleInfos: [Int: ModuleInfo] = [:]
 
@@ -14,17 +14,17 @@ struct FrameBuilder {
         self.modules = modules
         let files = SymbolFiles(process: modules.process)
         // It costs nothing before it is asked for lines.
-        namer = FrameNamer(symbolizer: Symbolizer(files: files), lines: LineSymbolizer(files: files))
+        resolver = FrameResolver(symbolizer: Symbolizer(files: files), lines: LineSymbolizer(files: files))
     }
 
     /// Finds the names of frames that will be asked for.
     mutating func prepare(_ captured: [FrameBuffer.Frame]) {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
-        _ = namer.frames(for: Self.queries(for: captured, in: found), withLines: false)
+        _ = resolver.frames(for: Self.queries(for: captured, in: found), withLines: false)
     }
 
     /// Cuts waits for lines short, from any thread.
-    var waitLimit: SymbolizerWaitLimit? { namer.waitLimit }
+    var waitLimit: SymbolizerWaitLimit? { resolver.waitLimit }
 
     /// The frames in the order given, one for each.
     mutating func frames(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
@@ -38,15 +38,15 @@ struct FrameBuilder {
     }
 
     /// Ends the process that knows the lines, if there is one.
-    mutating func close() { namer.close() }
+    mutating func close() { resolver.close() }
 
     private mutating func levels(_ captured: [FrameBuffer.Frame], _ rules: InAppRules, withLines: Bool) -> [[StallRecord.Frame]] {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
-        var names = namer.frames(for: Self.queries(for: captured, in: found), withLines: withLines)[...]
+        var names = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)[...]
         return zip(captured, found).map { captured, module in
             guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
             let levels = names.removeFirst()
-            return (levels.isEmpty ? [FrameName()] : levels).map { Self.frame(captured, module, $0, rules) }
+            return (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
         }
     }
 
@@ -64,7 +64,7 @@ struct FrameBuilder {
         }
     }
 
-    private static func frame(_ captured: FrameBuffer.Frame, _ module: ModuleInfo, _ name: FrameName, _ rules: InAppRules)
+    private static func frame(_ captured: FrameBuffer.Frame, _ module: ModuleInfo, _ name: ResolvedFrame, _ rules: InAppRules)
         -> StallRecord.Frame
     {
         let inApp = rules.isInApp(modulePath: module.path, symbol: name.simplified)

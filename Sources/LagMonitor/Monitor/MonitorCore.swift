@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLagBeacon
 internal import Glibc
 internal import LagActivity
@@ -14,32 +15,32 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     private struct Shared {
         var handlers: [StallHandler] = []
         var absorbed = WatchCounters()
-        var pauses = LagMonitorStatistics.Pauses()
+        var pauses = StallMonitorStatistics.Pauses()
     }
 
-    let configuration: LagMonitorConfiguration
+    let configuration: StallMonitorConfiguration
     private let sinks: [any RecordSink]
     private var outputs: [RecordOutput] = []
     private var sequence: UInt64 = 0
-    private var notedDropped: UInt64 = 0
+    private var countedDropped: UInt64 = 0
     private var limiter: RecordLimiter
-    private var recurrences: RecurrenceWatch?
+    private var recurrences: RecurrenceDetector?
     private var unfinished: UnfinishedStalls?
     private let clock: @Sendable () -> OutputTime
     /// Whose stalls these are; nil: this process's.
     private let target: ProcessContext?
     private let shared = Mutex(Shared())
-    private let held = Atomic<UInt64>(0)
+    private let suppressedRecords = Atomic<UInt64>(0)
     private let recurring = Atomic<UInt64>(0)
     private let reported = Atomic<UInt64>(0)
     private let lost = Atomic<UInt64>(0)
-    private let reopening = Atomic<Bool>(false)
+    private let isReopenRequested = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - target: the process whose stalls these are; nil: this one.
     ///   - clock: the present; for tests.
     init(
-        configuration: LagMonitorConfiguration,
+        configuration: StallMonitorConfiguration,
         sinks: [any RecordSink],
         target: ProcessContext? = nil,
         clock: @escaping @Sendable () -> OutputTime = MonitorCore.now
@@ -49,11 +50,11 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         self.clock = clock
         self.target = target
         limiter = configuration.limits.limiter
-        recurrences = configuration.recurrence?.watch
+        recurrences = configuration.recurrence?.detector
     }
 
     /// Before the reporter knows this core.
-    func open() throws(LagMonitorError) {
+    func open() throws(StallMonitorError) {
         if let path = configuration.unfinishedPath, access(UnfinishedPath(path).folder, W_OK) != 0 {
             let why = String(cString: strerror(errno))
             throw .sinkUnavailable(reason: "stalls in progress cannot be kept at \(path): \(why)")
@@ -99,7 +100,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     }
 
     /// Any thread: the reporter reopens the sinks before its next line.
-    func requestReopen() { reopening.store(true, ordering: .releasing) }
+    func requestReopen() { isReopenRequested.store(true, ordering: .releasing) }
 
     /// From now on no sink waits beyond this time.
     func limitWaiting(until deadline: UInt64) {
@@ -111,8 +112,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     var absorbed: WatchCounters { shared.withLock { $0.absorbed } }
 
     /// - Parameter sum: the counts of everything watched so far.
-    func statistics(of sum: WatchCounters) -> LagMonitorStatistics {
-        var statistics = LagMonitorStatistics()
+    func statistics(of sum: WatchCounters) -> StallMonitorStatistics {
+        var statistics = StallMonitorStatistics()
         statistics.stalls = sum.stalls
         statistics.suppressed = suppressed(sum)
         statistics.recurring = recurring.load(ordering: .relaxed)
@@ -124,10 +125,10 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     }
 
     /// What the watchdog has noticed of the process since it began; kept for when it is gone.
-    func notePauses(_ pauses: ProcessPauses) {
-        var noted = LagMonitorStatistics.Pauses()
-        noted.blackouts = pauses.blackouts
-        noted.blackedOut = .nanoseconds(Int64(clamping: pauses.blackedOutNanoseconds))
+    func recordPauses(_ pauses: ProcessPauses) {
+        var noted = StallMonitorStatistics.Pauses()
+        noted.processPauses = pauses.processPauses
+        noted.paused = .nanoseconds(Int64(clamping: pauses.pausedNanoseconds))
         noted.throttled = .nanoseconds(Int64(clamping: pauses.throttledNanoseconds))
         noted.suspensions = pauses.suspensions
         noted.suspended = .nanoseconds(Int64(clamping: pauses.suspendedNanoseconds))
@@ -137,8 +138,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     // MARK: Reporter thread
 
-    func reopenIfAsked() {
-        guard reopening.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    func reopenIfRequested() {
+        guard isReopenRequested.exchange(false, ordering: .acquiringAndReleasing) else { return }
         // A sink that cannot be reopened says so at the next write, where the loss is counted.
         for sink in sinks { try? sink.reopen() }
     }
@@ -146,7 +147,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Tells a record, or holds it back.
     /// - Parameter sum: the counts of everything watched so far.
     func deliver(_ record: StallRecord, _ sum: WatchCounters) {
-        reopenIfAsked()
+        reopenIfRequested()
         let now = clock()
         defer {
             if record.phase == .begin {
@@ -156,31 +157,31 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
             }
         }
         // Without a stack all stalls look alike.
-        let recurrence = record.capture == .none ? nil : recurrences?.note(record, at: now.monotonicNanoseconds)
-        switch limiter.judge(record, at: now.monotonicNanoseconds) {
-        case .tell(let ended):
-            if let ended { tell(ended, sum, now) }
-            tell(record, sum, now)
-        case .hold: held.store(limiter.heldTotal, ordering: .relaxed)
+        let recurrence = record.capture == .none ? nil : recurrences?.observe(record, at: now.monotonicNanoseconds)
+        switch limiter.decide(record, at: now.monotonicNanoseconds) {
+        case .emit(let ended):
+            if let ended { emit(ended, sum, now) }
+            emit(record, sum, now)
+        case .suppress: suppressedRecords.store(limiter.suppressedTotal, ordering: .relaxed)
         }
-        if let recurrence { tell(recurrence, now) }
+        if let recurrence { emit(recurrence, now) }
     }
 
-    private func tell(_ record: StallRecord, _ sum: WatchCounters, _ now: OutputTime) {
+    private func emit(_ record: StallRecord, _ sum: WatchCounters, _ now: OutputTime) {
         var record = record
         sequence += 1
         record.sequence = sequence
         let handlers = shared.withLock { $0.handlers }
         record.suppressedTotal = suppressed(sum)
-        let fresh = sum.dropped > notedDropped ? sum.dropped - notedDropped : 0
+        let fresh = sum.dropped > countedDropped ? sum.dropped - countedDropped : 0
         var taken = true
         for index in outputs.indices {
-            outputs[index].noteDropped(fresh, reason: .queueFull)
+            outputs[index].countDropped(fresh, reason: .queueFull)
             do throws(SinkError) { try outputs[index].write(record, now: now) } catch { taken = false }
         }
-        notedDropped += fresh
+        countedDropped += fresh
         if taken { reported.add(1, ordering: .relaxed) }
-        noteLosses()
+        updateLossCount()
         record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
         for handler in handlers { handler.deliver(record) }
     }
@@ -194,56 +195,56 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// Tells what earlier processes left, once; and keeps what is in progress up to date.
     /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` while nothing is in progress.
-    func tellUnfinished() -> UInt64 {
+    func emitUnfinished() -> UInt64 {
         let now = clock()
-        guard let told = unfinished?.tellRemains(&outputs, now) else { return .max }
+        guard let told = unfinished?.emitRecovered(&outputs, now) else { return .max }
         if told > 0 { reported.add(told, ordering: .relaxed) }
-        noteLosses()
+        updateLossCount()
         return unfinished?.refresh(&outputs, at: now.monotonicNanoseconds) ?? .max
     }
 
     /// Tells what was held back of stalls that have been quiet since.
     /// - Parameter sum: the counts of everything watched so far; asked for only if there is something to tell.
     /// - Returns: when there will be more to tell (`CLOCK_MONOTONIC`); `.max` when nothing is held back.
-    func tellDueSuppressions(_ sum: () -> WatchCounters) -> UInt64 {
+    func emitDueSuppressions(_ sum: () -> WatchCounters) -> UInt64 {
         guard let deadline = limiter.deadline else { return .max }
         let now = clock()
         guard deadline <= now.monotonicNanoseconds else { return deadline }
         let sum = sum()
-        while let due = limiter.takeDue(at: now.monotonicNanoseconds) { tell(due, sum, now) }
-        noteLosses()
+        while let due = limiter.takeDue(at: now.monotonicNanoseconds) { emit(due, sum, now) }
+        updateLossCount()
         return limiter.deadline ?? .max
     }
 
     /// Tells losses that no later line has told, where it is time to try again.
     /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` when nothing is left.
-    func tellLosses() -> UInt64 {
+    func emitLosses() -> UInt64 {
         guard !outputs.isEmpty else { return .max }
         let now = clock()
         var deadline = UInt64.max
-        for index in outputs.indices { deadline = min(deadline, outputs[index].announceAgain(now: now)) }
-        noteLosses()
+        for index in outputs.indices { deadline = min(deadline, outputs[index].retryAnnouncement(now: now)) }
+        updateLossCount()
         return deadline
     }
 
-    private func tell(_ suppression: Suppression, _ sum: WatchCounters, _ now: OutputTime) {
+    private func emit(_ suppression: Suppression, _ sum: WatchCounters, _ now: OutputTime) {
         let notice = SuppressionNotice(suppression: suppression, time: now, total: suppressed(sum))
         for index in outputs.indices { try? outputs[index].write(notice) }
     }
 
-    private func tell(_ recurrence: Recurrence, _ now: OutputTime) {
+    private func emit(_ recurrence: Recurrence, _ now: OutputTime) {
         recurring.add(1, ordering: .relaxed)
         let notice = RecurrenceNotice(recurrence: recurrence, time: now)
         for index in outputs.indices { try? outputs[index].write(notice) }
-        noteLosses()
+        updateLossCount()
     }
 
     /// Stalls and records held back so far.
-    private func suppressed(_ sum: WatchCounters) -> UInt64 { sum.suppressed + held.load(ordering: .relaxed) }
+    private func suppressed(_ sum: WatchCounters) -> UInt64 { sum.suppressed + suppressedRecords.load(ordering: .relaxed) }
 
     /// What the sinks lost; what the watchdog had to drop is in their totals too, and counted elsewhere.
-    private func noteLosses() {
-        let sum = outputs.reduce(0) { $0 + ($1.droppedTotal - notedDropped) }
+    private func updateLossCount() {
+        let sum = outputs.reduce(0) { $0 + ($1.droppedTotal - countedDropped) }
         lost.store(sum, ordering: .relaxed)
     }
 
@@ -254,17 +255,17 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
             let now = clock()
             let sum = absorbed
             let dropped = sum.dropped
-            let fresh = dropped > notedDropped ? dropped - notedDropped : 0
+            let fresh = dropped > countedDropped ? dropped - countedDropped : 0
             for index in outputs.indices {
-                outputs[index].noteDropped(fresh, reason: .queueFull)
+                outputs[index].countDropped(fresh, reason: .queueFull)
                 try? outputs[index].announce(now: now)
             }
-            notedDropped += fresh
-            for suppression in limiter.takeAll() { tell(suppression, sum, now) }
-            _ = tellUnfinished()
+            countedDropped += fresh
+            for suppression in limiter.takeAll() { emit(suppression, sum, now) }
+            _ = emitUnfinished()
             unfinished?.close()
             for index in outputs.indices { outputs[index].close() }
-            noteLosses()
+            updateLossCount()
         } else {
             // The reporter still writes, perhaps to a disk that hangs: nobody waits for that here.
             let sinks = sinks

@@ -19,7 +19,7 @@ final class MonitorEngine: Sendable {
         /// Posted when one of its beacons answers.
         let semaphore: WakeSemaphore
         /// Tells for its loops, where they tell nothing themselves.
-        let outside: (any OutsideView)?
+        let externalSampler: (any ExternalSampler)?
     }
 
     private let target: Target?
@@ -36,11 +36,11 @@ final class MonitorEngine: Sendable {
         let reporter: Reporter
         fileprivate let relay: PingRelay
         fileprivate let threads: [WorkerThread]
-        fileprivate let pinging: Pinging
+        fileprivate let pingThread: PingThread
 
         /// Starts the thread that gives pings, if it does not run yet. It is there only where a loop needs it.
-        func startPings() throws(LagMonitorError) {
-            try pinging.thread.withLock { thread throws(LagMonitorError) in
+        func startPings() throws(StallMonitorError) {
+            try pingThread.thread.withLock { thread throws(StallMonitorError) in
                 guard thread == nil else { return }
                 thread = try WorkerThread(name: "lag-pings", submitsToQueues: true) { [relay] in relay.run() }
             }
@@ -48,7 +48,7 @@ final class MonitorEngine: Sendable {
     }
 
     /// The thread that gives pings, once there is one.
-    fileprivate final class Pinging: Sendable {
+    fileprivate final class PingThread: Sendable {
         let thread = Mutex<WorkerThread?>(nil)
     }
 
@@ -63,8 +63,8 @@ final class MonitorEngine: Sendable {
     private static let joinNanoseconds: UInt64 = 1_000_000_000
 
     /// One more user. Starts the threads for the first; returns when stalls will be found.
-    func acquire() throws(LagMonitorError) -> Parts {
-        try state.withLock { state throws(LagMonitorError) in
+    func acquire() throws(StallMonitorError) -> Parts {
+        try state.withLock { state throws(StallMonitorError) in
             if state.parts == nil { state.parts = try start() }
             state.users += 1
             return state.parts!
@@ -81,7 +81,7 @@ final class MonitorEngine: Sendable {
             let hasEnded = parts.threads[1].join(until: clb_now_ns() + Self.joinNanoseconds)
             parts.relay.stop()
             // It may hang in a loop's own way of taking pings: then it is left behind.
-            let pings = parts.pinging.thread.withLock { $0.take() }
+            let pings = parts.pingThread.thread.withLock { $0.take() }
             _ = pings?.join(until: clb_now_ns() + Self.joinNanoseconds)
             parts.reporter.stop()
             _ = parts.threads[0].join(until: clb_now_ns() + Self.joinNanoseconds)
@@ -90,7 +90,7 @@ final class MonitorEngine: Sendable {
         }
     }
 
-    private func start() throws(LagMonitorError) -> Parts {
+    private func start() throws(StallMonitorError) -> Parts {
         let capture: ThreadCapture
         do throws(CaptureUnavailable) {
             capture = try ThreadCapture(process: target?.process ?? getpid())
@@ -98,7 +98,7 @@ final class MonitorEngine: Sendable {
             throw .captureUnavailable(reason: error.reason)
         }
         guard let registry = WatchRegistry() else { throw .resources(reason: "no memory for the list of watched loops") }
-        guard let queue = EpisodeQueue(maximumFrames: LagMonitorConfiguration.frameCapacity) else {
+        guard let queue = EpisodeQueue(maximumFrames: StallMonitorConfiguration.frameCapacity) else {
             throw .resources(reason: "no memory for stalls in progress")
         }
         if target == nil { CaptureSignals.install() }
@@ -110,13 +110,13 @@ final class MonitorEngine: Sendable {
             capture: capture,
             relay: relay,
             semaphore: target?.semaphore,
-            outside: target?.outside
+            externalSampler: target?.externalSampler
         ) { reporter.wake() }
         let starter = ThreadIdentity.current
         let ready = WakeSemaphore()
-        do throws(LagMonitorError) {
+        do throws(StallMonitorError) {
             let reporting = try WorkerThread(name: "lag-reporter", submitsToQueues: true) { reporter.run() }
-            do throws(LagMonitorError) {
+            do throws(StallMonitorError) {
                 let watching = try WorkerThread(name: "lag-watchdog", submitsToQueues: false) {
                     watchdog.run(starter: starter) { ready.post() }
                 }
@@ -127,7 +127,7 @@ final class MonitorEngine: Sendable {
                     reporter: reporter,
                     relay: relay,
                     threads: [reporting, watching],
-                    pinging: Pinging()
+                    pingThread: PingThread()
                 )
             } catch {
                 reporter.stop()

@@ -26,9 +26,9 @@ struct RecordBuilder {
     mutating func close() { builder.close() }
 
     /// A stalled thread waits for this socket.
-    mutating func noteSocket(_ inode: UInt32) { sockets.note(inode) }
+    mutating func resolveSocket(_ inode: UInt32) { sockets.resolve(inode) }
 
-    mutating func build(_ episode: Episode, _ watch: WatchRegistry.Registration, _ configuration: LagMonitorConfiguration)
+    mutating func build(_ episode: Episode, _ watch: WatchRegistry.Registration, _ configuration: StallMonitorConfiguration)
         -> StallRecord
     {
         let facts = episode.facts
@@ -42,8 +42,8 @@ struct RecordBuilder {
                 randomLow: facts.random.1
             ),
             startRealtimeNanoseconds: facts.startRealtimeNanoseconds,
-            startMonotonicNanoseconds: facts.extent.since,
-            durationNanoseconds: facts.extent.length,
+            startMonotonicNanoseconds: facts.interval.since,
+            durationNanoseconds: facts.interval.length,
             thresholdNanoseconds: facts.thresholdNanoseconds,
             phase: Self.phase(facts.phase),
             kind: Self.kind(facts.kind),
@@ -53,10 +53,10 @@ struct RecordBuilder {
             threadName: threadName(thread)
         )
         record.severity = severity(of: record, hang: UInt64(configuration.hangAfter.wholeNanoseconds))
-        if facts.extent.lengthAtLeast < facts.extent.lengthAtMost {
-            record.durationBounds = facts.extent.lengthAtLeast...facts.extent.lengthAtMost
+        if facts.interval.lengthAtLeast < facts.interval.lengthAtMost {
+            record.durationBounds = facts.interval.lengthAtLeast...facts.interval.lengthAtMost
         }
-        if facts.extent.excluded > 0 { record.excludedNanoseconds = facts.extent.excluded }
+        if facts.interval.excluded > 0 { record.excludedNanoseconds = facts.interval.excluded }
         // Nobody saw what a loop was doing that had moved on before it was looked at.
         if facts.activity != .notRunning { record.activity = facts.activity.name }
         record.mode = watch.loop.modeName(facts.mode)
@@ -68,12 +68,12 @@ struct RecordBuilder {
             withLines: configuration.symbols == .lines
         )
         record.evidence = evidence.build(facts.usage, &builder, &sockets)
-        record.samples = episode.tally.looks
+        record.samples = episode.tally.sampleCount
         fill(&record, from: findings, episode, configuration)
         record.group(by: findings.representative?.frames ?? [])
-        if configuration.symbols == .lines, let look = findings.representative {
-            let captured = (0..<min(look.stack.outcome.stored, configuration.maxFrames))
-                .map { episode.tally.frame($0, of: look.index) }
+        if configuration.symbols == .lines, let namedStack = findings.representative {
+            let captured = (0..<min(namedStack.stack.outcome.stored, configuration.maxFrames))
+                .map { episode.tally.frame($0, of: namedStack.index) }
             record.frames = builder.framesWithLines(captured, findings.rules)
         }
         record.message = StallMessage(record).text
@@ -85,24 +85,24 @@ struct RecordBuilder {
         _ record: inout StallRecord,
         from findings: StallFindings,
         _ episode: Episode,
-        _ configuration: LagMonitorConfiguration
+        _ configuration: StallMonitorConfiguration
     ) {
-        guard let look = findings.representative, look.stack.outcome.method != .none else {
+        guard let namedStack = findings.representative, namedStack.stack.outcome.method != .none else {
             record.captureError = (findings.representative?.stack.outcome.failure ?? episode.failure)?.rawValue
             return
         }
-        let outcome = look.stack.outcome
+        let outcome = namedStack.stack.outcome
         record.capture = Self.capture(outcome.method)
         record.framePointerRecovered = outcome.framePointerRecovered
         record.unwindEnd = Self.name(outcome.end)
-        record.frames = Array(look.frames.prefix(configuration.maxFrames))
+        record.frames = Array(namedStack.frames.prefix(configuration.maxFrames))
         record.framesTotal = outcome.total
-        record.samplesMatched = findings.culprit?.samplesMatched ?? look.stack.count
+        record.samplesMatched = findings.culprit?.samplesMatched ?? namedStack.stack.count
         record.samplesShare = findings.culprit?.matchedShare
         if configuration.samples == .all { record.sampleTree = findings.tree }
         record.workers = findings.workers(of: episode.tally, maxFrames: configuration.maxFrames)
         if let culprit = findings.culprit, let index = culprit.frameIndex {
-            record.culprit = look.frames[index].symbol ?? look.frames[index].place
+            record.culprit = namedStack.frames[index].symbol ?? namedStack.frames[index].place
             record.culpritConfidence = culprit.confidence
         }
     }

@@ -59,7 +59,7 @@ final class Reporter: @unchecked Sendable {
             let last = stopping.load(ordering: .acquiring)
             // Before the queue as well: what a watch left behind is in the queue by the time it is retired.
             let retired = registry.retired()
-            while let inode = queue.takeSocket() { builder.noteSocket(inode) }
+            while let inode = queue.takeSocket() { builder.resolveSocket(inode) }
             while let index = queue.takeReady() {
                 report(queue.episodes[index])
                 queue.giveFree(index)
@@ -68,10 +68,10 @@ final class Reporter: @unchecked Sendable {
             deadline = .max
             for owner in registry.owners() {
                 guard let core = owner as? MonitorCore else { continue }
-                core.reopenIfAsked()
-                deadline = min(deadline, core.tellDueSuppressions { registry.counters(of: core) })
-                deadline = min(deadline, core.tellLosses())
-                deadline = min(deadline, core.tellUnfinished())
+                core.reopenIfRequested()
+                deadline = min(deadline, core.emitDueSuppressions { registry.counters(of: core) })
+                deadline = min(deadline, core.emitLosses())
+                deadline = min(deadline, core.emitUnfinished())
             }
             if last { return builder.close() }
         }

@@ -13,7 +13,7 @@ struct SocketNames {
     init(process: Int32) { reader = NetworkTableReader(folder: "/proc/\(process)/net") }
 
     /// Looks a socket up now.
-    mutating func note(_ inode: UInt32) {
+    mutating func resolve(_ inode: UInt32) {
         if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
         known[inode] = reader.socket(inode: UInt64(inode))
     }

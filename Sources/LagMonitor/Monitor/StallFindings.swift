@@ -7,12 +7,12 @@ internal import LagOutput
 /// What the looks at one stall brought, with names: why, where, and who is to blame. Reporter thread only.
 struct StallFindings {
     /// A stack that was seen, named.
-    struct Seen {
+    struct NamedStack {
         let stack: TalliedStack
         let frames: [StallRecord.Frame]
         /// Where it stands in the tally.
         let index: Int
-        let waitedFor: WaitedFor?
+        let waitKind: WaitKind?
 
         var isInFutex: Bool {
             switch stack.outcome.state {
@@ -30,7 +30,7 @@ struct StallFindings {
             return withUnsafeBytes(of: stack.wait.wchan) { String(decoding: $0.prefix(length), as: UTF8.self) }
         }
 
-        var isWaiting: Bool { doing == .waiting || isInFutex }
+        var isWaiting: Bool { sampledState == .waiting || isInFutex }
 
         /// The lock with an owner that its kind can have.
         ///
@@ -40,11 +40,11 @@ struct StallFindings {
             var lock = stack.lock
             let isPossible =
                 switch lock.kind {
-                case Int32(CLL_LOCK_MUTEX): waitedFor == nil || waitedFor == .mutex
-                case Int32(CLL_LOCK_READ_WRITE): waitedFor == .readWriteLock
-                case Int32(CLL_LOCK_THREAD): waitedFor == .thread
-                case Int32(CLL_LOCK_QUEUE): waitedFor == nil || waitedFor == .queue
-                case Int32(CLL_LOCK_OWNED_WORD): waitedFor == nil || waitedFor == .once
+                case Int32(CLL_LOCK_MUTEX): waitKind == nil || waitKind == .mutex
+                case Int32(CLL_LOCK_READ_WRITE): waitKind == .readWriteLock
+                case Int32(CLL_LOCK_THREAD): waitKind == .thread
+                case Int32(CLL_LOCK_QUEUE): waitKind == nil || waitKind == .queue
+                case Int32(CLL_LOCK_OWNED_WORD): waitKind == nil || waitKind == .once
                 default: true
                 }
             if !isPossible { lock.owner = 0 }
@@ -53,17 +53,17 @@ struct StallFindings {
 
         var isDeadlocked: Bool { stack.cycle >= 0 && (lock?.owner ?? 0) > 0 }
 
-        var doing: CauseRule.Doing {
+        var sampledState: CauseRule.SampledState {
             switch stack.outcome.state {
             case .unknown, .running: .computing
-            case .runningCall: .working
+            case .runningCall: .runningInSystemCall
             case .faulting: .faulting
             case .waiting, .asleep: isInFutex ? (isDeadlocked ? .deadlocked : .waitingForLock) : .waiting
             }
         }
     }
 
-    let seen: [Seen]
+    let seen: [NamedStack]
     /// The same for the search of the culprit; what had to make room for others is one without frames.
     let stacks: [CulpritStack]
     let culprit: Culprit?
@@ -74,22 +74,22 @@ struct StallFindings {
         let tally = episode.tally
         // All at once: names are looked for in one pass over each module's table.
         builder.prepare(Self.captured(in: tally))
-        var seen: [Seen] = []
+        var seen: [NamedStack] = []
         for index in 0..<tally.count {
             let stack = tally[index]
             let frames = builder.frames((0..<stack.outcome.stored).map { tally.frame($0, of: index) }, rules)
             let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
-            seen.append(Seen(stack: stack, frames: frames, index: index, waitedFor: WaitedFor.of(outer)))
+            seen.append(NamedStack(stack: stack, frames: frames, index: index, waitKind: WaitKind.of(outer)))
         }
         self.seen = seen
         self.rules = rules
-        var rule = CauseRule(duration: episode.facts.extent.length)
+        var rule = CauseRule(duration: episode.facts.interval.length)
         rule.cpu = episode.facts.usage.cpuNanoseconds
         rule.runDelay = episode.facts.usage.runDelayNanoseconds
         rule.blocked = episode.facts.usage.blockedNanoseconds
         rule.system = episode.facts.usage.systemNanoseconds
         rule.faults = episode.facts.usage.minorFaults.map { $0 + (episode.facts.usage.majorFaults ?? 0) }
-        for look in seen { rule.seen[look.doing, default: 0] += look.stack.weightNanoseconds }
+        for namedStack in seen { rule.seen[namedStack.sampledState, default: 0] += namedStack.stack.weightNanoseconds }
         cause = rule.cause
         stacks = Self.stacks(of: seen, lost: tally.lostNanoseconds)
         culprit = Culprit(stacks: stacks)
@@ -104,13 +104,13 @@ struct StallFindings {
         }
     }
 
-    private static func stacks(of seen: [Seen], lost: UInt64) -> [CulpritStack] {
-        var stacks = seen.map { look in
+    private static func stacks(of seen: [NamedStack], lost: UInt64) -> [CulpritStack] {
+        var stacks = seen.map { namedStack in
             CulpritStack(
-                weightNanoseconds: look.stack.weightNanoseconds,
-                frames: look.frames.map { CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false) },
-                isComplete: look.stack.outcome.end == .complete,
-                looks: look.stack.count
+                weightNanoseconds: namedStack.stack.weightNanoseconds,
+                frames: namedStack.frames.map { CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false) },
+                isComplete: namedStack.stack.outcome.end == .complete,
+                samples: namedStack.stack.count
             )
         }
         if lost > 0 { stacks.append(CulpritStack(weightNanoseconds: lost, frames: [])) }
@@ -137,28 +137,28 @@ struct StallFindings {
         // What had to make room for other stacks comes last.
         let order = threads.keys.sorted { ($0 != first ? 1 : 0, $0 < 0 ? 1 : 0, $0) < ($1 != first ? 1 : 0, $1 < 0 ? 1 : 0, $1) }
         return order.map { stack in
-            let look = stack == first ? nil : seen.first { $0.index == stack }
+            let namedStack = stack == first ? nil : seen.first { $0.index == stack }
             return StallRecord.WorkerGroup(
                 threadIDs: threads[stack, default: []].map(\.tid),
-                frames: Array((look?.frames ?? []).prefix(maxFrames))
+                frames: Array((namedStack?.frames ?? []).prefix(maxFrames))
             )
         }
     }
 
     /// The stack that stands for the stall: the culprit's; else the first that was seen.
-    var representative: Seen? {
+    var representative: NamedStack? {
         guard let culprit, seen.indices.contains(culprit.representative) else { return seen.first }
         return seen[culprit.representative]
     }
 
     /// What it waited for, as far as that matters to the cause: the heaviest of the waits that make it up.
-    var wait: Seen? {
-        let waits = seen.filter { look in
+    var wait: NamedStack? {
+        let waits = seen.filter { namedStack in
             switch cause {
-            case .lock: look.isInFutex
-            case .deadlock: look.isDeadlocked
-            case .systemCall: look.doing == .working || look.doing == .waiting
-            case .cpu, .runQueue, .pageFault, .unknown: look.isWaiting
+            case .lock: namedStack.isInFutex
+            case .deadlock: namedStack.isDeadlocked
+            case .systemCall: namedStack.sampledState == .runningInSystemCall || namedStack.sampledState == .waiting
+            case .cpu, .runQueue, .pageFault, .unknown: namedStack.isWaiting
             }
         }
         return waits.max { $0.stack.weightNanoseconds < $1.stack.weightNanoseconds }

@@ -17,7 +17,7 @@ struct UnfinishedStalls: ~Copyable {
     private var file: UnfinishedFile
     private var stalls: [Stall] = []
     private var nextNanoseconds = UInt64.max
-    private var hasLookedForRemains = false
+    private var hasCheckedForRecovered = false
 
     static let refreshNanoseconds: UInt64 = 250_000_000
 
@@ -54,15 +54,15 @@ struct UnfinishedStalls: ~Copyable {
 
     /// Tells what earlier processes left; once.
     /// - Returns: how many stalls.
-    mutating func tellRemains(_ outputs: inout [RecordOutput], _ now: OutputTime) -> UInt64 {
-        guard !hasLookedForRemains else { return 0 }
-        hasLookedForRemains = true
-        let remains = UnfinishedRemains(at: place, bootID: bootID)
+    mutating func emitRecovered(_ outputs: inout [RecordOutput], _ now: OutputTime) -> UInt64 {
+        guard !hasCheckedForRecovered else { return 0 }
+        hasCheckedForRecovered = true
+        let recovered = RecoveredStalls(at: place, bootID: bootID)
         var told: UInt64 = 0
-        var isTaken = remains.stalls.isEmpty
+        var isTaken = recovered.stalls.isEmpty
         for index in outputs.indices {
-            outputs[index].noteDropped(UInt64(remains.refused), reason: .unfinishedRefused)
-            for stall in remains.stalls {
+            outputs[index].countDropped(UInt64(recovered.refused), reason: .unfinishedRefused)
+            for stall in recovered.stalls {
                 // What cannot be written now is written by the next start.
                 guard let isWritten = try? outputs[index].write(stall, now: now), isWritten else { continue }
                 isTaken = true
@@ -70,7 +70,7 @@ struct UnfinishedStalls: ~Copyable {
             }
             try? outputs[index].announce(now: now)
         }
-        if isTaken { remains.remove() }
+        if isTaken { recovered.remove() }
         return told
     }
 
@@ -79,7 +79,7 @@ struct UnfinishedStalls: ~Copyable {
         stalls = []
         nextNanoseconds = .max
         file.close()
-        hasLookedForRemains = false
+        hasCheckedForRecovered = false
     }
 
     private mutating func write(_ outputs: inout [RecordOutput], at now: UInt64) {

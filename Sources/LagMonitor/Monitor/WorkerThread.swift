@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLagBeacon
 internal import Glibc
 internal import LagDetection
@@ -19,7 +20,7 @@ package final class WorkerThread: Sendable {
     ///   - submitsToQueues: leaves those signals open that Dispatch leaves open. It makes its threads in the call that submits, with the
     ///     caller's mask, to which it only adds; they are the host's, and from a thread that blocks everything they could neither be
     ///     captured nor have the host's crash handler called.
-    package init(name: String, submitsToQueues: Bool, _ run: @escaping @Sendable () -> Void) throws(LagMonitorError) {
+    package init(name: String, submitsToQueues: Bool, _ run: @escaping @Sendable () -> Void) throws(StallMonitorError) {
         // The new thread inherits the mask, so it never runs with any other signal open.
         var blocked = sigset_t()
         var before = sigset_t()

@@ -7,17 +7,17 @@ struct StringCaps {
     let word: Int
     let reason: Int
     let symbol: Int
-    let keeps: Keeps
+    let fieldPriority: FieldPriority
 
     /// Which optional fields appear.
-    enum Keeps: Comparable {
+    enum FieldPriority: Comparable {
         case none
         /// Why, and who is to blame.
         case essential
         case all
     }
 
-    var keepsOptional: Bool { keeps == .all }
+    var keepsOptional: Bool { fieldPriority == .all }
 
     /// Tried in this order until the line fits.
     static let fromWideToTight = [
@@ -29,11 +29,11 @@ struct StringCaps {
             word: 64,
             reason: 256,
             symbol: LineLimits.maximumSymbolBytes,
-            keeps: .all
+            fieldPriority: .all
         ),
-        StringCaps(message: 128, name: 32, host: 64, hash: 32, word: 32, reason: 96, symbol: 96, keeps: .all),
-        StringCaps(message: 128, name: 20, host: 32, hash: 20, word: 16, reason: 0, symbol: 96, keeps: .essential),
-        StringCaps(message: 32, name: 20, host: 24, hash: 20, word: 16, reason: 0, symbol: 0, keeps: .none),
+        StringCaps(message: 128, name: 32, host: 64, hash: 32, word: 32, reason: 96, symbol: 96, fieldPriority: .all),
+        StringCaps(message: 128, name: 20, host: 32, hash: 20, word: 16, reason: 0, symbol: 96, fieldPriority: .essential),
+        StringCaps(message: 32, name: 20, host: 24, hash: 20, word: 16, reason: 0, symbol: 0, fieldPriority: .none),
     ]
 
     static let path = 512
@@ -101,7 +101,7 @@ extension JSONLineWriter {
             optional("mode", record.mode, caps.word)
         }
         field("cause", record.cause.rawValue, caps.word)
-        if caps.keeps >= .essential {
+        if caps.fieldPriority >= .essential {
             write(record.evidence, caps: caps, owners: OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
         }
         field("capture", record.capture.rawValue, caps.word)
@@ -120,7 +120,7 @@ extension JSONLineWriter {
             field("workers_total", record.workersTotal)
             write(record.workers, OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
         }
-        if caps.keeps >= .essential {
+        if caps.fieldPriority >= .essential {
             optional("culprit", record.culprit, caps.symbol)
             share("culprit_confidence", record.culpritConfidence)
         }

@@ -4,7 +4,7 @@ extension RecordEncoder {
     mutating func write(_ event: LineEvent, as layout: any LineLayout) {
         let levels = StringCaps.fromWideToTight
         var widest: Int?
-        for level in levels.indices where levels[level].keeps > .none {
+        for level in levels.indices where levels[level].fieldPriority > .none {
             guard let frames = attempt(event, as: layout, levels[level]) else { continue }
             if frames > 0 || event.frames.isEmpty { return }
             widest = widest ?? level
@@ -16,12 +16,12 @@ extension RecordEncoder {
     private mutating func attempt(_ event: LineEvent, as layout: any LineLayout, _ caps: StringCaps) -> Int? {
         let hasFunctions = event.frames.contains { $0.function != nil }
         let ownersHaveFrames = event.owners.contains { !$0.frames.isEmpty } || !event.workers.isEmpty
-        for step in GivingWay.all where step.functions ? hasFunctions : ownersHaveFrames {
+        for step in TruncationStep.all where step.functions ? hasFunctions : ownersHaveFrames {
             var detail = LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes)
             detail.functions = step.functions
             detail.ownerFrames = step.ownerFrames
             let frames = writeMostFrames(event, as: layout, detail)
-            if let frames, frames >= min(step.enough, event.frames.count) { return frames }
+            if let frames, frames >= min(step.sufficientFrames, event.frames.count) { return frames }
         }
         return writeMostFrames(event, as: layout, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes))
     }
@@ -51,17 +51,17 @@ extension RecordEncoder {
 }
 
 /// What of a record gives way, step by step, until enough of the stack's own frames fit.
-struct GivingWay {
+struct TruncationStep {
     let functions: Bool
     let ownerFrames: Int
     /// So many of the stack's own frames are enough to take this step.
-    let enough: Int
+    let sufficientFrames: Int
 
     static let all = [
-        GivingWay(functions: true, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
-        GivingWay(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: .max),
+        TruncationStep(functions: true, ownerFrames: LineLimits.maximumOwnerFrames, sufficientFrames: .max),
+        TruncationStep(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, sufficientFrames: .max),
         // Who holds the lock is half of the answer, and worth more than frames near the root.
-        GivingWay(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, enough: 16),
-        GivingWay(functions: false, ownerFrames: 3, enough: 8),
+        TruncationStep(functions: false, ownerFrames: LineLimits.maximumOwnerFrames, sufficientFrames: 16),
+        TruncationStep(functions: false, ownerFrames: 3, sufficientFrames: 8),
     ]
 }

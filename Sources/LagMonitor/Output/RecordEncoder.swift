@@ -103,7 +103,7 @@ public struct RecordEncoder: Sendable {
         // than one frame, so the tightest, which does not say it, is the last resort.
         let levels = StringCaps.fromWideToTight
         var widest: Int?
-        for level in levels.indices where levels[level].keeps > .none {
+        for level in levels.indices where levels[level].fieldPriority > .none {
             guard let frames = attempt(record, level: level) else { continue }
             if frames > 0 || record.frames.isEmpty { return }
             widest = widest ?? level
@@ -115,7 +115,7 @@ public struct RecordEncoder: Sendable {
     /// One part in so many of a line is kept for the tree of samples.
     private static let treeShare = 4
     /// A shorter line has a tree only where the frames leave room.
-    private static let leastLineWithTree = 3000
+    private static let minimumLineBytesWithTree = 3000
 
     /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
     private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
@@ -123,9 +123,9 @@ public struct RecordEncoder: Sendable {
         let owners = [evidence.lockOwner].compactMap { $0 } + evidence.lockCycle + evidence.lockChain
         let ownersHaveFrames = owners.contains { !$0.frames.isEmpty } || record.workers.contains { !$0.frames.isEmpty }
         let hasFunctions = record.frames.contains { $0.function != nil }
-        for step in GivingWay.all where step.functions ? hasFunctions : ownersHaveFrames {
+        for step in TruncationStep.all where step.functions ? hasFunctions : ownersHaveFrames {
             let frames = write(record, level: level, functions: step.functions, ownerFrames: step.ownerFrames)
-            if let frames, frames >= min(step.enough, record.frames.count) { return frames }
+            if let frames, frames >= min(step.sufficientFrames, record.frames.count) { return frames }
         }
         return write(record, level: level, functions: false, ownerFrames: 0)
     }
@@ -142,7 +142,7 @@ public struct RecordEncoder: Sendable {
         )
         let fits = writer.count + JSONLineWriter.tailBytes <= limit
         // Who asks for the tree gets a part of it also where the frames would fill the line.
-        let kept = record.sampleTree.isEmpty || limit < Self.leastLineWithTree ? 0 : limit / Self.treeShare
+        let kept = record.sampleTree.isEmpty || limit < Self.minimumLineBytesWithTree ? 0 : limit / Self.treeShare
         let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit - kept) : 0
         writer.endArray()
         let rest = limit - writer.count - JSONLineWriter.tailBytes

@@ -23,22 +23,22 @@ package struct RecordLimiter: Sendable {
     /// Hangs remembered whose `end` is to come: more than there are episodes.
     static let openCapacity = 128
 
-    package enum Verdict: Sendable, Equatable {
+    package enum Decision: Sendable, Equatable {
         /// It is to be told, after what it brings to an end.
-        case tell(after: Suppression?)
+        case emit(after: Suppression?)
         /// It is held back.
-        case hold
+        case suppress
     }
 
-    private struct Known: Sendable {
+    private struct FingerprintState: Sendable {
         var bucket = TokenBucket()
         var held: Suppression?
     }
 
     /// A stall of which the `begin` line came by.
-    private struct Open: Sendable {
+    private struct OngoingStall: Sendable {
         let id: StallID
-        let isTold: Bool
+        let isEmitted: Bool
         let durationNanoseconds: UInt64
     }
 
@@ -46,13 +46,13 @@ package struct RecordLimiter: Sendable {
     private let overall: TokenRate?
     private let quietNanoseconds: UInt64
     private var bucket = TokenBucket()
-    private var known: RecentTable<Known>
+    private var known: LRUTable<FingerprintState>
     private var others = Suppression(fingerprint: nil)
-    private var open: [Open] = []
+    private var open: [OngoingStall] = []
     /// How many fingerprints have something held back.
     private var pending = 0
     /// Records held back so far.
-    package private(set) var heldTotal: UInt64 = 0
+    package private(set) var suppressedTotal: UInt64 = 0
 
     /// - Parameters:
     ///   - perFingerprint: nil: no such limit.
@@ -67,26 +67,26 @@ package struct RecordLimiter: Sendable {
         self.perFingerprint = perFingerprint
         self.overall = overall
         self.quietNanoseconds = quietNanoseconds
-        known = RecentTable(capacity: capacity)
+        known = LRUTable(capacity: capacity)
     }
 
     /// Fingerprints remembered now.
     var fingerprints: Int { known.count }
 
     /// Judges a record; every record is to be judged once, in the order of their coming.
-    package mutating func judge(_ record: borrowing StallRecord, at now: UInt64) -> Verdict {
-        guard perFingerprint != nil || overall != nil else { return .tell(after: nil) }
+    package mutating func decide(_ record: borrowing StallRecord, at now: UInt64) -> Decision {
+        guard perFingerprint != nil || overall != nil else { return .emit(after: nil) }
         let id = record.id
-        var begun: Open?
+        var begun: OngoingStall?
         if record.phase != .begin, let index = open.firstIndex(where: { $0.id == id }) { begun = open.remove(at: index) }
-        if record.phase == .abandoned || begun?.isTold == true { return .tell(after: nil) }
+        if record.phase == .abandoned || begun?.isEmitted == true { return .emit(after: nil) }
 
         let fingerprint = record.fingerprint
-        if let gone = known.use(fingerprint, orInsert: Known()) { forget(gone.value, at: now) }
-        var entry = known[fingerprint] ?? Known()
-        let isTold = canTake(entry.bucket, perFingerprint, at: now) && canTake(bucket, overall, at: now)
+        if let gone = known.use(fingerprint, orInsert: FingerprintState()) { forget(gone.value, at: now) }
+        var entry = known[fingerprint] ?? FingerprintState()
+        let isEmitted = canTake(entry.bucket, perFingerprint, at: now) && canTake(bucket, overall, at: now)
         var ended: Suppression?
-        if isTold {
+        if isEmitted {
             if let perFingerprint { entry.bucket.take(perFingerprint, at: now) }
             if let overall { bucket.take(overall, at: now) }
             ended = entry.held
@@ -97,11 +97,11 @@ package struct RecordLimiter: Sendable {
             var held = entry.held ?? Suppression(fingerprint: fingerprint)
             held.add(record, known: begun?.durationNanoseconds ?? 0, at: now)
             entry.held = held
-            heldTotal += 1
+            suppressedTotal += 1
         }
         known[fingerprint] = entry
-        if record.phase == .begin { remember(Open(id: id, isTold: isTold, durationNanoseconds: record.durationNanoseconds)) }
-        return isTold ? .tell(after: ended) : .hold
+        if record.phase == .begin { remember(OngoingStall(id: id, isEmitted: isEmitted, durationNanoseconds: record.durationNanoseconds)) }
+        return isEmitted ? .emit(after: ended) : .suppress
     }
 
     /// From when on ``takeDue(at:)`` has something; nil while nothing is held back.
@@ -146,7 +146,7 @@ package struct RecordLimiter: Sendable {
 
     /// Others come again and again while there are too many: they do not wait for quiet.
     private func due(_ held: Suppression) -> UInt64 {
-        let from = held.fingerprint == nil ? held.firstHeldNanoseconds : held.lastHeldNanoseconds
+        let from = held.fingerprint == nil ? held.firstSuppressedNanoseconds : held.lastSuppressedNanoseconds
         let (sum, overflow) = from.addingReportingOverflow(quietNanoseconds)
         return overflow ? .max : sum
     }
@@ -165,13 +165,13 @@ package struct RecordLimiter: Sendable {
         return others
     }
 
-    private mutating func forget(_ entry: Known, at now: UInt64) {
+    private mutating func forget(_ entry: FingerprintState, at now: UInt64) {
         guard let held = entry.held else { return }
         pending -= 1
         others.add(held, at: now)
     }
 
-    private mutating func remember(_ hang: Open) {
+    private mutating func remember(_ hang: OngoingStall) {
         if open.count >= Self.openCapacity { open.removeFirst() }
         open.append(hang)
     }

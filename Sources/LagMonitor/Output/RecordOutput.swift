@@ -21,7 +21,7 @@ public struct RecordOutput: Sendable {
     public var unannounced: UInt64 { pending.total }
 
     /// Counts records that got lost before they came here. Nothing is written yet.
-    public mutating func noteDropped(_ count: UInt64, reason: DropNotice.Reason) {
+    public mutating func countDropped(_ count: UInt64, reason: DropNotice.Reason) {
         droppedTotal &+= count
         pending.add(count, reason: reason)
     }
@@ -38,10 +38,10 @@ public struct RecordOutput: Sendable {
             let facts = LineFacts(record)
             try encoder.encode(record) { line throws(SinkError) in try sink.write(line, about: facts) }
         } catch {
-            noteDropped(1, reason: error.reason == .tooSlow ? .sinkSlow : .sinkFailed)
+            countDropped(1, reason: error.reason == .tooSlow ? .sinkSlow : .sinkFailed)
             collectAbandoned()
             // Many losses in a moment are one failure.
-            if retry.allows(at: now.monotonicNanoseconds) { retry.noteFailure(at: now.monotonicNanoseconds) }
+            if retry.allows(at: now.monotonicNanoseconds) { retry.recordFailure(at: now.monotonicNanoseconds) }
             throw error
         }
         collectAbandoned()
@@ -113,7 +113,7 @@ public struct RecordOutput: Sendable {
     ///
     /// As long as the sink may still give up lines that it took, it is asked once a second, and the delay goes on.
     /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` when there is nothing to tell.
-    package mutating func announceAgain(now: OutputTime) -> UInt64 {
+    package mutating func retryAnnouncement(now: OutputTime) -> UInt64 {
         let isUnsettled = sink.unsettledLines > 0
         collectAbandoned()
         guard pending.total > 0 else {
@@ -132,10 +132,10 @@ public struct RecordOutput: Sendable {
                 retry.reset()
                 return .max
             }
-            retry.noteFailure(at: now.monotonicNanoseconds)
+            retry.recordFailure(at: now.monotonicNanoseconds)
             return now.monotonicNanoseconds &+ 1_000_000_000
         } catch {
-            retry.noteFailure(at: now.monotonicNanoseconds)
+            retry.recordFailure(at: now.monotonicNanoseconds)
             return retry.nextNanoseconds
         }
     }
@@ -148,7 +148,7 @@ public struct RecordOutput: Sendable {
 
     private mutating func collectAbandoned() {
         let abandoned = sink.takeAbandonedLines()
-        if abandoned > 0 { noteDropped(abandoned, reason: .sinkFailed) }
+        if abandoned > 0 { countDropped(abandoned, reason: .sinkFailed) }
         // These are part of the total since they were lost.
         for notice in sink.takeAbandonedNotices() { pending.add(notice.count, reason: notice.reason) }
     }

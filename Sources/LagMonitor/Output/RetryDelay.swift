@@ -15,7 +15,7 @@ struct RetryDelay: Sendable {
 
     func allows(at now: UInt64) -> Bool { now >= notBefore }
 
-    mutating func noteFailure(at now: UInt64) {
+    mutating func recordFailure(at now: UInt64) {
         delay = delay == 0 ? firstNanoseconds : min(longestNanoseconds, delay &* 2)
         let (sum, overflow) = now.addingReportingOverflow(delay)
         notBefore = overflow ? .max : sum

@@ -21,8 +21,8 @@ package struct Suppression: Sendable, Equatable {
     /// Of the last one.
     package var message = ""
     /// When the first and the last were held back, `CLOCK_MONOTONIC`.
-    var firstHeldNanoseconds: UInt64 = 0
-    var lastHeldNanoseconds: UInt64 = 0
+    var firstSuppressedNanoseconds: UInt64 = 0
+    var lastSuppressedNanoseconds: UInt64 = 0
 
     package init(fingerprint: String?) { self.fingerprint = fingerprint }
 
@@ -31,11 +31,11 @@ package struct Suppression: Sendable, Equatable {
     mutating func add(_ record: borrowing StallRecord, known: UInt64, at now: UInt64) {
         if count == 0 {
             firstRealtimeNanoseconds = record.startRealtimeNanoseconds
-            firstHeldNanoseconds = now
+            firstSuppressedNanoseconds = now
         }
         count += 1
         lastRealtimeNanoseconds = record.startRealtimeNanoseconds
-        lastHeldNanoseconds = now
+        lastSuppressedNanoseconds = now
         longestNanoseconds = max(longestNanoseconds, record.durationNanoseconds)
         add(nanoseconds: record.durationNanoseconds > known ? record.durationNanoseconds - known : 0)
         culprit = record.culprit.map { Self.cut($0) }
@@ -46,13 +46,13 @@ package struct Suppression: Sendable, Equatable {
     mutating func add(_ other: Suppression, at now: UInt64) {
         if count == 0 {
             firstRealtimeNanoseconds = other.firstRealtimeNanoseconds
-            firstHeldNanoseconds = now
+            firstSuppressedNanoseconds = now
             fingerprints = 0
         }
         fingerprints += other.fingerprints
         count += other.count
         firstRealtimeNanoseconds = min(firstRealtimeNanoseconds, other.firstRealtimeNanoseconds)
-        lastHeldNanoseconds = now
+        lastSuppressedNanoseconds = now
         longestNanoseconds = max(longestNanoseconds, other.longestNanoseconds)
         add(nanoseconds: other.totalNanoseconds)
         guard other.lastRealtimeNanoseconds >= lastRealtimeNanoseconds else { return }

@@ -79,10 +79,10 @@ public final class KeepAliveThread: Sendable {
 
     /// Ends the thread after the callout in progress, also from inside that callout and however deep its runs are nested. Work not
     /// yet begun is dropped; who waits for it gets ``RunLoopError/loopFinished(name:)``. Returns at once; stopping twice is fine.
-    public func stop() { loop.stopForGood() }
+    public func stop() { loop.stopPermanently() }
 
     /// Ends the calling thread if it is a keep-alive thread: ``stop()`` for work that holds no reference to it.
-    public static func stopCurrent() { ObservedRunLoop.existing?.stopForGood() }
+    public static func stopCurrent() { ObservedRunLoop.existing?.stopPermanently() }
 
     /// Waits until the thread has ended and everything it held is released.
     /// - Returns: false when called on the thread itself, which cannot wait for its own end.

@@ -32,7 +32,7 @@ final class LoopThreadState {
     init(signals: LoopSignals) { poller = Poller(signals: signals) }
 
     /// No run is in progress: lets go of the mode's items.
-    func rest() {
+    func reset() {
         mode = nil
         activity = .notRunning
         items = ModeItems()

@@ -9,7 +9,7 @@ struct ModeItems: Sendable {
     /// Whether nothing in it could ever wake a loop. Neither observers nor the timers of tickers count: who looks on must not
     /// keep a run going.
     var hasNothingToWaitFor: Bool {
-        sources.isEmpty && ports.isEmpty && descriptors.isEmpty && timers.allSatisfy(\.onlyLooksOn)
+        sources.isEmpty && ports.isEmpty && descriptors.isEmpty && timers.allSatisfy(\.belongsToTicker)
     }
 
     /// Which activities any of the observers wants.

@@ -5,7 +5,7 @@ internal import Synchronization
 // What the steps of a turn do. Own thread only; no lock and no allocation while nothing changes.
 extension ObservedRunLoop {
     /// Tells an activity to the beacon and to the observers, in this order.
-    func tell(_ activity: LoopActivity) {
+    func publish(_ activity: LoopActivity) {
         refreshItems()
         own.activity = activity
         beacon.begin(activity, at: own.clock)
@@ -14,7 +14,7 @@ extension ObservedRunLoop {
 
     /// The same for an activity that ends a rest: it un-parks the watchdog.
     /// - Parameter hasRested: false when the time in which the loop did not run was too short for a rest.
-    func tellAwake(_ activity: LoopActivity, hasRested: Bool = true) {
+    func publishWake(_ activity: LoopActivity, hasRested: Bool = true) {
         own.activity = activity
         if hasRested { beacon.wake(activity, at: own.clock) } else { beacon.resume(activity, at: own.clock) }
         refreshItems()

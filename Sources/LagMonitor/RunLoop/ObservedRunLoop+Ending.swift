@@ -32,7 +32,7 @@ extension ObservedRunLoop {
         }
         for content in otherItems { release(content) }
         for (_, timer) in delayed { timer.invalidate() }
-        own.rest()
+        own.reset()
         own.spareBatch = []
         own.poller.close()
         beacon.setMode(0)

@@ -49,8 +49,8 @@ extension ObservedRunLoop {
         let answer = PerformAnswer<Value>()
         let item = PerformQueue.Item(
             modes: modes,
-            work: { answer.give(Result { try work() }) },
-            abandon: { [name] in answer.give(.failure(RunLoopError.loopFinished(name: name))) }
+            work: { answer.resolve(Result { try work() }) },
+            abandon: { [name] in answer.resolve(.failure(RunLoopError.loopFinished(name: name))) }
         )
         guard submit(item) else { throw RunLoopError.loopFinished(name: name) }
         return try answer.wait()
@@ -209,7 +209,7 @@ private final class PerformAnswer<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
     private let gate = Gate()
 
-    func give(_ answer: Result<Value, any Error>) {
+    func resolve(_ answer: Result<Value, any Error>) {
         result.withLock { $0 = answer }
         gate.open()
     }

@@ -49,7 +49,7 @@ extension ObservedRunLoop {
     }
 
     /// Ends all run calls, also those to come, after the callout in progress: the thread is to end. Any thread.
-    func stopForGood() {
+    func stopPermanently() {
         isEnding.store(true, ordering: .releasing)
         runs.withLock { $0.stopAll() }
         signals.wakeUp()
@@ -83,30 +83,30 @@ extension ObservedRunLoop {
         if outerMode == nil || outerActivity == .expected {
             // Who runs the loop for one source at a time, over and over, gives it no rest by that.
             let goesOn = outerMode == nil && own.clock - own.exited < Self.restNanoseconds
-            tellAwake(.entry, hasRested: !goesOn)
+            publishWake(.entry, hasRested: !goesOn)
         } else {
             // The loop was at work, and still is: a nested run is no rest.
-            tell(.entry)
+            publish(.entry)
         }
         let result =
             frame.isStopped
-            ? .stopped : turns(of: frame, until: deadline, returnAfterSourceHandled: returnAfterSourceHandled)
+            ? .stopped : iterations(of: frame, until: deadline, returnAfterSourceHandled: returnAfterSourceHandled)
         // 11. Tell the observers that the loop is left.
-        tell(.exit)
+        publish(.exit)
         return result
     }
 
     /// The turns of one run call: steps 2 to 10 of the loop, over and over.
-    private func turns(of frame: RunFrame, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
+    private func iterations(of frame: RunFrame, until deadline: UInt64, returnAfterSourceHandled: Bool) -> RunLoopResult {
         let neverSleeps = deadline <= own.clock
         while true {
             // Every wake so far is answered by this turn.
             signals.takeWake()
 
             // 2. Tell the observers that timers are about to be looked at.
-            tell(.beforeTimers)
+            publish(.beforeTimers)
             // 3. Tell the observers that manual sources are about to be performed.
-            tell(.beforeSources)
+            publish(.beforeSources)
             var handledSource = runPerforms()
 
             // 4. Perform the manual sources that are signalled, and the work they submitted.
@@ -121,11 +121,11 @@ extension ObservedRunLoop {
                 own.poller.poll()
             } else {
                 // 6. Tell the observers that the loop is about to sleep.
-                tell(.beforeWaiting)
+                publish(.beforeWaiting)
                 // 7. Sleep until a port, a descriptor, a timer, the end of the time, or a wake.
-                let rested = sleep(until: deadline, unless: frame, looksFirst: own.hadEvents)
+                let rested = sleep(until: deadline, unless: frame, pollsFirst: own.hadEvents)
                 // 8. Tell the observers that the loop has woken up.
-                if rested { tellAwake(.afterWaiting) } else { tell(.afterWaiting) }
+                if rested { publishWake(.afterWaiting) } else { publish(.afterWaiting) }
             }
             var hadEvents = false
 
@@ -155,11 +155,11 @@ extension ObservedRunLoop {
     /// Without the first look (one system call, after a turn that handled a descriptor or the main queue), a loop whose descriptors
     /// are never quiet would seem to rest once a turn.
     /// - Returns: whether it rested, however shortly.
-    private func sleep(until deadline: UInt64, unless frame: RunFrame, looksFirst: Bool) -> Bool {
+    private func sleep(until deadline: UInt64, unless frame: RunFrame, pollsFirst: Bool) -> Bool {
         refreshItems()
         let end = min(deadline, own.latestFire)
         let mayRest = !frame.isStopped && !signals.isWakePending && own.clock < end
-        if looksFirst || !mayRest { own.poller.poll() }
+        if pollsFirst || !mayRest { own.poller.poll() }
         guard mayRest, !own.poller.hasReadySources, !isMainQueueDue else {
             signals.takeWake()
             own.clock = clb_now_ns()
@@ -173,7 +173,7 @@ extension ObservedRunLoop {
         own.clock = clb_now_ns()
         // How soon the wake was asked for, not how long this thread took to come back from its sleep.
         let asked = cll_wake_asked_ns(signals.raw)
-        own.spin.noteSleep(nanoseconds: (asked > before ? min(asked, own.clock) : own.clock) - before)
+        own.spin.recordSleep(nanoseconds: (asked > before ? min(asked, own.clock) : own.clock) - before)
         return true
     }
 
@@ -182,7 +182,7 @@ extension ObservedRunLoop {
         own.mode = outerMode
         own.activity = outerActivity
         guard let outerMode else {
-            own.rest()
+            own.reset()
             beacon.setMode(0)
             if entered {
                 own.exited = own.clock

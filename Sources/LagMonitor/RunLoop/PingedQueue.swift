@@ -16,7 +16,7 @@ public import LagActivity
 ///
 /// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
 /// thread is free for it.
-public final class PingedQueue: PingableLoop, TickingLoop, WanderingLoop, Sendable {
+public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendable {
     public let name: String
     private let queue: DispatchQueue
     private let mailbox = PingMailbox()
@@ -49,7 +49,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, WanderingLoop, Sendab
     /// Thread 0: it changes (``presentThread``).
     public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
 
-    public var tellsActivities: Bool { false }
+    public var publishesActivity: Bool { false }
 
     /// Nil: a queue has no modes.
     public func modeName(_ number: UInt32) -> String? { nil }
@@ -57,7 +57,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, WanderingLoop, Sendab
     /// Submits a block that answers; nothing while an earlier one is still in the queue. Allocates and may lock, as
     /// every submission to a queue does.
     public func ping() {
-        guard mailbox.begins() else { return }
+        guard mailbox.beginPing() else { return }
         queue.async { [mailbox] in mailbox.answer() }
     }
 

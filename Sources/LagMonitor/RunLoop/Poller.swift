@@ -77,7 +77,7 @@ final class Poller {
     /// Notes what is ready, without waiting.
     func poll() {
         guard watchesDescriptors, let ready else { return }
-        note(Int(cll_poller_poll(epoll, signals.raw, ready, Int32(Poller.capacity))))
+        recordReady(Int(cll_poller_poll(epoll, signals.raw, ready, Int32(Poller.capacity))))
     }
 
     /// Sleeps until woken, until a watched descriptor is ready, or until `deadline` (nanoseconds of the monotonic clock).
@@ -87,7 +87,7 @@ final class Poller {
             signals.takeWake()
             return poll()
         }
-        note(Int(cll_poller_sleep(epoll, signals.raw, deadline, ready, Int32(Poller.capacity))))
+        recordReady(Int(cll_poller_sleep(epoll, signals.raw, deadline, ready, Int32(Poller.capacity))))
     }
 
     var hasReadySources: Bool { !readySources.isEmpty }
@@ -125,19 +125,19 @@ final class Poller {
         return nil
     }
 
-    private func note(_ count: Int) {
+    private func recordReady(_ count: Int) {
         guard let ready else { return }
-        for index in 0..<max(0, count) { note(ready[index].fd, ready[index].events) }
-        for descriptor in alwaysReady { note(descriptor, UInt32.max) }
+        for index in 0..<max(0, count) { recordReady(ready[index].fd, ready[index].events) }
+        for descriptor in alwaysReady { recordReady(descriptor, UInt32.max) }
     }
 
-    private func note(_ descriptor: Int32, _ events: UInt32) {
+    private func recordReady(_ descriptor: Int32, _ events: UInt32) {
         if descriptor == mainQueueDescriptor { isMainQueueReady = true }
         guard let watch = watches[descriptor] else { return }
         for source in watch.sources {
             let wanted = source.events.rawValue | (events == .max ? 0 : UInt32(CLL_POLL_HANGUP))
             guard events & wanted != 0 else { continue }
-            source.markReady(events & wanted)
+            source.addReadyEvents(events & wanted)
             readySources.append(source)
         }
     }

@@ -63,7 +63,7 @@ public final class RunLoopDescriptorSource: Sendable {
 
     // The loop's thread only, from here on.
 
-    func markReady(_ events: UInt32) { ready.store(ready.load(ordering: .relaxed) | events, ordering: .relaxed) }
+    func addReadyEvents(_ events: UInt32) { ready.store(ready.load(ordering: .relaxed) | events, ordering: .relaxed) }
 
     func takeReady() -> Events { Events(rawValue: ready.exchange(0, ordering: .relaxed)) }
 

@@ -24,7 +24,7 @@ public final class RunLoopTimer: Sendable {
     let attachment = Attachment()
     let isFiring = Atomic<Bool>(false)
     /// Whether it belongs to a ticker: a mode with nothing else has nothing to wait for.
-    let onlyLooksOn: Bool
+    let belongsToTicker: Bool
     private let intervalNanoseconds: UInt64
     private let fireNanoseconds: Atomic<UInt64>
     private let toleranceNanoseconds: Atomic<UInt64>
@@ -41,7 +41,7 @@ public final class RunLoopTimer: Sendable {
         tolerance: Duration = .zero,
         handler: @escaping Handler
     ) {
-        onlyLooksOn = false
+        belongsToTicker = false
         self.interval = interval
         intervalNanoseconds = interval.map { UInt64(max(1, $0.wholeNanoseconds)) } ?? 0
         fireNanoseconds = Atomic(fireDate.nanoseconds)
@@ -51,7 +51,7 @@ public final class RunLoopTimer: Sendable {
 
     /// A ticker's timer: every `interval` from now on, and no reason for a run to go on.
     init(tickingEvery interval: Duration, handler: @escaping Handler) {
-        onlyLooksOn = true
+        belongsToTicker = true
         self.interval = interval
         intervalNanoseconds = UInt64(max(1, interval.wholeNanoseconds))
         fireNanoseconds = Atomic((MonotonicTime.now + interval).nanoseconds)

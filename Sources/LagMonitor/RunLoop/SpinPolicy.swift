@@ -18,7 +18,7 @@ struct SpinPolicy {
     var shouldSpin: Bool { score >= SpinPolicy.scoreNeeded && SpinPolicy.hasSeveralProcessors }
 
     /// Notes how long after the beginning of a sleep, with the looking before it, its end was asked for.
-    mutating func noteSleep(nanoseconds: UInt64) {
+    mutating func recordSleep(nanoseconds: UInt64) {
         score = nanoseconds > SpinPolicy.budgetNanoseconds ? score / 2 : min(score + 1, SpinPolicy.highestScore)
     }
 }

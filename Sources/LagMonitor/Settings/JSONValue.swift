@@ -9,7 +9,7 @@ package enum JSONValue: Sendable, Equatable {
     case object([String: JSONValue])
 
     /// How a message shows this value.
-    package var shown: String {
+    package var displayText: String {
         switch self {
         case .null: "null"
         case .bool(let bool): "\(bool)"

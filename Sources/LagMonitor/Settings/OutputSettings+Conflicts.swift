@@ -3,7 +3,7 @@ internal import LagOutput
 /// A setting of the output that would have no effect beside the others.
 package struct OutputConflict: Sendable {
     package let key: SettingKey
-    package let wrong: String
+    package let reason: String
     package let allowed: String
 }
 
@@ -22,17 +22,17 @@ extension OutputSettings.Destination {
             conflicts += sizes.map {
                 OutputConflict(
                     key: $0,
-                    wrong: "\(text) is no file and is not rotated",
+                    reason: "\(text) is no file and is not rotated",
                     allowed: "only where output.path is a file"
                 )
             }
         } else if sizes.map(\.path) == [SettingKey.outputFiles.path] {
-            let wrong = "without output.max_bytes no file is ever renamed"
-            conflicts.append(OutputConflict(key: .outputFiles, wrong: wrong, allowed: "only with output.max_bytes"))
+            let reason = "without output.max_bytes no file is ever renamed"
+            conflicts.append(OutputConflict(key: .outputFiles, reason: reason, allowed: "only with output.max_bytes"))
         }
         if case .otlp = self, names.contains(SettingKey.format.path), let format, format != RecordFormat.otlp.rawValue {
-            let wrong = "\(text) takes no lines of format \(format)"
-            conflicts.append(OutputConflict(key: .format, wrong: wrong, allowed: RecordFormat.otlp.rawValue))
+            let reason = "\(text) takes no lines of format \(format)"
+            conflicts.append(OutputConflict(key: .format, reason: reason, allowed: RecordFormat.otlp.rawValue))
         }
         return conflicts
     }

@@ -2,26 +2,26 @@ internal import LagOutput
 
 extension OutputSettings.Destination {
     /// What is wrong with a text.
-    struct Objection: Error {
-        let wrong: String
+    struct ValidationError: Error {
+        let reason: String
     }
 
     /// What may stand there, in words.
     static let allowed =
         "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
 
-    static func objection(to text: String) -> String? {
-        do throws(Objection) {
+    static func validationError(for text: String) -> String? {
+        do throws(ValidationError) {
             _ = try OutputSettings.Destination(text)
             return nil
         } catch {
-            return error.wrong
+            return error.reason
         }
     }
 
-    init(_ text: String) throws(Objection) {
-        guard !text.isEmpty else { throw Objection(wrong: "the text is empty") }
-        guard !text.utf8.contains(0) else { throw Objection(wrong: "the text holds a zero byte") }
+    init(_ text: String) throws(ValidationError) {
+        guard !text.isEmpty else { throw ValidationError(reason: "the text is empty") }
+        guard !text.utf8.contains(0) else { throw ValidationError(reason: "the text holds a zero byte") }
         switch text {
         case "-", "stdout": self = .stdout
         case "journald": self = .journald(path: JournalSink.defaultPath)
@@ -42,10 +42,10 @@ extension OutputSettings.Destination {
         return (String(name), String(text[text.index(after: colon)...]))
     }
 
-    private static func parse(_ scheme: String, _ rest: String, _ text: String) throws(Objection) -> Self {
+    private static func parse(_ scheme: String, _ rest: String, _ text: String) throws(ValidationError) -> Self {
         switch scheme {
         case "file":
-            guard !rest.isEmpty else { throw Objection(wrong: "\"\(text)\" names no file") }
+            guard !rest.isEmpty else { throw ValidationError(reason: "\"\(text)\" names no file") }
             return .file(path: rest)
         case "journald": return .journald(path: try socket(rest, text))
         case "unix": return .stream(.unix(path: try socket(rest, text)))
@@ -53,33 +53,33 @@ extension OutputSettings.Destination {
         case "otlp":
             let host = ["http://", "https://"].first { rest.hasPrefix($0) }.map { rest.dropFirst($0.count) }
             guard let first = host?.first, first != "/", first != ":" else {
-                throw Objection(wrong: "\"\(text)\" has no http:// or https:// URL after otlp:")
+                throw ValidationError(reason: "\"\(text)\" has no http:// or https:// URL after otlp:")
             }
             return .otlp(endpoint: rest)
-        default: throw Objection(wrong: "unknown destination \"\(scheme):\" (a file of that name is file:\(text))")
+        default: throw ValidationError(reason: "unknown destination \"\(scheme):\" (a file of that name is file:\(text))")
         }
     }
 
-    private static func socket(_ path: String, _ text: String) throws(Objection) -> String {
-        guard !path.isEmpty else { throw Objection(wrong: "\"\(text)\" names no socket") }
+    private static func socket(_ path: String, _ text: String) throws(ValidationError) -> String {
+        guard !path.isEmpty else { throw ValidationError(reason: "\"\(text)\" names no socket") }
         let most = StreamAddress.maximumPathBytes
-        guard path.utf8.count <= most else { throw Objection(wrong: "the socket's path is longer than \(most) bytes") }
+        guard path.utf8.count <= most else { throw ValidationError(reason: "the socket's path is longer than \(most) bytes") }
         return path
     }
 
-    private static func hostAndPort(_ rest: String, _ text: String) throws(Objection) -> StreamAddress {
-        guard let colon = rest.lastIndex(of: ":") else { throw Objection(wrong: "\"\(text)\" has no port") }
+    private static func hostAndPort(_ rest: String, _ text: String) throws(ValidationError) -> StreamAddress {
+        guard let colon = rest.lastIndex(of: ":") else { throw ValidationError(reason: "\"\(text)\" has no port") }
         var host = rest[..<colon]
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         if isBracketed { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { throw Objection(wrong: "\"\(text)\" has no host") }
+        guard !host.isEmpty else { throw ValidationError(reason: "\"\(text)\" has no host") }
         guard isBracketed || !host.contains(":") else {
-            throw Objection(wrong: "\"\(text)\": an IPv6 address stands in brackets, tcp:[::1]:6000")
+            throw ValidationError(reason: "\"\(text)\": an IPv6 address stands in brackets, tcp:[::1]:6000")
         }
         let digits = rest[rest.index(after: colon)...]
         guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = Int(digits),
             (1...65_535).contains(port)
-        else { throw Objection(wrong: "\"\(digits)\" is no port from 1 to 65535") }
+        else { throw ValidationError(reason: "\"\(digits)\" is no port from 1 to 65535") }
         return .tcp(host: String(host), port: port)
     }
 }

@@ -31,8 +31,8 @@ public struct OutputSettings: Sendable, Equatable {
 
     public init(_ destination: Destination) { self.destination = destination }
 
-    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` where something else than a file is to be rotated.
-    public init(_ destination: Destination, rotation: FileRotation?) throws(LagMonitorError) {
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` where something else than a file is to be rotated.
+    public init(_ destination: Destination, rotation: FileRotation?) throws(StallMonitorError) {
         if let rotation, !destination.isFile {
             throw .invalidConfiguration(
                 key: SettingKey.outputBytes.path,
@@ -45,14 +45,14 @@ public struct OutputSettings: Sendable, Equatable {
     }
 
     /// Reads the text form.
-    /// - Throws: ``LagMonitorError/invalidConfiguration(key:value:allowed:)`` for `output.path`, and for `output.max_bytes` where
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for `output.path`, and for `output.max_bytes` where
     ///   something else than a file is to be rotated.
-    public init(_ text: String, rotation: FileRotation? = nil) throws(LagMonitorError) {
+    public init(_ text: String, rotation: FileRotation? = nil) throws(StallMonitorError) {
         let destination: Destination
-        do throws(Destination.Objection) {
+        do throws(Destination.ValidationError) {
             destination = try Destination(text)
         } catch {
-            throw .invalidConfiguration(key: SettingKey.output.path, value: error.wrong, allowed: Destination.allowed)
+            throw .invalidConfiguration(key: SettingKey.output.path, value: error.reason, allowed: Destination.allowed)
         }
         try self.init(destination, rotation: rotation)
     }
@@ -76,7 +76,7 @@ public struct OutputSettings: Sendable, Equatable {
         }
     }
 
-    /// Where checked settings keep stalls in progress (``LagMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the
+    /// Where checked settings keep stalls in progress (``StallMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the
     /// file that lines go to, if a file can be made there; `none` and other destinations: nowhere.
     static func unfinishedPath(_ reader: SettingsReader) -> String? {
         if let path = reader.string(for: .unfinished) { return path == "none" ? nil : path }

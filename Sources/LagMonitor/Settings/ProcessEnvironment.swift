@@ -18,7 +18,7 @@ enum ProcessEnvironment {
     }
 
     /// Writes a line to stderr. Gives up where nobody takes it.
-    static func complain(_ message: String) {
+    static func reportError(_ message: String) {
         var line = Array("lagmonitor: \(message)\n".utf8)[...]
         while !line.isEmpty {
             let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -17,7 +17,7 @@ package struct SettingKey: Sendable {
         /// Where lines go: ``OutputSettings/Destination``.
         case destination
         /// A text that somebody else than the monitor understands.
-        case understood(allowed: String, objection: @Sendable (String) -> String?)
+        case custom(allowed: String, validate: @Sendable (String) -> String?)
     }
 
     /// The key's path in the file: `monitor.interval_ms`.
@@ -39,7 +39,7 @@ package struct SettingKey: Sendable {
     }
 
     /// The key as a source spells it.
-    package func name(in source: SettingProblem.Source) -> String {
+    package func name(in source: SettingValidationError.Source) -> String {
         switch source {
         case .file: path
         case .environment: environmentName
@@ -53,7 +53,7 @@ package struct SettingKey: Sendable {
     package static let environmentPrefix = "LAGMONITOR_"
 
     /// Begins like a setting and is none: lagmond's page for the programs that it starts.
-    package static let pageName = "LAGMONITOR_PAGE"
+    package static let sharedLoopTableName = "LAGMONITOR_PAGE"
 
     package static let hourMilliseconds = 3_600_000
     /// A day is more than anybody stalls on purpose.
@@ -120,8 +120,8 @@ package struct SettingKey: Sendable {
     package static let recurringCount = SettingKey("monitor.recurring_count", .wholeNumber(0...20))
     package static let recurringWindow = SettingKey("monitor.recurring_window_s", .wholeNumber(1...86_400))
     package static let inAppPrefixes = SettingKey("monitor.in_app_prefixes", .texts)
-    package static let samples = SettingKey("monitor.samples", .choice(LagMonitorConfiguration.Samples.allCases.map(\.rawValue)))
-    package static let symbols = SettingKey("monitor.symbols", .choice(LagMonitorConfiguration.Symbols.allCases.map(\.rawValue)))
+    package static let samples = SettingKey("monitor.samples", .choice(StallMonitorConfiguration.Samples.allCases.map(\.rawValue)))
+    package static let symbols = SettingKey("monitor.symbols", .choice(StallMonitorConfiguration.Symbols.allCases.map(\.rawValue)))
     package static let serviceName = SettingKey("service.name", .text)
     package static let serviceVersion = SettingKey("service.version", .text)
 
@@ -147,62 +147,62 @@ package struct SettingKey: Sendable {
         case .text: "a text that is not empty"
         case .file: "the path of a file"
         case .destination: OutputSettings.Destination.allowed
-        case .understood(let allowed, _): allowed
+        case .custom(let allowed, _): allowed
         }
     }
 
     /// What is wrong with a value, or nil.
-    package func objection(to value: JSONValue) -> String? {
+    package func validationError(for value: JSONValue) -> String? {
         switch (form, value) {
         case (.wholeNumber(let range), .int(let int)): range.contains(int) ? nil : "\(int) is out of bounds"
-        case (.wholeNumber, _): "\(value.shown) is not a whole number"
+        case (.wholeNumber, _): "\(value.displayText) is not a whole number"
         case (.positiveNumber(let limit), .int(let int)): int > 0 && Double(int) <= limit ? nil : "\(int) is out of bounds"
         case (.positiveNumber(let limit), .double(let double)):
             double > 0 && double <= limit ? nil : "\(double) is out of bounds"
-        case (.positiveNumber, _): "\(value.shown) is not a number"
+        case (.positiveNumber, _): "\(value.displayText) is not a number"
         case (.choice(let names), .string(let name)): names.contains(name) ? nil : "unknown name \"\(name)\""
-        case (.choice, _): "\(value.shown) is not a name"
+        case (.choice, _): "\(value.displayText) is not a name"
         case (.names(let names), .string(let text)):
-            text.isEmpty ? "the text is empty" : Self.objection(toWords: RuleName.words(in: text).map(JSONValue.string), names)
-        case (.names(let names), .array(let words)): words.isEmpty ? "the list is empty" : Self.objection(toWords: words, names)
-        case (.names, _): "\(value.shown) is not a list of names"
+            text.isEmpty ? "the text is empty" : Self.validationError(inWords: RuleName.words(in: text).map(JSONValue.string), names)
+        case (.names(let names), .array(let words)): words.isEmpty ? "the list is empty" : Self.validationError(inWords: words, names)
+        case (.names, _): "\(value.displayText) is not a list of names"
         case (.texts, .string(let text)):
-            text.isEmpty ? nil : Self.objection(toTexts: RuleName.words(in: text).map(JSONValue.string))
-        case (.texts, .array(let texts)): Self.objection(toTexts: texts)
-        case (.texts, _): "\(value.shown) is not a list of texts"
+            text.isEmpty ? nil : Self.validationError(inTexts: RuleName.words(in: text).map(JSONValue.string))
+        case (.texts, .array(let texts)): Self.validationError(inTexts: texts)
+        case (.texts, _): "\(value.displayText) is not a list of texts"
         case (.file, .string("-")): "- is no file"
-        case (.understood(_, let objection), .string(let text)): objection(text)
-        case (.understood(_, let objection), .int(let int)): objection("\(int)")
-        case (.destination, .string(let text)): OutputSettings.Destination.objection(to: text)
+        case (.custom(_, let validate), .string(let text)): validate(text)
+        case (.custom(_, let validate), .int(let int)): validate("\(int)")
+        case (.destination, .string(let text)): OutputSettings.Destination.validationError(for: text)
         case (.text, .string(let text)), (.file, .string(let text)):
             text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
-        case (.text, _), (.file, _), (.destination, _), (.understood, _): "\(value.shown) is not a text"
+        case (.text, _), (.file, _), (.destination, _), (.custom, _): "\(value.displayText) is not a text"
         }
     }
 
     /// What is wrong with the words of a list: all of it in one line.
-    private static func objection(toWords words: [JSONValue], _ names: [String]) -> String? {
+    private static func validationError(inWords words: [JSONValue], _ names: [String]) -> String? {
         var seen: [JSONValue] = []
-        var wrong: [String] = []
+        var reason: [String] = []
         for word in words {
             switch word {
-            case .string(""): wrong.append("an empty name")
-            case .string(let name) where !names.contains(name): wrong.append("unknown name \"\(name)\"")
-            case .string(let name): if seen.contains(word) { wrong.append("\"\(name)\" stands there twice") }
-            default: wrong.append("\(word.shown) is not a name")
+            case .string(""): reason.append("an empty name")
+            case .string(let name) where !names.contains(name): reason.append("unknown name \"\(name)\"")
+            case .string(let name): if seen.contains(word) { reason.append("\"\(name)\" stands there twice") }
+            default: reason.append("\(word.displayText) is not a name")
             }
             seen.append(word)
         }
-        return wrong.isEmpty ? nil : wrong.joined(separator: ", ")
+        return reason.isEmpty ? nil : reason.joined(separator: ", ")
     }
 
     /// What is wrong with the texts of a list: all of it in one line.
-    private static func objection(toTexts texts: [JSONValue]) -> String? {
-        let wrong: [String] = texts.compactMap { text in
-            guard case .string(let text) = text else { return "\(text.shown) is not a text" }
+    private static func validationError(inTexts texts: [JSONValue]) -> String? {
+        let reason: [String] = texts.compactMap { text in
+            guard case .string(let text) = text else { return "\(text.displayText) is not a text" }
             return text.isEmpty ? "an empty text" : text.utf8.contains(0) ? "a text holds a zero byte" : nil
         }
-        return wrong.isEmpty ? nil : wrong.joined(separator: ", ")
+        return reason.isEmpty ? nil : reason.joined(separator: ", ")
     }
 
     /// A word from the environment as the value it stands for.
@@ -210,7 +210,7 @@ package struct SettingKey: Sendable {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .names, .texts, .text, .file, .destination, .understood: .string(word)
+        case .choice, .names, .texts, .text, .file, .destination, .custom: .string(word)
         }
     }
 }

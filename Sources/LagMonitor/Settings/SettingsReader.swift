@@ -18,7 +18,7 @@ package struct SettingsReader {
         self.texts = texts
     }
 
-    /// - Parameter values: by the key's path; as ``SettingKey/objection(to:)`` accepts them.
+    /// - Parameter values: by the key's path; as ``SettingKey/validationError(for:)`` accepts them.
     package init(_ values: [String: JSONValue]) {
         self.init(
             string: { key in

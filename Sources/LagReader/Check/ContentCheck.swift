@@ -6,7 +6,7 @@ struct ContentCheck {
     private static let longestExcerpt = 40
 
     /// What is wrong with a value, behind the field's name: `is "x"; allowed: …`. Nil when nothing is.
-    func problem(_ content: FieldRule.Content, _ span: JSONCursor.Span) -> String? {
+    func validationError(_ content: FieldRule.Content, _ span: JSONCursor.Span) -> String? {
         switch content {
         case .oneOf(let words): expect(span, words.joined(separator: ", ")) { words.contains($0) }
         case .text: span.kind == .string ? nil : wrong(span, "a string")
@@ -31,12 +31,12 @@ struct ContentCheck {
             span.kind == .number && JSONNumber.count(bytes(span)) != nil ? nil : wrong(span, "a whole number, 0 or more")
         case .integer: isInteger(span) ? nil : wrong(span, "a whole number")
         case .flag: span.kind == .boolean ? nil : wrong(span, "true or false")
-        case .kinds: elements(span, "an array of rules") { problem(.oneOf(FieldRule.kinds), $0) }
-        case .texts: elements(span, "an array of strings") { problem(.text, $0) }
+        case .kinds: elements(span, "an array of rules") { validationError(.oneOf(FieldRule.kinds), $0) }
+        case .texts: elements(span, "an array of strings") { validationError(.text, $0) }
         case .frames: elements(span, "an array of frames") { members($0, "a frame", NestedRule.frame) }
         case .thread: members(span, "a thread", NestedRule.thread)
         case .threads: elements(span, "an array of threads") { members($0, "a thread", NestedRule.thread) }
-        case .threadIDs: elements(span, "an array of thread ids") { problem(.integer, $0) }
+        case .threadIDs: elements(span, "an array of thread ids") { validationError(.integer, $0) }
         case .workers:
             elements(span, "an array of groups of threads") { members($0, "a group of threads", NestedRule.workerGroup) }
         case .sampleTree: elements(span, "an array of samples") { members($0, "a sample", NestedRule.sampleNode) }
@@ -77,7 +77,7 @@ struct ContentCheck {
             guard let member = cursor.value() else { return false }
             guard let rule = rules.first(where: { $0.name == name }) else { return true }
             seen.insert(name)
-            found = problem(rule.content, member.moved(by: span.offset)).map { ".\(name)\($0.hasPrefix("[") ? "" : " ")\($0)" }
+            found = validationError(rule.content, member.moved(by: span.offset)).map { ".\(name)\($0.hasPrefix("[") ? "" : " ")\($0)" }
             return found == nil
         }
         return found ?? rules.first { $0.isRequired && !seen.contains($0.name) }.map { ".\($0.name) is missing" }

@@ -6,55 +6,55 @@ package struct LineCheck: ~Copyable {
     package init() {}
 
     /// What is wrong with a line, each with the name of the field; empty when nothing is.
-    package mutating func problems(in line: UnsafeRawBufferPointer) -> [String] {
+    package mutating func validationErrors(in line: UnsafeRawBufferPointer) -> [String] {
         if let failure = scanner.scan(line) { return ["no JSON object: \(failure)"] }
-        var problems = textProblems(line)
-        guard let event = event(&problems) else { return problems }
+        var validationErrors = textErrors(line)
+        guard let event = event(&validationErrors) else { return validationErrors }
         let check = ContentCheck(text: line)
         for rule in FieldRule.all where rule.field != .event {
             if let span = scanner.span(rule.field) {
-                if let problem = check.problem(rule.content, span) {
-                    problems.append("\(rule.name)\(problem.hasPrefix("[") || problem.hasPrefix(".") ? "" : " ")\(problem)")
+                if let validationError = check.validationError(rule.content, span) {
+                    validationErrors.append("\(rule.name)\(validationError.hasPrefix("[") || validationError.hasPrefix(".") ? "" : " ")\(validationError)")
                 }
             } else if !rule.required.isDisjoint(with: event) {
-                problems.append("\(rule.name) is missing")
+                validationErrors.append("\(rule.name) is missing")
             }
         }
-        if problems.isEmpty { addContradictions(to: &problems) }
-        return problems
+        if validationErrors.isEmpty { addContradictions(to: &validationErrors) }
+        return validationErrors
     }
 
     /// An event that is not known may come with a later version; what all lines have is asked of it.
-    private borrowing func event(_ problems: inout [String]) -> FieldRule.Events? {
+    private borrowing func event(_ validationErrors: inout [String]) -> FieldRule.Events? {
         guard let name = scanner.text(.event) else {
-            problems.append(scanner.span(.event) == nil ? "event is missing" : "event is no string")
+            validationErrors.append(scanner.span(.event) == nil ? "event is missing" : "event is no string")
             return nil
         }
         if let known = FieldRule.Events.names.first(where: { $0.name == name }) { return known.event }
         let allowed = FieldRule.Events.names.map(\.name).joined(separator: ", ")
-        problems.append("event is \"\(name)\"; allowed: \(allowed)")
+        validationErrors.append("event is \"\(name)\"; allowed: \(allowed)")
         return nil
     }
 
-    private borrowing func addContradictions(to problems: inout [String]) {
+    private borrowing func addContradictions(to validationErrors: inout [String]) {
         if let samples = scanner.count(.samples), let matched = scanner.count(.samplesMatched), matched > samples {
-            problems.append("samples_matched is \(matched), more than samples, \(samples)")
+            validationErrors.append("samples_matched is \(matched), more than samples, \(samples)")
         }
         if let least = scanner.nanoseconds(.durationMinimum), let most = scanner.nanoseconds(.durationMaximum), least > most {
-            problems.append("duration_min_ms is more than duration_max_ms")
+            validationErrors.append("duration_min_ms is more than duration_max_ms")
         }
         if let first = scanner.time(.firstTime), let last = scanner.time(.lastTime), first > last {
-            problems.append("first_time is after last_time")
+            validationErrors.append("first_time is after last_time")
         }
         if scanner.has(.capture, "none"), let span = scanner.span(.frames), span.count > 2 {
-            problems.append("capture is none, and there are frames")
+            validationErrors.append("capture is none, and there are frames")
         }
     }
 
     /// What readers stumble over: text that is no UTF-8, `\u0000`, half of a surrogate pair.
-    private borrowing func textProblems(_ line: UnsafeRawBufferPointer) -> [String] {
-        var problems: [String] = []
-        if String(validating: line, as: UTF8.self) == nil { problems.append("a text that is no UTF-8") }
+    private borrowing func textErrors(_ line: UnsafeRawBufferPointer) -> [String] {
+        var validationErrors: [String] = []
+        if String(validating: line, as: UTF8.self) == nil { validationErrors.append("a text that is no UTF-8") }
         var index = 0
         while index < line.count {
             guard line[index] == UInt8(ascii: "\\") else {
@@ -66,14 +66,14 @@ package struct LineCheck: ~Copyable {
                 continue
             }
             index += 6
-            if unit == 0 { problems.append("a text with \\u0000") }
+            if unit == 0 { validationErrors.append("a text with \\u0000") }
             switch unit & 0xfc00 {
             case 0xd800 where Self.unit(in: line, at: index).map { $0 & 0xfc00 == 0xdc00 } ?? false: index += 6
-            case 0xd800, 0xdc00: problems.append("a text with half of a surrogate pair")
+            case 0xd800, 0xdc00: validationErrors.append("a text with half of a surrogate pair")
             default: break
             }
         }
-        return problems
+        return validationErrors
     }
 
     /// The code unit of the `\uXXXX` at a place; nil when there is no such escape.

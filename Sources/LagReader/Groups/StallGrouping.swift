@@ -1,13 +1,13 @@
-/// Groups the stalls of lines, each stall once. One thread; those of several threads share a ledger, and are added up at the end.
+/// Groups the stalls of lines, each stall once. One thread; those of several threads share a deduplicator, and are added up at the end.
 package struct StallGrouping: ~Copyable, LineConsumer {
     /// What was found. The same in any order of reading.
-    package struct Findings: Sendable {
+    package struct Aggregate: Sendable {
         package var table = GroupTable()
         package var tally = LineTally()
 
         package init() {}
 
-        package mutating func add(_ other: Findings) {
+        package mutating func add(_ other: Aggregate) {
             table.add(other.table)
             tally.add(other.tally)
         }
@@ -25,75 +25,75 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     private let observe: ((borrowing LineScanner, Observation) -> Void)?
     /// By the stall's start, in nanoseconds since 1970.
     private let times: Range<Int64>
-    private let ledger: StallLedger
+    private let deduplicator: StallDeduplicator
     private var scanner = LineScanner()
-    private var findings = Findings()
+    private var aggregate = Aggregate()
 
     /// - Parameter observe: called for each stall that counts, for those who need more of it than its group.
     package init(
         by key: GroupKey,
         times: Range<Int64> = .min ..< .max,
-        ledger: StallLedger,
+        deduplicator: StallDeduplicator,
         observe: ((borrowing LineScanner, Observation) -> Void)? = nil
     ) {
         self.key = key
         self.observe = observe
         self.times = times
-        self.ledger = ledger
+        self.deduplicator = deduplicator
     }
 
     package mutating func take(_ line: UnsafeRawBufferPointer) {
-        findings.tally.lines += 1
+        aggregate.tally.lines += 1
         guard scanner.scan(line) == nil else {
-            findings.tally.damaged += 1
+            aggregate.tally.damaged += 1
             return
         }
         let kind = scanner.kind()
         switch kind {
         case .begin, .end, .abandoned:
-            guard scanner.isCounted(kind, by: ledger) else {
-                findings.tally.repeated += 1
+            guard scanner.isCounted(kind, by: deduplicator) else {
+                aggregate.tally.repeated += 1
                 return
             }
-            // After the ledger, which must know all lines of a stall: they need not have the same time.
+            // After the deduplicator, which must know all lines of a stall: they need not have the same time.
             guard let time = scanner.time(.time), times.contains(time) else {
-                findings.tally.outside += 1
+                aggregate.tally.outside += 1
                 return
             }
             count(time: time, isOpen: kind == .begin)
         case .suppressed:
-            guard scanner.isCounted(kind, by: ledger) else {
-                findings.tally.repeated += 1
+            guard scanner.isCounted(kind, by: deduplicator) else {
+                aggregate.tally.repeated += 1
                 return
             }
             guard let time = scanner.time(.lastTime), times.contains(time) else { return }
             countHeldBack(time: time)
         case .notice: observe?(scanner, .notice)
-        case .foreign: findings.tally.foreign += 1
-        case .incomplete: findings.tally.incomplete += 1
+        case .foreign: aggregate.tally.foreign += 1
+        case .incomplete: aggregate.tally.incomplete += 1
         }
     }
 
     package mutating func takeOverlong() {
-        findings.tally.lines += 1
-        findings.tally.damaged += 1
+        aggregate.tally.lines += 1
+        aggregate.tally.damaged += 1
     }
 
     /// What there is so far; stalls that go on are in it.
-    package borrowing func snapshot() -> Findings {
-        var other = StallGrouping(by: key, times: times, ledger: ledger)
+    package borrowing func snapshot() -> Aggregate {
+        var other = StallGrouping(by: key, times: times, deduplicator: deduplicator)
         other.takeOpenLines()
-        var snapshot = findings
-        snapshot.table.add(other.findings.table)
+        var snapshot = aggregate
+        snapshot.table.add(other.aggregate.table)
         return snapshot
     }
 
     /// Counts the stalls whose end has not come. Once, when everything is read.
     package mutating func takeOpenLines() {
-        for line in ledger.openLines() {
+        for line in deduplicator.openLines() {
             line.withUnsafeBytes { bytes in
                 guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time) else {
-                    findings.tally.outside += 1
+                    aggregate.tally.outside += 1
                     return
                 }
                 count(time: time, isOpen: true)
@@ -101,7 +101,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         }
     }
 
-    package consuming func finish() -> Findings { findings }
+    package consuming func finish() -> Aggregate { aggregate }
 
     private mutating func count(time: Int64, isOpen: Bool) {
         let nanoseconds = scanner.nanoseconds(.duration) ?? 0
@@ -109,7 +109,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         let host = scanner.withText(.hostName) { ByteHash.fixed($0) } ?? 0
         var index = -1
         Self.withKey(key, scanner) { key in
-            index = findings.table.update(key) { group in
+            index = aggregate.table.update(key) { group in
                 group.add(scanner, time: time, nanoseconds: nanoseconds, causeIndex: cause, hostHash: host)
                 if isOpen { group.openCount += 1 }
             }
@@ -121,7 +121,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         guard let count = scanner.count(.suppressed), let total = scanner.nanoseconds(.total) else { return }
         // Those of many fingerprints have none of their own.
         Self.withKey(key, scanner) { key in
-            findings.table.update(key) { $0.addHeldBack(count: count, nanoseconds: total, lastTime: time) }
+            aggregate.table.update(key) { $0.addHeldBack(count: count, nanoseconds: total, lastTime: time) }
         }
     }
 

@@ -4,7 +4,7 @@ internal import Glibc
 package protocol ByteSource: AnyObject {
     /// Fills `buffer` from its start, as far as bytes are there.
     /// - Returns: how many; 0 at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int
 }
 
 /// A regular file's bytes from a place on; many may read one file at the same time.
@@ -20,7 +20,7 @@ package final class RangeSource: ByteSource {
         self.progress = progress
     }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
         let descriptor = try descriptor()
         while true {
             let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(clamping: place))
@@ -29,12 +29,12 @@ package final class RangeSource: ByteSource {
                 progress?.add(count)
                 return count
             }
-            guard errno == EINTR else { throw InputTrouble(file.name, "cannot read", errno) }
+            guard errno == EINTR else { throw InputError(file.name, "cannot read", errno) }
         }
     }
 
     /// Opened with the first reading.
-    private func descriptor() throws(InputTrouble) -> Int32 {
+    private func descriptor() throws(InputError) -> Int32 {
         if let opened { return opened.descriptor }
         let file = try file.opened()
         opened = file
@@ -54,7 +54,7 @@ package final class StreamSource: ByteSource {
         head = file.head[...]
     }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
         if !head.isEmpty {
             let count = min(head.count, buffer.count)
             buffer.copyBytes(from: head.prefix(count))
@@ -75,7 +75,7 @@ package final class StreamSource: ByteSource {
                 _ = poll(&entry, 1, -1)
                 continue
             }
-            guard errno == EINTR else { throw InputTrouble(file.name, "cannot read", errno) }
+            guard errno == EINTR else { throw InputError(file.name, "cannot read", errno) }
         }
     }
 }

@@ -14,7 +14,7 @@ package final class FollowedFile {
     private var wasReplaced = false
     private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     /// What was last wrong; told once.
-    package private(set) var trouble: InputTrouble?
+    package private(set) var inputError: InputError?
 
     package init(path: String) { self.path = path }
 
@@ -25,7 +25,7 @@ package final class FollowedFile {
 
     /// Hands on the lines that have come since the last call.
     /// - Returns: whether there were bytes.
-    package func readNew(_ take: (LineFeed.Piece) -> Void) -> Bool {
+    package func readNew(_ take: (LineReader.Piece) -> Void) -> Bool {
         guard descriptor >= 0 || openFile() else { return false }
         var hasRead = readToEnd(take)
         var own = stat()
@@ -50,47 +50,47 @@ package final class FollowedFile {
     }
 
     /// Why the file that is open cannot be followed.
-    private func refusal() -> InputTrouble? {
+    private func refusal() -> InputError? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return InputTrouble(refused: path, "no regular file; allowed to follow: files of plain lines")
+            return InputError(refused: path, "no regular file; allowed to follow: files of plain lines")
         }
         var magic: UInt16 = 0
         guard pread(descriptor, &magic, 2, 0) == 2, withUnsafeBytes(of: magic, Array.init) == Gzip.magic else { return nil }
-        return InputTrouble(refused: path, "gzip, which does not grow line by line; allowed to follow: files of plain lines")
+        return InputError(refused: path, "gzip, which does not grow line by line; allowed to follow: files of plain lines")
     }
 
     /// Opens it, if it is there, and says why it cannot be followed: what is no regular file, and gzip.
-    package func openFirst() -> InputTrouble? {
-        guard descriptor < 0, !openFile(), let trouble else { return nil }
-        return trouble.isRefusal ? trouble : nil
+    package func openFirst() -> InputError? {
+        guard descriptor < 0, !openFile(), let inputError else { return nil }
+        return inputError.isRefusal ? inputError : nil
     }
 
     private func openFile() -> Bool {
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {
-            trouble = InputTrouble(path, "cannot open", errno)
+            inputError = InputError(path, "cannot open", errno)
             return false
         }
         if let refusal = refusal() {
-            trouble = refusal
+            inputError = refusal
             close(descriptor)
             descriptor = -1
             return false
         }
-        trouble = nil
+        inputError = nil
         position = 0
         partial = []
         isSkipping = false
         return true
     }
 
-    private func readToEnd(_ take: (LineFeed.Piece) -> Void) -> Bool {
+    private func readToEnd(_ take: (LineReader.Piece) -> Void) -> Bool {
         var hasRead = false
         while true {
             let count = pread(descriptor, block.baseAddress, block.count, off_t(clamping: position))
             if count < 0, errno == EINTR { continue }
-            if count < 0 { trouble = InputTrouble(path, "cannot read", errno) }
+            if count < 0 { inputError = InputError(path, "cannot read", errno) }
             guard count > 0 else { return hasRead }
             hasRead = true
             position += UInt64(count)
@@ -98,16 +98,16 @@ package final class FollowedFile {
         }
     }
 
-    private func hand(_ line: UnsafeRawBufferPointer, _ take: (LineFeed.Piece) -> Void) {
-        if !LineFeed.isBlank(line) { take(.line(line)) }
+    private func hand(_ line: UnsafeRawBufferPointer, _ take: (LineReader.Piece) -> Void) {
+        if !LineReader.isBlank(line) { take(.line(line)) }
     }
 
-    private func cut(_ bytes: UnsafeRawBufferPointer, _ take: (LineFeed.Piece) -> Void) {
+    private func cut(_ bytes: UnsafeRawBufferPointer, _ take: (LineReader.Piece) -> Void) {
         var rest = bytes
         while let base = rest.baseAddress, !rest.isEmpty {
             guard let newline = memchr(base, 0x0a, rest.count) else {
                 if isSkipping { return }
-                if partial.count + rest.count > LineFeed.maximumLineBytes {
+                if partial.count + rest.count > LineReader.maximumLineBytes {
                     partial = []
                     isSkipping = true
                     take(.overlong)

@@ -16,7 +16,7 @@ package final class GzipSource: ByteSource {
 
     private enum State {
         case inMember, betweenMembers, ended
-        case failed(InputTrouble)
+        case failed(InputError)
     }
 
     private let upstream: any ByteSource
@@ -32,7 +32,7 @@ package final class GzipSource: ByteSource {
         self.name = name
         stream.initialize(to: z_stream())
         let result = inflateInit2_(stream, Self.windowBitsForGzip, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-        if result != Z_OK { state = .failed(InputTrouble(damaged: name, "zlib cannot be used here (\(result))")) }
+        if result != Z_OK { state = .failed(InputError(damaged: name, "zlib cannot be used here (\(result))")) }
     }
 
     deinit {
@@ -41,12 +41,12 @@ package final class GzipSource: ByteSource {
         input.deallocate()
     }
 
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
         stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_out = UInt32(clamping: buffer.count)
         let room = Int(stream.pointee.avail_out)
         while stream.pointee.avail_out > 0 {
-            do throws(InputTrouble) {
+            do throws(InputError) {
                 guard try step() else { break }
             } catch {
                 state = .failed(error)
@@ -55,15 +55,15 @@ package final class GzipSource: ByteSource {
         }
         let count = room - Int(stream.pointee.avail_out)
         // What could be had first; the trouble with the next call.
-        if count == 0, case .failed(let trouble) = state {
+        if count == 0, case .failed(let inputError) = state {
             state = .ended
-            throw trouble
+            throw inputError
         }
         return count
     }
 
     /// One call of zlib. False when there is no more.
-    private func step() throws(InputTrouble) -> Bool {
+    private func step() throws(InputError) -> Bool {
         switch state {
         case .ended, .failed: return false
         case .betweenMembers: return try beginMember()
@@ -71,9 +71,9 @@ package final class GzipSource: ByteSource {
         }
     }
 
-    private func inflateSome() throws(InputTrouble) -> Bool {
+    private func inflateSome() throws(InputError) -> Bool {
         if stream.pointee.avail_in == 0, try !refill() {
-            throw InputTrouble(damaged: name, "the gzip data are cut short; what could be had of them was read")
+            throw InputError(damaged: name, "the gzip data are cut short; what could be had of them was read")
         }
         switch inflate(stream, Z_NO_FLUSH) {
         case Z_OK, Z_BUF_ERROR: return true
@@ -83,11 +83,11 @@ package final class GzipSource: ByteSource {
             return true
         default:
             let why = stream.pointee.msg.map { String(cString: $0) } ?? "no gzip"
-            throw InputTrouble(damaged: name, "the gzip data are damaged (\(why)); the rest was not read")
+            throw InputError(damaged: name, "the gzip data are damaged (\(why)); the rest was not read")
         }
     }
 
-    private func beginMember() throws(InputTrouble) -> Bool {
+    private func beginMember() throws(InputError) -> Bool {
         if members > 0 { try skipPadding() }
         if stream.pointee.avail_in == 0, try !refill() {
             state = .ended
@@ -95,7 +95,7 @@ package final class GzipSource: ByteSource {
         }
         if members > 0 {
             guard stream.pointee.next_in.pointee == Gzip.magic[0] else {
-                throw InputTrouble(damaged: name, "something that is no gzip follows the gzip data; it was not read")
+                throw InputError(damaged: name, "something that is no gzip follows the gzip data; it was not read")
             }
             inflateReset(stream)
         }
@@ -103,7 +103,7 @@ package final class GzipSource: ByteSource {
         return true
     }
 
-    private func skipPadding() throws(InputTrouble) {
+    private func skipPadding() throws(InputError) {
         while true {
             if stream.pointee.avail_in == 0, try !refill() { return }
             guard stream.pointee.next_in.pointee == 0 else { return }
@@ -112,7 +112,7 @@ package final class GzipSource: ByteSource {
         }
     }
 
-    private func refill() throws(InputTrouble) -> Bool {
+    private func refill() throws(InputError) -> Bool {
         let count = try upstream.read(into: input)
         stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_in = UInt32(count)

@@ -34,15 +34,15 @@ package final class InputFile: Sendable {
     package static let stdin = "-"
 
     /// Looks at a file, `-` for stdin. Waits for the first bytes of a stream.
-    /// - Throws: ``InputTrouble`` when it cannot be opened or read, or is a folder.
-    package init(_ path: String) throws(InputTrouble) {
+    /// - Throws: ``InputError`` when it cannot be opened or read, or is a folder.
+    package init(_ path: String) throws(InputError) {
         let isStdin = path == Self.stdin
         name = isStdin ? "stdin" : path
         let descriptor = isStdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw InputTrouble(name, "cannot open", errno) }
+        guard descriptor >= 0 else { throw InputError(name, "cannot open", errno) }
         var status = stat()
         let opened = OpenFile(descriptor)
-        guard fstat(descriptor, &status) == 0 else { throw InputTrouble(name, "cannot look at", errno) }
+        guard fstat(descriptor, &status) == 0 else { throw InputError(name, "cannot look at", errno) }
         device = status.st_dev
         inode = status.st_ino
         if status.st_mode & S_IFMT == S_IFREG {
@@ -56,7 +56,7 @@ package final class InputFile: Sendable {
             kept = isStdin ? opened : nil
         } else {
             guard let first = Self.readFully(descriptor, count: Gzip.magic.count, from: nil) else {
-                throw InputTrouble(name, "cannot read", errno)
+                throw InputError(name, "cannot read", errno)
             }
             start = 0
             bytes = nil
@@ -67,18 +67,18 @@ package final class InputFile: Sendable {
     }
 
     /// The file, open as long as somebody keeps what this returns; all who read it at one time share it.
-    /// - Throws: ``InputTrouble`` when it cannot be opened any more, or the path leads to another file by now.
-    func opened() throws(InputTrouble) -> OpenFile {
+    /// - Throws: ``InputError`` when it cannot be opened any more, or the path leads to another file by now.
+    func opened() throws(InputError) -> OpenFile {
         if let kept { return kept }
-        return try shared.withLock { shared throws(InputTrouble) in
+        return try shared.withLock { shared throws(InputError) in
             if let file = shared.file { return file }
             let descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-            guard descriptor >= 0 else { throw InputTrouble(name, "cannot open", errno) }
+            guard descriptor >= 0 else { throw InputError(name, "cannot open", errno) }
             let file = OpenFile(descriptor)
             var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw InputTrouble(name, "cannot look at", errno) }
+            guard fstat(descriptor, &status) == 0 else { throw InputError(name, "cannot look at", errno) }
             guard status.st_dev == device, status.st_ino == inode else {
-                throw InputTrouble(refused: name, "another file has this name since the reading began; it was not read")
+                throw InputError(refused: name, "another file has this name since the reading began; it was not read")
             }
             shared.file = file
             return file
@@ -115,7 +115,7 @@ package final class InputFile: Sendable {
 }
 
 /// Why a file, or the rest of it, could not be read.
-package struct InputTrouble: Error, Sendable, Equatable, CustomStringConvertible {
+package struct InputError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Whether the file's bytes are damaged, and not the way to them.
     package let isDamage: Bool
     /// Whether it is there, and not of a kind that can be read so.

@@ -1,12 +1,12 @@
 /// The values of JSON numbers, whose grammar was checked before.
 package enum JSONNumber {
-    private static let nanosecondsAMillisecond: UInt64 = 1_000_000
+    private static let nanosecondsPerMillisecond: UInt64 = 1_000_000
 
     /// Milliseconds as nanoseconds, what is below cut off; what is too long to count is `UInt64.max`, a negative number nil.
     package static func nanoseconds(ofMilliseconds text: UnsafeBufferPointer<UInt8>) -> UInt64? {
         var whole: UInt64 = 0
         var fraction: UInt64 = 0
-        var unit = nanosecondsAMillisecond
+        var unit = nanosecondsPerMillisecond
         var isFraction = false
         for byte in text {
             let digit = UInt64(byte &- UInt8(ascii: "0"))
@@ -25,13 +25,13 @@ package enum JSONNumber {
                 return slowNanoseconds(text)
             }
         }
-        return whole &* nanosecondsAMillisecond &+ fraction
+        return whole &* nanosecondsPerMillisecond &+ fraction
     }
 
     /// With an exponent, a sign, or many digits.
     private static func slowNanoseconds(_ text: UnsafeBufferPointer<UInt8>) -> UInt64? {
         guard let number = double(text), number >= 0 else { return nil }
-        return UInt64(exactly: (number * Double(nanosecondsAMillisecond)).rounded(.down)) ?? .max
+        return UInt64(exactly: (number * Double(nanosecondsPerMillisecond)).rounded(.down)) ?? .max
     }
 
     /// A whole number without fraction and exponent; nil for any other, and for one beyond 2^64.

@@ -1,6 +1,6 @@
 /// RFC 3339 times, without a calendar of the system's and without a locale.
 package enum TimeText {
-    private static let nanosecondsASecond: Int64 = 1_000_000_000
+    private static let nanosecondsPerSecond: Int64 = 1_000_000_000
 
     /// Nanoseconds since 1970 of `2026-11-21T18:07:56.654466405Z`: any number of fractional digits, `Z` or an offset. Nil for
     /// anything else, and outside 1678…2261, which 64 bits do not reach.
@@ -16,7 +16,7 @@ package enum TimeText {
         var fraction: Int64 = 0
         if text[index] == UInt8(ascii: ".") {
             index += 1
-            var unit = nanosecondsASecond
+            var unit = nanosecondsPerSecond
             let first = index
             while index < text.count, text[index] &- UInt8(ascii: "0") < 10 {
                 unit /= 10
@@ -27,7 +27,7 @@ package enum TimeText {
         }
         guard let offset = offset(text, at: index) else { return nil }
         let seconds = days(year: year, month: month, day: day) * 86400 + hour * 3600 + minute * 60 + second - offset
-        return seconds * nanosecondsASecond + fraction
+        return seconds * nanosecondsPerSecond + fraction
     }
 
     package static func nanoseconds(_ text: String) -> Int64? {
@@ -37,10 +37,10 @@ package enum TimeText {
 
     /// `2026-11-21T18:07:56Z`, with three fractional digits when asked for.
     package static func text(_ nanoseconds: Int64, withMilliseconds: Bool = false) -> String {
-        let seconds = floorDivided(nanoseconds, nanosecondsASecond)
+        let seconds = floorDivided(nanoseconds, nanosecondsPerSecond)
         let (days, second) = (floorDivided(seconds, 86400), seconds - floorDivided(seconds, 86400) * 86400)
         let date = civil(days)
-        let fraction = withMilliseconds ? "." + padded((nanoseconds - seconds * nanosecondsASecond) / 1_000_000, 3) : ""
+        let fraction = withMilliseconds ? "." + padded((nanoseconds - seconds * nanosecondsPerSecond) / 1_000_000, 3) : ""
         return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))T"
             + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))\(fraction)Z"
     }

@@ -32,17 +32,17 @@ extension LineScanner {
         return time(.lastTime) == nil ? .incomplete(.lastTime) : .suppressed
     }
 
-    /// What stands for the stall in a ``StallLedger``.
+    /// What stands for the stall in a ``StallDeduplicator``.
     package borrowing func idHash() -> UInt64 { withText(.id) { ByteHash.hash($0) } ?? 0 }
 
     /// Whether a line of this kind counts now: what is told twice, or will be told to its end, does not.
-    package borrowing func isCounted(_ kind: LineKind, by ledger: StallLedger) -> Bool {
+    package borrowing func isCounted(_ kind: LineKind, by deduplicator: StallDeduplicator) -> Bool {
         switch kind {
         case .begin, .end, .abandoned:
-            ledger.admit(idHash(), isBegin: kind == .begin, line: bytes) == .count
+            deduplicator.admit(idHash(), isBegin: kind == .begin, line: bytes) == .count
         case .suppressed:
             // They have no id; a process writes one of each fingerprint at a time.
-            ledger.admit(noticeHash(), isBegin: false, line: bytes) == .count
+            deduplicator.admit(noticeHash(), isBegin: false, line: bytes) == .count
         case .notice, .foreign, .incomplete: false
         }
     }

@@ -1,8 +1,8 @@
 extension LineScanner {
     /// The whole stall of the line that was scanned last; nil when it is no stall's, or lacks what a stall must have.
     /// Cost: an allocation for most texts.
-    package borrowing func stall() -> ReadStall? {
-        var stall = ReadStall()
+    package borrowing func stall() -> ParsedStall? {
+        var stall = ParsedStall()
         switch kind() {
         case .begin: stall.phase = .begin
         case .end: stall.phase = .end
@@ -46,12 +46,12 @@ extension LineScanner {
 
 /// Reads arrays of frames and of samples, whose grammar was checked before. Elements of another form are left out.
 enum StackReader {
-    static func frames(_ text: UnsafeRawBufferPointer) -> [ReadStall.Frame] {
-        var frames: [ReadStall.Frame] = []
+    static func frames(_ text: UnsafeRawBufferPointer) -> [ParsedStall.Frame] {
+        var frames: [ParsedStall.Frame] = []
         var cursor = JSONCursor(text)
         _ = cursor.elements { cursor in
             guard cursor.byte == UInt8(ascii: "{") else { return cursor.skipValue(depth: 0) }
-            var frame = ReadStall.Frame()
+            var frame = ParsedStall.Frame()
             let isWhole = cursor.members { cursor, name, hasEscapes in
                 guard let span = cursor.value() else { return false }
                 let value = Value(text: text, span: span)
@@ -77,17 +77,17 @@ enum StackReader {
         return frames
     }
 
-    static func samples(_ text: UnsafeRawBufferPointer) -> [ReadStall.Sample] {
+    static func samples(_ text: UnsafeRawBufferPointer) -> [ParsedStall.Sample] {
         var cursor = JSONCursor(text)
         return samples(&cursor, text)
     }
 
     /// As deep as the scanner let the line be.
-    private static func samples(_ cursor: inout JSONCursor, _ text: UnsafeRawBufferPointer) -> [ReadStall.Sample] {
-        var samples: [ReadStall.Sample] = []
+    private static func samples(_ cursor: inout JSONCursor, _ text: UnsafeRawBufferPointer) -> [ParsedStall.Sample] {
+        var samples: [ParsedStall.Sample] = []
         _ = cursor.elements { cursor in
             guard cursor.byte == UInt8(ascii: "{") else { return cursor.skipValue(depth: 0) }
-            var sample = ReadStall.Sample()
+            var sample = ParsedStall.Sample()
             let isWhole = cursor.members { cursor, name, hasEscapes in
                 let name = JSONString.text(name, hasEscapes: hasEscapes)
                 if name == "children", cursor.byte == UInt8(ascii: "[") {

@@ -9,7 +9,7 @@ internal import Synchronization
 
 /// Watches the loops of a process that runs already, without its help, until it ends.
 ///
-/// One thread finds the loops and notices the process's end; another, the watchdog, looks at them (``KernelView``). The process is
+/// One thread finds the loops and notices the process's end; another, the watchdog, looks at them (``KernelSampler``). The process is
 /// neither stopped nor changed; a thread that stalls on a processor is held for some µs while its stack is copied, one that may be going
 /// around unseen at its system calls (cll_turn_check.h). However this process ends, the kernel lets go of what is held.
 // Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
@@ -17,20 +17,20 @@ package final class AttachWatch: @unchecked Sendable {
     package let process: Int32
     /// The threads that were named as loops; empty: they are to be found.
     private let named: [Int32]
-    private let configuration: ForeignConfiguration
+    private let configuration: RemoteConfiguration
     private let sink: any RecordSink
     private let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
     private let mayCount: Bool
-    private let complain: @Sendable (String) -> Void
+    private let reportError: @Sendable (String) -> Void
     private let pidfd: Int32
 
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
     private let hasEnded = Atomic<Bool>(false)
-    private let nowWatched = Mutex<WatchedProcess?>(nil)
-    private let roll = RollCall()
-    private let past = Mutex(LagMonitorStatistics())
-    private let present = Mutex<LagMonitor?>(nil)
+    private let currentProcess = Mutex<WatchedProcess?>(nil)
+    private let probe = LivenessProbe()
+    private let past = Mutex(StallMonitorStatistics())
+    private let present = Mutex<StallMonitor?>(nil)
     private let thread = Mutex<WorkerThread?>(nil)
 
     /// In the beginning loops are looked for at this pace, so that most are known within a second; then once a second.
@@ -39,21 +39,21 @@ package final class AttachWatch: @unchecked Sendable {
     private static let roundNanoseconds: UInt64 = 1_000_000_000
     private static let shareOfRound: UInt64 = 20
     /// After so many rounds without a loop that is told.
-    private static let patienceRounds = 43
+    private static let roundsBeforeError = 43
 
     /// - Parameters:
     ///   - loops: threads that are to be watched, and no others; empty: those that rest in waits for events.
     ///   - mayCount: false: a thread is held to see whether it goes around, also where it could be counted.
-    ///   - complain: told in a line what cannot be watched, and why.
+    ///   - reportError: told in a line what cannot be watched, and why.
     /// - Throws: ``AttachRefusal``.
     package init(
         process: Int32,
         loops: [Int32] = [],
-        configuration: ForeignConfiguration,
+        configuration: RemoteConfiguration,
         sink: any RecordSink,
         processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
         mayCount: Bool = true,
-        complain: @escaping @Sendable (String) -> Void
+        reportError: @escaping @Sendable (String) -> Void
     ) throws(AttachRefusal) {
         // First, so that all that follows is about this very process.
         pidfd = cll_pidfd_open(process)
@@ -70,12 +70,12 @@ package final class AttachWatch: @unchecked Sendable {
         self.sink = sink
         self.processSinks = processSinks
         self.mayCount = mayCount
-        self.complain = complain
+        self.reportError = reportError
     }
 
     deinit { close(pidfd) }
 
-    package func start() throws(LagMonitorError) {
+    package func start() throws(StallMonitorError) {
         let started = try WorkerThread(name: "lag-attached", submitsToQueues: false) { [self] in run() }
         thread.withLock { $0 = started }
     }
@@ -90,7 +90,7 @@ package final class AttachWatch: @unchecked Sendable {
     /// Whether the process has ended, and all has been told of it.
     package var isOver: Bool { hasEnded.load(ordering: .acquiring) }
 
-    package var statistics: LagMonitorStatistics {
+    package var statistics: StallMonitorStatistics {
         var sum = past.withLock { $0 }
         if let monitor = present.withLock({ $0 }) { sum += monitor.statistics }
         return sum
@@ -100,17 +100,17 @@ package final class AttachWatch: @unchecked Sendable {
     package func reopenSink() { present.withLock { $0 }?.reopenSinks() }
 
     /// Loops that are watched now.
-    package var watchedLoops: Int { nowWatched.withLock { $0?.loops.count ?? 0 } }
+    package var watchedLoops: Int { currentProcess.withLock { $0?.loops.count ?? 0 } }
 
     /// The process with its loops; nil while it is not watched. Any thread.
-    package var processNow: WatchedProcess? { nowWatched.withLock { $0 } }
+    package var watchedProcess: WatchedProcess? { currentProcess.withLock { $0 } }
 
     /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
-    package func callRoll() -> RollCall.Call {
-        let watchdog = present.withLock { $0 }.map(RollCall.ask)
-        let number = roll.call()
+    package func probeLiveness() -> LivenessProbe.Check {
+        let watchdog = present.withLock { $0 }.map(LivenessProbe.ask)
+        let number = probe.request()
         semaphore.post()
-        return { [self] in isOver || (roll.isAnswered(number) && watchdog?() ?? true) }
+        return { [self] in isOver || (probe.isAnswered(number) && watchdog?() ?? true) }
     }
 
     private func run() {
@@ -137,22 +137,22 @@ package final class AttachWatch: @unchecked Sendable {
 
     /// Until the process ends, becomes another program, or is not to be watched any more.
     private func watchImage(_ image: UInt64) {
-        let view = KernelView()
+        let view = KernelSampler()
         let wake = WakeSemaphore()
         let context = configuration.context(of: process)
         var startTicks: UInt64 = 0
         _ = cll_procfs_start_ticks(process, &startTicks)
-        let monitor = LagMonitor(
+        let monitor = StallMonitor(
             of: context,
             semaphore: wake,
-            outside: view,
+            externalSampler: view,
             configuration: configuration.monitor,
-            sinks: [BorrowedSink(sink)] + processSinks(context)
+            sinks: [NonClosingSink(sink)] + processSinks(context)
         )
-        do throws(LagMonitorError) {
+        do throws(StallMonitorError) {
             try monitor.start()
         } catch {
-            complain("cannot watch process \(process): \(error)")
+            reportError("cannot watch process \(process): \(error)")
             return stopping.store(true, ordering: .releasing)
         }
         present.withLock { $0 = monitor }
@@ -165,25 +165,25 @@ package final class AttachWatch: @unchecked Sendable {
         )
         var rounds = 0
         while !stopping.load(ordering: .acquiring), isAlive, isSame(image) {
-            let call = roll.present
+            let call = probe.present
             let begun = clb_now_ns()
-            for loop in search.look() { begin(loop, monitor, view, &search) }
+            for loop in search.scan() { begin(loop, monitor, view, &search) }
             for loop in search.takeEnded() {
                 monitor.unwatch(loop)
                 view.remove(loop)
             }
             let now = WatchedProcess(pid: process, startTicks: startTicks, name: context.processName, loops: search.known)
-            nowWatched.withLock { $0 = now }
-            roll.answer(call, by: .manager)
-            roll.answer(call, by: .relay)
+            currentProcess.withLock { $0 = now }
+            probe.answer(call, by: .manager)
+            probe.answer(call, by: .relay)
             rounds += 1
-            if rounds == Self.patienceRounds, search.count == 0 { complain(search.nothingFound) }
+            if rounds == Self.roundsBeforeError, search.count == 0 { reportError(search.nothingFound) }
             // Of a thousand threads a round takes long, and is not made that often.
             let pause = max(Self.eagerNanoseconds, Self.shareOfRound * (clb_now_ns() - begun))
             semaphore.drain()
             waitForEnd(rounds < Self.eagerRounds ? min(pause, Self.roundNanoseconds) : Self.roundNanoseconds)
         }
-        nowWatched.withLock { $0 = nil }
+        currentProcess.withLock { $0 = nil }
         monitor.stop()
         present.withLock { $0 = nil }
         past.withLock { $0 += monitor.statistics }
@@ -198,19 +198,19 @@ package final class AttachWatch: @unchecked Sendable {
     }
 
     /// After one interval a thread may be held, to find out.
-    private static func hold(_ configuration: ForeignConfiguration) -> UInt64 {
-        UInt64((configuration.rulesOfWaits.callout ?? StallRules.Timeouts()).interval.wholeNanoseconds)
+    private static func hold(_ configuration: RemoteConfiguration) -> UInt64 {
+        UInt64((configuration.preloadRules.callout ?? StallRules.Timeouts()).interval.wholeNanoseconds)
     }
 
-    private func begin(_ loop: AttachedLoop, _ monitor: LagMonitor, _ view: KernelView, _ search: inout LoopSearch) {
-        do throws(LagMonitorError) {
+    private func begin(_ loop: AttachedLoop, _ monitor: StallMonitor, _ view: KernelSampler, _ search: inout LoopSearch) {
+        do throws(StallMonitorError) {
             // Looked at once before it is watched: it may be long at work by now.
             view.add(loop)
-            try monitor.watch(loop, rules: configuration.rulesOfWaits)
+            try monitor.watch(loop, rules: configuration.preloadRules)
         } catch {
             view.remove(loop)
-            search.giveUp(loop)
-            complain("cannot watch thread \(loop.thread.tid) of process \(process): \(error)")
+            search.exclude(loop)
+            reportError("cannot watch thread \(loop.thread.tid) of process \(process): \(error)")
         }
     }
 }

@@ -5,7 +5,7 @@ package import LagActivity
 internal import LagDetection
 
 /// A loop of another process, watched from outside: its beacon says what looks at its thread have found.
-// Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelView``).
+// Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelSampler``).
 package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     package let beacon = ActivityBeacon()
     package let thread: ThreadIdentity
@@ -13,14 +13,14 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
 
     private let semaphore: WakeSemaphore
     private var files: cll_thread_files
-    private var finder: TurnFinder
-    private var turns: TurnWatch
+    private var finder: IterationDetector
+    private var iterationProbe: IterationProbe
     private var results = cll_wait_results()
     private var contents: UInt64 = 0
     /// What the process was when it was found (cll_procfs_image).
     private let image: UInt64
-    private var looksAtWork = 0
-    private static let looksAtImage = 4
+    private var samplesAtWork = 0
+    private static let samplesPerImageCheck = 4
     private var isOver = false
     /// When what the loop's wait had found was last seen to be something else.
     private var changedNanoseconds: UInt64 = 0
@@ -28,8 +28,8 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     /// - Parameters:
     ///   - files: this object's from now on.
     ///   - semaphore: woken by the beacon.
-    ///   - hold: a thread whose stretch of work is as long may be held (``TurnFinder``).
-    ///   - mayCount: see ``TurnWatch``.
+    ///   - hold: a thread whose stretch of work is as long may be held (``IterationDetector``).
+    ///   - mayCount: see ``IterationProbe``.
     init(
         _ thread: ThreadIdentity,
         at place: RestPlace,
@@ -45,9 +45,9 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         var image: UInt64 = 0
         _ = cll_procfs_image(thread.process, &image)
         self.image = image
-        finder = TurnFinder(place: place, hold: hold)
-        turns = TurnWatch(tid: thread.tid, mayCount: mayCount)
-        semaphore.serve(beacon)
+        finder = IterationDetector(place: place, hold: hold)
+        iterationProbe = IterationProbe(tid: thread.tid, mayCount: mayCount)
+        semaphore.attach(beacon)
     }
 
     deinit { cll_thread_files_close(&files) }
@@ -56,30 +56,30 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
 
     /// Looks, and tells. Some 4 µs, and 50 more where the thread was held.
     /// - Returns: whether the thread is still there.
-    func look(at now: UInt64) -> Bool {
+    func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
-        noteTurns(at: now)
-        var found = cll_thread_look()
-        switch cll_thread_files_look(&files, &found) {
+        recordIterations(at: now)
+        var found = cll_thread_sample()
+        switch cll_thread_files_sample(&files, &found) {
         case 0: break
         case ESRCH: return finish()
         // Of one that has ended, and was not waited for, it says that this is not permitted.
         case _ where !isLive: return finish()
         // The kernel does not say at present: no descriptor, no permission any more.
         default:
-            if finder.isAtWork { beacon.mark(.notRunning) }
+            if finder.isAtWork { beacon.publish(.notRunning) }
             finder.forget()
             return true
         }
-        let sight = ThreadSight(found)
-        tell(finder.note(sight, at: now))
+        let observation = ThreadObservation(found)
+        publish(finder.observe(observation, at: now))
         if finder.isAtWork {
-            noteContents(at: now)
-            looksAtWork += 1
+            recordContents(at: now)
+            samplesAtWork += 1
             // What is at work may be on its way to another program, which rests elsewhere.
-            if looksAtWork % Self.looksAtImage == 0, !isSameImage { return finish() }
+            if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { return finish() }
         } else {
-            turns.end()
+            iterationProbe.end()
             contents = 0
             results = cll_results_of_wait(&found.call)
         }
@@ -90,8 +90,8 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
 
     private func finish() -> Bool {
         isOver = true
-        turns.end()
-        beacon.mark(.finished)
+        iterationProbe.end()
+        beacon.publish(.finished)
         return false
     }
 
@@ -103,33 +103,33 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     }
 
     /// Has it found out until the next look whether the loop goes around, if that is in doubt. Some µs then.
-    func watchTurns(at now: UInt64) {
-        guard turns.isLight ? finder.isInDoubt(at: now) : finder.mayBeHeld(at: now) else { return turns.end() }
-        turns.begin(at: finder.place)
+    func probeIterations(at now: UInt64) {
+        guard iterationProbe.isLight ? finder.isInDoubt(at: now) : finder.mayBeHeld(at: now) else { return iterationProbe.end() }
+        iterationProbe.begin(at: finder.place)
     }
 
-    private func noteTurns(at now: UInt64) {
-        switch turns.look() {
+    private func recordIterations(at now: UInt64) {
+        switch iterationProbe.poll() {
         case .nothing: break
-        case .turn(let time): tell(finder.noteTurn(at: time ?? now))
+        case .iteration(let time): publish(finder.recordIteration(at: time ?? now))
         // Whatever its waits had found was overwritten by the next: if it was, there was one.
-        case .tooManyCalls: tell(finder.noteTurn(at: changedNanoseconds))
+        case .tooManyCalls: publish(finder.recordIteration(at: changedNanoseconds))
         }
     }
 
-    private func noteContents(at now: UInt64) {
+    private func recordContents(at now: UInt64) {
         guard results.length > 0 else { return }
         let found = cll_read_results(thread.process, results)
         if contents != 0, found != 0, found != contents { changedNanoseconds = now }
         contents = found
     }
 
-    private func tell(_ step: TurnFinder.Step) {
+    private func publish(_ step: IterationDetector.Step) {
         switch step {
         case .nothing: break
-        case .rest: beacon.mark(.waiting)
+        case .rest: beacon.publish(.waiting)
         case .wake(let time): beacon.wake(.afterWaiting, at: time)
-        case .turn(let time): beacon.begin(.afterWaiting, at: time)
+        case .iteration(let time): beacon.begin(.afterWaiting, at: time)
         }
     }
 }

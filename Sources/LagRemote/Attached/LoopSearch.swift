@@ -33,7 +33,7 @@ struct LoopSearch {
 
     /// One look at every thread that is no known loop.
     /// - Returns: loops found by it.
-    mutating func look() -> [AttachedLoop] {
+    mutating func scan() -> [AttachedLoop] {
         let threads = threads()
         forgetAllBut(threads)
         var found: [AttachedLoop] = []
@@ -53,7 +53,7 @@ struct LoopSearch {
     }
 
     /// It is not looked for again.
-    mutating func giveUp(_ loop: AttachedLoop) {
+    mutating func exclude(_ loop: AttachedLoop) {
         loops[loop.thread.tid] = nil
         refused.insert(loop.thread.tid)
     }
@@ -67,11 +67,11 @@ struct LoopSearch {
 
     private mutating func consider(_ tid: Int32) -> AttachedLoop? {
         var files = cll_thread_files()
-        var look = cll_thread_look()
+        var look = cll_thread_sample()
         guard cll_thread_files_open(process, tid, &files) == 0 else { return nil }
         let trust: RestPlaceFinder.Trust = named.contains(tid) ? .named : tid == process ? .first : .some
         var finder = candidates[tid] ?? RestPlaceFinder(trust)
-        guard cll_thread_files_look(&files, &look) == 0, let place = finder.note(ThreadSight(look)) else {
+        guard cll_thread_files_sample(&files, &look) == 0, let place = finder.observe(ThreadObservation(look)) else {
             candidates[tid] = finder
             cll_thread_files_close(&files)
             return nil

@@ -37,14 +37,14 @@ struct RestPlaceFinder: Sendable {
     init(_ trust: Trust) { self.trust = trust }
 
     /// - Returns: the place, as soon as it is known.
-    mutating func note(_ sight: ThreadSight) -> RestPlace? {
-        guard let place = sight.place else { return nil }
+    mutating func observe(_ observation: ThreadObservation) -> RestPlace? {
+        guard let place = observation.place else { return nil }
         if place.call == nil, trust != .some { return place }
         guard place.call == nil || trust == .named else { return nil }
         if candidate?.isSame(as: place) != true { (candidate, visits, lastRuns) = (place, 0, nil) }
         // Still the same sleep says nothing new.
-        if sight.runs != lastRuns { visits += 1 }
-        lastRuns = sight.runs
+        if observation.runs != lastRuns { visits += 1 }
+        lastRuns = observation.runs
         return visits >= (place.call == nil ? Self.visitsOfHelper : Self.visitsOfCall) ? place : nil
     }
 }

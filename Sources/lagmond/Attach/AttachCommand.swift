@@ -44,7 +44,7 @@ struct AttachCommand: ParsableCommand {
         var values = watch.values
         values[SettingKey.duration.path] = duration.map(JSONValue.double)
         let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
-        for parameter in settings.idleParameters { Diagnostics.say("\(parameter)") }
+        for parameter in settings.unusedOptions { Diagnostics.say("\(parameter)") }
         try AttachRun(settings: settings, processes: pid, loops: loop).execute(signals)
     }
 }

@@ -6,7 +6,7 @@ internal import LagWorkload
 final class AttachedProcess: Sendable {
     let watch: AttachWatch
     private let name: String?
-    private let lines: LineLog
+    private let lines: LineDispatcher
 
     /// - Parameters:
     ///   - name: of the target; nil: it is known by its number.
@@ -17,15 +17,15 @@ final class AttachedProcess: Sendable {
         _ process: Int32,
         name: String? = nil,
         loops: [Int32] = [],
-        configuration: ForeignConfiguration,
+        configuration: RemoteConfiguration,
         sink: any RecordSink,
-        lines: LineLog
+        lines: LineDispatcher
     ) throws(StartFailure) {
         let label = name.map { "\($0): " } ?? ""
         do throws(AttachRefusal) {
             watch = try AttachWatch(process: process, loops: loops, configuration: configuration, sink: sink) { context in
                 [lines.sink(of: context)]
-            } complain: {
+            } reportError: {
                 Diagnostics.say(label + $0)
             }
         } catch {
@@ -36,22 +36,22 @@ final class AttachedProcess: Sendable {
     }
 
     func start() throws(StartFailure) {
-        do throws(LagMonitorError) {
+        do throws(StallMonitorError) {
             try watch.start()
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "the watch cannot start: \(error)")
         }
     }
 
-    var lags: [StallCounts.Place: UInt64] {
-        guard let process = watch.processNow else { return [:] }
+    var lags: [StallCounts.LoopKey: UInt64] {
+        guard let process = watch.watchedProcess else { return [:] }
         let loops = process.loops.map { (lines.place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
         return Dictionary(loops, uniquingKeysWith: max)
     }
 
     var status: TargetStatus {
-        let processes = [watch.processNow].compactMap { $0 }.map(TargetStatus.Process.init)
-        let phase: CommandLife.Phase = watch.isOver ? .ended : .running
+        let processes = [watch.watchedProcess].compactMap { $0 }.map(TargetStatus.Process.init)
+        let phase: CommandLifecycle.Phase = watch.isOver ? .ended : .running
         return TargetStatus(name: name, phase: phase.rawValue, pid: watch.isOver ? 0 : watch.process, processes: processes)
     }
 }

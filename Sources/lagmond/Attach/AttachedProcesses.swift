@@ -2,16 +2,16 @@ internal import LagRemote
 internal import LagMonitor
 
 /// What the pages show of processes that were attached to.
-struct AttachedProcesses: HttpSubject {
+struct AttachedProcesses: HttpStatusSource {
     let processes: [AttachedProcess]
 
     func isWatching() async -> Bool {
-        await Answers.arrive(processes.map { $0.watch.callRoll() })
+        await ProbeAnswers.allArrive(processes.map { $0.watch.probeLiveness() })
     }
 
-    var statistics: LagMonitorStatistics { processes.reduce(into: LagMonitorStatistics()) { $0 += $1.watch.statistics } }
+    var statistics: StallMonitorStatistics { processes.reduce(into: StallMonitorStatistics()) { $0 += $1.watch.statistics } }
 
-    var lags: [StallCounts.Place: UInt64] { processes.reduce(into: [:]) { $0.merge($1.lags, uniquingKeysWith: max) } }
+    var lags: [StallCounts.LoopKey: UInt64] { processes.reduce(into: [:]) { $0.merge($1.lags, uniquingKeysWith: max) } }
 
     var targets: [TargetStatus] { processes.map(\.status) }
 }

@@ -26,7 +26,7 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let (files, status) = input.open()
-        var total = CheckSum()
+        var total = CheckSummary()
         let line = ProgressLine(files)
         defer { line.end() }
         for file in files {
@@ -37,29 +37,29 @@ struct CheckCommand: ParsableCommand {
         Diagnostics.say(total.text)
         if status != ExitStatus.success { throw ExitCode(status) }
         if total.isUnreadable { throw ExitCode(ExitStatus.noInput) }
-        if total.damaged > 0 || total.isCut { throw ExitCode(ExitStatus.damaged) }
+        if total.damaged > 0 || total.isCompressionDamaged { throw ExitCode(ExitStatus.damaged) }
     }
 }
 
 /// What was found in one file or more.
-struct CheckSum: Equatable {
+struct CheckSummary: Equatable {
     var lines = 0
     var damaged = 0
     /// The compressed data are damaged.
-    var isCut = false
+    var isCompressionDamaged = false
     /// The rest of a file could not be read.
     var isUnreadable = false
 
-    mutating func add(_ other: CheckSum) {
+    mutating func add(_ other: CheckSummary) {
         lines += other.lines
         damaged += other.damaged
-        isCut = isCut || other.isCut
+        isCompressionDamaged = isCompressionDamaged || other.isCompressionDamaged
         isUnreadable = isUnreadable || other.isUnreadable
     }
 
     var text: String {
         let damage = damaged == 0 ? "none damaged" : "\(damaged) damaged"
-        return "\(lines) \(lines == 1 ? "line" : "lines"), \(damage)" + (isCut ? "; compressed data were damaged" : "")
+        return "\(lines) \(lines == 1 ? "line" : "lines"), \(damage)" + (isCompressionDamaged ? "; compressed data were damaged" : "")
     }
 }
 
@@ -68,7 +68,7 @@ struct FileCheck: ~Copyable {
     private let file: InputFile
     private let limit: Int
     private var check = LineCheck()
-    private var sum = CheckSum()
+    private var sum = CheckSummary()
     private var output: [UInt8] = []
 
     private static let outputBytes = 64 << 10
@@ -78,29 +78,29 @@ struct FileCheck: ~Copyable {
         self.limit = limit
     }
 
-    mutating func run(_ progress: ReadProgress) throws -> CheckSum {
-        let feed = LineFeed()
+    mutating func run(_ progress: ReadProgress) throws -> CheckSummary {
+        let lineReader = LineReader()
         var refusal: ExitCode?
         func flushNow() {
             do throws(ExitCode) {
                 try flush()
             } catch {
                 refusal = error
-                feed.stop()
+                lineReader.stop()
             }
         }
-        do throws(InputTrouble) {
+        do throws(InputError) {
             // What comes through a pipe may be watched.
             func flushStream() { if file.bytes == nil { flushNow() } }
-            try feed.read(file.source(progress: progress), afterRead: flushStream) { piece in
+            try lineReader.read(file.source(progress: progress), afterRead: flushStream) { piece in
                 switch piece {
-                case .line(let line): take(check.problems(in: line), feed)
-                case .overlong: take(["longer than \(LineFeed.maximumLineBytes) bytes"], feed)
+                case .line(let line): take(check.validationErrors(in: line), lineReader)
+                case .overlong: take(["longer than \(LineReader.maximumLineBytes) bytes"], lineReader)
                 }
                 if output.count > Self.outputBytes { flushNow() }
             }
         } catch {
-            sum.isCut = error.isDamage
+            sum.isCompressionDamaged = error.isDamage
             sum.isUnreadable = !error.isDamage
             Diagnostics.say("\(error)")
         }
@@ -110,14 +110,14 @@ struct FileCheck: ~Copyable {
         return sum
     }
 
-    private mutating func take(_ problems: [String], _ feed: LineFeed) {
+    private mutating func take(_ validationErrors: [String], _ lineReader: LineReader) {
         sum.lines += 1
-        guard !problems.isEmpty else { return }
+        guard !validationErrors.isEmpty else { return }
         sum.damaged += 1
         guard limit == 0 || sum.damaged <= limit else { return }
-        let ending = feed.isUnterminated ? " (the last line, and it has no newline: cut short?)" : ""
-        let text = "\(file.name):\(feed.lineNumber): \(problems.joined(separator: "; "))\(ending)"
-        output += Array("\(PlainText.harmless(text.utf8))\n".utf8)
+        let ending = lineReader.isUnterminated ? " (the last line, and it has no newline: cut short?)" : ""
+        let text = "\(file.name):\(lineReader.lineNumber): \(validationErrors.joined(separator: "; "))\(ending)"
+        output += Array("\(PlainText.sanitized(text.utf8))\n".utf8)
     }
 
     private mutating func flush() throws(ExitCode) {

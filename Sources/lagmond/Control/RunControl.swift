@@ -5,19 +5,19 @@ internal import LagWorkload
 /// Ends the run, whatever the main thread is doing: a thread of its own waits for the signals and for the time to be
 /// over, and then drains and leaves the process. The main thread may hang for good.
 final class RunControl: Sendable {
-    private let monitor: LagMonitor
+    private let monitor: StallMonitor
     private let service: HttpService?
     private let workload: Workload
     private let truth: TruthLog?
-    private let reader: ReaderWatch
+    private let reader: OutputReaderMonitor
     private let deadline: MonotonicTime
 
     init(
-        monitor: LagMonitor,
+        monitor: StallMonitor,
         service: HttpService? = nil,
         workload: Workload,
         truth: TruthLog?,
-        reader: ReaderWatch,
+        reader: OutputReaderMonitor,
         deadline: MonotonicTime
     ) {
         self.monitor = monitor
@@ -28,7 +28,7 @@ final class RunControl: Sendable {
         self.deadline = deadline
     }
 
-    func start(_ signals: StopSignals) throws(WorkloadTrouble) {
+    func start(_ signals: StopSignals) throws(WorkloadError) {
         try WorkerThread.start { [self] in
             while true {
                 switch signals.wait(until: deadline) {
@@ -39,7 +39,7 @@ final class RunControl: Sendable {
                     if reader.isGone { Diagnostics.say("the reader of stdout has gone away: ending") }
                     end()
                 case .child: break
-                case .timeOver: end()
+                case .deadlineReached: end()
                 }
             }
         }
@@ -48,30 +48,30 @@ final class RunControl: Sendable {
     /// Never returns. The order matters: the workload first, so that no new stall begins; then the monitor, which
     /// writes what is left; then the process, without the exit handlers that a hanging main thread could block.
     private func end() -> Never {
-        boundTheEnd()
+        startShutdownTimeout()
         workload.end(grace: Self.grace)
         monitor.stop()
         service?.finish()
-        leave()
+        exitProcess()
     }
 
-    private func leave() -> Never {
+    private func exitProcess() -> Never {
         WorkloadChild.kill()
         Diagnostics.say("\(RunSummary(monitor.statistics))")
         _exit(ExitStatus.success)
     }
 
     /// A reader that neither reads nor goes away could keep the last lines, and us with them.
-    private func boundTheEnd() {
+    private func startShutdownTimeout() {
         try? WorkerThread.start { [self] in
-            sleepUntil(.now + Self.longestEnd)
+            sleepUntil(.now + Self.shutdownTimeout)
             Diagnostics.say("the output did not take the last lines in time")
-            leave()
+            exitProcess()
         }
     }
 
     /// For an execution in progress to come to its own end; a hang gets none.
     private static let grace: Duration = .milliseconds(500)
     /// Two seconds are promised.
-    private static let longestEnd: Duration = .milliseconds(1800)
+    private static let shutdownTimeout: Duration = .milliseconds(1800)
 }

@@ -7,7 +7,7 @@ internal import LagMonitor
 struct RunSummary: CustomStringConvertible {
     let description: String
 
-    init(_ statistics: LagMonitorStatistics) {
+    init(_ statistics: StallMonitorStatistics) {
         let pauses = statistics.pauses
         let always = [
             ("stalls", statistics.stalls), ("reported", statistics.reported), ("dropped", statistics.dropped),
@@ -15,7 +15,7 @@ struct RunSummary: CustomStringConvertible {
         ]
         let sometimes = [
             ("recurring", statistics.recurring), ("dismissed", statistics.dismissed),
-            ("blackouts", pauses.blackouts), ("stopped_ms", Self.milliseconds(pauses.blackedOut)),
+            ("blackouts", pauses.processPauses), ("stopped_ms", Self.milliseconds(pauses.paused)),
             ("throttled_ms", Self.milliseconds(pauses.throttled)),
             ("suspensions", pauses.suspensions), ("suspended_ms", Self.milliseconds(pauses.suspended)),
             ("clock_steps", pauses.clockSteps),

@@ -12,7 +12,7 @@ struct StopSignals {
         /// SIGCHLD: look at the targets.
         case child
         /// The time given was over first.
-        case timeOver
+        case deadlineReached
     }
 
     private var set = sigset_t()
@@ -37,7 +37,7 @@ struct StopSignals {
         var set = set
         while true {
             let left = deadline - .now
-            guard left > .zero else { return .timeOver }
+            guard left > .zero else { return .deadlineReached }
             // The kernel's limit is far above a day; a run without an end looks at the clock once a day.
             let nanoseconds = min(left, Self.longestWait).wholeNanoseconds
             var timeout = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))

@@ -9,13 +9,13 @@ internal import Synchronization
 final class CommandTarget: Target, @unchecked Sendable {
     private struct State {
         var settings: TargetSettings
-        var configuration: ForeignConfiguration
-        var end: WrappedProcess.End?
-        var statistics: LagMonitorStatistics?
+        var configuration: RemoteConfiguration
+        var end: WrappedProcess.Termination?
+        var statistics: StallMonitorStatistics?
     }
 
     private let words: [String]
-    private let run: WrappedRun
+    private let run: CommandLauncher
     private let watch: CommandWatch
     private let state: Mutex<State>
     private let onEnd: @Sendable () -> Void
@@ -31,48 +31,48 @@ final class CommandTarget: Target, @unchecked Sendable {
         "INVOCATION_ID",
     ]
 
-    init(_ settings: TargetSettings, _ words: [String], _ surroundings: TargetSurroundings) throws(StartFailure) {
+    init(_ settings: TargetSettings, _ words: [String], _ dependencies: TargetDependencies) throws(StartFailure) {
         self.words = words
         var environment = ChildEnvironment.current()
         for name in Self.ownVariables { environment.remove(name) }
         do throws(StartFailure) {
-            run = try WrappedRun(WrappedCommand(words: words), signals: surroundings.inherited, environment: environment)
+            run = try CommandLauncher(WrappedCommand(words: words), signals: dependencies.inherited, environment: environment)
             let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
             watch = CommandWatch(
                 name: settings.name,
-                page: run.page,
+                loopTable: run.loopTable,
                 configuration: configuration,
                 policy: settings.policy,
-                sink: surroundings.sink,
-                live: surroundings.live
+                sink: dependencies.sink,
+                live: dependencies.live
             )
             state = Mutex(State(settings: settings, configuration: configuration))
         } catch {
             throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
         }
-        onEnd = surroundings.onEnd
+        onEnd = dependencies.onEnd
     }
 
     var settings: TargetSettings { state.withLock { $0.settings } }
-    var end: WrappedProcess.End? { state.withLock { $0.end } }
+    var end: WrappedProcess.Termination? { state.withLock { $0.end } }
     var status: TargetStatus { watch.status }
-    var lags: [StallCounts.Place: UInt64] { watch.lags }
-    var statistics: LagMonitorStatistics { watch.statistics }
-    func callRoll() -> RollCall.Call {
-        let call = watch.callRoll()
+    var lags: [StallCounts.LoopKey: UInt64] { watch.lags }
+    var statistics: StallMonitorStatistics { watch.statistics }
+    func probeLiveness() -> LivenessProbe.Check {
+        let call = watch.probeLiveness()
         return { [self] in !isWatched.load(ordering: .acquiring) || call() }
     }
 
     func start() throws(StartFailure) {
-        guard !watch.life.isStopping else { return }
+        guard !watch.lifecycle.isStopping else { return }
         try watch.start()
         isWatched.store(true, ordering: .releasing)
         do throws(StartFailure) {
             let process = try run.start(ownSession: true)
             hasStarted.store(true, ordering: .releasing)
-            noteStart(of: process)
+            recordStart(of: process)
             try begin(process)
-            if watch.life.isStopping { watch.life.stop() }
+            if watch.lifecycle.isStopping { watch.lifecycle.stop() }
         } catch {
             isWatched.store(false, ordering: .releasing)
             watch.stop()
@@ -80,43 +80,43 @@ final class CommandTarget: Target, @unchecked Sendable {
         }
     }
 
-    private func noteStart(of process: WrappedProcess) {
-        watch.life.started(process)
+    private func recordStart(of process: WrappedProcess) {
+        watch.lifecycle.started(process)
         if let obstacle = run.obstacle { watch.attach(to: process.pid, because: obstacle) }
     }
 
     private func begin(_ process: WrappedProcess) throws(StartFailure) {
-        do throws(WorkloadTrouble) {
-            try WorkerThread.start { [self] in stay(with: process) }
+        do throws(WorkloadError) {
+            try WorkerThread.start { [self] in supervise(startingWith: process) }
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "no thread: \(error)")
         }
     }
 
     /// The thread's body: until the command has ended for good.
-    private func stay(with first: WrappedProcess) {
-        var next = follow(first)
+    private func supervise(startingWith first: WrappedProcess) {
+        var next = waitForEnd(of: first)
         while true {
             switch next {
-            case .leave(let end): return leave(end)
-            case .again(let delay):
-                guard sleep(delay) else { return leave(watch.life.status.lastEnd ?? .exited(0)) }
+            case .finish(let end): return finish(end)
+            case .restart(let delay):
+                guard sleep(delay) else { return finish(watch.lifecycle.status.lastEnd ?? .exited(0)) }
                 do throws(StartFailure) {
                     let process = try run.start(ownSession: true)
-                    noteStart(of: process)
+                    recordStart(of: process)
                     // Who asked for an end just before found no process.
-                    if watch.life.isStopping { watch.life.stop() }
-                    next = follow(process)
+                    if watch.lifecycle.isStopping { watch.lifecycle.stop() }
+                    next = waitForEnd(of: process)
                 } catch {
-                    next = watch.life.failedToStart(error)
+                    next = watch.lifecycle.failedToStart(error)
                 }
             }
         }
     }
 
-    private func follow(_ process: WrappedProcess) -> CommandLife.Next {
+    private func waitForEnd(of process: WrappedProcess) -> CommandLifecycle.Next {
         while true {
-            if let end = process.ended() { return watch.life.ended(end) }
+            if let end = process.ended() { return watch.lifecycle.ended(end) }
             var entry = pollfd(fd: process.pidfd, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, -1)
         }
@@ -126,17 +126,17 @@ final class CommandTarget: Target, @unchecked Sendable {
     private func sleep(_ time: Duration) -> Bool {
         let deadline = MonotonicTime.now + time
         while MonotonicTime.now < deadline {
-            if watch.life.isStopping { return false }
+            if watch.lifecycle.isStopping { return false }
             usleep(50_000)
         }
-        return !watch.life.isStopping
+        return !watch.lifecycle.isStopping
     }
 
-    private func leave(_ end: WrappedProcess.End) {
-        let isOwnEnd = !watch.life.isStopping
+    private func finish(_ end: WrappedProcess.Termination) {
+        let isOwnEnd = !watch.lifecycle.isStopping
         hasEnded.store(true, ordering: .releasing)
         guard isOwnEnd else { return }
-        if watch.life.status.phase != .givenUp { watch.life.say("the command \(end)") }
+        if watch.lifecycle.status.phase != .givenUp { watch.lifecycle.say("the command \(end)") }
         state.withLock { $0.end = end }
         onEnd()
     }
@@ -148,7 +148,7 @@ final class CommandTarget: Target, @unchecked Sendable {
             defer { (state.settings, state.configuration) = (settings, configuration) }
             return state.configuration == configuration
         }
-        do throws(WorkloadTrouble) {
+        do throws(WorkloadError) {
             try watch.change(isSame ? nil : configuration, settings.policy)
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "no thread: \(error)")
@@ -157,7 +157,7 @@ final class CommandTarget: Target, @unchecked Sendable {
     }
 
     func stop() {
-        watch.life.stop()
+        watch.lifecycle.stop()
         // It has ended; whoever waits for it is about to notice.
         let deadline = MonotonicTime.now + .seconds(10)
         while hasStarted.load(ordering: .acquiring), !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline {

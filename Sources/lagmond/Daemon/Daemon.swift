@@ -21,8 +21,8 @@ struct Daemon {
         _ signals: StopSignals,
         reload: @escaping () throws(SettingsError) -> Settings
     ) throws(StartFailure) -> Never {
-        try settings.refuseWithoutEffect(on: .targets)
-        let sink = WatchedSink(try CommandOutput(settings: settings).open())
+        try settings.rejectUnusedSettings(on: .targets)
+        let sink = HealthTrackingSink(try CommandOutput(settings: settings).open())
         let live = settings.listen.map { _ in
             LiveLines(
                 counts: StallCounts(places: []),
@@ -30,11 +30,11 @@ struct Daemon {
             )
         }
         let list = TargetList()
-        let surroundings = TargetSurroundings(sink: sink, live: live, inherited: inherited) {
+        let dependencies = TargetDependencies(sink: sink, live: live, inherited: inherited) {
             // Taken up as a look at the targets.
             kill(getpid(), SIGCHLD)
         }
-        let made = try settings.targets.map { settings throws(StartFailure) in try surroundings.makeTarget(settings) }
+        let made = try settings.targets.map { settings throws(StartFailure) in try dependencies.makeTarget(settings) }
         var service: HttpService?
         if let address = settings.listen, let live {
             service = HttpService(address: address, live: live, output: sink)
@@ -44,14 +44,14 @@ struct Daemon {
             do throws(StartFailure) {
                 try target.start()
             } catch {
-                TargetEnding(list.all).carryOut()
+                TargetShutdown(list.all).run()
                 throw error
             }
             list.add(target)
         }
         DaemonControl(
             settings: settings,
-            surroundings: surroundings,
+            dependencies: dependencies,
             list: list,
             manager: ServiceManager(ProcessInfo.processInfo.environment),
             service: service,
@@ -61,13 +61,13 @@ struct Daemon {
 }
 
 /// Ends several targets at a time.
-struct TargetEnding {
+struct TargetShutdown {
     let targets: [any Target]
 
     init(_ targets: [any Target]) { self.targets = targets }
 
     /// Returns when all have ended. Bounded, as ``Target/stop()`` is.
-    func carryOut() {
+    func run() {
         let left = Atomic(targets.count)
         withExtendedLifetime(Box(left)) { box in
             for target in targets {

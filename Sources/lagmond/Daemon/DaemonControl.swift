@@ -7,7 +7,7 @@ internal import LagWorkload
 /// The main thread of a run with targets: waits for signals and for the time, tells the service manager, reloads, and ends everything.
 struct DaemonControl {
     private var settings: Settings
-    private let surroundings: TargetSurroundings
+    private let dependencies: TargetDependencies
     private let list: TargetList
     private let manager: ServiceManager?
     private let service: HttpService?
@@ -17,22 +17,22 @@ struct DaemonControl {
     private let changes = DispatchQueue(label: "lagmond.targets")
     private var status = ""
     /// Whose watch did not answer when it was last asked.
-    private var silent: [String] = []
+    private var unresponsive: [String] = []
 
     /// How often what the manager shows is looked at.
     private static let statusPeriod: Duration = .seconds(10)
-    private static let answerPause: UInt32 = 2000
+    private static let answerPollMicroseconds: UInt32 = 2000
 
     init(
         settings: Settings,
-        surroundings: TargetSurroundings,
+        dependencies: TargetDependencies,
         list: TargetList,
         manager: ServiceManager?,
         service: HttpService?,
         reload: @escaping () throws(SettingsError) -> Settings
     ) {
         self.settings = settings
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.list = list
         self.manager = manager
         self.service = service
@@ -41,58 +41,58 @@ struct DaemonControl {
     }
 
     consuming func run(_ signals: StopSignals) -> Never {
-        manager?.tell("READY=1")
-        let beat = manager?.watchdog.map { $0 / 2 }
-        var nextBeat = beat == nil ? MonotonicTime.distantFuture : .now
+        manager?.notify("READY=1")
+        let keepAliveInterval = manager?.watchdog.map { $0 / 2 }
+        var nextKeepAlive = keepAliveInterval == nil ? MonotonicTime.distantFuture : .now
         var nextStatus = manager == nil ? MonotonicTime.distantFuture : .now
         while true {
-            switch signals.wait(until: min(deadline, nextBeat, nextStatus)) {
+            switch signals.wait(until: min(deadline, nextKeepAlive, nextStatus)) {
             case .stop: end()
             case .reopen:
-                takeUpSettings()
+                reloadSettings()
                 // When those that were added run.
                 if manager != nil { nextStatus = .now + .seconds(1) }
-            case .child: if areOver { end() }
-            case .timeOver: if MonotonicTime.now >= deadline { end() }
+            case .child: if allEnded { end() }
+            case .deadlineReached: if MonotonicTime.now >= deadline { end() }
             }
-            if let beat, MonotonicTime.now >= nextBeat {
-                nextBeat = .now + beat
-                tellAlive(within: beat / 2)
+            if let keepAliveInterval, MonotonicTime.now >= nextKeepAlive {
+                nextKeepAlive = .now + keepAliveInterval
+                notifyAlive(within: keepAliveInterval / 2)
             }
             if manager != nil, MonotonicTime.now >= nextStatus {
                 nextStatus = .now + Self.statusPeriod
-                tellStatus()
+                notifyStatus()
             }
         }
     }
 
-    private var areOver: Bool { list.staying.allSatisfy { $0.end != nil } }
+    private var allEnded: Bool { list.active.allSatisfy { $0.end != nil } }
 
     // MARK: What the service manager is told
 
     /// Only while every thread that a stall needs to be noticed comes round.
-    private mutating func tellAlive(within wait: Duration) {
-        let found = list.silent(for: wait) { usleep(Self.answerPause) }
-        if found.isEmpty { manager?.tell("WATCHDOG=1") }
-        if found != silent, !found.isEmpty {
+    private mutating func notifyAlive(within wait: Duration) {
+        let found = list.unresponsiveTargets(within: wait) { usleep(Self.answerPollMicroseconds) }
+        if found.isEmpty { manager?.notify("WATCHDOG=1") }
+        if found != unresponsive, !found.isEmpty {
             Diagnostics.say(
                 "the watch of \(found.joined(separator: ", ")) does not answer; the service manager is not told that all is well"
             )
         }
-        silent = found
+        unresponsive = found
     }
 
-    private mutating func tellStatus() {
+    private mutating func notifyStatus() {
         let text = list.summary
         guard text != status else { return }
         status = text
-        manager?.tell("STATUS=\(text)")
+        manager?.notify("STATUS=\(text)")
     }
 
     // MARK: SIGHUP
 
-    private mutating func takeUpSettings() {
-        manager?.tellReloading()
+    private mutating func reloadSettings() {
+        manager?.notifyReloading()
         reopenOutput()
         do throws(SettingsError) {
             let next = try reload()
@@ -102,9 +102,9 @@ struct DaemonControl {
                 refuse([error.message])
             }
         } catch {
-            refuse(error.problems.map { "\($0)" })
+            refuse(error.errors.map { "\($0)" })
         }
-        manager?.tell("READY=1")
+        manager?.notify("READY=1")
     }
 
     private func refuse(_ problems: [String]) {
@@ -114,9 +114,9 @@ struct DaemonControl {
 
     /// On a thread of its own: a disk that hangs is no reason to hang here.
     private func reopenOutput() {
-        let sink = surroundings.sink
+        let sink = dependencies.sink
         try? WorkerThread.start {
-            do throws(SinkError) { try PageWatch.reopen(sink) } catch { Diagnostics.say("output: \(error)") }
+            do throws(SinkError) { try SharedLoopTableWatch.reopen(sink) } catch { Diagnostics.say("output: \(error)") }
         }
     }
 
@@ -128,8 +128,8 @@ struct DaemonControl {
                 message: "targets: missing (allowed: at least one, while lagmond runs)"
             )
         }
-        try next.refuseWithoutEffect(on: .targets)
-        let present = list.staying
+        try next.rejectUnusedSettings(on: .targets)
+        let present = list.active
         var fresh: [any Target] = []
         var kept: [(any Target, TargetSettings)] = []
         for settings in next.targets {
@@ -139,10 +139,10 @@ struct DaemonControl {
                 _ = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
                 kept.append((target, settings))
             } else {
-                fresh.append(try surroundings.makeTarget(settings))
+                fresh.append(try dependencies.makeTarget(settings))
             }
         }
-        for text in next.needsNewStart(after: settings) { Diagnostics.say("\(text): takes effect with the next start") }
+        for text in next.settingsThatNeedRestart(after: settings) { Diagnostics.say("\(text): takes effect with the next start") }
         let gone = present.filter { target in !kept.contains { $0.0 === target } }
         for (target, settings) in kept {
             do throws(StartFailure) { _ = try target.change(to: settings) } catch { Diagnostics.say(error.message) }
@@ -156,10 +156,10 @@ struct DaemonControl {
     /// Those that go first, as one that comes may need their ports. Not on this thread: an end may take its time.
     private func exchange(_ gone: [any Target], for fresh: [any Target]) {
         guard !gone.isEmpty || !fresh.isEmpty else { return }
-        list.dismiss(gone)
+        list.beginRemoving(gone)
         for target in fresh { list.add(target) }
         changes.async { [list] in
-            TargetEnding(gone).carryOut()
+            TargetShutdown(gone).run()
             for target in gone { list.remove(target) }
             for target in fresh {
                 do throws(StartFailure) {
@@ -175,23 +175,23 @@ struct DaemonControl {
     // MARK: The end
 
     private func end() -> Never {
-        manager?.tell("STOPPING=1", "STATUS=ending the targets")
+        manager?.notify("STOPPING=1", "STATUS=ending the targets")
         let targets = list.all
-        let isFailure = areOver && list.staying.contains { $0.end.map { $0 != .exited(0) } ?? false }
-        if areOver { Diagnostics.say("all targets have ended") }
-        TargetEnding(targets).carryOut()
+        let isFailure = allEnded && list.active.contains { $0.end.map { $0 != .exited(0) } ?? false }
+        if allEnded { Diagnostics.say("all targets have ended") }
+        TargetShutdown(targets).run()
         // One that was just being started has heard of it.
         changes.sync {}
         service?.finish()
-        surroundings.sink.close()
-        Diagnostics.say("\(RunSummary(list.statistics)); lines in \(surroundings.sink.name)")
+        dependencies.sink.close()
+        Diagnostics.say("\(RunSummary(list.statistics)); lines in \(dependencies.sink.name)")
         _exit(isFailure ? ExitStatus.targetFailed : ExitStatus.success)
     }
 }
 
 extension Settings {
     /// Which of these settings a run that goes on cannot take up.
-    fileprivate func needsNewStart(after old: Settings) -> [String] {
+    fileprivate func settingsThatNeedRestart(after old: Settings) -> [String] {
         let changed: [(SettingKey, Bool)] = [
             (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),
             (.listen, listen != old.listen), (.duration, duration != old.duration),

@@ -9,30 +9,30 @@ final class ProcessTarget: Target {
     private struct State {
         var settings: TargetSettings
         var present: AttachedProcess?
-        var past = LagMonitorStatistics()
-        var end: WrappedProcess.End?
+        var past = StallMonitorStatistics()
+        var end: WrappedProcess.Termination?
         /// What keeps it from being watched; told once.
         var fault: String?
     }
 
-    private let surroundings: TargetSurroundings
-    private let configuration: ForeignConfiguration
+    private let dependencies: TargetDependencies
+    private let configuration: RemoteConfiguration
     private let state: Mutex<State>
     private let stopping = Atomic(false)
     private let hasEnded = Atomic(true)
 
-    private static let look: UInt32 = 100_000
+    private static let pollMicroseconds: UInt32 = 100_000
     /// A process that could not be had is looked for again after so many looks.
-    private static let looksOfWait = 10
+    private static let pollsBetweenAttempts = 10
 
-    init(_ settings: TargetSettings, _ surroundings: TargetSurroundings) throws(StartFailure) {
-        self.surroundings = surroundings
+    init(_ settings: TargetSettings, _ dependencies: TargetDependencies) throws(StartFailure) {
+        self.dependencies = dependencies
         do throws(StartFailure) {
             configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
             var state = State(settings: settings)
             // One that is named by its number must be there, before anything starts.
             if case .process(let pid) = settings.kind {
-                state.present = try Self.make(pid, settings, configuration, surroundings)
+                state.present = try Self.make(pid, settings, configuration, dependencies)
             }
             self.state = Mutex(state)
         } catch {
@@ -43,20 +43,20 @@ final class ProcessTarget: Target {
     private static func make(
         _ process: Int32,
         _ settings: TargetSettings,
-        _ configuration: ForeignConfiguration,
-        _ surroundings: TargetSurroundings
+        _ configuration: RemoteConfiguration,
+        _ dependencies: TargetDependencies
     ) throws(StartFailure) -> AttachedProcess {
         try AttachedProcess(
             process,
             name: settings.name,
             configuration: configuration,
-            sink: surroundings.sink,
-            lines: LineLog(live: surroundings.live, target: settings.name)
+            sink: dependencies.sink,
+            lines: LineDispatcher(live: dependencies.live, target: settings.name)
         )
     }
 
     var settings: TargetSettings { state.withLock { $0.settings } }
-    var end: WrappedProcess.End? { state.withLock { $0.end } }
+    var end: WrappedProcess.Termination? { state.withLock { $0.end } }
     private var present: AttachedProcess? { state.withLock { $0.present } }
 
     /// Of a file's process a later one is waited for.
@@ -64,10 +64,10 @@ final class ProcessTarget: Target {
         if let present {
             try present.start()
         } else {
-            do throws(StartFailure) { try attach() } catch { note(error.message) }
+            do throws(StartFailure) { try attach() } catch { reportFault(error.message) }
         }
         hasEnded.store(false, ordering: .releasing)
-        do throws(WorkloadTrouble) {
+        do throws(WorkloadError) {
             try WorkerThread.start { [self] in
                 follow()
                 hasEnded.store(true, ordering: .releasing)
@@ -80,7 +80,7 @@ final class ProcessTarget: Target {
 
     private func attach() throws(StartFailure) {
         guard case .processFile(let path) = settings.kind else { return }
-        let attached = try Self.make(Self.number(in: path), settings, configuration, surroundings)
+        let attached = try Self.make(Self.number(in: path), settings, configuration, dependencies)
         try attached.start()
         state.withLock { state in
             state.present = attached
@@ -108,33 +108,33 @@ final class ProcessTarget: Target {
 
     /// The thread's body: until the process has ended for good.
     private func follow() {
-        var looks = 0
+        var polls = 0
         while !stopping.load(ordering: .acquiring) {
-            usleep(Self.look)
-            looks += 1
+            usleep(Self.pollMicroseconds)
+            polls += 1
             if let process = present {
                 guard process.watch.isOver else { continue }
-                settle(process)
+                stopWatching(process)
                 Diagnostics.say("\(settings.name): process \(process.watch.process) has ended")
                 guard case .processFile = settings.kind else {
                     state.withLock { $0.end = .exited(0) }
-                    return surroundings.onEnd()
+                    return dependencies.onEnd()
                 }
-            } else if looks % Self.looksOfWait == 0 {
-                do throws(StartFailure) { try attach() } catch { note(error.message) }
+            } else if polls % Self.pollsBetweenAttempts == 0 {
+                do throws(StartFailure) { try attach() } catch { reportFault(error.message) }
             }
         }
     }
 
-    private func note(_ fault: String) {
-        let isNews = state.withLock { state in
+    private func reportFault(_ fault: String) {
+        let isNew = state.withLock { state in
             defer { state.fault = fault }
             return state.fault != fault
         }
-        if isNews { Diagnostics.say("\(settings.name): \(fault); waiting") }
+        if isNew { Diagnostics.say("\(settings.name): \(fault); waiting") }
     }
 
-    private func settle(_ process: AttachedProcess) {
+    private func stopWatching(_ process: AttachedProcess) {
         process.watch.stop()
         state.withLock { state in
             state.past += process.watch.statistics
@@ -155,26 +155,26 @@ final class ProcessTarget: Target {
         stopping.store(true, ordering: .releasing)
         let deadline = MonotonicTime.now + .seconds(10)
         while !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline { usleep(2000) }
-        if let process = present { settle(process) }
+        if let process = present { stopWatching(process) }
     }
 
     var status: TargetStatus {
         let (process, settings, fault, end) = state.withLock { ($0.present, $0.settings, $0.fault, $0.end) }
         if let process { return process.status }
-        let phase: CommandLife.Phase = end == nil ? .waiting : .ended
+        let phase: CommandLifecycle.Phase = end == nil ? .waiting : .ended
         return TargetStatus(name: settings.name, phase: phase.rawValue, fault: fault)
     }
 
-    var lags: [StallCounts.Place: UInt64] { present?.lags ?? [:] }
+    var lags: [StallCounts.LoopKey: UInt64] { present?.lags ?? [:] }
 
-    var statistics: LagMonitorStatistics {
+    var statistics: StallMonitorStatistics {
         var (sum, process) = state.withLock { ($0.past, $0.present) }
         if let process { sum += process.watch.statistics }
         return sum
     }
 
-    func callRoll() -> RollCall.Call {
+    func probeLiveness() -> LivenessProbe.Check {
         guard let present else { return { true } }
-        return present.watch.callRoll()
+        return present.watch.probeLiveness()
     }
 }

@@ -27,7 +27,7 @@ struct ServiceManager: Sendable {
     /// - Parameter lines: `READY=1`, `STATUS=…`.
     /// - Returns: whether it was sent.
     @discardableResult
-    func tell(_ lines: String...) -> Bool {
+    func notify(_ lines: String...) -> Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -58,7 +58,7 @@ struct ServiceManager: Sendable {
     }
 
     /// A reload begins; `READY=1` ends it.
-    func tellReloading() {
-        tell("RELOADING=1", "MONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)")
+    func notifyReloading() {
+        notify("RELOADING=1", "MONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)")
     }
 }

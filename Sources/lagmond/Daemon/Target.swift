@@ -18,18 +18,18 @@ protocol Target: AnyObject, Sendable {
     func stop()
 
     /// How it ended for good by itself; nil while it goes on.
-    var end: WrappedProcess.End? { get }
+    var end: WrappedProcess.Termination? { get }
     var status: TargetStatus { get }
-    var lags: [StallCounts.Place: UInt64] { get }
+    var lags: [StallCounts.LoopKey: UInt64] { get }
     /// The counts so far; final after ``stop()``.
-    var statistics: LagMonitorStatistics { get }
+    var statistics: StallMonitorStatistics { get }
 
     /// Asks all threads that a stall needs to be noticed; whether they answer in time is to be asked afterwards.
-    func callRoll() -> RollCall.Call
+    func probeLiveness() -> LivenessProbe.Check
 }
 
 /// What targets have in common.
-struct TargetSurroundings: Sendable {
+struct TargetDependencies: Sendable {
     let sink: any RecordSink
     let live: LiveLines?
     let inherited: InheritedSignals

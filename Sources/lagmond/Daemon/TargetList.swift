@@ -3,12 +3,12 @@ internal import LagWorkload
 internal import Synchronization
 
 /// The targets there are now, and the counts of those that were. Any thread.
-final class TargetList: HttpSubject {
+final class TargetList: HttpStatusSource {
     private struct State {
         var targets: [any Target] = []
         /// Those of them that are being ended.
-        var leaving: Set<ObjectIdentifier> = []
-        var past = LagMonitorStatistics()
+        var ending: Set<ObjectIdentifier> = []
+        var past = StallMonitorStatistics()
     }
 
     private let state = Mutex(State())
@@ -16,15 +16,15 @@ final class TargetList: HttpSubject {
     var all: [any Target] { state.withLock { $0.targets } }
 
     /// Without those that are being ended.
-    var staying: [any Target] {
-        state.withLock { state in state.targets.filter { !state.leaving.contains(ObjectIdentifier($0)) } }
+    var active: [any Target] {
+        state.withLock { state in state.targets.filter { !state.ending.contains(ObjectIdentifier($0)) } }
     }
 
     func add(_ target: any Target) { state.withLock { $0.targets.append(target) } }
 
     /// They are about to be ended, and then removed.
-    func dismiss(_ targets: [any Target]) {
-        state.withLock { $0.leaving.formUnion(targets.map { ObjectIdentifier($0) }) }
+    func beginRemoving(_ targets: [any Target]) {
+        state.withLock { $0.ending.formUnion(targets.map { ObjectIdentifier($0) }) }
     }
 
     /// Its counts stay.
@@ -33,31 +33,31 @@ final class TargetList: HttpSubject {
         state.withLock { state in
             guard state.targets.contains(where: { $0 === target }) else { return }
             state.targets.removeAll { $0 === target }
-            state.leaving.remove(ObjectIdentifier(target))
+            state.ending.remove(ObjectIdentifier(target))
             state.past += counts
         }
     }
 
     /// Of two with one name, one of which is being ended, the one that comes: a series is there once.
     var targets: [TargetStatus] {
-        let staying = staying
-        let names = Set(staying.map(\.settings.name))
-        return (staying + all.filter { !names.contains($0.settings.name) }).map(\.status)
+        let active = active
+        let names = Set(active.map(\.settings.name))
+        return (active + all.filter { !names.contains($0.settings.name) }).map(\.status)
     }
 
-    var statistics: LagMonitorStatistics {
+    var statistics: StallMonitorStatistics {
         let (targets, past) = state.withLock { ($0.targets, $0.past) }
         return targets.reduce(into: past) { $0 += $1.statistics }
     }
 
-    var lags: [StallCounts.Place: UInt64] {
+    var lags: [StallCounts.LoopKey: UInt64] {
         all.reduce(into: [:]) { lags, target in lags.merge(target.lags, uniquingKeysWith: max) }
     }
 
     /// Whose threads owe an answer after `wait`; empty: every stall would be noticed.
     /// - Parameter pause: between two looks.
-    func silent(for wait: Duration, pause: () -> Void) -> [String] {
-        var calls = all.map { ($0.settings.name, $0.callRoll()) }
+    func unresponsiveTargets(within wait: Duration, pause: () -> Void) -> [String] {
+        var calls = all.map { ($0.settings.name, $0.probeLiveness()) }
         let deadline = MonotonicTime.now + wait
         while true {
             calls.removeAll { $0.1() }
@@ -67,7 +67,7 @@ final class TargetList: HttpSubject {
     }
 
     func isWatching() async -> Bool {
-        await Answers.arrive(all.map { $0.callRoll() })
+        await ProbeAnswers.allArrive(all.map { $0.probeLiveness() })
     }
 
     /// In a line, for people.
@@ -77,7 +77,7 @@ final class TargetList: HttpSubject {
         let loops = targets.reduce(0) { $0 + $1.loops }
         let stalls = statistics.stalls
         var text = "\(running) of \(targets.count) targets running, \(loops) loops watched, \(stalls) stalls"
-        let waiting = targets.filter { $0.phase == CommandLife.Phase.waiting.rawValue }.compactMap(\.name)
+        let waiting = targets.filter { $0.phase == CommandLifecycle.Phase.waiting.rawValue }.compactMap(\.name)
         if !waiting.isEmpty { text += "; to be started again: \(waiting.joined(separator: ", "))" }
         let faults = targets.filter { $0.fault != nil }.compactMap(\.name)
         if !faults.isEmpty { text += "; given up: \(faults.joined(separator: ", "))" }

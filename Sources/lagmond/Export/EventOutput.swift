@@ -4,12 +4,12 @@ internal import LagOutput
 
 /// Lines of ours in another format, one for one, as a sink of that format would have written them.
 ///
-/// A line that comes twice (a shipper's, the same file named twice) is written once, as far as a ``StallLedger`` remembers.
+/// A line that comes twice (a shipper's, the same file named twice) is written once, as far as a ``StallDeduplicator`` remembers.
 struct EventOutput: ~Copyable {
     private let format: RecordFormat
     private let times: Range<Int64>
     private let fingerprints: Set<String>
-    private let ledger = StallLedger()
+    private let deduplicator = StallDeduplicator()
     private var scanner = LineScanner()
     private var encoder: RecordEncoder?
     private(set) var tally = LineTally()
@@ -30,16 +30,16 @@ struct EventOutput: ~Copyable {
 
     /// - Throws: what ends the reading: stdout takes no more.
     mutating func read(_ file: InputFile, progress: ReadProgress) throws {
-        let feed = LineFeed()
+        let lineReader = LineReader()
         var refusal: ExitCode?
         func flush(above bytes: Int) {
             guard refusal == nil, text.count > bytes else { return }
             do throws(ExitCode) { try self.flush() } catch {
                 refusal = error
-                feed.stop()
+                lineReader.stop()
             }
         }
-        func take(_ piece: LineFeed.Piece) {
+        func take(_ piece: LineReader.Piece) {
             switch piece {
             case .line(let line): add(line)
             case .overlong:
@@ -49,7 +49,7 @@ struct EventOutput: ~Copyable {
             flush(above: ExportCommand.outputBytes)
         }
         // What comes through a pipe may be watched.
-        try feed.read(file.source(progress: progress), afterRead: { if file.bytes == nil { flush(above: 0) } }, take)
+        try lineReader.read(file.source(progress: progress), afterRead: { if file.bytes == nil { flush(above: 0) } }, take)
         if let refusal { throw refusal }
     }
 
@@ -63,11 +63,11 @@ struct EventOutput: ~Copyable {
             tally.foreign += 1
             return
         }
-        guard let written = scanner.writtenLine() else {
+        guard let written = scanner.parsedLine() else {
             tally.incomplete += 1
             return
         }
-        guard ledger.admit(written.hash, isBegin: false, line: line) == .count else {
+        guard deduplicator.admit(written.hash, isBegin: false, line: line) == .count else {
             tally.repeated += 1
             return
         }
@@ -77,7 +77,7 @@ struct EventOutput: ~Copyable {
         append(written)
     }
 
-    private mutating func append(_ line: WrittenLine) {
+    private mutating func append(_ line: ParsedLine) {
         var encoder = encoder.take() ?? RecordEncoder(context: line.context, limits: Self.limits, format: format)
         if encoder.context != line.context {
             encoder = RecordEncoder(context: line.context, limits: Self.limits, format: format)

@@ -66,7 +66,7 @@ struct ExportCommand: ParsableCommand {
             do throws(ExitCode) { try output.flush() } catch { refusal = error }
         }
         /// False when stdout takes no more.
-        func take(_ stall: ReadStall) -> Bool {
+        func take(_ stall: ParsedStall) -> Bool {
             guard wanted.isEmpty || wanted.contains(stall.fingerprint) else { return true }
             output.add(stall)
             if output.text.count > Self.outputBytes { flush() }
@@ -83,8 +83,8 @@ struct ExportCommand: ParsableCommand {
         stream.readOpen(take)
         line.end()
         if let refusal { throw refusal }
-        for trouble in stream.troubles { Diagnostics.say("\(trouble)") }
-        if status == ExitStatus.success, stream.troubles.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        for inputError in stream.inputErrors { Diagnostics.say("\(inputError)") }
+        if status == ExitStatus.success, stream.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         try output.finish()
         if let leftOut = stream.tally.leftOut { Diagnostics.say(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
@@ -96,9 +96,9 @@ struct ExportCommand: ParsableCommand {
         for file in files {
             do {
                 try output.read(file, progress: line.progress)
-            } catch let trouble as InputTrouble {
-                Diagnostics.say("\(trouble)")
-                if status == ExitStatus.success, !trouble.isDamage { status = ExitStatus.noInput }
+            } catch let inputError as InputError {
+                Diagnostics.say("\(inputError)")
+                if status == ExitStatus.success, !inputError.isDamage { status = ExitStatus.noInput }
             } catch {
                 line.end()
                 throw error
@@ -122,7 +122,7 @@ struct ProfileOutput {
 
     init(format: ExportCommand.Format) { self.format = format }
 
-    mutating func add(_ stall: ReadStall) {
+    mutating func add(_ stall: ParsedStall) {
         firstTime = min(firstTime, stall.time)
         lastTime = max(lastTime, stall.time)
         if format == .perf {

@@ -11,11 +11,11 @@ struct StackPath {
     static let maximumPaths = 4096
     /// Of the names in all ways together.
     private static let maximumBytes = 16 << 20
-    private static let bytesAFrame = 64
+    private static let bytesPerFrame = 64
 
     /// Hands on the ways of a stall, whose times sum up to its duration: those of the merged tree of all looks where the line has
     /// one, else the one stack. What goes beyond the bounds is `[trimmed]`.
-    static func forEach(of stall: ReadStall, _ take: (StackPath) -> Void) {
+    static func forEach(of stall: ParsedStall, _ take: (StackPath) -> Void) {
         let root = ExportFrame(name: stall.processName.isEmpty ? "process" : stall.processName)
         guard stall.sampleTree.isEmpty else { return walk(treeOf: stall, root: root, take) }
         var frames = stall.frames.prefix(maximumFrames).reversed().map(ExportFrame.init)
@@ -30,23 +30,23 @@ struct StackPath {
     /// Where the line had no room for frames nearer to the root.
     private static let trimmed = "[trimmed]"
     /// What the looks do not stand for.
-    private static let notLookedAt = "[not sampled]"
+    private static let notSampled = "[not sampled]"
 
-    private static func walk(treeOf stall: ReadStall, root: ExportFrame, _ take: (StackPath) -> Void) {
+    private static func walk(treeOf stall: ParsedStall, root: ExportFrame, _ take: (StackPath) -> Void) {
         let known = Dictionary(stall.frames.compactMap { frame in frame.symbol.map { ($0, ExportFrame(frame)) } }) { first, _ in
             first
         }
         let trimmed = ExportFrame(name: Self.trimmed)
         var sum: UInt64 = 0
-        var untold: UInt64 = 0
+        var trimmedNanoseconds: UInt64 = 0
         var (paths, bytes) = (0, 0)
         // One way, which grows and shrinks: a copy for each node costs the depth's square.
         var frames = [root]
-        func tell(_ nanoseconds: UInt64) {
+        func emit(_ nanoseconds: UInt64) {
             paths += 1
-            bytes += frames.reduce(0) { $0 + $1.name.utf8.count + Self.bytesAFrame }
+            bytes += frames.reduce(0) { $0 + $1.name.utf8.count + Self.bytesPerFrame }
             guard paths <= Self.maximumPaths, bytes <= Self.maximumBytes else {
-                untold = untold.addingSaturated(nanoseconds)
+                trimmedNanoseconds = trimmedNanoseconds.addingSaturated(nanoseconds)
                 return
             }
             take(StackPath(frames: frames, nanoseconds: nanoseconds))
@@ -55,22 +55,22 @@ struct StackPath {
             if frames.count < Self.maximumFrames { return frames.append(frame()) }
             if frames.count == Self.maximumFrames { frames.append(trimmed) }
         }
-        func walk(_ node: ReadStall.Sample) {
+        func walk(_ node: ParsedStall.Sample) {
             let above = frames.count
             defer { frames.removeLast(frames.count - above) }
             if let total = node.framesTotal, total > UInt64(node.frames.count) { push(trimmed) }
             for name in node.frames { push(known[name] ?? ExportFrame(name: name)) }
             let below = node.children.reduce(UInt64(0)) { $0.addingSaturated($1.nanoseconds) }
             let own = node.nanoseconds > below ? node.nanoseconds - below : 0
-            if own > 0 { tell(own) }
+            if own > 0 { emit(own) }
             sum = sum.addingSaturated(own)
             for child in node.children { walk(child) }
         }
         for node in stall.sampleTree { walk(node) }
-        if untold > 0 { take(StackPath(frames: [root, trimmed], nanoseconds: untold)) }
+        if trimmedNanoseconds > 0 { take(StackPath(frames: [root, trimmed], nanoseconds: trimmedNanoseconds)) }
         if stall.durationNanoseconds > sum {
             let rest = stall.durationNanoseconds - sum
-            take(StackPath(frames: [root, ExportFrame(name: notLookedAt)], nanoseconds: rest))
+            take(StackPath(frames: [root, ExportFrame(name: notSampled)], nanoseconds: rest))
         }
     }
 }
@@ -89,11 +89,11 @@ struct ExportFrame: Hashable {
     var line: UInt64?
     var isInApp = false
 
-    init(name: String) { self.name = Self.harmless(name) }
+    init(name: String) { self.name = Self.sanitized(name) }
 
-    init(_ frame: ReadStall.Frame) {
+    init(_ frame: ParsedStall.Frame) {
         let place = frame.offset.map { "\(frame.module?.split(separator: "/").last ?? "?")+\($0)" }
-        name = Self.harmless(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? (frame.pc.isEmpty ? "?" : frame.pc))
+        name = Self.sanitized(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? (frame.pc.isEmpty ? "?" : frame.pc))
         function = frame.function
         module = frame.module
         buildID = frame.buildID
@@ -113,8 +113,8 @@ struct ExportFrame: Hashable {
     }
 
     /// Without what readers of text formats split at: `;`, `->`, ends of lines.
-    static func harmless(_ name: String) -> String {
-        let clean = PlainText.harmless(name.utf8)
+    static func sanitized(_ name: String) -> String {
+        let clean = PlainText.sanitized(name.utf8)
         guard clean.contains(";") || clean.contains("->") else { return clean }
         return clean.replacing("->", with: "→").replacing(";", with: ":")
     }

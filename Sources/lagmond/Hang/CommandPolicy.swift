@@ -22,7 +22,7 @@ struct CommandPolicy: Equatable, Sendable {
             }
         }
 
-        static func objection(to text: String) -> String? { Self(text) == nil ? "\"\(text)\" is no such action" : nil }
+        static func validationError(for text: String) -> String? { Self(text) == nil ? "\"\(text)\" is no such action" : nil }
     }
 
     var onHang = OnHang.report
@@ -37,7 +37,7 @@ struct CommandPolicy: Equatable, Sendable {
     static let defaultOnHangAfter: Duration = .seconds(30)
 
     /// What of the monitor's configuration the policy needs otherwise: a line is written before anything is done.
-    func adapt(_ configuration: inout LagMonitorConfiguration) {
+    func adapt(_ configuration: inout StallMonitorConfiguration) {
         guard onHang != .report else { return }
         configuration.hangAfter = min(configuration.hangAfter, onHangAfter)
     }

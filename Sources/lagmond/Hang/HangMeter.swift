@@ -15,7 +15,7 @@ struct HangMeter: Sendable {
         /// For how long it has been at what it does now, by the loop's own clock.
         var lag: Duration
         /// Nobody may expect anything of it now.
-        var isHeld: Bool
+        var isStoppedOrTraced: Bool
         /// How long its thread has waited for a processor, ever.
         var waitedForProcessor: Duration
     }
@@ -25,19 +25,19 @@ struct HangMeter: Sendable {
     private var last: Reading?
     private(set) var hung: Duration = .zero
     /// Whether an action was taken for the present callback.
-    var isDealtWith = false
+    var isHandled = false
 
     init(longestGap: Duration) { self.longestGap = longestGap }
 
-    mutating func note(_ reading: Reading) {
+    mutating func add(_ reading: Reading) {
         defer { last = reading }
         guard let last, last.sequence == reading.sequence, last.isWorking, reading.isWorking else {
-            isDealtWith = false
+            isHandled = false
             // What passed since the callback's beginning, at most since the last look.
-            hung = reading.isWorking && !reading.isHeld ? min(reading.lag, longestGap) : .zero
+            hung = reading.isWorking && !reading.isStoppedOrTraced ? min(reading.lag, longestGap) : .zero
             return
         }
-        guard !last.isHeld, !reading.isHeld else { return }
+        guard !last.isStoppedOrTraced, !reading.isStoppedOrTraced else { return }
         let passed = min(reading.time - last.time, longestGap)
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
         hung += max(passed - waited, .zero)

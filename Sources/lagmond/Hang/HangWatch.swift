@@ -18,26 +18,26 @@ final class HangWatch: @unchecked Sendable {
     }
 
     private let processes: @Sendable () -> [WatchedProcess]
-    private let life: CommandLife
-    private let lines: LineLog
+    private let lifecycle: CommandLifecycle
+    private let lines: LineDispatcher
     private let isOver = Atomic(false)
     private var meters: [Key: HangMeter] = [:]
 
     private static let lineWait: Duration = .seconds(2)
 
     /// - Parameter processes: those that are watched now. Any thread.
-    init(life: CommandLife, lines: LineLog, processes: @escaping @Sendable () -> [WatchedProcess]) {
+    init(lifecycle: CommandLifecycle, lines: LineDispatcher, processes: @escaping @Sendable () -> [WatchedProcess]) {
         self.processes = processes
-        self.life = life
+        self.lifecycle = lifecycle
         self.lines = lines
     }
 
-    func start() throws(WorkloadTrouble) {
+    func start() throws(WorkloadError) {
         try WorkerThread.start { [self] in
             while !isOver.load(ordering: .acquiring) {
-                let policy = life.policy
+                let policy = lifecycle.policy
                 let interval = Self.interval(policy)
-                if policy.onHang == .report { meters = [:] } else { look(policy, interval) }
+                if policy.onHang == .report { meters = [:] } else { checkLoops(policy, interval) }
                 usleep(UInt32(clamping: interval.wholeNanoseconds / 1000))
             }
         }
@@ -50,18 +50,18 @@ final class HangWatch: @unchecked Sendable {
         min(max(policy.onHangAfter / 10, .milliseconds(50)), .seconds(1))
     }
 
-    private func look(_ policy: CommandPolicy, _ interval: Duration) {
+    private func checkLoops(_ policy: CommandPolicy, _ interval: Duration) {
         var present: Set<Key> = []
         for process in processes() {
             for loop in process.loops {
                 let key = Key(pid: process.pid, startTicks: process.startTicks, loop: ObjectIdentifier(loop))
                 present.insert(key)
                 var meter = meters[key] ?? HangMeter(longestGap: interval * 2)
-                meter.note(.init(of: loop, in: process))
-                if meter.hung >= policy.onHangAfter, !meter.isDealtWith {
+                meter.add(.init(of: loop, in: process))
+                if meter.hung >= policy.onHangAfter, !meter.isHandled {
                     let hasLine = lines.hasBegun(process: process.pid, thread: loop.thread.tid)
                     if hasLine || meter.hung >= policy.onHangAfter + Self.lineWait {
-                        meter.isDealtWith = true
+                        meter.isHandled = true
                         act(policy.onHang, process, loop, meter.hung)
                     }
                 }
@@ -75,7 +75,7 @@ final class HangWatch: @unchecked Sendable {
         let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(hung.shown)"
         switch action {
         case .report: break
-        case .restart: _ = life.restart(because: what)
+        case .restart: _ = lifecycle.restart(because: what)
         case .signal(let signal):
             let pidfd = cll_pidfd_open(process.pid)
             guard pidfd >= 0 else { return }
@@ -83,10 +83,10 @@ final class HangWatch: @unchecked Sendable {
             var ticks: UInt64 = 0
             guard cll_procfs_start_ticks(process.pid, &ticks) == 0, ticks == process.startTicks else { return }
             if cll_pidfd_kill(pidfd, signal.number) == 0 {
-                life.noteSignal()
-                life.say("\(what): sent it \(signal)")
+                lifecycle.recordSignal()
+                lifecycle.say("\(what): sent it \(signal)")
             } else {
-                life.say("\(what): could not send it \(signal): \(Diagnostics.reason(errno))")
+                lifecycle.say("\(what): could not send it \(signal): \(Diagnostics.reason(errno))")
             }
         }
     }
@@ -100,12 +100,12 @@ extension HangMeter.Reading {
         time = .now
         lag = .nanoseconds(Int64(clamping: loop.lagNanoseconds))
         let thread = loop.thread.tid
-        isHeld = isWorking && Self.isHeld(process.pid, thread)
+        isStoppedOrTraced = isWorking && Self.isStoppedOrTraced(process.pid, thread)
         waitedForProcessor = isWorking ? Self.waited(process.pid, thread) : .zero
     }
 
     /// Stopped, or traced by anybody but us.
-    private static func isHeld(_ process: pid_t, _ thread: pid_t) -> Bool {
+    private static func isStoppedOrTraced(_ process: pid_t, _ thread: pid_t) -> Bool {
         let text = text(process, thread, "status")
         // Gone: what it hung in is over.
         guard !text.isEmpty else { return true }

@@ -30,8 +30,8 @@ struct RestartRule: Sendable {
     /// - Parameters:
     ///   - now: when the command had ended.
     ///   - ranFor: how long it had run.
-    ///   - dice: from 0 up to 1. The wait is between half of what is due and all of it, so that what hung together does not come back together.
-    mutating func decide(at now: MonotonicTime, ranFor: Duration, dice: Double) -> Decision {
+    ///   - randomFraction: from 0 up to 1. The wait is between half of what is due and all of it, so that what hung together does not come back together.
+    mutating func decide(at now: MonotonicTime, ranFor: Duration, randomFraction: Double) -> Decision {
         if ranFor >= limits.healthyAfter { doublings = 0 }
         starts.removeAll { now - $0 >= limits.window }
         guard starts.count < limits.count else { return .giveUp }
@@ -40,6 +40,6 @@ struct RestartRule: Sendable {
         due = min(due, limits.longestDelay)
         doublings += 1
         starts.append(now)
-        return .start(after: due * (0.5 + min(max(dice, 0), 1) / 2))
+        return .start(after: due * (0.5 + min(max(randomFraction, 0), 1) / 2))
     }
 }

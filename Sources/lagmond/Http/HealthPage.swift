@@ -6,13 +6,13 @@ internal import LagOutput
 struct HealthPage {
     static let contentType = "application/json"
     /// A call of the sink that takes longer is one that the reporter is behind by.
-    static let patience: Duration = .seconds(5)
+    static let sinkTimeout: Duration = .seconds(5)
 
     let isWatching: Bool
     let sinkName: String
-    let sink: WatchedSink.Health
-    let statistics: LagMonitorStatistics
-    let stalledLoops: [StallCounts.Place]
+    let sink: HealthTrackingSink.Health
+    let statistics: StallMonitorStatistics
+    let stalledLoops: [StallCounts.LoopKey]
     var targets: [TargetStatus] = []
     let now: MonotonicTime
 
@@ -22,7 +22,7 @@ struct HealthPage {
         if !isWatching { faults.append("the monitor does not run") }
         faults += targets.compactMap { target in target.fault.map { (target.name.map { "\($0): " } ?? "") + $0 } }
         if let failure = sink.failure { faults.append(failure) }
-        if let since = sink.busySince, now - since > Self.patience {
+        if let since = sink.busySince, now - since > Self.sinkTimeout {
             faults.append("\(sinkName) has been taking a line for \((now - since).components.seconds) s")
         }
         return faults
@@ -108,7 +108,7 @@ struct HealthPage {
     }
 }
 
-extension StallCounts.Place {
+extension StallCounts.LoopKey {
     /// For people: `main`; of a command `cache/redis-server/main`.
     var path: String { [target, process, loop].compactMap(\.self).joined(separator: "/") }
 }

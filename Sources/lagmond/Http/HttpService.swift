@@ -12,15 +12,15 @@ internal import Synchronization
 final class HttpService: Sendable {
     private let address: ListenAddress
     private let live: LiveLines
-    private let output: WatchedSink
+    private let output: HealthTrackingSink
     /// Set before a request can come.
-    private let subject = Mutex<(any HttpSubject)?>(nil)
+    private let subject = Mutex<(any HttpStatusSource)?>(nil)
 
     private static let restartSeconds = 1.0
     /// What clients of `/stalls` get to take the last lines.
     private static let drain: Duration = .milliseconds(200)
 
-    init(address: ListenAddress, live: LiveLines, output: WatchedSink) {
+    init(address: ListenAddress, live: LiveLines, output: HealthTrackingSink) {
         self.address = address
         self.live = live
         self.output = output
@@ -28,7 +28,7 @@ final class HttpService: Sendable {
 
     /// Listens, and says where.
     /// - Throws: when the address cannot be had.
-    func start(_ subject: any HttpSubject) throws(StartFailure) {
+    func start(_ subject: any HttpStatusSource) throws(StartFailure) {
         self.subject.withLock { $0 = subject }
         let answer = Mutex<Result<ListenAddress, StartFailure>?>(nil)
         let isDecided = DispatchSemaphore(value: 0)
@@ -165,7 +165,7 @@ extension HttpService {
             isWatching: await subject?.isWatching() ?? false,
             sinkName: output.name,
             sink: output.health,
-            statistics: subject?.statistics ?? LagMonitorStatistics(),
+            statistics: subject?.statistics ?? StallMonitorStatistics(),
             stalledLoops: live.counts.snapshot.loops.filter { !$0.value.inProgress.isEmpty }.keys.sorted(),
             targets: subject?.targets ?? [],
             now: .now

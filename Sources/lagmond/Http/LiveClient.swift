@@ -31,14 +31,14 @@ final class LiveClient: Sendable {
                 state.lostTotal += 1
                 return
             }
-            tellLosses(&state)
+            reportLosses(&state)
             state.waiting += line
-            handOver(&state)
+            deliver(&state)
         }
     }
 
     /// An empty line for one who waits.
-    func beat() {
+    func sendHeartbeat() {
         state.withLock { state in
             guard let reader = state.reader else { return }
             state.reader = nil
@@ -50,9 +50,9 @@ final class LiveClient: Sendable {
     func finish() {
         state.withLock { state in
             guard !state.isOver else { return }
-            tellLosses(&state)
+            reportLosses(&state)
             state.isOver = true
-            handOver(&state)
+            deliver(&state)
         }
     }
 
@@ -63,26 +63,26 @@ final class LiveClient: Sendable {
                 state.withLock { state in
                     state.reader?.resume(returning: nil)
                     state.reader = continuation
-                    handOver(&state)
+                    deliver(&state)
                 }
             }
         } onCancel: {
             state.withLock { state in
                 state.isOver = true
                 state.waiting = []
-                handOver(&state)
+                deliver(&state)
             }
         }
     }
 
-    private func handOver(_ state: inout State) {
+    private func deliver(_ state: inout State) {
         guard let reader = state.reader, state.isOver || !state.waiting.isEmpty else { return }
         state.reader = nil
         reader.resume(returning: state.waiting.isEmpty ? nil : state.waiting)
         state.waiting = []
     }
 
-    private func tellLosses(_ state: inout State) {
+    private func reportLosses(_ state: inout State) {
         guard state.lost > 0 else { return }
         let time = OutputTime.now
         let notice = DropNotice(

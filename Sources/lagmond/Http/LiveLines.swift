@@ -30,13 +30,13 @@ final class LiveLines: RecordSink {
     init(counts: StallCounts, context: ProcessContext, heartbeat: DispatchTimeInterval = LiveLines.heartbeat) {
         self.counts = counts
         self.context = context
-        beat(every: heartbeat)
+        scheduleHeartbeat(every: heartbeat)
     }
 
-    private func beat(every interval: DispatchTimeInterval) {
+    private func scheduleHeartbeat(every interval: DispatchTimeInterval) {
         queue.asyncAfter(deadline: .now() + interval) { [weak self] in
-            self?.forEachClient { $0.beat() }
-            self?.beat(every: interval)
+            self?.forEachClient { $0.sendHeartbeat() }
+            self?.scheduleHeartbeat(every: interval)
         }
     }
 
@@ -60,7 +60,7 @@ final class LiveLines: RecordSink {
     }
 
     func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
-        if let stall = facts.stall { counts.count(stall, at: StallCounts.Place(loop: stall.loop)) }
+        if let stall = facts.stall { counts.count(stall, at: StallCounts.LoopKey(loop: stall.loop)) }
         try write(line)
     }
 

@@ -9,7 +9,7 @@ struct MetricsPage {
 
     let counts: StallCounts.Snapshot
     /// For how long each loop has been at what it does now; of several in one place the longest.
-    let lags: [StallCounts.Place: UInt64]
+    let lags: [StallCounts.LoopKey: UInt64]
     let dropped: UInt64
     /// Of commands.
     var targets: [TargetStatus] = []
@@ -110,7 +110,7 @@ struct MetricsPage {
     }
 }
 
-extension StallCounts.Place {
+extension StallCounts.LoopKey {
     fileprivate var labels: [(String, String)] {
         var labels: [(String, String)] = []
         if let target { labels.append(("target", target)) }

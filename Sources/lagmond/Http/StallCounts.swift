@@ -9,22 +9,22 @@ final class StallCounts: Sendable {
     static let bounds: [Double] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
     /// Whose loop it is: the own one (neither target nor process), or one of a command.
-    struct Place: Hashable, Comparable {
+    struct LoopKey: Hashable, Comparable {
         /// By name, where there are several.
         var target: String?
         var process: String?
         var loop: String
 
         /// Beyond ``StallCounts/maximumPlaces``.
-        static func other(target: String?) -> Place { Place(target: target, process: "other", loop: "other") }
+        static func other(target: String?) -> LoopKey { LoopKey(target: target, process: "other", loop: "other") }
 
-        static func < (left: Place, right: Place) -> Bool {
+        static func < (left: LoopKey, right: LoopKey) -> Bool {
             (left.target ?? "", left.process ?? "", left.loop) < (right.target ?? "", right.process ?? "", right.loop)
         }
     }
 
     struct Series: Hashable {
-        let place: Place
+        let place: LoopKey
         let cause: StallRecord.Cause
     }
 
@@ -52,7 +52,7 @@ final class StallCounts: Sendable {
 
     struct Snapshot {
         var durations: [Series: Durations] = [:]
-        var loops: [Place: Loop] = [:]
+        var loops: [LoopKey: Loop] = [:]
     }
 
     /// Names are chosen by whoever runs a program, and a collector keeps a series of each for weeks.
@@ -61,7 +61,7 @@ final class StallCounts: Sendable {
     private let state: Mutex<Snapshot>
 
     /// - Parameter places: what is watched from the start.
-    init(places: [Place]) {
+    init(places: [LoopKey]) {
         state = Mutex(Snapshot())
         for place in places { register(place) }
     }
@@ -69,9 +69,9 @@ final class StallCounts: Sendable {
     var snapshot: Snapshot { state.withLock { $0 } }
 
     /// Its series are there from now on, at zero, so that the first stall is an increase.
-    func register(_ place: Place) { state.withLock { _ = Self.row(of: place, in: &$0) } }
+    func register(_ place: LoopKey) { state.withLock { _ = Self.row(of: place, in: &$0) } }
 
-    func count(_ stall: LineFacts.Stall, at place: Place) {
+    func count(_ stall: LineFacts.Stall, at place: LoopKey) {
         state.withLock { state in
             let place = Self.row(of: place, in: &state)
             state.loops[place]?.lastMilliseconds = stall.id.milliseconds
@@ -85,16 +85,16 @@ final class StallCounts: Sendable {
     }
 
     /// It is over, and no line will say so.
-    func forget(_ stall: StallID, at place: Place) {
+    func forget(_ stall: StallID, at place: LoopKey) {
         state.withLock { state in
             let place = Self.row(of: place, in: &state)
             state.loops[place]?.inProgress.remove(stall)
         }
     }
 
-    private static func row(of place: Place, in state: inout Snapshot) -> Place {
+    private static func row(of place: LoopKey, in state: inout Snapshot) -> LoopKey {
         if state.loops[place] != nil { return place }
-        let row = state.loops.count < maximumPlaces ? place : Place.other(target: place.target)
+        let row = state.loops.count < maximumPlaces ? place : LoopKey.other(target: place.target)
         guard state.loops[row] == nil else { return row }
         state.loops[row] = Loop()
         for cause in StallRecord.Cause.allCases { state.durations[Series(place: row, cause: cause)] = Durations() }

@@ -9,7 +9,7 @@ enum HTMLText {
     /// stands beside it around.
     static func escaped(_ text: some StringProtocol) -> String {
         var output = ""
-        for character in PlainText.harmless(text.utf8).unicodeScalars {
+        for character in PlainText.sanitized(text.utf8).unicodeScalars {
             switch character {
             case "&": output += "&amp;"
             case "<": output += "&lt;"

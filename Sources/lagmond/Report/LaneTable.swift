@@ -68,6 +68,6 @@ struct LaneTable: Sendable {
     }
 
     private static func name(_ field: StallField, _ line: borrowing LineScanner) -> String {
-        line.withText(field) { PlainText.harmless($0.prefix(maximumNameBytes)) } ?? ""
+        line.withText(field) { PlainText.sanitized($0.prefix(maximumNameBytes)) } ?? ""
     }
 }

@@ -21,7 +21,7 @@ struct Report {
 
     let title: String
     let inputs: [String]
-    let troubles: [String]
+    let inputErrors: [String]
     let tally: LineTally
     let groups: [Group]
     /// Groups that the last of ``groups`` stands for.
@@ -31,10 +31,10 @@ struct Report {
     let lanes: [LaneTable.Lane]
     let heat: TimeCells
     let laneCells: TimeCells
-    let marks: [KeptStall]
-    let worst: [KeptStall]
+    let marks: [RetainedStall]
+    let worst: [RetainedStall]
     /// Stalls of which the page has everything.
-    let details: [KeptStall]
+    let details: [RetainedStall]
     let hostCount: Int
     let abandonedCount: UInt64
     let lostLines: UInt64
@@ -48,13 +48,13 @@ struct Report {
     private static let laneColumns: Int64 = 400
     private static let maximumCells = 20_000
 
-    init(_ findings: ReportFindings, title: String, inputs: [String], troubles: [String], top: Int) {
-        let table = findings.grouping.table
-        let parts = findings.parts
+    init(_ aggregate: ReportAggregate, title: String, inputs: [String], inputErrors: [String], top: Int) {
+        let table = aggregate.grouping.table
+        let parts = aggregate.parts
         self.title = title
         self.inputs = inputs
-        self.troubles = troubles
-        tally = findings.grouping.tally
+        self.inputErrors = inputErrors
+        tally = aggregate.grouping.tally
         let ranked = table.groups.indices.sorted { TopRanking.isBefore(table.groups[$0], table.groups[$1]) }
         let shown = Array(ranked.prefix(top))
         var others = StallGroup(key: [])
@@ -92,7 +92,7 @@ struct Report {
         laneCount = order.count
         heat = parts.heat.fitted(columns: Self.heatColumns, cells: Self.maximumCells, series: place)
         laneCells = parts.laneCells.fitted(columns: Self.laneColumns, cells: Self.maximumCells, series: lane)
-        let settled = { (stall: KeptStall) in Self.placed(stall, group: place, lane: lane) }
+        let settled = { (stall: RetainedStall) in Self.placed(stall, group: place, lane: lane) }
         marks = parts.marked.sorted.map(settled)
         worst = parts.worst.sorted.map(settled)
         self.details = details.map { Self.placed($0, group: { $0 }, lane: lane) }
@@ -106,13 +106,13 @@ struct Report {
 
     /// The stalls whose lines go into the page: the worst of all and of each group, the longest first, as far as there is room; how
     /// many there was none for.
-    private static func details(_ parts: ReportParts, shown: [Int]) -> (details: [KeptStall], without: Int) {
+    private static func details(_ parts: ReportParts, shown: [Int]) -> (details: [RetainedStall], without: Int) {
         // The worst of each group first: of each there shall be one.
-        let first = shown.compactMap { parts.shelf.stalls(of: $0).first }
-        let second = shown.flatMap { parts.shelf.stalls(of: $0).dropFirst() }
+        let first = shown.compactMap { parts.lineStore.stalls(of: $0).first }
+        let second = shown.flatMap { parts.lineStore.stalls(of: $0).dropFirst() }
         var ids: Set<String> = []
         var bytes = 0
-        var kept: [KeptStall] = []
+        var kept: [RetainedStall] = []
         var without = 0
         for stall in first + parts.worst.sorted + second where ids.insert(stall.id).inserted {
             let size = stall.line.map(ReportData.size) ?? .max
@@ -123,14 +123,14 @@ struct Report {
             bytes += size
             kept.append(stall)
         }
-        return (kept.sorted(by: KeptStall.isBefore), without)
+        return (kept.sorted(by: RetainedStall.isBefore), without)
     }
 
     private static func placed(
-        _ stall: KeptStall,
+        _ stall: RetainedStall,
         group: (Int) -> Int,
         lane: (Int) -> Int = { $0 }
-    ) -> KeptStall {
+    ) -> RetainedStall {
         var stall = stall
         stall.group = group(stall.group)
         stall.lane = lane(stall.lane)

@@ -52,25 +52,25 @@ struct ReportCommand: ParsableCommand {
         var (files, status) = input.open()
         // A page of nothing would say that nothing stalled.
         if files.isEmpty { throw ExitCode(status) }
-        let ledger = StallLedger()
+        let deduplicator = StallDeduplicator()
         let line = ProgressLine(files)
-        let result = LineReading(files, workers: Self.workers, progress: line.progress).run {
-            ReportConsumer(times: range, ledger: ledger)
+        let result = ParallelLineReader(files, workers: Self.workers, progress: line.progress).run {
+            ReportConsumer(times: range, deduplicator: deduplicator)
         }
         line.end()
-        var open = ReportConsumer(times: range, ledger: ledger)
+        var open = ReportConsumer(times: range, deduplicator: deduplicator)
         open.takeOpenLines()
-        var findings = open.finish()
-        for part in result.findings { findings.add(part) }
-        for trouble in result.troubles { Diagnostics.say("\(trouble)") }
-        if status == ExitStatus.success, result.troubles.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        var aggregate = open.finish()
+        for part in result.aggregates { aggregate.add(part) }
+        for inputError in result.inputErrors { Diagnostics.say("\(inputError)") }
+        if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         let missing = input.files.count - files.count
-        let troubles =
-            (missing > 0 ? ["Inputs that could not be opened: \(missing)"] : []) + result.troubles.map(\.description).sorted()
-        let report = Report(findings, title: title, inputs: files.map(\.name), troubles: troubles, top: top)
+        let inputErrors =
+            (missing > 0 ? ["Inputs that could not be opened: \(missing)"] : []) + result.inputErrors.map(\.description).sorted()
+        let report = Report(aggregate, title: title, inputs: files.map(\.name), inputErrors: inputErrors, top: top)
         let page = ReportPage(report: report, version: Lagmond.version).bytes()
         if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }
-        if let leftOut = findings.grouping.tally.leftOut { Diagnostics.say(leftOut) }
+        if let leftOut = aggregate.grouping.tally.leftOut { Diagnostics.say(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 

@@ -52,11 +52,11 @@ struct ReportData {
         for detail in report.details { writer.value(UInt64(max(0, detail.group))) }
         writer.endArray()
         writer.endObject()
-        return writer.withBytes { Self.harmless(Array($0)) }
+        return writer.withBytes { Self.sanitized(Array($0)) }
     }
 
     /// JSON as it may stand in an element of HTML; bytes that are no UTF-8 are replaced.
-    static func harmless(_ json: [UInt8]) -> [UInt8] {
+    static func sanitized(_ json: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(json.count)
         for byte in String(decoding: json, as: UTF8.self).utf8 {

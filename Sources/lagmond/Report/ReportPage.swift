@@ -46,7 +46,7 @@ struct ReportPage {
         put("</script>\n")
         for (index, detail) in report.details.enumerated() {
             put("<script type=\"application/json\" id=\"stall-\(index)\">")
-            page += ReportData.harmless(detail.line ?? [])
+            page += ReportData.sanitized(detail.line ?? [])
             put("</script>\n")
         }
         put("<script>")
@@ -88,7 +88,7 @@ struct ReportPage {
         parts.append(bad == 0 ? "no line left out" : "damaged or not ours: \(HTMLText.number(bad))")
         if report.lostLines > 0 { parts.append("lost by monitors: \(HTMLText.number(report.lostLines))") }
         if report.all.openCount > 0 { parts.append("still going: \(HTMLText.number(report.all.openCount))") }
-        if !report.troubles.isEmpty { parts.append("trouble with inputs: \(report.troubles.count)") }
+        if !report.inputErrors.isEmpty { parts.append("trouble with inputs: \(report.inputErrors.count)") }
         return parts.joined(separator: " · ")
     }
 

@@ -15,7 +15,7 @@ struct ReportParts: Sendable {
     private(set) var tree = StackTree()
     private(set) var marked = LongestStalls(limit: marks)
     private(set) var worst = LongestStalls(limit: worst)
-    private(set) var shelf = LineShelf()
+    private(set) var lineStore = LineStore()
     private(set) var hosts = DistinctCount()
     /// When the last stall ended, as far as known.
     private(set) var lastEnd = Int64.min
@@ -43,7 +43,7 @@ struct ReportParts: Sendable {
         tree.add(other.tree, groups: group)
         marked.add(other.marked, groups: group, lanes: lane)
         worst.add(other.worst, groups: group, lanes: lane)
-        shelf.add(other.shelf, groups: group, lanes: lane)
+        lineStore.add(other.lineStore, groups: group, lanes: lane)
         hosts.add(other.hosts)
         lastEnd = max(lastEnd, other.lastEnd)
         abandonedCount += other.abandonedCount
@@ -51,7 +51,7 @@ struct ReportParts: Sendable {
     }
 
     private mutating func add(_ line: borrowing LineScanner, group: Int, time: Int64, nanoseconds: UInt64, isOpen: Bool) {
-        let phase: ReadStall.Phase = isOpen ? .begin : line.has(.phase, "abandoned") ? .abandoned : .end
+        let phase: ParsedStall.Phase = isOpen ? .begin : line.has(.phase, "abandoned") ? .abandoned : .end
         let cause = StallGroup.causeIndex(line)
         let lane = lanes.add(line, nanoseconds: nanoseconds)
         if phase == .abandoned { abandonedCount += 1 }
@@ -61,9 +61,9 @@ struct ReportParts: Sendable {
         hosts.add(line.withText(.hostName) { ByteHash.fixed($0) } ?? 0)
         lastEnd = max(lastEnd, time.addingReportingOverflow(Int64(clamping: nanoseconds)).partialValue)
 
-        func stall(withLine: Bool) -> KeptStall {
-            let isShort = line.bytes.count <= LineShelf.maximumLineBytes
-            return KeptStall(
+        func stall(withLine: Bool) -> RetainedStall {
+            let isShort = line.bytes.count <= LineStore.maximumLineBytes
+            return RetainedStall(
                 id: line.text(.id) ?? "",
                 time: time,
                 nanoseconds: nanoseconds,
@@ -76,7 +76,7 @@ struct ReportParts: Sendable {
         }
         if marked.admits(nanoseconds) { marked.add(stall(withLine: false)) }
         if worst.admits(nanoseconds) { worst.add(stall(withLine: true)) }
-        shelf.add(group: group, nanoseconds: nanoseconds) { stall(withLine: true) }
+        lineStore.add(group: group, nanoseconds: nanoseconds) { stall(withLine: true) }
     }
 
     private mutating func addNotice(_ line: borrowing LineScanner) {

@@ -77,7 +77,7 @@ struct ReportSummary {
             ),
             item("Stacks cut where the call tree was full", report.shortenedStacks),
         ]
-        return lost.compactMap { $0 } + report.troubles.map { "\(HTMLText.short($0))." } + hidden.compactMap { $0 }
+        return lost.compactMap { $0 } + report.inputErrors.map { "\(HTMLText.short($0))." } + hidden.compactMap { $0 }
     }
 
     /// Nil when there is none.

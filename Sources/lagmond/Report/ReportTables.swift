@@ -69,7 +69,7 @@ struct ReportTables {
         return table("worst-table", caption: "The longest stalls", columns, rows, none: "No stalls were found.")
     }
 
-    private func row(_ number: Int, _ stall: KeptStall, detail: Int?, _ scanner: inout LineScanner) -> String {
+    private func row(_ number: Int, _ stall: RetainedStall, detail: Int?, _ scanner: inout LineScanner) -> String {
         let line = stall.line.flatMap { Self.read($0, &scanner) }
         let group = stall.group < report.groups.count ? report.groups[stall.group] : nil
         let lane = report.lanes.indices.contains(stall.lane) ? report.lanes[stall.lane] : nil
@@ -98,7 +98,7 @@ struct ReportTables {
         return "<tr\(times)\(reference)>" + cells.enumerated().map(cell).joined() + "</tr>"
     }
 
-    private static func read(_ line: [UInt8], _ scanner: inout LineScanner) -> ReadStall? {
+    private static func read(_ line: [UInt8], _ scanner: inout LineScanner) -> ParsedStall? {
         line.withUnsafeBytes { bytes in scanner.scan(bytes) == nil ? scanner.stall() : nil }
     }
 

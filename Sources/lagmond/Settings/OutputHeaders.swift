@@ -8,24 +8,24 @@ struct OutputHeaders: Equatable {
     /// By name.
     let fields: [String: String]
 
-    struct Objection: Error, Equatable {
-        let wrong: String
+    struct ValidationError: Error, Equatable {
+        let reason: String
     }
 
-    init(_ text: String, environment: [String: String]) throws(Objection) {
+    init(_ text: String, environment: [String: String]) throws(ValidationError) {
         var fields: [String: String] = [:]
         for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = Self.trimmed(parts[0])
             // Not shown: what stands there may be a secret.
-            guard parts.count == 2, Self.isName(name) else { throw Objection(wrong: "one of the pairs has no name of a header") }
+            guard parts.count == 2, Self.isName(name) else { throw ValidationError(reason: "one of the pairs has no name of a header") }
             guard fields.keys.allSatisfy({ $0.lowercased() != name.lowercased() }) else {
-                throw Objection(wrong: "\"\(name)\" stands there twice")
+                throw ValidationError(reason: "\"\(name)\" stands there twice")
             }
             let value = try Self.expanded(Self.trimmed(parts[1]), environment)
             // A line's end in a value would be another header.
             guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
-                throw Objection(wrong: "the value of \"\(name)\" holds a control character")
+                throw ValidationError(reason: "the value of \"\(name)\" holds a control character")
             }
             fields[name] = value
         }
@@ -33,23 +33,23 @@ struct OutputHeaders: Equatable {
     }
 
     /// What is wrong with the form; what the variables hold is another matter.
-    static func objection(to text: String) -> String? {
-        do throws(Objection) {
+    static func validationError(for text: String) -> String? {
+        do throws(ValidationError) {
             _ = try OutputHeaders(text.replacing("${", with: "{"), environment: [:])
             return nil
         } catch {
-            return error.wrong
+            return error.reason
         }
     }
 
-    private static func expanded(_ text: String, _ environment: [String: String]) throws(Objection) -> String {
+    private static func expanded(_ text: String, _ environment: [String: String]) throws(ValidationError) -> String {
         var value = ""
         var rest = text[...]
         while let start = rest.firstRange(of: "${") {
             value += rest[..<start.lowerBound]
-            guard let end = rest[start.upperBound...].firstIndex(of: "}") else { throw Objection(wrong: "a ${ without its }") }
+            guard let end = rest[start.upperBound...].firstIndex(of: "}") else { throw ValidationError(reason: "a ${ without its }") }
             let name = String(rest[start.upperBound..<end])
-            guard let content = environment[name] else { throw Objection(wrong: "there is no environment variable \(name)") }
+            guard let content = environment[name] else { throw ValidationError(reason: "there is no environment variable \(name)") }
             value += content
             rest = rest[rest.index(after: end)...]
         }

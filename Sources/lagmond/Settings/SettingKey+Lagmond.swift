@@ -9,19 +9,19 @@ extension SettingKey {
 
     static let listen = SettingKey(
         "http.listen",
-        .understood(allowed: ListenAddress.allowed, objection: ListenAddress.objection),
+        .custom(allowed: ListenAddress.allowed, validate: ListenAddress.validationError),
         option: "--listen"
     )
 
     /// No option: everybody can read a command line.
     static let headers = SettingKey(
         "output.headers",
-        .understood(allowed: OutputHeaders.allowed, objection: OutputHeaders.objection)
+        .custom(allowed: OutputHeaders.allowed, validate: OutputHeaders.validationError)
     )
 
     static let onHang = SettingKey(
         "command.on_hang",
-        .understood(allowed: CommandPolicy.OnHang.allowed, objection: CommandPolicy.OnHang.objection),
+        .custom(allowed: CommandPolicy.OnHang.allowed, validate: CommandPolicy.OnHang.validationError),
         option: "--on-hang"
     )
     static let onHangAfter = SettingKey("command.on_hang_after_s", .positiveNumber(upTo: 86_400), option: "--on-hang-after")
@@ -45,7 +45,7 @@ extension SettingKey {
         switch (form, value) {
         case (.positiveNumber, .int(let int)): .double(Double(int))
         // A port alone.
-        case (.understood, .int(let int)): .string("\(int)")
+        case (.custom, .int(let int)): .string("\(int)")
         case (_, .int(let int)): .int(int)
         case (_, .double(let double)): .double(double)
         case (.texts, .string(let text)): .stringArray(text.isEmpty ? [] : RuleName.words(in: text))

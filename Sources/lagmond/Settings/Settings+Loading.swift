@@ -12,8 +12,8 @@ extension Settings {
     ///   - environment: the whole environment; names outside `LAGMONITOR_` are nobody's business here.
     /// - Throws: ``SettingsError`` with everything that is wrong.
     static func load(commandLine: [String: JSONValue], environment: [String: String]) throws(SettingsError) -> Settings {
-        var problems = objections(toCommandLine: commandLine)
-        problems += SettingProblem.problems(ofEnvironment: environment, known: SettingKey.all)
+        var problems = validationErrors(toCommandLine: commandLine)
+        problems += SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.all)
         let overFile: [any ConfigProvider] = [
             memory("command line", commandLine),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "lagmonitor"),
@@ -23,13 +23,13 @@ extension Settings {
             file = SettingsFile(path: path)
             problems += file.problems
         }
-        guard problems.isEmpty else { throw SettingsError(problems: problems) }
-        let sources: [(SettingProblem.Source, any ConfigProvider)] = [
+        guard problems.isEmpty else { throw SettingsError(errors: problems) }
+        let sources: [(SettingValidationError.Source, any ConfigProvider)] = [
             (.commandLine, overFile[0]), (.environment, overFile[1]), (.file(file.path), memory("file", file.values)),
         ]
         let headers = outputHeaders(sources, environment)
         problems = outputConflicts(sources) + headers.problems
-        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        guard problems.isEmpty else { throw SettingsError(errors: problems) }
 
         var settings = Settings(providers: overFile + [memory("file", file.values)])
         settings.steps = file.steps
@@ -38,7 +38,7 @@ extension Settings {
             return TargetSettings(target, own)
         }
         settings.outputHeaders = headers.fields
-        settings.idleParameters = IdleParameter.all(
+        settings.unusedOptions = UnusedOption.all(
             for: settings.monitor.rules,
             commandLine: commandLine,
             environment: environment,
@@ -58,16 +58,16 @@ extension Settings {
 
     /// Settings of the output that would be ignored.
     /// - Parameter sources: strongest first.
-    private static func outputConflicts(_ sources: [(SettingProblem.Source, any ConfigProvider)]) -> [SettingProblem] {
+    private static func outputConflicts(_ sources: [(SettingValidationError.Source, any ConfigProvider)]) -> [SettingValidationError] {
         let readers = sources.map { ConfigReader(providers: [$0.1]) }
         func rank(_ key: SettingKey) -> Int? { readers.firstIndex { $0.isSet(key) } }
         let reader = ConfigReader(providers: sources.map(\.1)).checked
         return OutputSettings.conflicts(reader, standard: "-", rank: rank).map { conflict in
             let source = sources[rank(conflict.key) ?? 0].0
-            return SettingProblem(
+            return SettingValidationError(
                 source: source,
                 key: conflict.key.name(in: source),
-                wrong: conflict.wrong,
+                reason: conflict.reason,
                 allowed: conflict.allowed
             )
         }
@@ -76,15 +76,15 @@ extension Settings {
     /// The headers in force, and what is wrong with them: a variable that is missing, a destination that takes none.
     /// - Parameter sources: strongest first.
     private static func outputHeaders(
-        _ sources: [(SettingProblem.Source, any ConfigProvider)],
+        _ sources: [(SettingValidationError.Source, any ConfigProvider)],
         _ environment: [String: String]
-    ) -> (fields: [String: String], problems: [SettingProblem]) {
+    ) -> (fields: [String: String], problems: [SettingValidationError]) {
         func rank(_ key: SettingKey) -> Int? { sources.firstIndex { ConfigReader(providers: [$0.1]).string(for: key) != nil } }
         let reader = ConfigReader(providers: sources.map(\.1))
         guard let own = rank(.headers), let text = reader.string(for: .headers) else { return ([:], []) }
         let source = sources[own].0
-        func problem(_ wrong: String, _ allowed: String) -> SettingProblem {
-            SettingProblem(source: source, key: SettingKey.headers.name(in: source), wrong: wrong, allowed: allowed)
+        func problem(_ reason: String, _ allowed: String) -> SettingValidationError {
+            SettingValidationError(source: source, key: SettingKey.headers.name(in: source), reason: reason, allowed: allowed)
         }
         let destination = reader.string(for: .output) ?? "-"
         guard case .otlp? = try? OutputSettings(destination).destination else {
@@ -92,17 +92,17 @@ extension Settings {
             if own > rank(.output) ?? .max { return ([:], []) }
             return ([:], [problem("\(destination) takes no headers", "only where output.path is otlp:URL")])
         }
-        do throws(OutputHeaders.Objection) {
+        do throws(OutputHeaders.ValidationError) {
             return (try OutputHeaders(text, environment: environment).fields, [])
         } catch {
-            return ([:], [problem(error.wrong, OutputHeaders.allowed)])
+            return ([:], [problem(error.reason, OutputHeaders.allowed)])
         }
     }
 
-    private static func objections(toCommandLine values: [String: JSONValue]) -> [SettingProblem] {
+    private static func validationErrors(toCommandLine values: [String: JSONValue]) -> [SettingValidationError] {
         SettingKey.all.compactMap { key in
-            guard let value = values[key.path], let option = key.option, let wrong = key.objection(to: value) else { return nil }
-            return SettingProblem(source: .commandLine, key: option, wrong: wrong, allowed: key.allowed)
+            guard let value = values[key.path], let option = key.option, let reason = key.validationError(for: value) else { return nil }
+            return SettingValidationError(source: .commandLine, key: option, reason: reason, allowed: key.allowed)
         }
     }
 
@@ -111,7 +111,7 @@ extension Settings {
         let reader = ConfigReader(providers: providers)
         let presetSource = providers.firstIndex { ConfigReader(provider: $0).string(for: .preset) != nil }
         let overPreset = presetSource.map { ConfigReader(providers: Array(providers[...$0])) } ?? reader
-        monitor = LagMonitorConfiguration(reader.checked, overPreset: overPreset.checked)
+        monitor = StallMonitorConfiguration(reader.checked, overPreset: overPreset.checked)
         if let output = OutputSettings(reader.checked) {
             self.output = output
             choosesOutput = true
@@ -120,7 +120,7 @@ extension Settings {
         choosesRules = reader.string(for: .rules) != nil || reader.int(forKey: ConfigKey(SettingKey.starvation.path)) != nil
         truthPath = reader.string(for: .truth)
         policy = CommandPolicy(reader)
-        chosenPolicy = SettingKey.commandSettings.filter { reader.isSet($0) }
+        explicitPolicyKeys = SettingKey.commandSettings.filter { reader.isSet($0) }
         listen = reader.string(for: .listen).flatMap(ListenAddress.init)
         duration = reader.double(forKey: ConfigKey(SettingKey.duration.path)).map { .seconds($0) }
     }

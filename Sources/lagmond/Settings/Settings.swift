@@ -3,7 +3,7 @@ internal import LagWorkload
 
 /// What a run does: the settings of all sources, put together and checked.
 struct Settings: Sendable {
-    var monitor = LagMonitorConfiguration()
+    var monitor = StallMonitorConfiguration()
     /// Where the records go.
     var output = OutputSettings(.stdout)
     /// Whether anybody said so.
@@ -26,12 +26,12 @@ struct Settings: Sendable {
     /// What is done with a command that hangs or ends; of targets what their own settings do not say.
     var policy = CommandPolicy()
     /// Which of these settings anybody gave.
-    var chosenPolicy: [SettingKey] = []
+    var explicitPolicyKeys: [SettingKey] = []
     /// Commands to run and to watch; empty: none.
     var targets: [TargetSettings] = []
 
     /// Parameters without effect that whoever gave them should know of.
-    var idleParameters: [IdleParameter] = []
+    var unusedOptions: [UnusedOption] = []
 
     /// The shortest stall that the callout rule reports; the default's where that rule is not among the rules.
     var threshold: Duration { (monitor.rules.callout ?? StallRules.Timeouts()).threshold }

@@ -7,8 +7,8 @@ struct SettingsFile {
     /// Values by the key's path.
     private(set) var values: [String: JSONValue] = [:]
     private(set) var steps: [WorkloadStep] = []
-    private(set) var targets: [TargetReading] = []
-    private(set) var problems: [SettingProblem] = []
+    private(set) var targets: [ParsedTarget] = []
+    private(set) var problems: [SettingValidationError] = []
     /// As it was named; empty: there is no file.
     let path: String
 
@@ -21,7 +21,7 @@ struct SettingsFile {
         switch Self.contents(of: path) {
         case .success(let bytes): read(bytes)
         case .failure(let code):
-            object("", "cannot be read: \(Diagnostics.reason(code.number))", "a readable file with a JSON object")
+            reject("", "cannot be read: \(Diagnostics.reason(code.number))", "a readable file with a JSON object")
         }
     }
 
@@ -54,17 +54,17 @@ struct SettingsFile {
         do {
             let document = try JSONValue(parsing: bytes)
             guard case .object(let members) = document else {
-                object("", "the document is \(document.shown)", "an object")
+                reject("", "the document is \(document.displayText)", "an object")
                 return
             }
             check(members, under: "")
         } catch {
-            object("", "is not JSON: \(error)", "a JSON object")
+            reject("", "is not JSON: \(error)", "a JSON object")
         }
     }
 
-    private mutating func object(_ key: String, _ wrong: String, _ allowed: String) {
-        problems.append(SettingProblem(source: .file(path), key: key, wrong: wrong, allowed: allowed))
+    private mutating func reject(_ key: String, _ reason: String, _ allowed: String) {
+        problems.append(SettingValidationError(source: .file(path), key: key, reason: reason, allowed: allowed))
     }
 
     /// Walks the objects in the order of their keys, so that messages come in the same order every time.
@@ -73,62 +73,62 @@ struct SettingsFile {
             let key = prefix.isEmpty ? name : "\(prefix).\(name)"
             if name.contains(".") {
                 // Would look like a key one level down.
-                object(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
+                reject(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
             } else if key == Self.stepsKey {
                 checkSteps(value)
             } else if key == Self.targetsKey {
                 checkTargets(value)
             } else if let known = SettingKey.all.first(where: { $0.inFile && $0.path == key }) {
-                if let wrong = known.objection(to: value) {
-                    object(key, wrong, known.allowed)
+                if let reason = known.validationError(for: value) {
+                    reject(key, reason, known.allowed)
                 } else {
                     values[key] = value
                 }
             } else if key == Self.outputKey, case .string = value {
                 // `"output": "journald"` is short for `"output": {"path": "journald"}`.
-                if let wrong = SettingKey.output.objection(to: value) {
-                    object(key, wrong, SettingKey.output.allowed)
+                if let reason = SettingKey.output.validationError(for: value) {
+                    reject(key, reason, SettingKey.output.allowed)
                 } else {
                     values[SettingKey.output.path] = value
                 }
             } else if Self.children(of: key).isEmpty {
-                object(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
+                reject(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
             } else if case .object(let inner) = value {
                 check(inner, under: key)
             } else {
-                object(key, "\(value.shown) is not an object", "an object with " + Self.children(of: key).joined(separator: ", "))
+                reject(key, "\(value.displayText) is not an object", "an object with " + Self.children(of: key).joined(separator: ", "))
             }
         }
     }
 
     private mutating func checkSteps(_ value: JSONValue) {
         guard case .array(let elements) = value else {
-            object(Self.stepsKey, "\(value.shown) is not a list", "a list of steps")
+            reject(Self.stepsKey, "\(value.displayText) is not a list", "a list of steps")
             return
         }
         for (index, element) in elements.enumerated() {
-            let (step, objections) = WorkloadStep.read(element)
+            let (step, validationErrors) = WorkloadStep.read(element)
             if let step { steps.append(step) }
-            for objection in objections {
-                let member = objection.member.isEmpty ? "" : ".\(objection.member)"
-                object("\(Self.stepsKey)[\(index)]\(member)", objection.wrong, objection.allowed)
+            for validationError in validationErrors {
+                let member = validationError.member.isEmpty ? "" : ".\(validationError.member)"
+                reject("\(Self.stepsKey)[\(index)]\(member)", validationError.reason, validationError.allowed)
             }
         }
     }
 
     private mutating func checkTargets(_ value: JSONValue) {
         guard case .array(let elements) = value, !elements.isEmpty else {
-            let wrong = if case .array = value { "the list is empty" } else { "\(value.shown) is not a list" }
-            return object(Self.targetsKey, wrong, "a list of targets, each \(TargetReading.allowed)")
+            let reason = if case .array = value { "the list is empty" } else { "\(value.displayText) is not a list" }
+            return reject(Self.targetsKey, reason, "a list of targets, each \(ParsedTarget.allowed)")
         }
         for (index, element) in elements.enumerated() {
             let place = "\(Self.targetsKey)[\(index)]"
-            let target = TargetReading(element)
-            for objection in target.objections {
-                object(objection.member.isEmpty ? place : "\(place).\(objection.member)", objection.wrong, objection.allowed)
+            let target = ParsedTarget(element)
+            for validationError in target.validationErrors {
+                reject(validationError.member.isEmpty ? place : "\(place).\(validationError.member)", validationError.reason, validationError.allowed)
             }
             if !target.name.isEmpty, targets.contains(where: { $0.name == target.name }) {
-                object("\(place).name", "\"\(target.name)\" stands there twice", "a name of its own for each target")
+                reject("\(place).name", "\"\(target.name)\" stands there twice", "a name of its own for each target")
             }
             targets.append(target)
         }

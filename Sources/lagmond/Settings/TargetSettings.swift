@@ -4,13 +4,13 @@ internal import LagMonitor
 struct TargetSettings: Sendable {
     /// Stands in its records as `service_name`, in metrics as `target`, and in front of what is said of it.
     let name: String
-    let kind: TargetReading.Kind
+    let kind: ParsedTarget.Kind
     let policy: CommandPolicy
-    let monitor: LagMonitorConfiguration
+    let monitor: StallMonitorConfiguration
     let choosesRules: Bool
 
     /// - Parameter settings: its own over those of the file.
-    init(_ reading: TargetReading, _ settings: Settings) {
+    init(_ reading: ParsedTarget, _ settings: Settings) {
         name = reading.name
         // A file with an objection is refused as a whole; what stands here instead is never used.
         kind = reading.kind ?? .command([])

@@ -19,7 +19,7 @@ struct StallLineEditor {
     init(rules: InAppRules = InAppRules()) { self.rules = rules }
 
     /// The line with what `levels` say, for each frame of the line.
-    mutating func edited(_ line: StallLine, levels: [[FrameName]]) -> [UInt8] {
+    mutating func edited(_ line: StallLine, levels: [[ResolvedFrame]]) -> [UInt8] {
         var bytes: [UInt8] = []
         var position = 0
         let source = line.text.bytes
@@ -44,7 +44,7 @@ struct StallLineEditor {
     }
 
     /// Members for the function itself, without what it says already.
-    private mutating func addition(_ level: FrameName, to frame: StallLine.Frame) -> ArraySlice<UInt8> {
+    private mutating func addition(_ level: ResolvedFrame, to frame: StallLine.Frame) -> ArraySlice<UInt8> {
         writer.reset()
         writer.beginObject()
         if !frame.members.contains("symbol") {
@@ -62,9 +62,9 @@ struct StallLineEditor {
 
     /// A whole frame for a function that lies in `frame`.
     private mutating func inlined(
-        _ level: FrameName,
+        _ level: ResolvedFrame,
         in frame: StallLine.Frame,
-        _ function: FrameName,
+        _ function: ResolvedFrame,
         of text: JSONText
     ) -> [UInt8] {
         guard case .object(let members) = frame.value.content else { return [] }
@@ -85,16 +85,16 @@ struct StallLineEditor {
 
     /// Whether a function that lies in `frame` is the program's own. Where the record judged its function otherwise than these
     /// rules do, it was made by rules of its own, and the inlined one is what its function is.
-    private func isInApp(_ level: FrameName, in frame: StallLine.Frame, _ function: FrameName) -> Bool {
-        if let told = frame.isInApp {
+    private func isInApp(_ level: ResolvedFrame, in frame: StallLine.Frame, _ function: ResolvedFrame) -> Bool {
+        if let recorded = frame.isInApp {
             let name = frame.symbol ?? function.simplified
-            guard rules.isInApp(modulePath: frame.module, symbol: name) == told else { return told }
+            guard rules.isInApp(modulePath: frame.module, symbol: name) == recorded else { return recorded }
         }
         return rules.isInApp(modulePath: frame.module, symbol: level.simplified)
     }
 
     /// The names, as a record has them: of the system's functions the short one says enough.
-    private mutating func symbol(_ level: FrameName, isInApp: Bool, without present: Set<String> = []) {
+    private mutating func symbol(_ level: ResolvedFrame, isInApp: Bool, without present: Set<String> = []) {
         guard let name = level.simplified else { return }
         writer.key("symbol")
         writer.value(name, maxBytes: LineLimits.maximumSymbolBytes)
@@ -104,7 +104,7 @@ struct StallLineEditor {
         }
     }
 
-    private mutating func place(_ level: FrameName, without present: Set<String> = []) {
+    private mutating func place(_ level: ResolvedFrame, without present: Set<String> = []) {
         if let file = level.file {
             writer.key("file")
             writer.value(file, maxBytes: Self.maximumFileBytes, keepingEnd: true)

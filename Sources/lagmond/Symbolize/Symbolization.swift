@@ -12,7 +12,7 @@ struct Symbolization {
     private static let readBytes = 1 << 16
 
     private var finder: BinaryFinder
-    private var namer: FrameNamer
+    private var resolver: FrameResolver
     private var editor: StallLineEditor
     private let isText: Bool
     /// The input's name, for messages.
@@ -31,13 +31,13 @@ struct Symbolization {
         let lines = symbolizer.map {
             LineSymbolizer(program: $0, debugRoots: finder.debugRoots, deadline: Self.deadline, cacheBytes: Self.cacheBytes)
         }
-        namer = FrameNamer(symbolizer: Symbolizer(debugRoots: finder.debugRoots), lines: lines)
+        resolver = FrameResolver(symbolizer: Symbolizer(debugRoots: finder.debugRoots), lines: lines)
     }
 
     /// Reads all files, `-` for stdin, and ends the child.
     /// - Returns: the exit status: the first trouble's, or success.
     mutating func run(_ files: [String]) -> Int32 {
-        defer { namer.close() }
+        defer { resolver.close() }
         var status = ExitStatus.success
         for file in files {
             let outcome = read(file)
@@ -50,7 +50,7 @@ struct Symbolization {
     private mutating func read(_ path: String) -> (status: Int32, isLast: Bool) {
         lineNumber = 0
         brokenLines = 0
-        do throws(InputTrouble) {
+        do throws(InputError) {
             let file = try InputFile(path)
             input = file.name
             defer {
@@ -99,14 +99,14 @@ struct Symbolization {
         }
     }
 
-    private mutating func levels(of frames: [StallLine.Frame]) -> [[FrameName]] {
+    private mutating func levels(of frames: [StallLine.Frame]) -> [[ResolvedFrame]] {
         let queries = frames.map { frame -> SymbolQuery? in
             guard !frame.hasPlace, let id = frame.buildID, !id.isEmpty, let offset = frame.offset,
                 let path = finder.path(buildID: id, module: frame.module)
             else { return nil }
             return SymbolQuery(modulePath: path, buildID: id, offset: offset, isReturnAddress: frame.isReturnAddress)
         }
-        var found = namer.frames(for: queries.compactMap { $0 })[...]
+        var found = resolver.frames(for: queries.compactMap { $0 })[...]
         return queries.map { $0 == nil ? [] : found.removeFirst() }
     }
 

@@ -57,21 +57,21 @@ struct TopCommand: ParsableCommand {
         var (files, status) = input.open()
         // A table of nothing would say that nothing stalled.
         if files.isEmpty { throw ExitCode(status) }
-        let ledger = StallLedger()
+        let deduplicator = StallDeduplicator()
         let line = ProgressLine(files)
         let by = by
-        let result = LineReading(files, workers: InputOptions.workers, progress: line.progress).run {
-            StallGrouping(by: by, times: range, ledger: ledger)
+        let result = ParallelLineReader(files, workers: InputOptions.workers, progress: line.progress).run {
+            StallGrouping(by: by, times: range, deduplicator: deduplicator)
         }
         line.end()
-        var open = StallGrouping(by: by, times: range, ledger: ledger)
+        var open = StallGrouping(by: by, times: range, deduplicator: deduplicator)
         open.takeOpenLines()
-        var findings = open.finish()
-        for part in result.findings { findings.add(part) }
-        for trouble in result.troubles { Diagnostics.say("\(trouble)") }
-        if status == ExitStatus.success, result.troubles.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
-        try StandardOutput.write(text(findings.table))
-        if let leftOut = findings.tally.leftOut { Diagnostics.say(leftOut) }
+        var aggregate = open.finish()
+        for part in result.aggregates { aggregate.add(part) }
+        for inputError in result.inputErrors { Diagnostics.say("\(inputError)") }
+        if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        try StandardOutput.write(text(aggregate.table))
+        if let leftOut = aggregate.tally.leftOut { Diagnostics.say(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 

@@ -9,7 +9,7 @@ struct TopFollowing {
     let range: Range<Int64>
 
     /// How often the files are looked at.
-    private static let lookNanoseconds = 200_000_000
+    private static let pollNanoseconds = 200_000_000
     private static let clearScreen = "\u{1b}[H\u{1b}[2J"
 
     func run() throws {
@@ -21,10 +21,10 @@ struct TopFollowing {
         for refusal in files.compactMap({ $0.openFirst() }) {
             throw StartFailure(status: ExitStatus.noInput, message: "\(refusal)")
         }
-        var told: Set<String> = []
-        let ledger = StallLedger()
-        var grouping = StallGrouping(by: command.by, times: range, ledger: ledger)
-        var hasNews = true
+        var reportedErrors: Set<String> = []
+        let deduplicator = StallDeduplicator()
+        var grouping = StallGrouping(by: command.by, times: range, deduplicator: deduplicator)
+        var hasNewLines = true
         // No clock that somebody may set.
         let clock = SuspendingClock()
         var nextTable = clock.now
@@ -37,29 +37,29 @@ struct TopFollowing {
                     case .overlong: grouping.takeOverlong()
                     }
                 }
-                hasNews = hasNews || hasRead
-                if let trouble = file.trouble, told.insert("\(trouble)").inserted {
-                    Diagnostics.say("\(trouble); waiting for it")
+                hasNewLines = hasNewLines || hasRead
+                if let inputError = file.inputError, reportedErrors.insert("\(inputError)").inserted {
+                    Diagnostics.say("\(inputError); waiting for it")
                 }
             }
             if isLast { break }
-            if hasNews, clock.now >= nextTable {
+            if hasNewLines, clock.now >= nextTable {
                 try show(grouping.snapshot())
-                hasNews = false
+                hasNewLines = false
                 nextTable = clock.now + .seconds(command.intervalSeconds)
             }
-            var wait = timespec(tv_sec: 0, tv_nsec: Self.lookNanoseconds)
+            var wait = timespec(tv_sec: 0, tv_nsec: Self.pollNanoseconds)
             // What was written before the signal is still read.
             isLast = sigtimedwait(&signals, nil, &wait) > 0
         }
-        let findings = grouping.snapshot()
-        if hasNews { try show(findings) }
-        if let leftOut = findings.tally.leftOut { Diagnostics.say(leftOut) }
+        let aggregate = grouping.snapshot()
+        if hasNewLines { try show(aggregate) }
+        if let leftOut = aggregate.tally.leftOut { Diagnostics.say(leftOut) }
     }
 
-    private func show(_ findings: StallGrouping.Findings) throws {
+    private func show(_ aggregate: StallGrouping.Aggregate) throws {
         let isTerminal = isatty(STDOUT_FILENO) == 1 && !command.json
         let separator = isTerminal ? Array(Self.clearScreen.utf8) : []
-        try StandardOutput.write(separator + command.text(findings.table) + (isTerminal || command.json ? [] : [0x0a]))
+        try StandardOutput.write(separator + command.text(aggregate.table) + (isTerminal || command.json ? [] : [0x0a]))
     }
 }

@@ -56,7 +56,7 @@ struct TopText {
             + "\(ranking.groupCount) groups by \(by.rawValue)\(more)"
     }
 
-    private static func name(_ bytes: [UInt8]) -> String { bytes.isEmpty ? "-" : PlainText.harmless(bytes) }
+    private static func name(_ bytes: [UInt8]) -> String { bytes.isEmpty ? "-" : PlainText.sanitized(bytes) }
 
     /// Three digits or more, in the unit that suits: 350 ms, 12.3 s, 4.5 min, 3.2 h.
     static func duration(_ nanoseconds: UInt64) -> String {

@@ -7,9 +7,9 @@ internal import LagMonitor
 final class SlowServer: Sendable {
     let port: UInt16
 
-    init() throws(WorkloadTrouble) {
+    init() throws(WorkloadError) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard listener >= 0 else { throw WorkloadTrouble(call: "socket", code: errno) }
+        guard listener >= 0 else { throw WorkloadError(call: "socket", code: errno) }
         do {
             port = try Self.listen(on: listener)
             try WorkerThread.start { Self.serve(listener) }
@@ -20,15 +20,15 @@ final class SlowServer: Sendable {
     }
 
     /// Binds to a port that the kernel chooses, and tells which.
-    private static func listen(on listener: Int32) throws(WorkloadTrouble) -> UInt16 {
-        guard withAddress(port: 0, { bind(listener, $0, $1) }) == 0 else { throw WorkloadTrouble(call: "bind", code: errno) }
-        guard Glibc.listen(listener, 8) == 0 else { throw WorkloadTrouble(call: "listen", code: errno) }
+    private static func listen(on listener: Int32) throws(WorkloadError) -> UInt16 {
+        guard withAddress(port: 0, { bind(listener, $0, $1) }) == 0 else { throw WorkloadError(call: "bind", code: errno) }
+        guard Glibc.listen(listener, 8) == 0 else { throw WorkloadError(call: "listen", code: errno) }
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let named = withUnsafeMutableBytes(of: &address) { bytes in
             getsockname(listener, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
         }
-        guard named == 0 else { throw WorkloadTrouble(call: "getsockname", code: errno) }
+        guard named == 0 else { throw WorkloadError(call: "getsockname", code: errno) }
         return UInt16(bigEndian: address.sin_port)
     }
 

@@ -14,12 +14,12 @@ package final class TruthLog: Sendable {
     private let path: String
     private let state: Mutex<State>
 
-    /// - Throws: ``WorkloadTrouble`` with path and reason when the file cannot be opened.
-    package init(path: String) throws(WorkloadTrouble) {
+    /// - Throws: ``WorkloadError`` with path and reason when the file cannot be opened.
+    package init(path: String) throws(WorkloadError) {
         self.path = path
         let descriptor = Self.open(path)
         guard descriptor >= 0 else {
-            throw WorkloadTrouble("truth: cannot open \(path): \(Diagnostics.reason(errno)) (errno \(errno))")
+            throw WorkloadError("truth: cannot open \(path): \(Diagnostics.reason(errno)) (errno \(errno))")
         }
         state = Mutex(State(descriptor: descriptor))
     }

@@ -5,11 +5,11 @@ internal import LagMonitor
 /// A thread of its own rather than a pool's: a helper must not wait for a free worker, or the stall would be longer
 /// than asked. Signals are blocked in it, as in every thread of lagmond that is started after ``StopSignals/block()``.
 package enum WorkerThread {
-    package static func start(_ run: @escaping @Sendable () -> Void) throws(WorkloadTrouble) {
+    package static func start(_ run: @escaping @Sendable () -> Void) throws(WorkloadError) {
         do {
             try ObservedRunLoop.performInBackground(name: "workload", run)
         } catch {
-            throw WorkloadTrouble(error)
+            throw WorkloadError(error)
         }
     }
 }

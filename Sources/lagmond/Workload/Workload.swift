@@ -70,7 +70,7 @@ package final class Workload: Sendable {
         if execution.kind == .starve, begin(.starve) {
             return chain.run(until: .now + execution.length) { [self] in
                 truth?.finish()
-                goOn(after: .starve)
+                scheduleNext(after: .starve)
             }
         }
         do {
@@ -83,11 +83,11 @@ package final class Workload: Sendable {
         } catch {
             Diagnostics.say("workload step \(execution.kind.rawValue): \(error)")
         }
-        goOn(after: execution.kind)
+        scheduleNext(after: execution.kind)
     }
 
     /// An execution is over: the next one, if there is one.
-    private func goOn(after kind: WorkloadKind) {
+    private func scheduleNext(after kind: WorkloadKind) {
         let next = state.withLock { state in
             state.running = nil
             if state.ended { return nil as (MonotonicTime, WorkloadPlan.Execution)? }

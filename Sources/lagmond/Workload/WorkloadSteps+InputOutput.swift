@@ -7,11 +7,11 @@ internal import LagMonitor
 struct ScratchFile {
     let descriptor: Int32
 
-    init() throws(WorkloadTrouble) {
+    init() throws(WorkloadError) {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(directory)/lagmond-XXXXXX".utf8CString)
         descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw WorkloadTrouble(call: "mkstemp in \(directory)", code: errno) }
+        guard descriptor >= 0 else { throw WorkloadError(call: "mkstemp in \(directory)", code: errno) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         unlink(template)
     }

@@ -19,9 +19,9 @@ package func sleepUntil(_ deadline: MonotonicTime) {
 struct LatePipe {
     let readEnd: Int32
 
-    init(filledAt deadline: MonotonicTime) throws(WorkloadTrouble) {
+    init(filledAt deadline: MonotonicTime) throws(WorkloadError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw WorkloadTrouble(call: "pipe", code: errno) }
+        guard pipe(&ends) == 0 else { throw WorkloadError(call: "pipe", code: errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let (readEnd, writeEnd) = (ends[0], ends[1])
         self.readEnd = readEnd
@@ -65,7 +65,7 @@ struct WorkloadMutex: @unchecked Sendable {
 private final class Gate: Sendable {
     private let isOpen = Atomic(false)
 
-    func raise() { isOpen.store(true, ordering: .releasing) }
+    func open() { isOpen.store(true, ordering: .releasing) }
 
     /// Takes some microseconds: as long as a thread needs to start.
     func wait() {
@@ -79,12 +79,12 @@ struct HeldMutex {
     private static let mutex = WorkloadMutex()
     var raw: UnsafeMutablePointer<pthread_mutex_t> { Self.mutex.raw }
 
-    init(until deadline: MonotonicTime) throws(WorkloadTrouble) {
+    init(until deadline: MonotonicTime) throws(WorkloadError) {
         let mutex = Self.mutex
         let held = Gate()
         try WorkerThread.start {
             pthread_mutex_lock(mutex.raw)
-            held.raise()
+            held.open()
             sleepUntil(deadline)
             pthread_mutex_unlock(mutex.raw)
         }
@@ -105,13 +105,13 @@ struct DeadlockedPair {
     let second: UnsafeMutablePointer<pthread_mutex_t>
 
     /// - Parameter deadline: when the other thread gives up waiting and lets go of the second mutex; nil: never.
-    init(releasedAt deadline: MonotonicTime?) throws(WorkloadTrouble) {
+    init(releasedAt deadline: MonotonicTime?) throws(WorkloadError) {
         let (first, second) = (WorkloadMutex(), WorkloadMutex())
         let held = Gate()
         pthread_mutex_lock(first.raw)
         try WorkerThread.start {
             pthread_mutex_lock(second.raw)
-            held.raise()
+            held.open()
             guard let deadline else {
                 pthread_mutex_lock(first.raw)
                 // Never reached, and not a tail call, which would leave no frame of this function.

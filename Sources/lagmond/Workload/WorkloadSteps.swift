@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import Synchronization
 
 /// What a step can be refused for.
-package struct WorkloadTrouble: Error, CustomStringConvertible {
+package struct WorkloadError: Error, CustomStringConvertible {
     package let description: String
 
     package init(call: String, code: Int32) { description = "\(call): \(Diagnostics.reason(code))" }
@@ -28,8 +28,8 @@ package final class WorkloadSteps: Sendable {
     private let server: SlowServer?
 
     /// Starts what the steps need; only `network` needs something.
-    /// - Throws: ``WorkloadTrouble`` when loopback refuses a server.
-    package init(for steps: [WorkloadStep]) throws(WorkloadTrouble) {
+    /// - Throws: ``WorkloadError`` when loopback refuses a server.
+    package init(for steps: [WorkloadStep]) throws(WorkloadError) {
         guard steps.contains(where: { $0.kind == .network }) else {
             server = nil
             return
@@ -37,7 +37,7 @@ package final class WorkloadSteps: Sendable {
         do {
             server = try SlowServer()
         } catch {
-            throw WorkloadTrouble("the workload's loopback server cannot start: \(error)")
+            throw WorkloadError("the workload's loopback server cannot start: \(error)")
         }
     }
 
@@ -45,7 +45,7 @@ package final class WorkloadSteps: Sendable {
     ///
     /// A `starve` is no single call (``CallbackChain`` makes it): here it is one callback of that length.
     /// - Parameter releasing: a `hang` ends after `length` as well, because its other thread gives up.
-    package func prepare(_ kind: WorkloadKind, length: Duration, releasing: Bool = false) throws(WorkloadTrouble) -> Injection {
+    package func prepare(_ kind: WorkloadKind, length: Duration, releasing: Bool = false) throws(WorkloadError) -> Injection {
         let deadline = MonotonicTime.now + length
         switch kind {
         case .cpu: return Injection { computeUntil(deadline) }
@@ -76,7 +76,7 @@ package final class WorkloadSteps: Sendable {
                 file.close()
             }
         case .network:
-            guard let server else { throw WorkloadTrouble(call: "network without a server", code: ENOTCONN) }
+            guard let server else { throw WorkloadError(call: "network without a server", code: ENOTCONN) }
             return Injection { fetchFromSlowServer(server.port, length) }
         }
     }

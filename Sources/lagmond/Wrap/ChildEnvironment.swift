@@ -19,11 +19,11 @@ struct ChildEnvironment {
     ///
     /// Fails where the path cannot be told to the loader, which separates by colons and blanks and knows no quoting.
     /// - Returns: Whether it is there now.
-    mutating func preload(_ library: String, page: String) -> Bool {
+    mutating func preload(_ library: String, loopTable: String) -> Bool {
         guard !library.contains(where: { $0 == ":" || $0.isWhitespace }), !library.contains("$") else { return false }
         let present = value(of: "LD_PRELOAD")
         set("LD_PRELOAD", to: present.isEmpty ? Self.bytes(library) : present + Self.bytes(":" + library))
-        set("LAGMONITOR_PAGE", to: Self.bytes(page))
+        set("LAGMONITOR_PAGE", to: Self.bytes(loopTable))
         return true
     }
 

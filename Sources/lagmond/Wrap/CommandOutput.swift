@@ -11,12 +11,12 @@ struct CommandOutput {
     func open() throws(StartFailure) -> any RecordSink {
         try refuseStandardOutput()
         guard settings.choosesOutput else {
-            if access(".", W_OK) != 0, access(WrappedRun.defaultOutput, W_OK) != 0 {
+            if access(".", W_OK) != 0, access(CommandLauncher.defaultOutput, W_OK) != 0 {
                 Diagnostics.say(
-                    "\(WrappedRun.defaultOutput): \(Diagnostics.reason(errno)): stalls will not be written (--output names another place)"
+                    "\(CommandLauncher.defaultOutput): \(Diagnostics.reason(errno)): stalls will not be written (--output names another place)"
                 )
             }
-            return LateFileSink(path: WrappedRun.defaultOutput)
+            return LazyFileSink(path: CommandLauncher.defaultOutput)
         }
         return try settings.openOutput()
     }

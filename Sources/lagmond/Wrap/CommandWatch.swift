@@ -7,46 +7,46 @@ internal import Synchronization
 ///
 /// Any thread.
 final class CommandWatch: Sendable {
-    let life: CommandLife
+    let lifecycle: CommandLifecycle
     private let name: String?
-    private let page: PageWatch
-    private let lines: LineLog
+    private let tableWatch: SharedLoopTableWatch
+    private let lines: LineDispatcher
     private let hangs = Mutex<HangWatch?>(nil)
     private let sink: any RecordSink
-    private let configuration: Mutex<ForeignConfiguration>
+    private let configuration: Mutex<RemoteConfiguration>
     /// The command itself, where the library that tells of its loops cannot be loaded into it.
     private let attached = Mutex<AttachedProcess?>(nil)
-    private let pastAttached = Mutex(LagMonitorStatistics())
+    private let pastAttached = Mutex(StallMonitorStatistics())
 
     /// - Parameters:
     ///   - name: of the target; nil: there is only this command.
-    ///   - configuration: as ``LagMonitor/LagMonitorConfiguration`` has it for a command.
+    ///   - configuration: as ``StallMonitor/StallMonitorConfiguration`` has it for a command.
     ///   - live: whom the lines are counted by and handed to; nil: nobody.
     init(
         name: String?,
-        page: SharedPage,
-        configuration: ForeignConfiguration,
+        loopTable: SharedLoopTable,
+        configuration: RemoteConfiguration,
         policy: CommandPolicy,
         sink: any RecordSink,
         live: LiveLines?
     ) {
         let label = name.map { "\($0): " } ?? ""
-        let lines = LineLog(live: live, target: name)
+        let lines = LineDispatcher(live: live, target: name)
         self.name = name
         self.lines = lines
         self.sink = sink
         self.configuration = Mutex(configuration)
-        life = CommandLife(label: label, policy: policy)
-        self.page = PageWatch(page: page, configuration: configuration, sink: sink) { process in
+        lifecycle = CommandLifecycle(label: label, policy: policy)
+        self.tableWatch = SharedLoopTableWatch(table: loopTable, configuration: configuration, sink: sink) { process in
             [lines.sink(of: process)]
-        } complain: {
+        } reportError: {
             Diagnostics.say(label + $0)
         }
     }
 
     func start() throws(StartFailure) {
         do {
-            try page.start()
+            try tableWatch.start()
             try watchForHangs()
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "the monitor cannot start: \(error)")
@@ -55,7 +55,7 @@ final class CommandWatch: Sendable {
 
     /// Has the kernel tell of a command that cannot be told of otherwise. It has just started.
     func attach(to process: Int32, because obstacle: String) {
-        leaveAttached()
+        stopAttached()
         do throws(StartFailure) {
             let made = try AttachedProcess(
                 process,
@@ -66,16 +66,16 @@ final class CommandWatch: Sendable {
             )
             try made.start()
             attached.withLock { $0 = made }
-            life.say("watched from outside: \(obstacle)")
+            lifecycle.say("watched from outside: \(obstacle)")
         } catch {
             // It has ended meanwhile: nothing was missed.
             guard error.status != ExitStatus.noInput else { return }
-            life.say("not watched: \(obstacle); nor from outside: \(error.message)")
+            lifecycle.say("not watched: \(obstacle); nor from outside: \(error.message)")
         }
     }
 
     /// What it was stalled in when it ended becomes an `abandoned` line.
-    private func leaveAttached() {
+    private func stopAttached() {
         guard let process = attached.withLock({ $0.take() }) else { return }
         process.watch.stop()
         pastAttached.withLock { $0 += process.watch.statistics }
@@ -83,29 +83,29 @@ final class CommandWatch: Sendable {
 
     /// Stalls in progress become `abandoned` lines.
     func stop() {
-        leaveAttached()
+        stopAttached()
         hangs.withLock { $0.take() }?.stop()
-        page.stop()
+        tableWatch.stop()
     }
 
     /// - Parameter configuration: nil: as it is; watches in progress go on.
-    func change(_ configuration: ForeignConfiguration?, _ policy: CommandPolicy) throws(WorkloadTrouble) {
+    func change(_ configuration: RemoteConfiguration?, _ policy: CommandPolicy) throws(WorkloadError) {
         if let configuration {
             self.configuration.withLock { $0 = configuration }
-            page.configure(configuration)
+            tableWatch.configure(configuration)
         }
-        life.policy = policy
+        lifecycle.policy = policy
         try watchForHangs()
     }
 
-    private func watchForHangs() throws(WorkloadTrouble) {
-        let isWanted = life.policy.onHang != .report
-        try hangs.withLock { hangs throws(WorkloadTrouble) in
+    private func watchForHangs() throws(WorkloadError) {
+        let isWanted = lifecycle.policy.onHang != .report
+        try hangs.withLock { hangs throws(WorkloadError) in
             if !isWanted {
                 hangs?.stop()
                 hangs = nil
             } else if hangs == nil {
-                let watch = HangWatch(life: life, lines: lines) { [weak self] in self?.processes ?? [] }
+                let watch = HangWatch(lifecycle: lifecycle, lines: lines) { [weak self] in self?.processes ?? [] }
                 try watch.start()
                 hangs = watch
             }
@@ -113,28 +113,28 @@ final class CommandWatch: Sendable {
     }
 
     /// The counts so far; final after ``stop()``.
-    var statistics: LagMonitorStatistics {
+    var statistics: StallMonitorStatistics {
         var sum = pastAttached.withLock { $0 }
         if let process = attached.withLock({ $0 }) { sum += process.watch.statistics }
-        sum += page.statisticsSoFar
+        sum += tableWatch.totalStatistics
         return sum
     }
 
     /// Asks all threads that a stall needs to be noticed; whether they all answer in time is to be asked afterwards.
-    func callRoll() -> RollCall.Call {
-        let calls = [page.callRoll()] + [attached.withLock { $0 }?.watch.callRoll()].compactMap { $0 }
+    func probeLiveness() -> LivenessProbe.Check {
+        let calls = [tableWatch.probeLiveness()] + [attached.withLock { $0 }?.watch.probeLiveness()].compactMap { $0 }
         return { calls.allSatisfy { $0() } }
     }
 
     /// Whether a stall would be noticed now.
-    func isWatching() async -> Bool { await Answers.arrive([callRoll()]) }
+    func isWatching() async -> Bool { await ProbeAnswers.allArrive([probeLiveness()]) }
 
     /// Those that are watched now, with their loops.
     private var processes: [WatchedProcess] {
-        page.processesNow + [attached.withLock { $0 }?.watch.processNow].compactMap { $0 }
+        tableWatch.watchedProcesses + [attached.withLock { $0 }?.watch.watchedProcess].compactMap { $0 }
     }
 
-    var lags: [StallCounts.Place: UInt64] {
+    var lags: [StallCounts.LoopKey: UInt64] {
         let loops = processes.flatMap { process in
             process.loops.map { (lines.place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
         }
@@ -142,14 +142,14 @@ final class CommandWatch: Sendable {
     }
 
     var status: TargetStatus {
-        let life = life.status
+        let lifecycle = lifecycle.status
         return TargetStatus(
             name: name,
-            phase: life.phase.rawValue,
-            pid: life.pid,
-            restarts: life.restarts,
-            signals: life.signals,
-            fault: life.phase == .givenUp ? "the command was started again too often, and given up" : nil,
+            phase: lifecycle.phase.rawValue,
+            pid: lifecycle.pid,
+            restarts: lifecycle.restarts,
+            signals: lifecycle.signals,
+            fault: lifecycle.phase == .givenUp ? "the command was started again too often, and given up" : nil,
             processes: processes.map(TargetStatus.Process.init)
         )
     }

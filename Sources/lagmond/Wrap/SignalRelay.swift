@@ -37,7 +37,7 @@ struct SignalRelay {
     ///
     /// What the terminal stops is a matter of the whole job, and a shell waits for us to say so. One that was stopped by SIGSTOP from
     /// anywhere is what a watchdog is to report; unless it stops itself so at the terminal's word.
-    func stopsUs(childStoppedBy signal: Int32) -> Int32? {
+    func stopSignal(childStoppedBy signal: Int32) -> Int32? {
         switch signal {
         case SIGTSTP, SIGTTIN, SIGTTOU: signal
         case SIGSTOP where stoppedAtTerminal != 0 && now() &- stoppedAtTerminal < Self.jobControlNanoseconds: signal

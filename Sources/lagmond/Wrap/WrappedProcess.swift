@@ -5,16 +5,16 @@ internal import LagMonitor
 /// A command that runs in our place: whoever started us sees it, signals it, stops it and learns of its end as if we were not there.
 ///
 /// It is in our process group and session, so a terminal's signals reach it by themselves; those that were sent to us alone are
-/// forwarded (``SignalRelay``). When it stops at the terminal so do we, and a shell gets its prompt back; when it ends, ``leave(as:)``
+/// forwarded (``SignalRelay``). When it stops at the terminal so do we, and a shell gets its prompt back; when it ends, ``exitProcess(as:)``
 /// ends us the same way.
 struct WrappedProcess {
-    enum End: Equatable {
+    enum Termination: Equatable {
         case exited(Int32)
         case killed(Int32)
     }
 
     let pid: pid_t
-    /// Refers to this very process, whoever has its number later. Ours until ``letGo()``.
+    /// Refers to this very process, whoever has its number later. Ours until ``closeDescriptor()``.
     let pidfd: Int32
     private let signals: InheritedSignals
 
@@ -48,7 +48,7 @@ struct WrappedProcess {
 
     /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``; others may do what they like.
     /// - Parameter onEndSignal: told of each SIGTERM, SIGINT and SIGQUIT, wherever it came from.
-    func supervise(onEndSignal: () -> Void = {}) -> End {
+    func supervise(onEndSignal: () -> Void = {}) -> Termination {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
@@ -64,7 +64,7 @@ struct WrappedProcess {
     }
 
     /// What it ended with; nil while it runs. Never waits.
-    func ended() -> End? {
+    func ended() -> Termination? {
         while true {
             var value: Int32 = 0
             switch cll_wrap_change(pidfd, &value) {
@@ -77,16 +77,16 @@ struct WrappedProcess {
     }
 
     /// It has ended, and another takes its place.
-    func letGo() { close(pidfd) }
+    func closeDescriptor() { close(pidfd) }
 
-    private func followChanges(_ relay: inout SignalRelay) -> End? {
+    private func followChanges(_ relay: inout SignalRelay) -> Termination? {
         while true {
             var value: Int32 = 0
             switch cll_wrap_change(pidfd, &value) {
             case Int32(CLL_CHANGE_EXITED): return .exited(value)
             case Int32(CLL_CHANGE_KILLED): return .killed(value)
             case Int32(CLL_CHANGE_STOPPED):
-                if let signal = relay.stopsUs(childStoppedBy: value) { stop(by: signal) }
+                if let signal = relay.stopSignal(childStoppedBy: value) { stop(by: signal) }
             case Int32(CLL_CHANGE_CONTINUED): continue
             default: return nil
             }
@@ -103,17 +103,17 @@ struct WrappedProcess {
 
     /// We are to go on; so is the command, if that was said to us alone.
     private func continueCommand(alsoLaterStops: Bool = false) {
-        for _ in 0..<Self.continueLooks {
+        for _ in 0..<Self.continuePolls {
             // A change that was not told yet is a later one: it was continued, and perhaps has stopped anew, which is to stay so.
             guard isStopped, alsoLaterStops || cll_wrap_has_change(pidfd) == 0 else { return }
-            usleep(Self.continueLookMicroseconds)
+            usleep(Self.continuePollMicroseconds)
         }
         _ = cll_pidfd_kill(pidfd, SIGCONT)
     }
 
     /// A shell continues the whole group, each in its turn.
-    private static let continueLooks = 20
-    private static let continueLookMicroseconds: UInt32 = 1000
+    private static let continuePolls = 20
+    private static let continuePollMicroseconds: UInt32 = 1000
 
     private var isStopped: Bool {
         var status = cll_thread_status()
@@ -135,7 +135,7 @@ struct WrappedProcess {
     }
 
     /// Ends this process as the command ended: with its exit status, or killed by its signal.
-    static func leave(as end: End) -> Never {
+    static func exitProcess(as end: Termination) -> Never {
         switch end {
         case .exited(let status): _exit(status)
         case .killed(let signal): cll_wrap_die_by(signal)

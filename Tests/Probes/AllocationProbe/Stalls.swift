@@ -7,12 +7,12 @@ import Synchronization
 /// A loop that stalls in every way there is, watched by every rule.
 enum Stalls {
     struct Scene {
-        let monitor: LagMonitor
+        let monitor: StallMonitor
         let thread: KeepAliveThread
 
         /// Returns when the watchdog runs.
         init() throws {
-            var configuration = LagMonitorConfiguration()
+            var configuration = StallMonitorConfiguration()
             configuration.rules.callout = .init(interval: .milliseconds(20))
             configuration.rules.starvationThreshold = .milliseconds(150)
             configuration.rules.ping = .init(interval: .milliseconds(20))
@@ -20,7 +20,7 @@ enum Stalls {
             configuration.rules.sampling = .init(interval: .milliseconds(20), samples: 3, functions: 1)
             // Most of the stalls are told while they last.
             configuration.hangAfter = .milliseconds(250)
-            monitor = LagMonitor(configuration: configuration, sinks: [MemorySink()])
+            monitor = StallMonitor(configuration: configuration, sinks: [MemorySink()])
             thread = try KeepAliveThread(name: "worker")
             try monitor.start()
         }
@@ -86,7 +86,7 @@ enum Stalls {
     }
 
     /// The other rules by themselves.
-    private static func runWithoutCallouts(_ monitor: LagMonitor) throws {
+    private static func runWithoutCallouts(_ monitor: StallMonitor) throws {
         for change in [
             { (rules: inout StallRules) in rules.ping = .init(interval: .milliseconds(20)) },
             { $0.pingWhileWaiting = .init(interval: .milliseconds(20)) },

@@ -4,11 +4,11 @@ internal import LagRemote
 
 /// `AttachProbe PID counted|held`: watches the process until it is killed; says so on stdout when it has found a loop.
 let sink = MemorySink()
-var configuration = LagMonitorConfiguration()
+var configuration = StallMonitorConfiguration()
 configuration.limits = .none
 let watch = try AttachWatch(
     process: Int32(CommandLine.arguments[1])!,
-    configuration: ForeignConfiguration(configuration),
+    configuration: RemoteConfiguration(configuration),
     sink: sink,
     mayCount: CommandLine.arguments[2] == "counted"
 ) { print($0) }

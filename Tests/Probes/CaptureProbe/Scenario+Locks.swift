@@ -32,7 +32,7 @@ extension Scenario {
     ) throws {
         let path = "probe-\(getpid()).jsonl"
         defer { unlink(path) }
-        let monitor = LagMonitor(sinks: [try FileSink(path: path)])
+        let monitor = StallMonitor(sinks: [try FileSink(path: path)])
         try monitor.start()
         let thread = try KeepAliveThread(name: "holder")
         let loop = thread.loop

@@ -56,7 +56,7 @@ extension Scenario {
             var snapshot = cll_snapshot()
             let taken = cll_signal_capture(thread.target.tid, SIGPROF, 0, 0, &snapshot, clb_now_ns() + 5_000_000)
             let withdrawn = cll_signal_withdraw()
-            print("timed-out=\(taken == CLL_SIGNAL_OWED && withdrawn == CLL_SIGNAL_TIMED_OUT ? "yes" : "no")")
+            print("timed-out=\(taken == CLL_SIGNAL_PENDING && withdrawn == CLL_SIGNAL_TIMED_OUT ? "yes" : "no")")
             CaptureSignals.remove()
             CaptureProbe.finish(thread)
         },
@@ -93,7 +93,7 @@ extension Scenario {
                     snapshot,
                     clb_now_ns() + 5_000_000
                 )
-                print("owed=\(asked == CLL_SIGNAL_OWED && cll_signal_has_answer() == 0 ? "yes" : "no")")
+                print("owed=\(asked == CLL_SIGNAL_PENDING && cll_signal_has_answer() == 0 ? "yes" : "no")")
                 CaptureProbe.finish(thread)
                 return cll_signal_withdraw()
             }

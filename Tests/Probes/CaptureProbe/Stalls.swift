@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLagBeacon
 import Dispatch
 import Glibc

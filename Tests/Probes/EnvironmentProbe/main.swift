@@ -2,7 +2,7 @@
 import Glibc
 import LagMonitor
 
-let monitor = LagMonitor.startFromEnvironment()
+let monitor = StallMonitor.startFromEnvironment()
 let loop = ObservedRunLoop.main
 loop.add(
     RunLoopTimer(fireDate: .now + .milliseconds(50)) { _ in

@@ -7,9 +7,9 @@ import LagMonitorFoundation
 @main enum FoundationProbe {
     static func main() throws {
         let sink = MemorySink()
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
-        let monitor = LagMonitor(configuration: configuration, sinks: [sink])
+        let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
         try monitor.watch(FoundationLoop(RunLoop.main))
         Thread.detachNewThread { check(sink) }

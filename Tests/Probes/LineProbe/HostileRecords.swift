@@ -94,12 +94,12 @@ struct HostileRecords {
     }
 
     mutating func recurrenceNotice() -> RecurrenceNotice {
-        var watch = RecurrenceWatch(count: 2, windowNanoseconds: .max)
+        var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max)
         var record = record()
         record.phase = .end
         record.culprit = perhaps { $0.text() }
-        _ = watch.note(record, at: 1)
-        guard var recurrence = watch.note(record, at: 2) else { fatalError("a second stall is no recurrence") }
+        _ = watch.observe(record, at: 1)
+        guard var recurrence = watch.observe(record, at: 2) else { fatalError("a second stall is no recurrence") }
         recurrence.count = number()
         recurrence.windowNanoseconds = number()
         recurrence.totalNanoseconds = number()

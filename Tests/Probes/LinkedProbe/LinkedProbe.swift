@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Its own monitor says `told PHASE LOOP START` for each line that it would write.
 @main struct LinkedProbe {
-    static let monitor = LagMonitor()
+    static let monitor = StallMonitor()
     static let worker = Mutex<KeepAliveThread?>(nil)
     /// Performed as a manual source: the activity is `before_sources`.
     static let stall = RunLoopSource { handlerThatStalls() }
@@ -142,7 +142,7 @@ final class BlockingLoop: PingableLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
     let name = "blocking"
-    let tellsActivities = false
+    let publishesActivity = false
     let pingsWithoutLocking = true
 
     func modeName(_ number: UInt32) -> String? { nil }

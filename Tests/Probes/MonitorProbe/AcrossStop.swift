@@ -20,7 +20,7 @@ enum AcrossStop {
         // What is open is a closer look's length, and what the watchdog waits for a processor on a busy machine.
         if bounds.upperBound - bounds.lowerBound > excluded / 4 { Probe.fail("\(bounds) are open") }
         let pauses = monitor.statistics.pauses
-        if pauses.blackouts == 0 || pauses.blackedOut < .milliseconds(800) { Probe.fail("\(pauses)") }
+        if pauses.processPauses == 0 || pauses.paused < .milliseconds(800) { Probe.fail("\(pauses)") }
         monitor.stop()
     }
 }

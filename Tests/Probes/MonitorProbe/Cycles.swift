@@ -18,7 +18,7 @@ enum Cycles {
         if Probe.entries(of: "/proc/self/fd") != descriptors { Probe.fail("descriptors were left") }
     }
 
-    private static func cycle(_ monitor: LagMonitor, _ thread: KeepAliveThread) throws {
+    private static func cycle(_ monitor: StallMonitor, _ thread: KeepAliveThread) throws {
         try monitor.start()
         try monitor.watch(thread.loop)
         monitor.stop()

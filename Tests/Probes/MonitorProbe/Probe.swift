@@ -41,15 +41,15 @@ import LagMonitor
         return names.sorted()
     }
 
-    static func quickMonitor(sinks: [any RecordSink] = []) -> LagMonitor {
-        var configuration = LagMonitorConfiguration()
+    static func quickMonitor(sinks: [any RecordSink] = []) -> StallMonitor {
+        var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
-        return LagMonitor(configuration: configuration, sinks: sinks)
+        return StallMonitor(configuration: configuration, sinks: sinks)
     }
 
     /// A thread whose loop is watched by a started monitor, and the stalls that were told of it.
-    static func watchedThread() throws -> (Told, LagMonitor, KeepAliveThread) {
-        let (told, monitor) = (Told(), quickMonitor())
+    static func watchedThread() throws -> (CollectedRecords, StallMonitor, KeepAliveThread) {
+        let (told, monitor) = (CollectedRecords(), quickMonitor())
         monitor.onStall(queue: .global()) { told.add($0) }
         let thread = try KeepAliveThread(name: "worker")
         try monitor.start()

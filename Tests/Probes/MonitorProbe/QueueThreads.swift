@@ -8,7 +8,7 @@ enum QueueThreads {
     private static let open = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGPROF, SIGSYS]
 
     static func check() throws {
-        let (told, monitor) = (Told(), Probe.quickMonitor())
+        let (told, monitor) = (CollectedRecords(), Probe.quickMonitor())
         // Two priorities that nothing else here uses, so that each has no thread yet.
         let pinged = DispatchQueue(label: "pinged", qos: .utility)
         monitor.onStall(queue: DispatchQueue(label: "told", qos: .background)) { told.add($0) }

@@ -23,10 +23,10 @@ enum SlowSymbolizer {
         for thread in threads { _ = try thread.performAndWait { usleep(1000) } }
         let before = Leftovers.Inventory(threads[0].loop)
         let sink = MemorySink()
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
         configuration.symbols = .lines
-        let monitor = LagMonitor(configuration: configuration, sinks: [sink])
+        let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
         for thread in threads { try monitor.watch(thread.loop) }
         for thread in threads { thread.perform { usleep(250_000) } }

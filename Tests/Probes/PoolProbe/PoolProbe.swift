@@ -10,7 +10,7 @@ import LagMonitorConcurrency
 
     static func main() throws {
         let probe = PoolProbe()
-        let monitor = LagMonitor(sinks: [probe.sink])
+        let monitor = StallMonitor(sinks: [probe.sink])
         try monitor.start()
         let pools = try monitor.watchConcurrencyPool()
         probe.checkMasks()

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 @testable import LagMonitor
-@testable import LagRemote
+@testable internal import LagRemote
 
 /// What a refusal says: the kernel's reason, and what to grant.
 @Suite struct AttachFactsTests {

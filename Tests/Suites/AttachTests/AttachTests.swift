@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @testable import LagMonitor
-@testable import LagRemote
+@testable internal import LagRemote
 
 /// A program that knows of nothing, with nothing loaded into it, watched from here.
 private final class AttachedProcess {
@@ -15,14 +15,14 @@ private final class AttachedProcess {
 
     init(_ argument: String, mayCount: Bool = true) throws {
         process = try Self.start(argument)
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.rules = StallRules()
         configuration.rules.starvationThreshold = nil
         configuration.limits = .none
         do {
             watch = try AttachWatch(
                 process: process.processIdentifier,
-                configuration: ForeignConfiguration(configuration),
+                configuration: RemoteConfiguration(configuration),
                 sink: sink,
                 mayCount: mayCount
             ) {

@@ -10,7 +10,7 @@
         }
 
         @Test func withoutValuesTheDefaultsHold() throws {
-            #expect(try LagMonitorConfiguration(config: environment([:])) == LagMonitorConfiguration())
+            #expect(try StallMonitorConfiguration(config: environment([:])) == StallMonitorConfiguration())
         }
 
         @Test func theKeysAreThoseOfLagmond() throws {
@@ -19,7 +19,7 @@
                 "LAGMONITOR_MONITOR_RULES": "callout, ping", "LAGMONITOR_MONITOR_LIMIT_BURST": "0",
                 "LAGMONITOR_MONITOR_IN_APP_PREFIXES": "Shop,Cart", "LAGMONITOR_SERVICE_NAME": "shop",
             ])
-            let configuration = try LagMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
+            let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
             #expect(configuration.rules.callout == .init(interval: .milliseconds(20), timeouts: 5))
             #expect(configuration.rules.ping == .init() && configuration.rules.starvationThreshold == nil)
             #expect(configuration.restoreInterval == .seconds(5))
@@ -31,7 +31,7 @@
             let provider = InMemoryProvider(values: [
                 "monitor.timeouts": 4, "monitor.rules": ConfigValue(.stringArray(["callout", "frame"]), isSecret: false),
             ])
-            let configuration = try LagMonitorConfiguration(config: ConfigReader(provider: provider))
+            let configuration = try StallMonitorConfiguration(config: ConfigReader(provider: provider))
             #expect(configuration.rules.callout?.timeouts == 4 && configuration.rules.frame == .init())
         }
 
@@ -41,7 +41,7 @@
             ("MONITOR_PRESET", "quick", "monitor.preset is \"quick\", allowed is standard, relaxed, restoring"),
         ])
         func aWrongValueIsNamed(name: String, value: String, message: String) {
-            let error = #expect(throws: LagMonitorError.self) { try LagMonitorConfiguration(config: environment([name: value])) }
+            let error = #expect(throws: StallMonitorError.self) { try StallMonitorConfiguration(config: environment([name: value])) }
             #expect(error?.description == message)
         }
 
@@ -53,8 +53,8 @@
             let output = try OutputSettings(config: config)
             #expect(output?.destination == .file(path: "/x"))
             #expect(output?.rotation == (try FileRotation(maxBytes: 5000)))
-            #expect(try LagMonitorConfiguration(config: config).format == .ecs)
-            let error = #expect(throws: LagMonitorError.self) {
+            #expect(try StallMonitorConfiguration(config: config).format == .ecs)
+            let error = #expect(throws: StallMonitorError.self) {
                 try OutputSettings(config: environment(["OUTPUT_PATH": "udp:x"]))
             }
             #expect(error?.description.hasPrefix("output.path is \"udp:x\", allowed is a path or file:PATH") == true)
@@ -69,13 +69,13 @@
             ),
         ])
         func whatTheDestinationWouldIgnoreIsNamed(variables: [String: String], message: String) {
-            let error = #expect(throws: LagMonitorError.self) { try OutputSettings(config: environment(variables)) }
+            let error = #expect(throws: StallMonitorError.self) { try OutputSettings(config: environment(variables)) }
             #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
         }
 
         @Test func aWrongTypeIsNamed() {
             let config = ConfigReader(provider: InMemoryProvider(values: ["monitor.interval_ms": 1.5]))
-            let error = #expect(throws: LagMonitorError.self) { try LagMonitorConfiguration(config: config) }
+            let error = #expect(throws: StallMonitorError.self) { try StallMonitorConfiguration(config: config) }
             #expect(error?.description == "monitor.interval_ms is 1.5, allowed is a whole number from 1 to 60000")
         }
     }

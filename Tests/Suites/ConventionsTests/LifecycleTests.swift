@@ -10,9 +10,9 @@
     @Suite struct LifecycleTests {
         @Test func aShutdownDrains() async throws {
             let sink = MemorySink()
-            var configuration = LagMonitorConfiguration()
+            var configuration = StallMonitorConfiguration()
             configuration.rules.callout = .init(interval: .milliseconds(20), timeouts: 2)
-            let monitor = LagMonitor(configuration: configuration, sinks: [sink])
+            let monitor = StallMonitor(configuration: configuration, sinks: [sink])
             let thread = try KeepAliveThread(name: "serving")
             defer {
                 thread.stop()
@@ -21,7 +21,7 @@
             let isFree = Mutex(false)
             try await testGracefulShutdown { trigger in
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await LagMonitorService(monitor, watching: [thread.loop]).run() }
+                    group.addTask { try await StallMonitorService(monitor, watching: [thread.loop]).run() }
                     while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
                     // One stall that is over, and one that is not when the shutdown comes.
                     thread.perform { sleepForTheTest(milliseconds: 200) }
@@ -39,8 +39,8 @@
         }
 
         @Test func aCancelledTaskStopsTheMonitor() async throws {
-            let monitor = LagMonitor()
-            let task = Task { try await LagMonitorService(monitor).run() }
+            let monitor = StallMonitor()
+            let task = Task { try await StallMonitorService(monitor).run() }
             while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
             task.cancel()
             try await task.value
@@ -48,9 +48,9 @@
         }
 
         @Test func whatCannotBeWatchedEndsTheService() async throws {
-            let monitor = LagMonitor()
-            let service = LagMonitorService(monitor, watching: [PingedQueue(.main)])
-            await #expect(throws: LagMonitorError.self) { try await service.run() }
+            let monitor = StallMonitor()
+            let service = StallMonitorService(monitor, watching: [PingedQueue(.main)])
+            await #expect(throws: StallMonitorError.self) { try await service.run() }
             #expect(!monitor.isRunning)
         }
     }

@@ -3,11 +3,11 @@ import LagMonitor
 
 /// A monitor and a thread of its own that really stalls once, for 300 ms.
 struct RealStall {
-    let monitor: LagMonitor
+    let monitor: StallMonitor
     let thread: KeepAliveThread
 
-    init(_ prepare: (LagMonitor) -> Void) throws {
-        monitor = LagMonitor()
+    init(_ prepare: (StallMonitor) -> Void) throws {
+        monitor = StallMonitor()
         thread = try KeepAliveThread(name: "real")
         prepare(monitor)
         try monitor.start()

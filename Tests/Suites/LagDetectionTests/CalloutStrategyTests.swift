@@ -11,10 +11,10 @@ struct CalloutStrategyTests {
     @Test(arguments: LoopActivity.allCases)
     func idleBecomesWorkingOnlyAtWork(activity: LoopActivity) {
         var strategy = CalloutStrategy(rule: standardRule)
-        #expect(strategy.look(BeaconReading(1, activity, at: start), at: start + 1) == .nothing)
+        #expect(strategy.observe(BeaconReading(1, activity, at: start), at: start + 1) == .nothing)
         if activity.isWorking {
             let word = 1 << 8 | UInt64(activity.rawValue)
-            #expect(strategy.state == .working(Span(since: start, seen: start + 1), word: word, timeouts: 0))
+            #expect(strategy.state == .working(OngoingInterval(since: start, seen: start + 1), word: word, timeouts: 0))
         } else {
             #expect(strategy.state == .idle)
             #expect(strategy.span == nil)
@@ -23,10 +23,10 @@ struct CalloutStrategyTests {
 
     @Test func firstTimeoutSuspectsAndTheLastOneFindsTheStall() {
         var strategy = CalloutStrategy(rule: standardRule)
-        var findings: [Finding] = []
+        var findings: [DetectorEvent] = []
         var suspicions: [Bool] = []
         for tick in 0...4 {
-            findings.append(strategy.look(work, at: start + UInt64(tick) * 50 * millisecond, isTick: tick > 0))
+            findings.append(strategy.observe(work, at: start + UInt64(tick) * 50 * millisecond, isTick: tick > 0))
             suspicions.append(strategy.isSuspicious)
         }
         #expect(findings == [.nothing, .suspected, .nothing, .stalled, .nothing])
@@ -37,78 +37,78 @@ struct CalloutStrategyTests {
 
     @Test func oneNanosecondBelowTheThresholdIsNoStall() {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
-        for time: UInt64 in [50, 100, 149] { _ = strategy.look(work, at: start + time * millisecond) }
-        #expect(strategy.look(work, at: start + 150 * millisecond - 1) == .nothing)
+        _ = strategy.observe(work, at: start, isTick: false)
+        for time: UInt64 in [50, 100, 149] { _ = strategy.observe(work, at: start + time * millisecond) }
+        #expect(strategy.observe(work, at: start + 150 * millisecond - 1) == .nothing)
         #expect(!strategy.isStalled)
-        #expect(strategy.nextLook == start + 150 * millisecond)
-        #expect(strategy.look(work, at: start + 150 * millisecond) == .stalled)
+        #expect(strategy.nextPoll == start + 150 * millisecond)
+        #expect(strategy.observe(work, at: start + 150 * millisecond) == .stalled)
     }
 
     @Test func theMomentOfTheThresholdIsATimeoutWithoutATick() {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
-        for time: UInt64 in [50, 100] { _ = strategy.look(work, at: start + time * millisecond) }
-        #expect(strategy.look(work, at: start + 150 * millisecond, isTick: false) == .stalled)
+        _ = strategy.observe(work, at: start, isTick: false)
+        for time: UInt64 in [50, 100] { _ = strategy.observe(work, at: start + time * millisecond) }
+        #expect(strategy.observe(work, at: start + 150 * millisecond, isTick: false) == .stalled)
     }
 
-    /// Looks that are no timeouts: closer ones, or those after a blackout.
+    /// Looks that are no timeouts: closer ones, or those after a process pause.
     @Test func timeWithoutTimeoutsIsNoStall() {
         var strategy = CalloutStrategy(rule: standardRule)
         for second in 0...100 as ClosedRange<UInt64> {
-            #expect(strategy.look(work, at: start + second * 1000 * millisecond, isTick: false) == .nothing)
+            #expect(strategy.observe(work, at: start + second * 1000 * millisecond, isTick: false) == .nothing)
         }
-        let span = Span(since: start, seen: start + 100_000 * millisecond)
+        let span = OngoingInterval(since: start, seen: start + 100_000 * millisecond)
         #expect(strategy.state == .working(span, word: work.word, timeouts: 0))
     }
 
     @Test func timeoutsWithoutTimeAreNoStall() {
         var strategy = CalloutStrategy(rule: standardRule)
-        for _ in 0..<50 { #expect(strategy.look(work, at: start + 1) != .stalled) }
+        for _ in 0..<50 { #expect(strategy.observe(work, at: start + 1) != .stalled) }
         #expect(!strategy.isStalled)
     }
 
     @Test func aLookAfterABlackoutIsNoTimeout() {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
+        _ = strategy.observe(work, at: start, isTick: false)
         let late = start + 500 * millisecond
-        let blackout = Blackout(from: start, to: late, atLeast: millisecond, atMost: millisecond)
-        #expect(strategy.look(work, at: late, blackout: blackout) == .nothing)
+        let processPause = ProcessPause(from: start, to: late, atLeast: millisecond, atMost: millisecond)
+        #expect(strategy.observe(work, at: late, processPause: processPause) == .nothing)
         guard case .working(_, _, let timeouts) = strategy.state else {
             Issue.record("\(strategy.state)")
             return
         }
         #expect(timeouts == 0)
-        for count: UInt64 in 1...2 { #expect(strategy.look(work, at: late + count * 50 * millisecond) != .stalled) }
-        #expect(strategy.look(work, at: late + 150 * millisecond) == .stalled)
+        for count: UInt64 in 1...2 { #expect(strategy.observe(work, at: late + count * 50 * millisecond) != .stalled) }
+        #expect(strategy.observe(work, at: late + 150 * millisecond) == .stalled)
     }
 
     @Test func otherWorkBeginsAnew() {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
-        _ = strategy.look(work, at: start + 50 * millisecond)
+        _ = strategy.observe(work, at: start, isTick: false)
+        _ = strategy.observe(work, at: start + 50 * millisecond)
         let other = BeaconReading(2, .beforeTimers, at: start + 60 * millisecond)
-        #expect(strategy.look(other, at: start + 100 * millisecond) == .nothing)
-        let span = Span(since: start + 60 * millisecond, seen: start + 100 * millisecond)
+        #expect(strategy.observe(other, at: start + 100 * millisecond) == .nothing)
+        let span = OngoingInterval(since: start + 60 * millisecond, seen: start + 100 * millisecond)
         #expect(strategy.state == .working(span, word: other.word, timeouts: 0))
     }
 
     @Test func whatWasGlancedAtBeginsAnewToo() {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
-        _ = strategy.look(work, at: start + 50 * millisecond)
+        _ = strategy.observe(work, at: start, isTick: false)
+        _ = strategy.observe(work, at: start + 50 * millisecond)
         let other = BeaconReading(2, .beforeTimers, at: start + 60 * millisecond)
-        strategy.moveOn(to: other, at: start + 100 * millisecond, floor: start + 70 * millisecond)
-        let span = Span(since: start + 70 * millisecond, seen: start + 100 * millisecond)
+        strategy.recordProgress(to: other, at: start + 100 * millisecond, ignoreBefore: start + 70 * millisecond)
+        let span = OngoingInterval(since: start + 70 * millisecond, seen: start + 100 * millisecond)
         #expect(strategy.state == .working(span, word: other.word, timeouts: 0))
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .finished, .expected])
     func workThatEndsInTimeSaysNothing(rest: LoopActivity) {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
-        _ = strategy.look(work, at: start + 50 * millisecond)
-        #expect(strategy.look(BeaconReading(2, rest), at: start + 60 * millisecond) == .nothing)
+        _ = strategy.observe(work, at: start, isTick: false)
+        _ = strategy.observe(work, at: start + 50 * millisecond)
+        #expect(strategy.observe(BeaconReading(2, rest), at: start + 60 * millisecond) == .nothing)
         #expect(strategy.state == .idle)
     }
 
@@ -117,30 +117,30 @@ struct CalloutStrategyTests {
         var strategy = CalloutStrategy.stalled(work)
         let end = start + 170 * millisecond
         let reading = BeaconReading(2, next, at: end, answered: end)
-        let extent = Extent(Span(since: start, seen: start + 150 * millisecond), until: end)
-        #expect(strategy.look(reading, at: end + 1000) == .ended(extent))
-        #expect(extent.length == 170 * millisecond)
+        let interval = StallInterval(OngoingInterval(since: start, seen: start + 150 * millisecond), until: end)
+        #expect(strategy.observe(reading, at: end + 1000) == .ended(interval))
+        #expect(interval.length == 170 * millisecond)
         #expect((strategy.state == .idle) == !next.isWorking)
     }
 
     @Test func theSameActivityAtAnotherSequenceIsAnotherStretch() {
         var strategy = CalloutStrategy.stalled(work)
         let next = BeaconReading(2, .beforeSources, at: start + 160 * millisecond)
-        let extent = Extent(Span(since: start, seen: start + 150 * millisecond), until: start + 160 * millisecond)
-        #expect(strategy.look(next, at: start + 200 * millisecond) == .ended(extent))
+        let interval = StallInterval(OngoingInterval(since: start, seen: start + 150 * millisecond), until: start + 160 * millisecond)
+        #expect(strategy.observe(next, at: start + 200 * millisecond) == .ended(interval))
     }
 
     @Test func aFurtherLookIsWantedOnlyWhenOneTimeoutIsMissing() {
         var strategy = CalloutStrategy(rule: standardRule)
-        #expect(strategy.nextLook == nil)
-        _ = strategy.look(work, at: start, isTick: false)
-        #expect(strategy.nextLook == nil)
-        _ = strategy.look(work, at: start + 50 * millisecond)
-        #expect(strategy.nextLook == nil)
-        _ = strategy.look(work, at: start + 100 * millisecond)
-        #expect(strategy.nextLook == start + 150 * millisecond)
-        _ = strategy.look(work, at: start + 150 * millisecond)
-        #expect(strategy.nextLook == nil)
+        #expect(strategy.nextPoll == nil)
+        _ = strategy.observe(work, at: start, isTick: false)
+        #expect(strategy.nextPoll == nil)
+        _ = strategy.observe(work, at: start + 50 * millisecond)
+        #expect(strategy.nextPoll == nil)
+        _ = strategy.observe(work, at: start + 100 * millisecond)
+        #expect(strategy.nextPoll == start + 150 * millisecond)
+        _ = strategy.observe(work, at: start + 150 * millisecond)
+        #expect(strategy.nextPoll == nil)
     }
 
     @Test func whatAnotherRuleHasToldIsNoStallAnyMore() {
@@ -148,19 +148,19 @@ struct CalloutStrategyTests {
         strategy.begin(notBefore: start + 160 * millisecond)
         #expect(!strategy.isStalled)
         for time: UInt64 in [200, 250, 300] {
-            #expect(strategy.look(work, at: start + time * millisecond, floor: start + 160 * millisecond) != .stalled)
+            #expect(strategy.observe(work, at: start + time * millisecond, ignoreBefore: start + 160 * millisecond) != .stalled)
         }
-        #expect(strategy.look(work, at: start + 310 * millisecond, floor: start + 160 * millisecond) == .stalled)
+        #expect(strategy.observe(work, at: start + 310 * millisecond, ignoreBefore: start + 160 * millisecond) == .stalled)
         #expect(strategy.span?.since == start + 160 * millisecond)
     }
 
     @Test func nothingBeforeTheFloorCounts() {
         var strategy = CalloutStrategy(rule: standardRule)
-        let floor = start + 500 * millisecond
+        let ignoreBefore = start + 500 * millisecond
         for tick in 0...12 as ClosedRange<UInt64> {
-            #expect(strategy.look(work, at: start + tick * 50 * millisecond, isTick: tick > 0, floor: floor) != .stalled)
+            #expect(strategy.observe(work, at: start + tick * 50 * millisecond, isTick: tick > 0, ignoreBefore: ignoreBefore) != .stalled)
         }
-        #expect(strategy.look(work, at: floor + 150 * millisecond, floor: floor) == .stalled)
-        #expect(strategy.span?.since == floor)
+        #expect(strategy.observe(work, at: ignoreBefore + 150 * millisecond, ignoreBefore: ignoreBefore) == .stalled)
+        #expect(strategy.span?.since == ignoreBefore)
     }
 }

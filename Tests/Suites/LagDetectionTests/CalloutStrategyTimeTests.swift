@@ -11,8 +11,8 @@ struct CalloutStrategyTimeTests {
     private func end(_ callout: UInt64, _ answered: UInt64, now: UInt64) -> UInt64? {
         var strategy = CalloutStrategy.stalled(work)  // last seen at 150 ms
         let next = BeaconReading(2, .beforeTimers, at: callout, answered: answered)
-        guard case .ended(let extent) = strategy.look(next, at: now) else { return nil }
-        return extent.until
+        guard case .ended(let interval) = strategy.observe(next, at: now) else { return nil }
+        return interval.until
     }
 
     @Test func theAnswerIsTheEnd() {
@@ -50,89 +50,89 @@ struct CalloutStrategyTimeTests {
     @Test func aLoopThatTellsNoTimeBeginsWhenItIsFirstSeen() {
         var strategy = CalloutStrategy(rule: standardRule)
         let silent = BeaconReading(1, .beforeSources)
-        _ = strategy.look(silent, at: start + 7)
-        for tick: UInt64 in 1...3 { _ = strategy.look(silent, at: start + 7 + tick * 50 * millisecond) }
+        _ = strategy.observe(silent, at: start + 7)
+        for tick: UInt64 in 1...3 { _ = strategy.observe(silent, at: start + 7 + tick * 50 * millisecond) }
         #expect(strategy.isStalled && strategy.span?.since == start + 7)
     }
 
     @Test func aStretchThatBeginsInTheFutureBeginsNow() {
         var strategy = CalloutStrategy(rule: standardRule)
         let reading = BeaconReading(1, .beforeSources, at: start + 3_600_000 * millisecond)
-        _ = strategy.look(reading, at: start)
-        #expect(strategy.state == .working(Span(since: start, seen: start), word: reading.word, timeouts: 0))
+        _ = strategy.observe(reading, at: start)
+        #expect(strategy.state == .working(OngoingInterval(since: start, seen: start), word: reading.word, timeouts: 0))
     }
 
     @Test func aClockThatGoesBackMakesNoStall() {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
-        for back: UInt64 in 1...100 { #expect(strategy.look(work, at: start - back) != .stalled) }
+        _ = strategy.observe(work, at: start, isTick: false)
+        for back: UInt64 in 1...100 { #expect(strategy.observe(work, at: start - back) != .stalled) }
         #expect(!strategy.isStalled)
     }
 
     @Test func aBlackoutPutsTheStallOff() {
         var strategy = CalloutStrategy(rule: standardRule)
-        _ = strategy.look(work, at: start, isTick: false)
-        _ = strategy.look(work, at: start + 50 * millisecond)
-        _ = strategy.look(work, at: start + 100 * millisecond)
+        _ = strategy.observe(work, at: start, isTick: false)
+        _ = strategy.observe(work, at: start + 50 * millisecond)
+        _ = strategy.observe(work, at: start + 100 * millisecond)
         let stopped = start + 100 * millisecond
         let resumed = stopped + 10_000 * millisecond
-        #expect(strategy.look(work, at: resumed, blackout: Blackout(from: stopped, to: resumed)) == .nothing)
+        #expect(strategy.observe(work, at: resumed, processPause: ProcessPause(from: stopped, to: resumed)) == .nothing)
         // 49 ms after it, the loop has worked 149 ms in all.
-        #expect(strategy.look(work, at: resumed + 49 * millisecond) == .nothing)
-        #expect(strategy.nextLook == resumed + 50 * millisecond)
-        #expect(strategy.look(work, at: resumed + 50 * millisecond) == .stalled)
+        #expect(strategy.observe(work, at: resumed + 49 * millisecond) == .nothing)
+        #expect(strategy.nextPoll == resumed + 50 * millisecond)
+        #expect(strategy.observe(work, at: resumed + 50 * millisecond) == .stalled)
         #expect(strategy.span?.since == start)
     }
 
     @Test func aStretchFirstSeenAfterABlackoutIsNotChargedForIt() {
         var strategy = CalloutStrategy(rule: standardRule)
         let late = start + 10_000 * millisecond
-        let blackout = Blackout(from: start + 10 * millisecond, to: late)
-        _ = strategy.look(work, at: late, blackout: blackout)
-        for time: UInt64 in [50, 100, 139] { _ = strategy.look(work, at: late + time * millisecond) }
+        let processPause = ProcessPause(from: start + 10 * millisecond, to: late)
+        _ = strategy.observe(work, at: late, processPause: processPause)
+        for time: UInt64 in [50, 100, 139] { _ = strategy.observe(work, at: late + time * millisecond) }
         #expect(!strategy.isStalled)
-        #expect(strategy.look(work, at: late + 140 * millisecond) == .stalled)
+        #expect(strategy.observe(work, at: late + 140 * millisecond) == .stalled)
     }
 
     @Test func aBlackoutThatComesToLightWithTheEndIsSubtracted() {
         var strategy = CalloutStrategy.stalled(work)
         let resumed = start + 10_000 * millisecond
-        let blackout = Blackout(
+        let processPause = ProcessPause(
             from: start + 160 * millisecond,
             to: resumed,
             atLeast: 9800 * millisecond,
             atMost: 9840 * millisecond
         )
         let next = BeaconReading(2, .waiting, at: start, answered: resumed - 10 * millisecond)
-        guard case .ended(let extent) = strategy.look(next, at: resumed, blackout: blackout) else {
+        guard case .ended(let interval) = strategy.observe(next, at: resumed, processPause: processPause) else {
             Issue.record("no end")
             return
         }
         // Ten milliseconds of the window lie behind the end: at least 9790 ms before it, at most all of the window.
-        #expect(extent.until == resumed - 10 * millisecond)
-        #expect(extent.lengthAtLeast == 160 * millisecond)
-        #expect(extent.lengthAtMost == 200 * millisecond)
-        #expect(extent.length == 180 * millisecond)
-        #expect(extent.excluded == 9810 * millisecond)
+        #expect(interval.until == resumed - 10 * millisecond)
+        #expect(interval.lengthAtLeast == 160 * millisecond)
+        #expect(interval.lengthAtMost == 200 * millisecond)
+        #expect(interval.length == 180 * millisecond)
+        #expect(interval.excluded == 9810 * millisecond)
     }
 
     @Test(arguments: [.max, .max - 1, .max - 150 * millisecond, .max - 151 * millisecond] as [UInt64])
     func theEndOfTimeTrapsNowhere(start: UInt64) {
         let rules = WatchRules.callouts(hang: .max, restore: .max)
-        var judge = LoopJudge(rules: rules)
+        var detector = StallDetector(rules: rules)
         let work = BeaconReading(1, .beforeSources, at: start)
         for now in [start, UInt64.max, 0, start, .max] {
             for isTick in [true, false] {
-                let blackout = isTick ? nil : Blackout(from: 0, to: .max, atLeast: .max, atMost: .max)
-                _ = judge.look(work, at: now, isTick: isTick, blackout: blackout)
-                _ = judge.nextLook
-                _ = judge.isSuspicious
+                let processPause = isTick ? nil : ProcessPause(from: 0, to: .max, atLeast: .max, atMost: .max)
+                _ = detector.observe(work, at: now, isTick: isTick, processPause: processPause)
+                _ = detector.nextPoll
+                _ = detector.isSuspicious
                 _ = now.nextTick(ofInterval: rules.tickNanoseconds)
             }
         }
-        _ = judge.look(BeaconReading(2, .waiting, at: .max, answered: .max), at: .max)
-        let blackout = Blackout(from: .max, to: 0, atLeast: .max, atMost: .max)
-        _ = judge.look(BeaconReading(3, .entry, at: .max), at: .max, blackout: blackout)
-        _ = judge.finish(at: .max)
+        _ = detector.observe(BeaconReading(2, .waiting, at: .max, answered: .max), at: .max)
+        let processPause = ProcessPause(from: .max, to: 0, atLeast: .max, atMost: .max)
+        _ = detector.observe(BeaconReading(3, .entry, at: .max), at: .max, processPause: processPause)
+        _ = detector.finish(at: .max)
     }
 }

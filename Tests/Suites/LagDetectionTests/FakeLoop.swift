@@ -44,7 +44,7 @@ final class FakeLoop: PingableLoop {
         let before = armed
         if !activity.isWorking {
             if beacon.activity.isWorking { beacon.begin(activity == .waiting ? .beforeWaiting : .exit, at: time) }
-            beacon.mark(activity)
+            beacon.publish(activity)
         } else if beacon.activity.isWorking {
             beacon.begin(activity, at: time)
         } else {
@@ -58,11 +58,11 @@ final class FakeLoop: PingableLoop {
 }
 
 /// A loop whose work is done now by one thread, now by another.
-final class WanderingFake: PingableLoop, WanderingLoop {
+final class FakeUnpinnedLoop: PingableLoop, UnpinnedLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
     let name = "wandering"
-    let tellsActivities = false
+    let publishesActivity = false
     let pingsWithoutLocking = true
     private let present: Atomic<Int32>
 
@@ -78,7 +78,7 @@ final class WanderingFake: PingableLoop, WanderingLoop {
 }
 
 /// A loop that cannot be pinged.
-final class DeafLoop: ObservableLoop {
+final class UnpingableLoop: ObservableLoop {
     let beacon = ActivityBeacon()
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
     let name = "deaf"

@@ -13,16 +13,16 @@ struct FrameStrategyTests {
     /// One that was shown a tick at `start`.
     private func ticking() -> FrameStrategy {
         var strategy = FrameStrategy(rule: rule)
-        _ = strategy.look(work, at: start - 5 * millisecond)
-        #expect(strategy.look(work, at: start, ticked: start) == .nothing)
+        _ = strategy.observe(work, at: start - 5 * millisecond)
+        #expect(strategy.observe(work, at: start, ticked: start) == .nothing)
         return strategy
     }
 
     /// The same without a tick since, up to the threshold.
     private func stalled() -> FrameStrategy {
         var strategy = ticking()
-        for time: UInt64 in [30, 60] { _ = strategy.look(work, at: start + time * millisecond, ticked: start) }
-        #expect(strategy.look(work, at: start + 80 * millisecond, ticked: start) == .stalled)
+        for time: UInt64 in [30, 60] { _ = strategy.observe(work, at: start + time * millisecond, ticked: start) }
+        #expect(strategy.observe(work, at: start + 80 * millisecond, ticked: start) == .stalled)
         return strategy
     }
 
@@ -30,7 +30,7 @@ struct FrameStrategyTests {
         var strategy = ticking()
         for tick in 1...500 as ClosedRange<UInt64> {
             let ticked = start + tick * 20 * millisecond
-            #expect(strategy.look(work, at: ticked + 10 * millisecond, ticked: ticked) == .nothing)
+            #expect(strategy.observe(work, at: ticked + 10 * millisecond, ticked: ticked) == .nothing)
             #expect(strategy.span == nil && !strategy.isSuspicious)
         }
     }
@@ -38,102 +38,102 @@ struct FrameStrategyTests {
     @Test func nMissedInARowAreAStall() {
         var strategy = ticking()
         #expect(strategy.thresholdNanoseconds == 60 * millisecond)
-        #expect(strategy.nextLook == start + 60 * millisecond)
-        #expect(strategy.look(work, at: start + 21 * millisecond, ticked: start) == .nothing)
+        #expect(strategy.nextPoll == start + 60 * millisecond)
+        #expect(strategy.observe(work, at: start + 21 * millisecond, ticked: start) == .nothing)
         // Since the first tick that was missed.
         #expect(strategy.span?.since == start + 20 * millisecond && strategy.span?.earliest == start)
-        #expect(strategy.nextLook == start + 80 * millisecond)
-        #expect(strategy.look(work, at: start + 80 * millisecond - 1, ticked: start) == .nothing)
+        #expect(strategy.nextPoll == start + 80 * millisecond)
+        #expect(strategy.observe(work, at: start + 80 * millisecond - 1, ticked: start) == .nothing)
         #expect(strategy.isSuspicious)
-        #expect(strategy.look(work, at: start + 80 * millisecond, ticked: start) == .stalled)
-        #expect(strategy.look(work, at: start + 90 * millisecond, ticked: start) == .nothing)
-        #expect(strategy.nextLook == start + 110 * millisecond)
+        #expect(strategy.observe(work, at: start + 80 * millisecond, ticked: start) == .stalled)
+        #expect(strategy.observe(work, at: start + 90 * millisecond, ticked: start) == .nothing)
+        #expect(strategy.nextPoll == start + 110 * millisecond)
     }
 
     @Test func aTickInBetweenBeginsAnew() {
         var strategy = ticking()
-        _ = strategy.look(work, at: start + 75 * millisecond, ticked: start)
+        _ = strategy.observe(work, at: start + 75 * millisecond, ticked: start)
         let late = start + 76 * millisecond
-        #expect(strategy.look(work, at: start + 85 * millisecond, ticked: late) == .nothing)
+        #expect(strategy.observe(work, at: start + 85 * millisecond, ticked: late) == .nothing)
         #expect(strategy.span == nil)
-        #expect(strategy.look(work, at: late + 79 * millisecond, ticked: late) == .nothing)
-        #expect(strategy.look(work, at: late + 80 * millisecond, ticked: late) == .stalled)
+        #expect(strategy.observe(work, at: late + 79 * millisecond, ticked: late) == .nothing)
+        #expect(strategy.observe(work, at: late + 80 * millisecond, ticked: late) == .stalled)
     }
 
     @Test func itEndsWithTheNextTick() {
         var strategy = stalled()
-        _ = strategy.look(work, at: start + 100 * millisecond, ticked: start)
+        _ = strategy.observe(work, at: start + 100 * millisecond, ticked: start)
         let ticked = start + 115 * millisecond
-        guard case .ended(let extent) = strategy.look(work, at: start + 120 * millisecond, ticked: ticked) else {
+        guard case .ended(let interval) = strategy.observe(work, at: start + 120 * millisecond, ticked: ticked) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.since == start + 20 * millisecond && extent.until == start + 100 * millisecond)
-        #expect(extent.lengthAtLeast == 80 * millisecond)
+        #expect(interval.since == start + 20 * millisecond && interval.until == start + 100 * millisecond)
+        #expect(interval.lengthAtLeast == 80 * millisecond)
         // From the last tick to the next.
-        #expect(extent.lengthAtMost == 115 * millisecond)
+        #expect(interval.lengthAtMost == 115 * millisecond)
         #expect(!strategy.isStalled && strategy.span == nil)
     }
 
     @Test func aLoopAtRestHasToTickToo() {
         var strategy = ticking()
-        _ = strategy.look(idle, at: start + 30 * millisecond, ticked: start)
-        #expect(strategy.look(idle, at: start + 80 * millisecond, ticked: start) == .stalled)
+        _ = strategy.observe(idle, at: start + 30 * millisecond, ticked: start)
+        #expect(strategy.observe(idle, at: start + 80 * millisecond, ticked: start) == .stalled)
     }
 
     @Test func theFirstTickIsDueAPeriodAfterTheLoopWasFirstSeen() {
         var strategy = FrameStrategy(rule: rule)
-        #expect(strategy.nextLook == nil)
-        #expect(strategy.look(work, at: start) == .nothing)
-        #expect(strategy.nextLook == start + 60 * millisecond)
-        #expect(strategy.look(work, at: start + 60 * millisecond) == .nothing)
-        #expect(strategy.look(work, at: start + 80 * millisecond) == .stalled)
+        #expect(strategy.nextPoll == nil)
+        #expect(strategy.observe(work, at: start) == .nothing)
+        #expect(strategy.nextPoll == start + 60 * millisecond)
+        #expect(strategy.observe(work, at: start + 60 * millisecond) == .nothing)
+        #expect(strategy.observe(work, at: start + 80 * millisecond) == .stalled)
     }
 
     @Test(arguments: [LoopActivity.notRunning, .finished, .expected])
     func whoIsNotThereMissesNone(activity: LoopActivity) {
         let gone = BeaconReading(3, activity)
         var strategy = ticking()
-        _ = strategy.look(work, at: start + 70 * millisecond, ticked: start)
-        #expect(strategy.look(gone, at: start + 75 * millisecond, ticked: start) == .nothing)
-        #expect(strategy.span == nil && strategy.nextLook == nil)
-        _ = strategy.look(gone, at: start + 500 * millisecond, ticked: start)
+        _ = strategy.observe(work, at: start + 70 * millisecond, ticked: start)
+        #expect(strategy.observe(gone, at: start + 75 * millisecond, ticked: start) == .nothing)
+        #expect(strategy.span == nil && strategy.nextPoll == nil)
+        _ = strategy.observe(gone, at: start + 500 * millisecond, ticked: start)
         // Long after the last look it is there again, and has a period's time as at the beginning.
         let back = start + 560 * millisecond
-        #expect(strategy.look(work, at: back, ticked: start) == .nothing)
-        #expect(strategy.look(work, at: back + 79 * millisecond, ticked: start) == .nothing)
-        #expect(strategy.look(work, at: back + 80 * millisecond, ticked: start) == .stalled)
+        #expect(strategy.observe(work, at: back, ticked: start) == .nothing)
+        #expect(strategy.observe(work, at: back + 79 * millisecond, ticked: start) == .nothing)
+        #expect(strategy.observe(work, at: back + 80 * millisecond, ticked: start) == .stalled)
         #expect(strategy.span?.since == back + 20 * millisecond)
 
         var late = stalled()
-        guard case .ended(let extent) = late.look(gone, at: start + 95 * millisecond, ticked: start) else {
+        guard case .ended(let interval) = late.observe(gone, at: start + 95 * millisecond, ticked: start) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.lengthAtLeast == 60 * millisecond && extent.lengthAtMost == 95 * millisecond)
+        #expect(interval.lengthAtLeast == 60 * millisecond && interval.lengthAtMost == 95 * millisecond)
     }
 
     @Test func blackoutsPutTheStallOff() {
         var strategy = ticking()
         let (stopped, resumed) = (start + 30 * millisecond, start + 2030 * millisecond)
-        _ = strategy.look(work, at: stopped, ticked: start)
-        #expect(strategy.look(work, at: resumed, blackout: Blackout(from: stopped, to: resumed), ticked: start) == .nothing)
-        #expect(strategy.look(work, at: resumed + 49 * millisecond, ticked: start) == .nothing)
-        #expect(strategy.look(work, at: resumed + 50 * millisecond, ticked: start) == .stalled)
+        _ = strategy.observe(work, at: stopped, ticked: start)
+        #expect(strategy.observe(work, at: resumed, processPause: ProcessPause(from: stopped, to: resumed), ticked: start) == .nothing)
+        #expect(strategy.observe(work, at: resumed + 49 * millisecond, ticked: start) == .nothing)
+        #expect(strategy.observe(work, at: resumed + 50 * millisecond, ticked: start) == .stalled)
     }
 
     @Test func nothingBeforeTheFloorCounts() {
         var strategy = FrameStrategy(rule: rule)
-        let floor = start + 500 * millisecond
+        let ignoreBefore = start + 500 * millisecond
         for time in stride(from: UInt64(0), through: 570, by: 10) {
-            #expect(strategy.look(work, at: start + time * millisecond, floor: floor) == .nothing)
+            #expect(strategy.observe(work, at: start + time * millisecond, ignoreBefore: ignoreBefore) == .nothing)
         }
-        #expect(strategy.look(work, at: floor + 80 * millisecond, floor: floor) == .stalled)
+        #expect(strategy.observe(work, at: ignoreBefore + 80 * millisecond, ignoreBefore: ignoreBefore) == .stalled)
 
         var late = stalled()
         late.begin(notBefore: start + 90 * millisecond)
         #expect(!late.isStalled)
-        #expect(late.look(work, at: start + 149 * millisecond, ticked: start) == .nothing)
-        #expect(late.look(work, at: start + 150 * millisecond, ticked: start) == .stalled)
+        #expect(late.observe(work, at: start + 149 * millisecond, ticked: start) == .nothing)
+        #expect(late.observe(work, at: start + 150 * millisecond, ticked: start) == .stalled)
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 struct LatenessGuardTests {
     /// A wait from 1000 ms on, in milliseconds.
-    private func judge(
+    private func evaluate(
         due: UInt64,
         ended: UInt64,
         delay: UInt64 = 0,
         throttled: UInt64 = 0
-    ) -> Blackout? {
+    ) -> ProcessPause? {
         var lateness = LatenessGuard()
-        let blackout = lateness.judge(
+        let processPause = lateness.evaluate(
             from: 1000 * millisecond,
             due: due * millisecond,
             endedAt: ended * millisecond,
@@ -22,13 +22,13 @@ struct LatenessGuardTests {
                 )
             }
         )
-        #expect(lateness.blackouts == (blackout == nil ? 0 : 1))
-        #expect(lateness.blackedOutNanoseconds == blackout?.atLeast ?? 0)
-        return blackout
+        #expect(lateness.processPauses == (processPause == nil ? 0 : 1))
+        #expect(lateness.pausedNanoseconds == processPause?.atLeast ?? 0)
+        return processPause
     }
 
-    private func blackout(to: UInt64, atLeast: UInt64, atMost: UInt64) -> Blackout {
-        Blackout(
+    private func processPause(to: UInt64, atLeast: UInt64, atMost: UInt64) -> ProcessPause {
+        ProcessPause(
             from: 1000 * millisecond,
             to: to * millisecond,
             atLeast: atLeast * millisecond,
@@ -37,67 +37,67 @@ struct LatenessGuardTests {
     }
 
     @Test func upToTheToleranceItIsOnTime() {
-        #expect(judge(due: 1050, ended: 1050) == nil)
-        #expect(judge(due: 1050, ended: 1075) == nil)
-        #expect(judge(due: 1050, ended: 1010) == nil)
+        #expect(evaluate(due: 1050, ended: 1050) == nil)
+        #expect(evaluate(due: 1050, ended: 1075) == nil)
+        #expect(evaluate(due: 1050, ended: 1010) == nil)
     }
 
     @Test func beyondItItMayHaveBeenStoppedForTheWholeWait() {
-        #expect(judge(due: 1050, ended: 1076) == blackout(to: 1076, atLeast: 26, atMost: 76))
+        #expect(evaluate(due: 1050, ended: 1076) == processPause(to: 1076, atLeast: 26, atMost: 76))
     }
 
     @Test func aLongWaitMayBeNoLaterThanAnother() {
-        #expect(judge(due: 2000, ended: 2025) == nil)
-        #expect(judge(due: 2000, ended: 2026) == blackout(to: 2026, atLeast: 26, atMost: 1026))
+        #expect(evaluate(due: 2000, ended: 2025) == nil)
+        #expect(evaluate(due: 2000, ended: 2026) == processPause(to: 2026, atLeast: 26, atMost: 1026))
     }
 
     @Test(arguments: [(1, 5), (9, 5), (10, 5), (20, 10), (40, 20), (50, 25), (51, 25)] as [(UInt64, UInt64)])
     func aShortWaitIsLateSooner(length: UInt64, tolerance: UInt64) {
-        #expect(judge(due: 1000 + length, ended: 1000 + length + tolerance) == nil)
+        #expect(evaluate(due: 1000 + length, ended: 1000 + length + tolerance) == nil)
         let late = tolerance + 1
-        let found = judge(due: 1000 + length, ended: 1000 + length + late)
-        #expect(found == blackout(to: 1000 + length + late, atLeast: late, atMost: length + late))
+        let found = evaluate(due: 1000 + length, ended: 1000 + length + late)
+        #expect(found == processPause(to: 1000 + length + late, atLeast: late, atMost: length + late))
     }
 
     @Test func aWaitWithoutEndIsNeverLate() {
         var lateness = LatenessGuard()
-        #expect(lateness.judge(from: 50, due: .max, endedAt: .max - 1, evidence: { .init() }) == nil)
+        #expect(lateness.evaluate(from: 50, due: .max, endedAt: .max - 1, evidence: { .init() }) == nil)
     }
 
     @Test func aDeadlineThatWasPastIsMeasuredFromTheBeginning() {
-        #expect(judge(due: 100, ended: 1005) == nil)
-        #expect(judge(due: 100, ended: 1006) == blackout(to: 1006, atLeast: 6, atMost: 6))
+        #expect(evaluate(due: 100, ended: 1005) == nil)
+        #expect(evaluate(due: 100, ended: 1006) == processPause(to: 1006, atLeast: 6, atMost: 6))
     }
 
     @Test func waitingForAProcessorIsNotBeingStopped() {
         // 200 ms late, of which 25 are allowed.
-        #expect(judge(due: 1050, ended: 1250, delay: 175) == nil)
-        #expect(judge(due: 1050, ended: 1250, delay: 174) == blackout(to: 1250, atLeast: 26, atMost: 76))
-        #expect(judge(due: 1050, ended: 1250, delay: .max) == nil)
+        #expect(evaluate(due: 1050, ended: 1250, delay: 175) == nil)
+        #expect(evaluate(due: 1050, ended: 1250, delay: 174) == processPause(to: 1250, atLeast: 26, atMost: 76))
+        #expect(evaluate(due: 1050, ended: 1250, delay: .max) == nil)
     }
 
     @Test func waitingForTheQuotaIsBeingStopped() {
         // A thread out of quota counts as ready to run: that part explains nothing.
-        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: 200) == blackout(to: 1250, atLeast: 200, atMost: 250))
-        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: 100) == blackout(to: 1250, atLeast: 100, atMost: 150))
-        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: 25) == nil)
+        #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: 200) == processPause(to: 1250, atLeast: 200, atMost: 250))
+        #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: 100) == processPause(to: 1250, atLeast: 100, atMost: 150))
+        #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: 25) == nil)
         // More than the wait was late: several processors add up.
-        #expect(judge(due: 1050, ended: 1250, delay: 200, throttled: .max) == blackout(to: 1250, atLeast: 200, atMost: 250))
+        #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: .max) == processPause(to: 1250, atLeast: 200, atMost: 250))
     }
 
     @Test func theQuotasShareIsCountedByItself() {
         var lateness = LatenessGuard()
         for throttled: UInt64 in [0, 30 * millisecond, .max] {
             let evidence = LatenessGuard.Evidence(throttledNanoseconds: throttled)
-            _ = lateness.judge(from: 0, due: 50 * millisecond, endedAt: 150 * millisecond, evidence: { evidence })
+            _ = lateness.evaluate(from: 0, due: 50 * millisecond, endedAt: 150 * millisecond, evidence: { evidence })
         }
-        #expect(lateness.blackouts == 3)
-        #expect(lateness.blackedOutNanoseconds == 300 * millisecond)
+        #expect(lateness.processPauses == 3)
+        #expect(lateness.pausedNanoseconds == 300 * millisecond)
         #expect(lateness.throttledNanoseconds == 130 * millisecond)
     }
 
     @Test func aClockThatGoesBackIsNotLate() {
-        #expect(judge(due: 1050, ended: 10) == nil)
+        #expect(evaluate(due: 1050, ended: 10) == nil)
     }
 
     @Test func evidenceIsAskedForOnlyWhenAWaitWasLate() {
@@ -107,9 +107,9 @@ struct LatenessGuardTests {
             asked += 1
             return .init()
         }
-        _ = lateness.judge(from: 0, due: 50 * millisecond, endedAt: 75 * millisecond, evidence: evidence)
+        _ = lateness.evaluate(from: 0, due: 50 * millisecond, endedAt: 75 * millisecond, evidence: evidence)
         #expect(asked == 0)
-        _ = lateness.judge(from: 0, due: 50 * millisecond, endedAt: 75 * millisecond + 1, evidence: evidence)
+        _ = lateness.evaluate(from: 0, due: 50 * millisecond, endedAt: 75 * millisecond + 1, evidence: evidence)
         #expect(asked == 1)
     }
 
@@ -120,8 +120,8 @@ struct LatenessGuardTests {
                     for (delay, throttled) in [(0, 0), (.max, 0), (0, .max), (.max, .max)] as [(UInt64, UInt64)] {
                         var lateness = LatenessGuard()
                         let evidence = LatenessGuard.Evidence(runDelayNanoseconds: delay, throttledNanoseconds: throttled)
-                        let blackout = lateness.judge(from: begun, due: due, endedAt: ended, evidence: { evidence })
-                        #expect(blackout.map { $0.atLeast <= $0.atMost && $0.atMost <= $0.to - $0.from } ?? true)
+                        let processPause = lateness.evaluate(from: begun, due: due, endedAt: ended, evidence: { evidence })
+                        #expect(processPause.map { $0.atLeast <= $0.atMost && $0.atMost <= $0.to - $0.from } ?? true)
                     }
                 }
             }

@@ -24,7 +24,7 @@ struct PingRelayTests {
     }
 
     private func pinged(_ registry: WatchRegistry, _ index: Int) -> UInt64 {
-        registry.entries[index].pinged.load(ordering: .acquiring)
+        registry.coldParts[index].pinged.load(ordering: .acquiring)
     }
 
     @Test func whatIsAskedForIsGivenAndNoted() throws {
@@ -33,7 +33,7 @@ struct PingRelayTests {
             let loops = (0..<5).map { _ in FakeLoop(pingsWithoutLocking: false) }
             let indices = loops.map { registry.add($0, name: "", owner: owner, rules: .standard)! }
             let before = clb_now_ns()
-            for index in indices.dropLast() { relay.ask(index) }
+            for index in indices.dropLast() { relay.requestPing(index) }
             #expect(eventually { indices.dropLast().allSatisfy { pinged(registry, $0) >= before } })
             #expect(loops.map(\.pings) == [1, 1, 1, 1, 0])
             #expect(pinged(registry, indices[4]) == 0)
@@ -59,12 +59,12 @@ struct PingRelayTests {
     @Test func whoIsGoneOrDeafIsNotPinged() throws {
         try withRelay { registry, relay in
             let owner = FakeOwner()
-            let deaf = registry.add(DeafLoop(), name: "", owner: owner, rules: .standard)!
+            let deaf = registry.add(UnpingableLoop(), name: "", owner: owner, rules: .standard)!
             let loop = FakeLoop(pingsWithoutLocking: false)
             let last = registry.add(loop, name: "", owner: owner, rules: .standard)!
-            relay.ask(deaf)
-            relay.ask(4711)
-            relay.ask(last)
+            relay.requestPing(deaf)
+            relay.requestPing(4711)
+            relay.requestPing(last)
             #expect(eventually { loop.pings == 1 })
             #expect(pinged(registry, deaf) == 0)
         }

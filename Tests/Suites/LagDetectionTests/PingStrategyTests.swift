@@ -12,9 +12,9 @@ struct PingStrategyTests {
     /// One that has asked at `start`, and whose ping was given at once.
     private func asked(whileWaiting: Bool = false, pong: UInt64 = 0) -> PingStrategy {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: whileWaiting)
-        #expect(strategy.look(idle(pong: pong), at: start) == .nothing)
+        #expect(strategy.observe(idle(pong: pong), at: start) == .nothing)
         #expect(strategy.wantsPing)
-        #expect(strategy.look(idle(pong: pong), at: start, pinged: start) == .nothing)
+        #expect(strategy.observe(idle(pong: pong), at: start, pinged: start) == .nothing)
         #expect(!strategy.wantsPing)
         return strategy
     }
@@ -22,175 +22,175 @@ struct PingStrategyTests {
     /// The same without an answer up to the threshold.
     private func stalled(pong: UInt64 = 0) -> PingStrategy {
         var strategy = asked(pong: pong)
-        for time: UInt64 in [50, 100] { _ = strategy.look(idle(pong: pong), at: start + time * millisecond, pinged: start) }
-        #expect(strategy.look(idle(pong: pong), at: start + 150 * millisecond, pinged: start) == .stalled)
+        for time: UInt64 in [50, 100] { _ = strategy.observe(idle(pong: pong), at: start + time * millisecond, pinged: start) }
+        #expect(strategy.observe(idle(pong: pong), at: start + 150 * millisecond, pinged: start) == .stalled)
         return strategy
     }
 
     @Test func anUnansweredPingIsAStallAtTheThreshold() {
         var strategy = asked()
-        #expect(strategy.span == Span(since: start, seen: start))
+        #expect(strategy.span == OngoingInterval(since: start, seen: start))
         #expect(!strategy.isSuspicious)
-        #expect(strategy.look(idle(), at: start + 50 * millisecond, pinged: start) == .suspected)
+        #expect(strategy.observe(idle(), at: start + 50 * millisecond, pinged: start) == .suspected)
         #expect(strategy.isSuspicious)
-        #expect(strategy.look(idle(), at: start + 100 * millisecond, pinged: start) == .nothing)
-        #expect(strategy.nextLook == start + 150 * millisecond)
-        #expect(strategy.look(idle(), at: start + 150 * millisecond - 1, pinged: start) == .nothing)
-        #expect(strategy.look(idle(), at: start + 150 * millisecond, pinged: start) == .stalled)
+        #expect(strategy.observe(idle(), at: start + 100 * millisecond, pinged: start) == .nothing)
+        #expect(strategy.nextPoll == start + 150 * millisecond)
+        #expect(strategy.observe(idle(), at: start + 150 * millisecond - 1, pinged: start) == .nothing)
+        #expect(strategy.observe(idle(), at: start + 150 * millisecond, pinged: start) == .stalled)
         #expect(strategy.isStalled)
-        #expect(strategy.look(idle(), at: start + 151 * millisecond, pinged: start) == .nothing)
+        #expect(strategy.observe(idle(), at: start + 151 * millisecond, pinged: start) == .nothing)
     }
 
     @Test func anAnswerBeforeTheLookAtTheThresholdIsInTime() {
         var strategy = asked()
         let pong = start + 150 * millisecond
-        #expect(strategy.look(idle(pong: pong), at: pong, pinged: start) == .nothing)
+        #expect(strategy.observe(idle(pong: pong), at: pong, pinged: start) == .nothing)
         #expect(!strategy.isStalled && strategy.span == nil)
     }
 
     @Test func theNextPingComesAnIntervalAfterTheLast() {
         var strategy = asked()
-        #expect(strategy.nextLook == start + interval)
-        _ = strategy.look(idle(pong: start + 7), at: start + 10, pinged: start)
-        #expect(strategy.nextLook == start + interval)
-        _ = strategy.look(idle(pong: start + 7), at: start + interval - 1, pinged: start)
+        #expect(strategy.nextPoll == start + interval)
+        _ = strategy.observe(idle(pong: start + 7), at: start + 10, pinged: start)
+        #expect(strategy.nextPoll == start + interval)
+        _ = strategy.observe(idle(pong: start + 7), at: start + interval - 1, pinged: start)
         #expect(!strategy.wantsPing)
-        _ = strategy.look(idle(pong: start + 7), at: start + interval, pinged: start)
+        _ = strategy.observe(idle(pong: start + 7), at: start + interval, pinged: start)
         #expect(strategy.wantsPing)
     }
 
     @Test func aStallEndsWithTheAnswer() {
         var strategy = stalled(pong: start - 20 * millisecond)
         let pong = start + 200 * millisecond
-        guard case .ended(let extent) = strategy.look(idle(pong: pong), at: pong + millisecond, pinged: start) else {
+        guard case .ended(let stallInterval) = strategy.observe(idle(pong: pong), at: pong + millisecond, pinged: start) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.since == start && extent.until == pong)
-        #expect(extent.lengthAtLeast == 200 * millisecond)
+        #expect(stallInterval.since == start && stallInterval.until == pong)
+        #expect(stallInterval.lengthAtLeast == 200 * millisecond)
         // It may have begun right after the last answer.
-        #expect(extent.lengthAtMost == 220 * millisecond)
-        #expect(!strategy.isStalled && strategy.nextLook == pong + millisecond + interval)
+        #expect(stallInterval.lengthAtMost == 220 * millisecond)
+        #expect(!strategy.isStalled && strategy.nextPoll == pong + millisecond + interval)
     }
 
     @Test func anAnswerToAnEarlierPingIsNone() {
         let last = start - millisecond
         var strategy = asked(pong: last)
-        #expect(strategy.look(idle(pong: last), at: start + 50 * millisecond, pinged: start) == .suspected)
-        #expect(strategy.look(idle(pong: last), at: start + 150 * millisecond, pinged: start) == .stalled)
+        #expect(strategy.observe(idle(pong: last), at: start + 50 * millisecond, pinged: start) == .suspected)
+        #expect(strategy.observe(idle(pong: last), at: start + 150 * millisecond, pinged: start) == .stalled)
     }
 
     @Test func theTimeThatAPingIsOnItsWayIsNotTheLoops() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
-        _ = strategy.look(idle(), at: start)
+        _ = strategy.observe(idle(), at: start)
         for time: UInt64 in [50, 100, 200, 1000] {
             let now = start + time * millisecond
-            #expect(strategy.look(idle(), at: now, pinged: start - millisecond) == .nothing)
+            #expect(strategy.observe(idle(), at: now, pinged: start - millisecond) == .nothing)
             #expect(!strategy.wantsPing && strategy.span == nil)
             // And no tight loop meanwhile.
-            #expect(strategy.nextLook == now + interval)
+            #expect(strategy.nextPoll == now + interval)
         }
         let given = start + 1000 * millisecond + 1
-        #expect(strategy.look(idle(), at: given + 49 * millisecond, pinged: given) == .nothing)
-        #expect(strategy.look(idle(), at: given + 149 * millisecond, pinged: given) == .suspected)
-        #expect(strategy.look(idle(), at: given + 150 * millisecond, pinged: given) == .stalled)
+        #expect(strategy.observe(idle(), at: given + 49 * millisecond, pinged: given) == .nothing)
+        #expect(strategy.observe(idle(), at: given + 149 * millisecond, pinged: given) == .suspected)
+        #expect(strategy.observe(idle(), at: given + 150 * millisecond, pinged: given) == .stalled)
         #expect(strategy.span?.since == given)
     }
 
     @Test func anAnswerThatIsThereBeforeThePingIsNotedAsGivenIsOne() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
-        _ = strategy.look(idle(), at: start)
+        _ = strategy.observe(idle(), at: start)
         let pong = start + 3 * millisecond
-        #expect(strategy.look(idle(pong: pong), at: start + 50 * millisecond, pinged: pong + millisecond) == .nothing)
+        #expect(strategy.observe(idle(pong: pong), at: start + 50 * millisecond, pinged: pong + millisecond) == .nothing)
         #expect(strategy.span == nil)
     }
 
     @Test(arguments: [LoopActivity.beforeSources, .beforeWaiting, .afterWaiting])
     func thePingOfAWaitingLoopIsAskedOnlyWhileItWaits(activity: LoopActivity) {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: true)
-        _ = strategy.look(BeaconReading(1, activity, at: start), at: start)
-        #expect(!strategy.wantsPing && strategy.nextLook == start + interval)
-        _ = strategy.look(idle(), at: start + interval)
+        _ = strategy.observe(BeaconReading(1, activity, at: start), at: start)
+        #expect(!strategy.wantsPing && strategy.nextPoll == start + interval)
+        _ = strategy.observe(idle(), at: start + interval)
         #expect(strategy.wantsPing)
         var periodic = PingStrategy(rule: standardRule, whileWaiting: false)
-        _ = periodic.look(BeaconReading(1, activity, at: start), at: start)
+        _ = periodic.observe(BeaconReading(1, activity, at: start), at: start)
         #expect(periodic.wantsPing)
     }
 
     @Test func aLoopThatStartsToWorkStillOwesTheAnswer() {
         var strategy = asked(whileWaiting: true)
         let work = BeaconReading(2, .beforeSources, at: start + 10 * millisecond, woke: start + 10 * millisecond)
-        #expect(strategy.look(work, at: start + 50 * millisecond, pinged: start) == .suspected)
-        #expect(strategy.look(work, at: start + 150 * millisecond, pinged: start) == .stalled)
+        #expect(strategy.observe(work, at: start + 50 * millisecond, pinged: start) == .suspected)
+        #expect(strategy.observe(work, at: start + 150 * millisecond, pinged: start) == .stalled)
     }
 
     @Test(arguments: [LoopActivity.notRunning, .finished, .expected])
     func whoIsNotThereOwesNoAnswer(activity: LoopActivity) {
         let gone = BeaconReading(2, activity)
         var quiet = PingStrategy(rule: standardRule, whileWaiting: false)
-        _ = quiet.look(gone, at: start)
-        #expect(!quiet.wantsPing && quiet.nextLook == start + interval)
+        _ = quiet.observe(gone, at: start)
+        #expect(!quiet.wantsPing && quiet.nextPoll == start + interval)
 
         var strategy = asked()
-        #expect(strategy.look(gone, at: start + 140 * millisecond, pinged: start) == .nothing)
+        #expect(strategy.observe(gone, at: start + 140 * millisecond, pinged: start) == .nothing)
         #expect(strategy.span == nil)
 
         var late = stalled()
-        guard case .ended(let extent) = late.look(gone, at: start + 170 * millisecond, pinged: start) else {
+        guard case .ended(let stallInterval) = late.observe(gone, at: start + 170 * millisecond, pinged: start) else {
             Issue.record("no end")
             return
         }
         // It left somewhere between the last look and this one.
-        #expect(extent.lengthAtLeast == 150 * millisecond && extent.lengthAtMost == 170 * millisecond)
+        #expect(stallInterval.lengthAtLeast == 150 * millisecond && stallInterval.lengthAtMost == 170 * millisecond)
     }
 
     @Test func aQueueThatTellsNoActivityIsAskedAllTheSame() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
-        _ = strategy.look(BeaconReading(word: 0, calloutNanoseconds: 0), at: start)
+        _ = strategy.observe(BeaconReading(word: 0, calloutNanoseconds: 0), at: start)
         #expect(strategy.wantsPing)
     }
 
     @Test func blackoutsPutTheStallOff() {
         var strategy = asked()
-        _ = strategy.look(idle(), at: start + 50 * millisecond, pinged: start)
+        _ = strategy.observe(idle(), at: start + 50 * millisecond, pinged: start)
         let (stopped, resumed) = (start + 50 * millisecond, start + 3050 * millisecond)
-        #expect(strategy.look(idle(), at: resumed, blackout: Blackout(from: stopped, to: resumed), pinged: start) == .nothing)
-        #expect(strategy.look(idle(), at: resumed + 99 * millisecond, pinged: start) == .nothing)
-        #expect(strategy.look(idle(), at: resumed + 100 * millisecond, pinged: start) == .stalled)
+        #expect(strategy.observe(idle(), at: resumed, processPause: ProcessPause(from: stopped, to: resumed), pinged: start) == .nothing)
+        #expect(strategy.observe(idle(), at: resumed + 99 * millisecond, pinged: start) == .nothing)
+        #expect(strategy.observe(idle(), at: resumed + 100 * millisecond, pinged: start) == .stalled)
         let pong = resumed + 120 * millisecond
-        guard case .ended(let extent) = strategy.look(idle(pong: pong), at: pong, pinged: start) else {
+        guard case .ended(let stallInterval) = strategy.observe(idle(pong: pong), at: pong, pinged: start) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.length == 170 * millisecond && extent.excluded == 3000 * millisecond)
+        #expect(stallInterval.length == 170 * millisecond && stallInterval.excluded == 3000 * millisecond)
     }
 
     @Test func nothingBeforeTheFloorIsAskedOrCounts() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
-        let floor = start + 60 * millisecond
+        let ignoreBefore = start + 60 * millisecond
         for time: UInt64 in [0, 50] {
-            _ = strategy.look(idle(), at: start + time * millisecond, floor: floor)
+            _ = strategy.observe(idle(), at: start + time * millisecond, ignoreBefore: ignoreBefore)
             #expect(!strategy.wantsPing)
         }
-        _ = strategy.look(idle(), at: start + 100 * millisecond, floor: floor)
+        _ = strategy.observe(idle(), at: start + 100 * millisecond, ignoreBefore: ignoreBefore)
         #expect(strategy.wantsPing)
 
         var late = stalled()
         let told = start + 160 * millisecond
         late.begin(notBefore: told)
         #expect(!late.isStalled)
-        #expect(late.look(idle(), at: told + 149 * millisecond, pinged: start, floor: told) == .suspected)
-        #expect(late.look(idle(), at: told + 150 * millisecond, pinged: start, floor: told) == .stalled)
+        #expect(late.observe(idle(), at: told + 149 * millisecond, pinged: start, ignoreBefore: told) == .suspected)
+        #expect(late.observe(idle(), at: told + 150 * millisecond, pinged: start, ignoreBefore: told) == .stalled)
         #expect(late.span?.since == told)
     }
 
     @Test func withoutAnyAnswerYetTheBeginningIsWhenItWasAsked() {
         var strategy = stalled()
         let pong = start + 200 * millisecond
-        guard case .ended(let extent) = strategy.look(idle(pong: pong), at: pong, pinged: start) else {
+        guard case .ended(let stallInterval) = strategy.observe(idle(pong: pong), at: pong, pinged: start) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.lengthAtMost == 200 * millisecond)
+        #expect(stallInterval.lengthAtMost == 200 * millisecond)
     }
 }

@@ -43,26 +43,26 @@ extension BeaconReading {
     }
 }
 
-extension Blackout {
+extension ProcessPause {
     /// All of a time, exactly known.
     init(from: UInt64, to: UInt64) { self.init(from: from, to: to, atLeast: .max, atMost: .max) }
 }
 
 extension DetectionStrategy {
     /// A look after a wait of one interval that ended on time, with nothing that counts before.
-    mutating func look(
+    mutating func observe(
         _ reading: BeaconReading,
         at now: UInt64,
         isTick: Bool = true,
-        blackout: Blackout? = nil,
+        processPause: ProcessPause? = nil,
         pinged: UInt64 = 0,
         ticked: UInt64 = 0,
         sample: SampleKey? = nil,
-        floor: UInt64 = 0
-    ) -> Finding {
-        look(
-            Sight(reading, at: now, isTick: isTick, blackout: blackout, pinged: pinged, ticked: ticked, sample: sample),
-            floor: floor
+        ignoreBefore: UInt64 = 0
+    ) -> DetectorEvent {
+        observe(
+            Observation(reading, at: now, isTick: isTick, processPause: processPause, pinged: pinged, ticked: ticked, sample: sample),
+            ignoreBefore: ignoreBefore
         )
     }
 }
@@ -72,34 +72,34 @@ extension CalloutStrategy {
     static func stalled(_ reading: BeaconReading, rule: TimeoutRule = standardRule) -> CalloutStrategy {
         var strategy = CalloutStrategy(rule: rule)
         let start = reading.calloutNanoseconds
-        _ = strategy.look(reading, at: start, isTick: false)
-        for count in 1...UInt64(rule.timeouts) { _ = strategy.look(reading, at: start + count * rule.intervalNanoseconds) }
+        _ = strategy.observe(reading, at: start, isTick: false)
+        for count in 1...UInt64(rule.timeouts) { _ = strategy.observe(reading, at: start + count * rule.intervalNanoseconds) }
         return strategy
     }
 }
 
-extension LoopJudge {
+extension StallDetector {
     /// A look after a wait of one interval that ended on time.
-    mutating func look(
+    mutating func observe(
         _ reading: BeaconReading,
         at now: UInt64,
         isTick: Bool = true,
-        blackout: Blackout? = nil,
+        processPause: ProcessPause? = nil,
         pinged: UInt64 = 0,
         ticked: UInt64 = 0,
         sample: SampleKey? = nil
-    ) -> Judgement {
-        look(Sight(reading, at: now, isTick: isTick, blackout: blackout, pinged: pinged, ticked: ticked, sample: sample))
+    ) -> Events {
+        observe(Observation(reading, at: now, isTick: isTick, processPause: processPause, pinged: pinged, ticked: ticked, sample: sample))
     }
 
     /// One that has just found a stall of `reading` by ticks that began at its callout.
-    static func stalled(_ reading: BeaconReading, rules: WatchRules = .standard) -> LoopJudge {
-        var judge = LoopJudge(rules: rules)
+    static func stalled(_ reading: BeaconReading, rules: WatchRules = .standard) -> StallDetector {
+        var detector = StallDetector(rules: rules)
         let start = reading.calloutNanoseconds
-        _ = judge.look(reading, at: start, isTick: false)
+        _ = detector.observe(reading, at: start, isTick: false)
         for count in 1...UInt64(rules.callout!.timeouts) {
-            _ = judge.look(reading, at: start + count * rules.callout!.intervalNanoseconds)
+            _ = detector.observe(reading, at: start + count * rules.callout!.intervalNanoseconds)
         }
-        return judge
+        return detector
     }
 }

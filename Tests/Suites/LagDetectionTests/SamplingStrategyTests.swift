@@ -17,9 +17,9 @@ struct SamplingStrategyTests {
     /// First seen at 0, looked at the stack at 50, 100 and 150 ms.
     private func stalled() -> SamplingStrategy {
         var strategy = SamplingStrategy(rule: rule)
-        _ = strategy.look(work(), at: at(0))
-        for time: UInt64 in [50, 100] { #expect(strategy.look(work(time), at: at(time), sample: one) == .nothing) }
-        #expect(strategy.look(work(9), at: at(150), sample: one) == .stalled)
+        _ = strategy.observe(work(), at: at(0))
+        for time: UInt64 in [50, 100] { #expect(strategy.observe(work(time), at: at(time), sample: one) == .nothing) }
+        #expect(strategy.observe(work(9), at: at(150), sample: one) == .stalled)
         return strategy
     }
 
@@ -27,40 +27,40 @@ struct SamplingStrategyTests {
         let strategy = stalled()
         #expect(strategy.thresholdNanoseconds == 100 * millisecond)
         // It lasts for certain from the first of the looks on.
-        #expect(strategy.span == Span(since: at(50), seen: at(150)))
+        #expect(strategy.span == OngoingInterval(since: at(50), seen: at(150)))
         #expect(strategy.alike == 3 && strategy.isStalled)
     }
 
     @Test func aLookIsDueAnIntervalAfterTheLast() {
         var strategy = SamplingStrategy(rule: rule)
         #expect(!strategy.wantsSample(work(), at: at(0)))
-        _ = strategy.look(work(), at: at(0))
-        #expect(strategy.nextLook == at(50))
+        _ = strategy.observe(work(), at: at(0))
+        #expect(strategy.nextPoll == at(50))
         #expect(!strategy.wantsSample(work(), at: at(50) - 1))
         #expect(strategy.wantsSample(work(), at: at(50)))
         #expect(!strategy.wantsSample(BeaconReading(2, .waiting), at: at(50)))
-        _ = strategy.look(work(), at: at(57), sample: one)
-        #expect(strategy.nextLook == at(107))
+        _ = strategy.observe(work(), at: at(57), sample: one)
+        #expect(strategy.nextPoll == at(107))
     }
 
     @Test func anotherFunctionBeginsAnew() {
         var strategy = SamplingStrategy(rule: rule)
-        _ = strategy.look(work(), at: at(0))
+        _ = strategy.observe(work(), at: at(0))
         for (time, key) in [(50, one), (100, one), (150, other), (200, other)] {
-            #expect(strategy.look(work(), at: at(UInt64(time)), sample: key) == .nothing)
+            #expect(strategy.observe(work(), at: at(UInt64(time)), sample: key) == .nothing)
         }
-        #expect(strategy.look(work(), at: at(250), sample: other) == .stalled)
+        #expect(strategy.observe(work(), at: at(250), sample: other) == .stalled)
         #expect(strategy.span?.since == at(150))
     }
 
     @Test func anotherFunctionEndsIt() {
         var strategy = stalled()
-        _ = strategy.look(work(), at: at(200), sample: one)
-        guard case .ended(let extent) = strategy.look(work(), at: at(250), sample: other) else {
+        _ = strategy.observe(work(), at: at(200), sample: one)
+        guard case .ended(let interval) = strategy.observe(work(), at: at(250), sample: other) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.lengthAtLeast == 150 * millisecond && extent.lengthAtMost == 200 * millisecond)
+        #expect(interval.lengthAtLeast == 150 * millisecond && interval.lengthAtMost == 200 * millisecond)
         // The other one may be the next stall.
         #expect(strategy.alike == 1 && strategy.span?.since == at(250))
     }
@@ -68,64 +68,64 @@ struct SamplingStrategyTests {
     @Test(arguments: [LoopActivity.waiting, .notRunning, .expected, .finished])
     func aRestEndsIt(activity: LoopActivity) {
         var strategy = stalled()
-        guard case .ended(let extent) = strategy.look(BeaconReading(2, activity), at: at(170)) else {
+        guard case .ended(let interval) = strategy.observe(BeaconReading(2, activity), at: at(170)) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.lengthAtLeast == 100 * millisecond && extent.lengthAtMost == 120 * millisecond)
-        #expect(strategy.nextLook == nil && strategy.span == nil)
+        #expect(interval.lengthAtLeast == 100 * millisecond && interval.lengthAtMost == 120 * millisecond)
+        #expect(strategy.nextPoll == nil && strategy.span == nil)
         // What was seen before a rest says nothing of what comes after.
-        _ = strategy.look(work(), at: at(200))
-        for time: UInt64 in [250, 300] { #expect(strategy.look(work(), at: at(time), sample: one) == .nothing) }
-        #expect(strategy.look(work(), at: at(350), sample: one) == .stalled)
+        _ = strategy.observe(work(), at: at(200))
+        for time: UInt64 in [250, 300] { #expect(strategy.observe(work(), at: at(time), sample: one) == .nothing) }
+        #expect(strategy.observe(work(), at: at(350), sample: one) == .stalled)
     }
 
     @Test func aLookThatFailedSaysNeitherThisNorThat() {
         var strategy = SamplingStrategy(rule: rule)
-        _ = strategy.look(work(), at: at(0))
-        _ = strategy.look(work(), at: at(50), sample: one)
-        _ = strategy.look(work(), at: at(100), sample: one)
-        #expect(strategy.look(work(), at: at(150)) == .nothing)
-        #expect(strategy.alike == 2 && strategy.nextLook == at(200))
-        #expect(strategy.look(work(), at: at(200), sample: one) == .stalled)
+        _ = strategy.observe(work(), at: at(0))
+        _ = strategy.observe(work(), at: at(50), sample: one)
+        _ = strategy.observe(work(), at: at(100), sample: one)
+        #expect(strategy.observe(work(), at: at(150)) == .nothing)
+        #expect(strategy.alike == 2 && strategy.nextPoll == at(200))
+        #expect(strategy.observe(work(), at: at(200), sample: one) == .stalled)
         // One between the looks puts none of them off.
-        _ = strategy.look(work(), at: at(220))
-        #expect(strategy.nextLook == at(250))
+        _ = strategy.observe(work(), at: at(220))
+        #expect(strategy.nextPoll == at(250))
     }
 
     @Test func blackoutsPutTheStallOff() {
         var strategy = SamplingStrategy(rule: rule)
-        _ = strategy.look(work(), at: at(0))
-        _ = strategy.look(work(), at: at(50), sample: one)
-        let blackout = Blackout(from: at(60), to: at(1000))
-        #expect(strategy.look(work(), at: at(1000), blackout: blackout, sample: one) == .nothing)
-        #expect(strategy.look(work(), at: at(1050), sample: one) == .nothing)
-        #expect(strategy.look(work(), at: at(1100), sample: one) == .stalled)
+        _ = strategy.observe(work(), at: at(0))
+        _ = strategy.observe(work(), at: at(50), sample: one)
+        let processPause = ProcessPause(from: at(60), to: at(1000))
+        #expect(strategy.observe(work(), at: at(1000), processPause: processPause, sample: one) == .nothing)
+        #expect(strategy.observe(work(), at: at(1050), sample: one) == .nothing)
+        #expect(strategy.observe(work(), at: at(1100), sample: one) == .stalled)
         #expect(strategy.span?.length(at: at(1100)) == 110 * millisecond)
     }
 
     @Test func aBlackoutBetweenTheLooksAtTheStackIsSubtractedToo() {
         var strategy = SamplingStrategy(rule: rule)
-        _ = strategy.look(work(), at: at(0))
-        _ = strategy.look(work(), at: at(50), sample: one)
-        _ = strategy.look(work(), at: at(90), blackout: Blackout(from: at(60), to: at(90)))
-        #expect(strategy.look(work(), at: at(100), sample: one) == .nothing)
-        #expect(strategy.look(work(), at: at(150), sample: one) == .nothing)
+        _ = strategy.observe(work(), at: at(0))
+        _ = strategy.observe(work(), at: at(50), sample: one)
+        _ = strategy.observe(work(), at: at(90), processPause: ProcessPause(from: at(60), to: at(90)))
+        #expect(strategy.observe(work(), at: at(100), sample: one) == .nothing)
+        #expect(strategy.observe(work(), at: at(150), sample: one) == .nothing)
         #expect(strategy.span?.length(at: at(150)) == 70 * millisecond)
-        #expect(strategy.look(work(), at: at(200), sample: one) == .stalled)
+        #expect(strategy.observe(work(), at: at(200), sample: one) == .stalled)
     }
 
     @Test func nothingBeforeTheFloorCounts() {
         var strategy = SamplingStrategy(rule: rule)
         for time: UInt64 in [0, 50, 100, 150, 200, 250] {
-            #expect(strategy.look(work(), at: at(time), sample: one, floor: at(200)) == .nothing)
+            #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(200)) == .nothing)
         }
-        #expect(strategy.look(work(), at: at(300), sample: one, floor: at(200)) == .stalled)
+        #expect(strategy.observe(work(), at: at(300), sample: one, ignoreBefore: at(200)) == .stalled)
         #expect(strategy.span?.since == at(200))
         strategy.begin(notBefore: at(310))
         #expect(!strategy.isStalled && strategy.span == nil && strategy.alike == 0)
-        for time: UInt64 in [350, 400] { #expect(strategy.look(work(), at: at(time), sample: one, floor: at(310)) == .nothing) }
-        #expect(strategy.look(work(), at: at(450), sample: one, floor: at(310)) == .stalled)
+        for time: UInt64 in [350, 400] { #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(310)) == .nothing) }
+        #expect(strategy.observe(work(), at: at(450), sample: one, ignoreBefore: at(310)) == .stalled)
     }
 
     @Test func keysAreAlikeInAllTheirFunctions() {

@@ -61,8 +61,8 @@ struct SimulatedStopsTests {
                 }
                 isRight =
                     isRight && truth.ran >= threshold && each.until == truth.until && each.phase == .end
-                    && each.extent.lengthAtLeast <= truth.ran && truth.ran <= each.extent.lengthAtMost
-                    && each.extent.lengthAtLeast >= threshold
+                    && each.interval.lengthAtLeast <= truth.ran && truth.ran <= each.interval.lengthAtMost
+                    && each.interval.lengthAtLeast >= threshold
             }
             for (truth, stops) in zip(timeline.worked, stopsOf)
             where truth.ran >= threshold + max(1, UInt64(stops)) * interval {
@@ -70,7 +70,7 @@ struct SimulatedStopsTests {
             }
             #expect(isRight, "seed \(seed)")
             if !isRight {
-                for each in told { print(each.since, each.until, each.extent.lengthAtLeast, each.extent.lengthAtMost) }
+                for each in told { print(each.since, each.until, each.interval.lengthAtLeast, each.interval.lengthAtMost) }
                 for each in timeline.worked where each.ran > 140 * millisecond { print("truth", each) }
                 break
             }
@@ -109,7 +109,7 @@ struct SimulatedStopsTests {
                 let ran = within.reduce(0) { $0 + $1.ran }
                 isRight =
                     isRight && within.first?.since == each.since && within.last?.until == each.until
-                    && each.extent.lengthAtLeast <= ran && ran <= each.extent.lengthAtMost && ran >= each.threshold
+                    && each.interval.lengthAtLeast <= ran && ran <= each.interval.lengthAtMost && ran >= each.threshold
                     && each.kinds == [each.kind] && (each.kind == .callout ? within.count == 1 : true)
             }
             for truth in timeline.worked where truth.ran >= 150 * millisecond + interval {
@@ -132,7 +132,7 @@ struct SimulatedStopsTests {
             #expect(isRight, "seed \(seed)")
             if !isRight {
                 for each in told {
-                    print(each.kinds, each.since, each.until, each.extent.lengthAtLeast, each.extent.lengthAtMost)
+                    print(each.kinds, each.since, each.until, each.interval.lengthAtLeast, each.interval.lengthAtMost)
                 }
                 for each in timeline.worked { print("truth", each) }
                 break

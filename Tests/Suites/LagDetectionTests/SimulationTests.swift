@@ -43,8 +43,8 @@ struct SimulationTests {
             let isRight =
                 told.map { Lasted(since: $0.since, until: $0.until) } == expected.map { Lasted(since: $0.since, until: $0.until) }
                 && told.allSatisfy {
-                    $0.phase == .end && $0.kinds == [.callout] && $0.extent.lengthAtLeast == $0.until - $0.since
-                        && $0.extent.lengthAtMost == $0.until - $0.since
+                    $0.phase == .end && $0.kinds == [.callout] && $0.interval.lengthAtLeast == $0.until - $0.since
+                        && $0.interval.lengthAtMost == $0.until - $0.since
                 }
             #expect(isRight, "seed \(seed)")
             if !isRight { break }

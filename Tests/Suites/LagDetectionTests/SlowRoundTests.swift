@@ -18,11 +18,11 @@ struct SlowRoundTests {
         let index = bench.watch(loop, rules: rules)
         let begin = start + 28 * millisecond
         loop.move(to: .beforeSources, at: begin)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: begin + 149 * millisecond)
         #expect(bench.counters(index).stalls == 0)
         bench.run(until: begin + 200 * millisecond)
-        #expect(bench.registry.entries[index].judge.span(of: .callout)?.since == begin)
+        #expect(bench.registry.coldParts[index].detector.span(of: .callout)?.since == begin)
     }
 
     /// The process was stopped in the middle of a round: the note that comes to light in it waits for the next one, which knows.
@@ -31,21 +31,21 @@ struct SlowRoundTests {
         let loop = FakeLoop()
         let index = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         loop.move(to: .waiting, at: start + 1040 * millisecond)
         // The round began at 30 ms; the stop took 1000 ms before it came to this loop.
         bench.clock.now = start + 1041 * millisecond
         bench.plan = bench.watchdog.scan(at: start + 30 * millisecond)
-        #expect(bench.told().isEmpty)
+        #expect(bench.takeReported().isEmpty)
         #expect(bench.plan.deadline <= bench.clock.now)
-        let blackout = Blackout(
+        let processPause = ProcessPause(
             from: start + 30 * millisecond,
             to: start + 1041 * millisecond,
             atLeast: 0,
             atMost: 1011 * millisecond
         )
-        bench.look(at: start + 1042 * millisecond, blackout: blackout)
-        #expect(bench.told().isEmpty && bench.counters(index).stalls == 0)
+        bench.scan(at: start + 1042 * millisecond, processPause: processPause)
+        #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
     /// The process was stopped before the round, which then took long: the round that comes after it has to know of the stop.
@@ -54,19 +54,19 @@ struct SlowRoundTests {
         let loop = FakeLoop()
         let index = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         loop.move(to: .waiting, at: start + 10_020 * millisecond)
-        let blackout = Blackout(
+        let processPause = ProcessPause(
             from: start + 10 * millisecond,
             to: start + 10_010 * millisecond,
             atLeast: 9950 * millisecond,
             atMost: 10_000 * millisecond
         )
         bench.clock.now = start + 10_040 * millisecond
-        bench.plan = bench.watchdog.scan(at: start + 10_025 * millisecond, blackout: blackout)
-        #expect(bench.told().isEmpty)
-        bench.look(at: start + 10_041 * millisecond)
-        #expect(bench.told().isEmpty && bench.counters(index).stalls == 0)
+        bench.plan = bench.watchdog.scan(at: start + 10_025 * millisecond, processPause: processPause)
+        #expect(bench.takeReported().isEmpty)
+        bench.scan(at: start + 10_041 * millisecond)
+        #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
     /// Looks at other loops that take long again and again keep no end from being told.
@@ -75,43 +75,43 @@ struct SlowRoundTests {
         let loop = FakeLoop()
         _ = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 200 * millisecond)
         loop.move(to: .waiting, at: start + 210 * millisecond)
         for round: UInt64 in 0...1 {
             bench.clock.now = start + (240 + round * 30) * millisecond
             bench.plan = bench.watchdog.scan(at: bench.clock.now - 20 * millisecond)
         }
-        #expect(bench.told().map(\.until) == [start + 210 * millisecond])
+        #expect(bench.takeReported().map(\.until) == [start + 210 * millisecond])
     }
 
     /// A ping that was not answered for long is a stall of its own when one callout in it becomes one.
     @Test func aLongPingIsToldBeforeTheCalloutThatTakesOver() {
         var rules = WatchRules.standard
         rules.ping = standardRule
-        var judge = LoopJudge(rules: rules)
+        var detector = StallDetector(rules: rules)
         let since = start
-        func sight(_ word: UInt64, _ callout: UInt64, at time: UInt64, tick: Bool) -> Sight {
+        func observation(_ word: UInt64, _ callout: UInt64, at time: UInt64, tick: Bool) -> Observation {
             let reading = BeaconReading(word, .beforeSources, at: callout, woke: since)
-            return Sight(reading, at: time, isTick: tick, pinged: since)
+            return Observation(reading, at: time, isTick: tick, pinged: since)
         }
         // Callouts of 20 ms, and a ping that is never answered.
         var opened: [StallKind] = []
         for turn: UInt64 in 0..<50 {
             let time = since + turn * 20 * millisecond
-            if let kind = judge.look(sight(turn + 1, time, at: time, tick: false)).opened { opened.append(kind) }
+            if let kind = detector.observe(observation(turn + 1, time, at: time, tick: false)).opened { opened.append(kind) }
         }
         #expect(opened == [.ping])
         let long = since + 1000 * millisecond
-        var ended: LoopJudge.Ended?
+        var ended: StallDetector.DetectedStall?
         for tick: UInt64 in 0...3 {
-            let judgement = judge.look(sight(99, long, at: long + tick * 50 * millisecond, tick: tick > 0))
-            if let end = judgement.ended { ended = end }
-            if let kind = judgement.opened { opened.append(kind) }
+            let events = detector.observe(observation(99, long, at: long + tick * 50 * millisecond, tick: tick > 0))
+            if let end = events.ended { ended = end }
+            if let kind = events.opened { opened.append(kind) }
         }
         #expect(opened == [.ping, .callout])
-        #expect(ended?.kind == .ping && ended?.extent.until == long)
-        #expect(judge.incident?.lead == .callout)
+        #expect(ended?.kind == .ping && ended?.interval.until == long)
+        #expect(detector.activeStall?.lead == .callout)
     }
 
     @Test func onlyWhatAnswersWithItsEndIsArmed() throws {
@@ -123,7 +123,7 @@ struct SlowRoundTests {
         for turn: UInt64 in 0..<60 {
             loop.move(to: .beforeSources, at: start + turn * 10 * millisecond)
             bench.run(until: start + turn * 10 * millisecond)
-            bench.look(at: start + turn * 10 * millisecond)
+            bench.scan(at: start + turn * 10 * millisecond)
         }
         #expect(bench.counters(index).stalls == 1)
         // It goes on working: armed, it would wake the watchdog with every callout.
@@ -140,8 +140,8 @@ struct SlowRoundTests {
         bench.starve(loop, from: start, callouts: 50)
         bench.run(until: start + 900 * millisecond)
         loop.move(to: .waiting, at: start + 910 * millisecond)
-        bench.look(at: start + 910 * millisecond)
-        #expect(bench.told().map(\.kind) == [.starvation, .callout])
+        bench.scan(at: start + 910 * millisecond)
+        #expect(bench.takeReported().map(\.kind) == [.starvation, .callout])
         #expect(bench.counters(index) == WatchCounters(stalls: 2))
     }
 }

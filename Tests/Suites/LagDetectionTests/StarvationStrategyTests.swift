@@ -16,8 +16,8 @@ struct StarvationStrategyTests {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         for step in 0...8 as ClosedRange<UInt64> {
             let now = start + step * 50 * millisecond
-            let finding = strategy.look(work(step + 1, at: now), at: now)
-            #expect(finding == (step == 8 ? .stalled : .nothing))
+            let event = strategy.observe(work(step + 1, at: now), at: now)
+            #expect(event == (step == 8 ? .stalled : .nothing))
         }
         return strategy
     }
@@ -25,26 +25,26 @@ struct StarvationStrategyTests {
     @Test func itIsFoundAtTheThresholdHoweverManyCallouts() {
         let strategy = starved()
         #expect(strategy.isStalled && strategy.isSuspicious)
-        #expect(strategy.span == Span(since: start, seen: start + threshold))
-        #expect(strategy.nextLook == nil)
+        #expect(strategy.span == OngoingInterval(since: start, seen: start + threshold))
+        #expect(strategy.nextPoll == nil)
     }
 
     @Test func oneNanosecondLessIsNone() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
-        _ = strategy.look(work(1, at: start), at: start)
-        #expect(strategy.nextLook == start + threshold)
-        #expect(strategy.look(work(2, at: start), at: start + threshold - 1) == .nothing)
+        _ = strategy.observe(work(1, at: start), at: start)
+        #expect(strategy.nextPoll == start + threshold)
+        #expect(strategy.observe(work(2, at: start), at: start + threshold - 1) == .nothing)
         #expect(!strategy.isStalled && !strategy.isSuspicious)
-        #expect(strategy.look(work(3, at: start), at: start + threshold) == .stalled)
+        #expect(strategy.observe(work(3, at: start), at: start + threshold) == .stalled)
     }
 
     @Test func theShortestRestBeginsAnew() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
-        _ = strategy.look(work(1, at: start), at: start)
+        _ = strategy.observe(work(1, at: start), at: start)
         let woke = start + 300 * millisecond
-        #expect(strategy.look(work(2, at: woke, woke: woke), at: start + threshold) == .nothing)
+        #expect(strategy.observe(work(2, at: woke, woke: woke), at: start + threshold) == .nothing)
         #expect(strategy.span?.since == woke)
-        #expect(strategy.look(work(3, at: woke, woke: woke), at: woke + threshold) == .stalled)
+        #expect(strategy.observe(work(3, at: woke, woke: woke), at: woke + threshold) == .stalled)
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .finished, .expected])
@@ -52,10 +52,10 @@ struct StarvationStrategyTests {
         var strategy = starved()
         let end = start + 420 * millisecond
         let reading = BeaconReading(20, rest, answered: end, woke: start)
-        let extent = Extent(Span(since: start, seen: start + threshold), until: end)
+        let interval = StallInterval(OngoingInterval(since: start, seen: start + threshold), until: end)
         // Between two runs it may be for a moment only.
-        if rest == .notRunning { #expect(strategy.look(reading, at: end + 4 * millisecond) == .nothing) }
-        #expect(strategy.look(reading, at: end + 5 * millisecond) == .ended(extent))
+        if rest == .notRunning { #expect(strategy.observe(reading, at: end + 4 * millisecond) == .nothing) }
+        #expect(strategy.observe(reading, at: end + 5 * millisecond) == .ended(interval))
         #expect(strategy.span == nil && !strategy.isStalled)
     }
 
@@ -63,20 +63,20 @@ struct StarvationStrategyTests {
     @Test func aMomentBetweenTwoRunsEndsNothing() {
         var strategy = starved()
         let between = BeaconReading(20, .notRunning, answered: start + 420 * millisecond, woke: start)
-        #expect(strategy.look(between, at: start + 420 * millisecond) == .nothing)
+        #expect(strategy.observe(between, at: start + 420 * millisecond) == .nothing)
         let running = BeaconReading(21, .entry, at: start + 421 * millisecond, woke: start)
-        #expect(strategy.look(running, at: start + 450 * millisecond) == .nothing)
+        #expect(strategy.observe(running, at: start + 450 * millisecond) == .nothing)
         #expect(strategy.isStalled && strategy.span?.since == start)
     }
 
     @Test func aRestThatIsOverAlreadyEndsIt() {
         var strategy = starved()
         let woke = start + 440 * millisecond
-        guard case .ended(let extent) = strategy.look(work(20, at: woke, woke: woke), at: start + 450 * millisecond) else {
+        guard case .ended(let interval) = strategy.observe(work(20, at: woke, woke: woke), at: start + 450 * millisecond) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.until == woke)
+        #expect(interval.until == woke)
         #expect(strategy.span?.since == woke)
     }
 
@@ -84,62 +84,62 @@ struct StarvationStrategyTests {
         var strategy = starved()
         let now = start + 450 * millisecond
         let reading = BeaconReading(20, .waiting, answered: start + 300 * millisecond, woke: start)
-        guard case .ended(let extent) = strategy.look(reading, at: now) else {
+        guard case .ended(let interval) = strategy.observe(reading, at: now) else {
             Issue.record("no end")
             return
         }
-        #expect(extent.until == now)
+        #expect(interval.until == now)
     }
 
     @Test func aLoopThatTellsNoWakesIsNotJudged() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         for step in 0...100 as ClosedRange<UInt64> {
             let now = start + step * 50 * millisecond
-            #expect(strategy.look(work(step + 1, at: now, woke: 0), at: now) == .nothing)
+            #expect(strategy.observe(work(step + 1, at: now, woke: 0), at: now) == .nothing)
         }
-        #expect(strategy.span == nil && strategy.nextLook == nil)
+        #expect(strategy.span == nil && strategy.nextPoll == nil)
     }
 
     @Test func aWakeInTheFutureIsNone() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
-        #expect(strategy.look(work(1, at: start, woke: start + 1), at: start) == .nothing)
+        #expect(strategy.observe(work(1, at: start, woke: start + 1), at: start) == .nothing)
         #expect(strategy.span == nil)
     }
 
     @Test func blackoutsPutItOff() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
-        _ = strategy.look(work(1, at: start), at: start)
+        _ = strategy.observe(work(1, at: start), at: start)
         let resumed = start + 5000 * millisecond
-        let blackout = Blackout(from: start + 100 * millisecond, to: resumed)
-        #expect(strategy.look(work(2, at: resumed), at: resumed, blackout: blackout) == .nothing)
-        #expect(strategy.nextLook == resumed + 300 * millisecond)
-        #expect(strategy.look(work(3, at: resumed), at: resumed + 300 * millisecond) == .stalled)
+        let processPause = ProcessPause(from: start + 100 * millisecond, to: resumed)
+        #expect(strategy.observe(work(2, at: resumed), at: resumed, processPause: processPause) == .nothing)
+        #expect(strategy.nextPoll == resumed + 300 * millisecond)
+        #expect(strategy.observe(work(3, at: resumed), at: resumed + 300 * millisecond) == .stalled)
     }
 
     @Test func oneFirstSeenAfterABlackoutIsNotChargedForIt() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         let resumed = start + 5000 * millisecond
-        let blackout = Blackout(from: start + 100 * millisecond, to: resumed)
-        #expect(strategy.look(work(2, at: resumed), at: resumed, blackout: blackout) == .nothing)
-        #expect(strategy.nextLook == resumed + 300 * millisecond)
+        let processPause = ProcessPause(from: start + 100 * millisecond, to: resumed)
+        #expect(strategy.observe(work(2, at: resumed), at: resumed, processPause: processPause) == .nothing)
+        #expect(strategy.nextPoll == resumed + 300 * millisecond)
     }
 
     @Test func nothingBeforeTheFloorCounts() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
-        let floor = start + 1000 * millisecond
+        let ignoreBefore = start + 1000 * millisecond
         for time: UInt64 in [0, 500, 1000, 1399] {
-            #expect(strategy.look(work(time + 1, at: start), at: start + time * millisecond, floor: floor) == .nothing)
+            #expect(strategy.observe(work(time + 1, at: start), at: start + time * millisecond, ignoreBefore: ignoreBefore) == .nothing)
         }
-        #expect(strategy.look(work(9, at: start), at: floor + threshold, floor: floor) == .stalled)
-        #expect(strategy.span?.since == floor)
+        #expect(strategy.observe(work(9, at: start), at: ignoreBefore + threshold, ignoreBefore: ignoreBefore) == .stalled)
+        #expect(strategy.span?.since == ignoreBefore)
     }
 
     @Test func whatAnotherRuleHasToldCountsAnew() {
         var strategy = starved()
         strategy.begin(notBefore: start + 410 * millisecond)
         #expect(!strategy.isStalled)
-        #expect(strategy.look(work(20, at: start), at: start + 809 * millisecond) == .nothing)
-        #expect(strategy.look(work(21, at: start), at: start + 810 * millisecond) == .stalled)
+        #expect(strategy.observe(work(20, at: start), at: start + 809 * millisecond) == .nothing)
+        #expect(strategy.observe(work(21, at: start), at: start + 810 * millisecond) == .stalled)
         #expect(strategy.span?.since == start + 410 * millisecond)
     }
 }

@@ -36,23 +36,23 @@ struct Timeline {
         now = bench.clock.now + 1
         waitBegan = now
         index = bench.watch(loop, rules: rules)
-        look(at: now)
+        scan(at: now)
     }
 
     /// What the watchdog's thread does when a wait has ended.
     /// - Parameter answered: when the loop posted, if it did.
-    mutating func look(at time: UInt64, answered: UInt64 = .max) {
+    mutating func scan(at time: UInt64, answered: UInt64 = .max) {
         let due = min(bench.plan.deadline, answered)
         let begun = bench.plan.deadline == .max ? due : waitBegan
         let evidence = LatenessGuard.Evidence(runDelayNanoseconds: runDelay)
-        bench.look(at: time, blackout: lateness.judge(from: begun, due: due, endedAt: time, evidence: { evidence }))
+        bench.scan(at: time, processPause: lateness.evaluate(from: begun, due: due, endedAt: time, evidence: { evidence }))
         waitBegan = time
         runDelay = 0
     }
 
     /// Lets time pass: the watchdog looks at its deadlines, which at the same moment come before the loop's moves.
     mutating func pass(until time: UInt64) {
-        while bench.plan.deadline <= time { look(at: max(bench.plan.deadline, now)) }
+        while bench.plan.deadline <= time { scan(at: max(bench.plan.deadline, now)) }
         now = max(now, time)
     }
 
@@ -63,7 +63,7 @@ struct Timeline {
         guard bench.plan.deadline <= now else { return }
         now += delay
         runDelay += delay
-        look(at: now)
+        scan(at: now)
     }
 
     mutating func move(to activity: LoopActivity) {
@@ -73,7 +73,7 @@ struct Timeline {
             let stretch = Stretch(since: begun.time, until: now, ran: now - begun.time - (stopped - begun.stopped))
             busy.append((stretch, begun.callouts..<worked.count))
         }
-        if loop.move(to: activity, at: now), bench.plan.wantsPosts { look(at: now, answered: now) }
+        if loop.move(to: activity, at: now), bench.plan.wantsPosts { scan(at: now, answered: now) }
     }
 
     /// One callout that computes for so long; a stop of the process comes after some of it, and makes it longer.
@@ -99,11 +99,11 @@ struct Timeline {
     mutating func random(_ range: Range<UInt64>) -> UInt64 { UInt64.random(in: range, using: &random) }
 
     /// Up to the end of what is on its way; what was told, in order.
-    mutating func end() -> [WatchdogBench.Told] {
+    mutating func end() -> [WatchdogBench.ReportedStall] {
         rest(3 * rules.tickNanoseconds)
-        let told = bench.told()
+        let told = bench.takeReported()
         _ = bench.registry.endAll(of: bench.owner)
-        bench.look(at: now)
-        return told + bench.told()
+        bench.scan(at: now)
+        return told + bench.takeReported()
     }
 }

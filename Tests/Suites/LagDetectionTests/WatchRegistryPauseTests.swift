@@ -5,8 +5,8 @@ import Testing
 @testable import LagDetection
 
 struct WatchRegistryPauseTests {
-    private func state(_ registry: WatchRegistry, _ index: Int) -> WatchLine.State {
-        registry.lines[index].state.load(ordering: .acquiring)
+    private func state(_ registry: WatchRegistry, _ index: Int) -> WatchHotPart.State {
+        registry.hotParts[index].state.load(ordering: .acquiring)
     }
 
     @Test func onlyTheLoopThatIsMeantIsPaused() throws {
@@ -20,8 +20,8 @@ struct WatchRegistryPauseTests {
         #expect(indices.map { state(registry, $0) } == [.paused, .paused, .active, .active])
         registry.setPaused(false, loops[1], of: owners[0], now: 7)
         #expect(indices.map { state(registry, $0) } == [.paused, .resuming, .active, .active])
-        #expect(registry.entries[indices[1]].resumed.load(ordering: .acquiring) == 7)
-        #expect(registry.entries[indices[0]].resumed.load(ordering: .acquiring) == 0)
+        #expect(registry.coldParts[indices[1]].resumed.load(ordering: .acquiring) == 7)
+        #expect(registry.coldParts[indices[0]].resumed.load(ordering: .acquiring) == 0)
     }
 
     @Test func whatIsNotPausedIsNotResumed() throws {
@@ -30,7 +30,7 @@ struct WatchRegistryPauseTests {
         let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
         registry.setPaused(false, nil, of: owner, now: 7)
         #expect(state(registry, index) == .active)
-        #expect(registry.entries[index].resumed.load(ordering: .acquiring) == 0)
+        #expect(registry.coldParts[index].resumed.load(ordering: .acquiring) == 0)
     }
 
     @Test func itCanBePausedAgainBeforeTheWatchdogSawIt() throws {
@@ -70,7 +70,7 @@ struct WatchRegistryPauseTests {
         #expect(registry.ticks(of: loop, by: FakeOwner()) == nil)
         #expect(registry.end(loop, of: owner))
         #expect(registry.ticks(of: loop, by: owner) == nil)
-        registry.lines[index].state.store(.retired, ordering: .releasing)
+        registry.hotParts[index].state.store(.retired, ordering: .releasing)
         registry.reap(registry.retired())
         #expect(ticker.cancels == 1)
     }
@@ -78,10 +78,10 @@ struct WatchRegistryPauseTests {
     @Test func theGraceBeginsWithTheWatch() throws {
         let registry = try #require(WatchRegistry())
         var rules = WatchRules.standard
-        #expect(registry.entries[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].judge.floor == 0)
+        #expect(registry.coldParts[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].detector.ignoreBefore == 0)
         rules.graceNanoseconds = 30
         #expect(
-            registry.entries[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].judge.floor == 100
+            registry.coldParts[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].detector.ignoreBefore == 100
         )
     }
 }

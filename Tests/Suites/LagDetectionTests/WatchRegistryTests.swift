@@ -8,8 +8,8 @@ import Testing
 struct WatchRegistryTests {
     /// Does what the watchdog does with watches that are to end.
     private func retire(_ registry: WatchRegistry) {
-        for index in 0..<registry.count where registry.lines[index].state.load(ordering: .acquiring) == .ending {
-            registry.lines[index].state.store(.retired, ordering: .releasing)
+        for index in 0..<registry.count where registry.hotParts[index].state.load(ordering: .acquiring) == .ending {
+            registry.hotParts[index].state.store(.retired, ordering: .releasing)
         }
     }
 
@@ -76,9 +76,9 @@ struct WatchRegistryTests {
             let loop = FakeLoop()
             released = loop
             let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
-            registry.entries[index].stalls.add(3, ordering: .relaxed)
-            registry.entries[index].dropped.add(2, ordering: .relaxed)
-            registry.entries[index].suppressed.add(1, ordering: .relaxed)
+            registry.coldParts[index].stalls.add(3, ordering: .relaxed)
+            registry.coldParts[index].dropped.add(2, ordering: .relaxed)
+            registry.coldParts[index].suppressed.add(1, ordering: .relaxed)
         }
         let all = WatchCounters(stalls: 3, dropped: 2, suppressed: 1)
         #expect(registry.counters(of: owner) == all)
@@ -95,17 +95,17 @@ struct WatchRegistryTests {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         let first = try #require(registry.add(FakeLoop(), name: "old", owner: owner, rules: .standard))
-        registry.entries[first].stalls.add(3, ordering: .relaxed)
-        registry.entries[first].episode = 7
+        registry.coldParts[first].stalls.add(3, ordering: .relaxed)
+        registry.coldParts[first].episode = 7
         _ = registry.endAll(of: owner)
         retire(registry)
         registry.reap(registry.retired())
         let second = try #require(registry.add(FakeLoop(), name: "new", owner: owner, rules: .standard))
         #expect(second == first)
         #expect(registry.count == 1)
-        #expect(registry.entries[second].counters == WatchCounters())
-        #expect(registry.entries[second].episode == nil)
-        #expect(registry.lines[second].lastWord == .max)
+        #expect(registry.coldParts[second].counters == WatchCounters())
+        #expect(registry.coldParts[second].episode == nil)
+        #expect(registry.hotParts[second].lastWord == .max)
     }
 
     @Test func itIsFullAtItsLimitAndTakesMoreWhenOneIsGone() throws {
@@ -143,9 +143,9 @@ struct WatchRegistryTests {
             var retired = 0
             while true {
                 let last = shared.done.load(ordering: .acquiring) == owners.count
-                for index in 0..<registry.count where registry.lines[index].state.load(ordering: .acquiring) == .ending {
-                    registry.entries[index].stalls.add(1, ordering: .relaxed)
-                    registry.lines[index].state.store(.retired, ordering: .releasing)
+                for index in 0..<registry.count where registry.hotParts[index].state.load(ordering: .acquiring) == .ending {
+                    registry.coldParts[index].stalls.add(1, ordering: .relaxed)
+                    registry.hotParts[index].state.store(.retired, ordering: .releasing)
                     retired += 1
                 }
                 registry.reap(registry.retired())

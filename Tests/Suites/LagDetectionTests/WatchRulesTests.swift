@@ -33,19 +33,19 @@ struct WatchRulesTests {
     @Test func onlyRulesWithoutTimesOfTheirOwnAllowGlances() {
         var rules = WatchRules(callout: standardRule)
         rules.starvationNanoseconds = 1000 * millisecond
-        #expect(rules.allowGlances)
-        #expect(!WatchRules(callout: TimeoutRule(intervalNanoseconds: 150 * millisecond, timeouts: 1)).allowGlances)
+        #expect(rules.allowsFastPoll)
+        #expect(!WatchRules(callout: TimeoutRule(intervalNanoseconds: 150 * millisecond, timeouts: 1)).allowsFastPoll)
         var other = rules
         other.ping = standardRule
-        #expect(!other.allowGlances)
+        #expect(!other.allowsFastPoll)
         other = rules
         other.pingWhileWaiting = standardRule
-        #expect(!other.allowGlances)
+        #expect(!other.allowsFastPoll)
         other = rules
         other.frame = WatchRules.Frame(periodNanoseconds: millisecond, missed: 3)
-        #expect(!other.allowGlances)
+        #expect(!other.allowsFastPoll)
         other = rules
         other.sampling = WatchRules.Sampling(intervalNanoseconds: millisecond, samples: 3, functions: 1)
-        #expect(!other.allowGlances)
+        #expect(!other.allowsFastPoll)
     }
 }

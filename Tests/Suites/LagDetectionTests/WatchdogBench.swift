@@ -7,20 +7,20 @@ import Synchronization
 /// A watchdog without its thread: every look is a call, the time is set by hand.
 final class WatchdogBench {
     /// What stands in an episode that came out.
-    struct Told: Equatable {
+    struct ReportedStall: Equatable {
         var phase: Episode.Phase
         var watch: Int
         var kind: StallKind
         var kinds: [StallKind]
-        var extent: Extent
+        var interval: StallInterval
         var threshold: UInt64
         var activity: LoopActivity
         var failure: CaptureFailure?
         var random: UInt64
         var startRealtime: Int64
 
-        var since: UInt64 { extent.since }
-        var until: UInt64 { extent.until }
+        var since: UInt64 { interval.since }
+        var until: UInt64 { interval.until }
 
         init(_ episode: Episode) {
             let facts = episode.facts
@@ -28,7 +28,7 @@ final class WatchdogBench {
             watch = facts.watch
             kind = facts.kind
             kinds = facts.kinds.kinds
-            extent = facts.extent
+            interval = facts.interval
             threshold = facts.thresholdNanoseconds
             activity = facts.activity
             failure = episode.failure
@@ -66,7 +66,7 @@ final class WatchdogBench {
     /// Lets a loop that rests wake and work without a rest: so many callouts of 10 ms, looked at as planned.
     func starve(_ loop: FakeLoop, from begin: UInt64, callouts: UInt64) {
         loop.move(to: .afterWaiting, at: begin)
-        look(at: begin)
+        scan(at: begin)
         for turn in 1...callouts {
             loop.move(to: .beforeSources, at: begin + turn * 10 * millisecond)
             run(until: begin + turn * 10 * millisecond)
@@ -75,9 +75,9 @@ final class WatchdogBench {
 
     /// One look at this time.
     @discardableResult
-    func look(at time: UInt64, blackout: Blackout? = nil) -> Watchdog.Plan {
+    func scan(at time: UInt64, processPause: ProcessPause? = nil) -> Watchdog.Plan {
         clock.now = time
-        plan = watchdog.scan(at: time, blackout: blackout)
+        plan = watchdog.scan(at: time, processPause: processPause)
         return plan
     }
 
@@ -87,23 +87,23 @@ final class WatchdogBench {
         var looks: [UInt64] = []
         while plan.deadline <= time, looks.count < 100_000 {
             looks.append(max(plan.deadline, clock.now))
-            look(at: max(plan.deadline, clock.now))
+            scan(at: max(plan.deadline, clock.now))
         }
         clock.now = max(clock.now, time)
         return looks
     }
 
     /// Takes what was told, as the reporter does.
-    func told() -> [Told] {
-        var told: [Told] = []
+    func takeReported() -> [ReportedStall] {
+        var told: [ReportedStall] = []
         let retired = registry.retired()
         while let index = queue.takeReady() {
-            told.append(Told(queue.episodes[index]))
+            told.append(ReportedStall(queue.episodes[index]))
             queue.giveFree(index)
         }
         registry.reap(retired)
         return told
     }
 
-    func counters(_ index: Int) -> WatchCounters { registry.entries[index].counters }
+    func counters(_ index: Int) -> WatchCounters { registry.coldParts[index].counters }
 }

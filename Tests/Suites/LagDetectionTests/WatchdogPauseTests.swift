@@ -3,7 +3,7 @@ import Testing
 
 @testable import LagDetection
 
-/// Watches that pause, come and go, and blackouts at their end.
+/// Watches that pause, come and go, and processPauses at their end.
 struct WatchdogPauseTests {
     private let start: UInt64 = 1000 * millisecond
 
@@ -14,7 +14,7 @@ struct WatchdogPauseTests {
         let bench = try WatchdogBench()
         let index = bench.watch(loop, rules: rules)
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: at(time))
         return (bench, index)
     }
@@ -23,11 +23,11 @@ struct WatchdogPauseTests {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 200)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(210))
-        bench.look(at: at(210))
-        let told = bench.told()
+        bench.scan(at: at(210))
+        let told = bench.takeReported()
         #expect(told.map(\.phase) == [.abandoned] && told.first?.until == at(210))
         bench.run(until: at(5000))
-        #expect(bench.told().isEmpty && bench.counters(index) == WatchCounters(stalls: 1))
+        #expect(bench.takeReported().isEmpty && bench.counters(index) == WatchCounters(stalls: 1))
         #expect(bench.plan.deadline == .max)
     }
 
@@ -35,16 +35,16 @@ struct WatchdogPauseTests {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 100)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(110))
-        bench.look(at: at(110))
+        bench.scan(at: at(110))
         bench.registry.setPaused(false, loop, of: bench.owner, now: at(1000))
-        bench.look(at: at(1001))
+        bench.scan(at: at(1001))
         bench.run(until: at(1149))
         #expect(bench.counters(index) == WatchCounters())
         bench.run(until: at(1160))
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         loop.move(to: .waiting, at: at(1200))
-        bench.look(at: at(1200))
-        #expect(bench.told().map(\.since) == [at(1000)])
+        bench.scan(at: at(1200))
+        #expect(bench.takeReported().map(\.since) == [at(1000)])
     }
 
     /// The watchdog may be late, or the pause short.
@@ -60,8 +60,8 @@ struct WatchdogPauseTests {
         // The same in a stall: that one ends.
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(310))
         bench.registry.setPaused(false, loop, of: bench.owner, now: at(320))
-        bench.look(at: at(330))
-        #expect(bench.told().map(\.phase) == [.abandoned])
+        bench.scan(at: at(330))
+        #expect(bench.takeReported().map(\.phase) == [.abandoned])
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
@@ -73,12 +73,12 @@ struct WatchdogPauseTests {
             loop.move(to: .waiting, at: start)
         }
         bench.registry.setPaused(true, paused, of: bench.owner, now: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: at(1000))
         #expect(bench.plan.deadline == .max)
         #expect(!paused.isArmed && other.isArmed)
         bench.registry.setPaused(false, paused, of: bench.owner, now: at(1000))
-        bench.look(at: at(1000))
+        bench.scan(at: at(1000))
         bench.run(until: at(2000))
         #expect(bench.plan.deadline == .max && paused.isArmed)
     }
@@ -87,9 +87,9 @@ struct WatchdogPauseTests {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 20)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(30))
-        bench.look(at: at(30))
+        bench.scan(at: at(30))
         #expect(bench.registry.end(loop, of: bench.owner))
-        bench.look(at: at(40))
+        bench.scan(at: at(40))
         #expect(bench.registry.retired() == [index])
         bench.registry.reap(bench.registry.retired())
         #expect(!bench.registry.holds(anythingOf: bench.owner))
@@ -100,10 +100,10 @@ struct WatchdogPauseTests {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 20)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(30))
-        bench.look(at: at(30))
+        bench.scan(at: at(30))
         if isResuming { bench.registry.setPaused(false, loop, of: bench.owner, now: at(31)) }
         bench.watchdog.endAll()
-        #expect(bench.told().isEmpty)
+        #expect(bench.takeReported().isEmpty)
         #expect(!bench.registry.holds(anythingOf: bench.owner))
     }
 
@@ -114,18 +114,18 @@ struct WatchdogPauseTests {
             let guest = FakeLoop()
             let place = bench.watch(guest)
             guest.move(to: .beforeTimers, at: at(160 + round * 100))
-            bench.look(at: at(160 + round * 100))
+            bench.scan(at: at(160 + round * 100))
             bench.run(until: at(160 + round * 100 + 20))
             #expect(bench.registry.end(guest, of: bench.owner))
-            bench.look(at: at(160 + round * 100 + 30))
+            bench.scan(at: at(160 + round * 100 + 30))
             #expect(loop.isArmed && !guest.isArmed)
             // The next one gets the same place.
             bench.registry.reap(bench.registry.retired())
             #expect(place == 1)
         }
         loop.move(to: .waiting, at: at(6000))
-        bench.look(at: at(6000))
-        let told = bench.told()
+        bench.scan(at: at(6000))
+        let told = bench.takeReported()
         #expect(told.map(\.phase) == [.begin, .end])
         #expect(told.last?.since == start && told.last?.until == at(6000) && told.last?.watch == index)
     }
@@ -135,12 +135,12 @@ struct WatchdogPauseTests {
         let (bench, _) = try working(loop, until: 160)
         #expect(bench.registry.end(loop, of: bench.owner))
         _ = bench.watch(loop)
-        bench.look(at: at(170))
-        #expect(bench.told().map(\.phase) == [.abandoned])
+        bench.scan(at: at(170))
+        #expect(bench.takeReported().map(\.phase) == [.abandoned])
         bench.run(until: at(400))
         loop.move(to: .waiting, at: at(410))
-        bench.look(at: at(410))
-        #expect(bench.told().map(\.since) == [start])
+        bench.scan(at: at(410))
+        #expect(bench.takeReported().map(\.since) == [start])
     }
 
     @Test(arguments: [false, true])
@@ -151,23 +151,23 @@ struct WatchdogPauseTests {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 60, rules: rules)
         loop.move(to: .beforeTimers, at: at(5000))
-        let blackout = Blackout(from: at(60), to: at(5000))
+        let processPause = ProcessPause(from: at(60), to: at(5000))
         bench.clock.now = at(5001)
         if all {
-            bench.watchdog.endAll(blackout)
+            bench.watchdog.endAll(processPause)
         } else {
             #expect(bench.registry.end(loop, of: bench.owner))
-            bench.look(at: at(5001), blackout: blackout)
+            bench.scan(at: at(5001), processPause: processPause)
         }
         #expect(bench.counters(index) == WatchCounters())
-        #expect(bench.told().isEmpty)
+        #expect(bench.takeReported().isEmpty)
     }
 
     @Test func aStopRightBeforeAPauseIsSubtracted() throws {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 200)
         bench.registry.setPaused(true, nil, of: bench.owner, now: at(5000))
-        bench.look(at: at(5000), blackout: Blackout(from: at(200), to: at(5000)))
-        #expect(bench.told().map(\.extent.length) == [200 * millisecond])
+        bench.scan(at: at(5000), processPause: ProcessPause(from: at(200), to: at(5000)))
+        #expect(bench.takeReported().map(\.interval.length) == [200 * millisecond])
     }
 }

@@ -28,7 +28,7 @@ struct WatchdogRulesTests {
             rules: rules { if whileWaiting { $0.pingWhileWaiting = standardRule } else { $0.ping = standardRule } }
         )
         loop.move(to: .waiting, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         #expect(loop.pings == 1)
         let looks = bench.run(until: at(149))
         #expect(bench.counters(index) == WatchCounters() && looks.count < 30)
@@ -36,7 +36,7 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         loop.pong(at: at(200))
         bench.run(until: at(260))
-        let told = bench.told()
+        let told = bench.takeReported()
         #expect(told.map(\.kinds) == [[.ping]] && told.first?.since == start && told.first?.until == at(200))
         #expect(told.first?.threshold == 150 * millisecond && told.first?.activity == .waiting)
     }
@@ -44,9 +44,9 @@ struct WatchdogRulesTests {
     /// Nobody works for it any more, or it cannot be told who: that is no reason to look again at once, and again.
     @Test func aLoopWhoseThreadIsLostIsLookedAtNoMoreOften() throws {
         let bench = try WatchdogBench()
-        let loop = WanderingFake(on: getpid())
+        let loop = FakeUnpinnedLoop(on: getpid())
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: at(200))
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         loop.presentThread = 0
@@ -55,7 +55,7 @@ struct WatchdogRulesTests {
         #expect(bench.run(until: at(6000)).count < 400)
         clb_beacon_pong(loop.beacon.raw, at(6000))
         bench.run(until: at(6100))
-        #expect(bench.told().map(\.phase) == [.begin, .end])
+        #expect(bench.takeReported().map(\.phase) == [.begin, .end])
     }
 
     @Test func aLoopThatAnswersIsAskedOnceAnIntervalAndNeverFound() throws {
@@ -63,7 +63,7 @@ struct WatchdogRulesTests {
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
         loop.move(to: .waiting, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         var answered = 0
         while bench.clock.now < at(10_000) {
             #expect(bench.plan.deadline < .max)
@@ -71,7 +71,7 @@ struct WatchdogRulesTests {
                 answered = loop.pings
                 loop.pong(at: bench.clock.now + 10_000)
             }
-            bench.look(at: max(bench.plan.deadline, bench.clock.now + 20_000))
+            bench.scan(at: max(bench.plan.deadline, bench.clock.now + 20_000))
         }
         #expect(bench.counters(index) == WatchCounters())
         #expect((90...210).contains(loop.pings))
@@ -83,12 +83,12 @@ struct WatchdogRulesTests {
         let loop = FakeLoop(pingsWithoutLocking: false)
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
         loop.move(to: .waiting, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         let looks = bench.run(until: at(2000))
         #expect(loop.pings == 0 && bench.counters(index) == WatchCounters())
         // No tight loop while the relay is slow.
         #expect((20...60).contains(looks.count))
-        bench.registry.entries[index].pinged.store(at(2000), ordering: .releasing)
+        bench.registry.coldParts[index].pinged.store(at(2000), ordering: .releasing)
         bench.run(until: at(2149))
         #expect(bench.counters(index) == WatchCounters())
         bench.run(until: at(2150))
@@ -97,10 +97,10 @@ struct WatchdogRulesTests {
 
     @Test func aLoopThatCannotBePingedIsNotFoundByPings() throws {
         let bench = try WatchdogBench()
-        let loop = DeafLoop()
+        let loop = UnpingableLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
-        loop.beacon.mark(.waiting)
-        bench.look(at: start)
+        loop.beacon.publish(.waiting)
+        bench.scan(at: start)
         bench.run(until: at(5000))
         #expect(bench.counters(index) == WatchCounters())
     }
@@ -109,7 +109,7 @@ struct WatchdogRulesTests {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: at(150))
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
@@ -123,7 +123,7 @@ struct WatchdogRulesTests {
             ticks: cell
         )
         loop.move(to: .waiting, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         for tick in stride(from: UInt64(20), through: 1000, by: 20) {
             bench.run(until: at(tick) - 1)
             cell.tick(at: at(tick))
@@ -133,8 +133,8 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         cell.tick(at: at(1150))
         bench.run(until: at(1200))
-        let told = try #require(bench.told().first)
-        #expect(told.kinds == [.frame] && told.since == at(1020) && told.extent.lengthAtMost == 150 * millisecond)
+        let told = try #require(bench.takeReported().first)
+        #expect(told.kinds == [.frame] && told.since == at(1020) && told.interval.lengthAtMost == 150 * millisecond)
     }
 
     @Test func aStarvationIsArmedForTheRestAndEndsExactlyThere() throws {
@@ -144,7 +144,7 @@ struct WatchdogRulesTests {
         rules.starvationNanoseconds = 400 * millisecond
         let index = bench.watch(loop, rules: rules)
         loop.move(to: .waiting, at: start - 1)
-        bench.look(at: start - 1)
+        bench.scan(at: start - 1)
         for time in stride(from: UInt64(0), to: 600, by: 3) {
             let posted = loop.move(to: .beforeTimers, at: at(time))
             #expect(!posted || bench.counters(index).stalls == 0)
@@ -154,8 +154,8 @@ struct WatchdogRulesTests {
         #expect(loop.armed == UInt32(CLB_ARMED_REST))
         let rest = at(600) + 7
         #expect(loop.move(to: .waiting, at: rest))
-        bench.look(at: rest + millisecond)
-        let told = bench.told()
+        bench.scan(at: rest + millisecond)
+        let told = bench.takeReported()
         #expect(told.map(\.kinds) == [[.starvation]])
         #expect(told.first?.since == start && told.first?.until == rest)
     }
@@ -167,7 +167,7 @@ struct WatchdogRulesTests {
         rules.starvationNanoseconds = 400 * millisecond
         _ = bench.watch(loop, rules: rules)
         let begin = bench.clock.now
-        bench.look(at: begin)
+        bench.scan(at: begin)
         for step in 0..<7 as Range<UInt64> {
             loop.move(to: .beforeTimers, at: begin + step * 50 * millisecond)
             bench.run(until: begin + (step + 1) * 50 * millisecond - 1)
@@ -176,8 +176,8 @@ struct WatchdogRulesTests {
         loop.move(to: .beforeSources, at: begin + 350 * millisecond)
         bench.run(until: begin + 600 * millisecond)
         loop.move(to: .waiting, at: begin + 601 * millisecond)
-        bench.look(at: begin + 601 * millisecond)
-        let told = try #require(bench.told().first)
+        bench.scan(at: begin + 601 * millisecond)
+        let told = try #require(bench.takeReported().first)
         #expect(told.kinds == [.callout] && told.since == begin + 350 * millisecond)
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -192,13 +192,13 @@ struct WatchdogRulesTests {
         let index = bench.watch(loop, rules: .callouts(restore: 5000 * millisecond))
         for round in 0..<3 as Range<UInt64> {
             loop.move(to: .beforeSources, at: at(round * 1000))
-            bench.look(at: at(round * 1000))
+            bench.scan(at: at(round * 1000))
             bench.run(until: at(round * 1000 + 200))
             loop.move(to: .waiting, at: at(round * 1000 + 210))
-            bench.look(at: at(round * 1000 + 210))
+            bench.scan(at: at(round * 1000 + 210))
         }
         #expect(bench.counters(index) == WatchCounters(stalls: 1, suppressed: 2))
-        #expect(bench.told().map(\.since) == [start])
+        #expect(bench.takeReported().map(\.since) == [start])
     }
 
     @Test func theGraceHoldsBackWhatBeginsInIt() throws {
@@ -209,7 +209,7 @@ struct WatchdogRulesTests {
         let index = bench.watch(loop, rules: rules, now: start)
         loop.move(to: .beforeSources, at: start)
         // The look began before the watch did.
-        bench.look(at: start - millisecond)
+        bench.scan(at: start - millisecond)
         bench.run(until: at(1149))
         #expect(bench.counters(index) == WatchCounters())
         bench.run(until: at(1151))

@@ -10,7 +10,7 @@ struct WatchdogScanTests {
 
     @Test func withNothingToWatchItParks() throws {
         let bench = try WatchdogBench()
-        #expect(bench.look(at: start) == Watchdog.Plan(deadline: .max, wantsPosts: true))
+        #expect(bench.scan(at: start) == Watchdog.Plan(deadline: .max, wantsPosts: true))
     }
 
     @Test func sleepingLoopsAreArmedAndNotLookedAt() throws {
@@ -20,7 +20,7 @@ struct WatchdogScanTests {
             _ = bench.watch(loop)
             loop.move(to: .waiting, at: start)
         }
-        bench.look(at: start)
+        bench.scan(at: start)
         // What changed gets one more tick before the park.
         #expect(bench.plan.deadline == start + 50 * millisecond)
         bench.run(until: start + 50 * millisecond)
@@ -34,20 +34,20 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         let index = bench.watch(loop)
         loop.move(to: .waiting, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 60 * millisecond)
         let begin = start + 77 * millisecond + 123
         #expect(loop.move(to: .afterWaiting, at: begin))
-        bench.look(at: begin)
+        bench.scan(at: begin)
         let looks = bench.run(until: begin + 150 * millisecond)
         #expect(looks.last == begin + 150 * millisecond)
         #expect(bench.plan.wantsPosts && bench.plan.isClose)
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
-        #expect(bench.told().isEmpty)
+        #expect(bench.takeReported().isEmpty)
         let end = begin + 180 * millisecond + 7
         #expect(loop.move(to: .waiting, at: end))
-        bench.look(at: end + 20_000)
-        let told = bench.told()
+        bench.scan(at: end + 20_000)
+        let told = bench.takeReported()
         #expect(told.count == 1)
         #expect(told.first?.phase == .end && told.first?.since == begin && told.first?.until == end)
         #expect(told.first?.activity == .afterWaiting)
@@ -55,7 +55,7 @@ struct WatchdogScanTests {
         #expect(!bench.plan.isClose)
         bench.run(until: end + 1000 * millisecond)
         #expect(bench.plan.deadline == .max)
-        #expect(bench.told().isEmpty)
+        #expect(bench.takeReported().isEmpty)
     }
 
     /// A busy loop of a slow rule keeps the watchdog from parking; it must not keep it from a loop of a fast rule.
@@ -66,7 +66,7 @@ struct WatchdogScanTests {
         let index = bench.watch(other)
         other.move(to: .waiting, at: start)
         busy.move(to: .beforeTimers, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 100 * millisecond)
         // All of the stall lies between two ticks of the slow rule.
         other.move(to: .afterWaiting, at: start + 200 * millisecond)
@@ -84,7 +84,7 @@ struct WatchdogScanTests {
         let begin = start + 45 * millisecond
         loop.move(to: .beforeTimers, at: begin)
         // The round began before the stretch did, as it can when another loop is captured in it.
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: begin + 149 * millisecond)
         #expect(bench.counters(index) == WatchCounters())
         bench.run(until: begin + 160 * millisecond)
@@ -96,7 +96,7 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         let index = bench.watch(loop)
         loop.move(to: .entry, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 150 * millisecond - 1)
         loop.move(to: .waiting, at: start + 150 * millisecond - 1)
         bench.run(until: start + 400 * millisecond)
@@ -113,18 +113,18 @@ struct WatchdogScanTests {
         // The other loop keeps the watchdog ticking, so that nothing is posted.
         other.move(to: .beforeTimers, at: start)
         loop.move(to: .beforeTimers, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         let begin = start + 50 * millisecond + offset
         while bench.plan.deadline <= begin {
             other.move(to: .beforeTimers, at: bench.plan.deadline)
             loop.move(to: .beforeTimers, at: bench.plan.deadline)
-            bench.look(at: bench.plan.deadline)
+            bench.scan(at: bench.plan.deadline)
         }
         loop.move(to: .beforeSources, at: begin)
         while bench.counters(index).stalls == 0, bench.clock.now < begin + 1000 * millisecond {
             let next = max(bench.plan.deadline, bench.clock.now)
             other.move(to: .beforeTimers, at: next)
-            bench.look(at: next)
+            bench.scan(at: next)
         }
         #expect(bench.clock.now == begin + 150 * millisecond)
     }
@@ -134,15 +134,15 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         _ = bench.watch(loop, rules: WatchRules.callouts(hang: 400 * millisecond))
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         #expect(bench.run(until: start + 400 * millisecond).last == start + 400 * millisecond)
-        let begun = try #require(bench.told().first)
+        let begun = try #require(bench.takeReported().first)
         #expect(begun.phase == .begin && begun.since == start && begun.until == start + 400 * millisecond)
         bench.run(until: start + 900 * millisecond)
-        #expect(bench.told().isEmpty)
+        #expect(bench.takeReported().isEmpty)
         loop.move(to: .waiting, at: start + 901 * millisecond)
-        bench.look(at: start + 901 * millisecond)
-        let ended = try #require(bench.told().first)
+        bench.scan(at: start + 901 * millisecond)
+        let ended = try #require(bench.takeReported().first)
         #expect(ended.phase == .end && ended.until == start + 901 * millisecond && ended.random == begun.random)
     }
 
@@ -151,11 +151,11 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         _ = bench.watch(loop, rules: WatchRules.callouts(hang: 0))
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         let looks = bench.run(until: start + 1000 * millisecond)
         // Once an interval; more often while it is suspected and not yet told.
         #expect(looks.count <= 40)
-        #expect(bench.told().map(\.phase) == [.begin])
+        #expect(bench.takeReported().map(\.phase) == [.begin])
     }
 
     @Test func twoRulesOnOneLoopEachFindTheirOwn() throws {
@@ -167,17 +167,17 @@ struct WatchdogScanTests {
         let other = try #require(bench.registry.add(loop, name: "slow", owner: second, rules: slow))
         #expect(first != other)
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 399 * millisecond)
         #expect(bench.counters(first).stalls == 1 && bench.counters(other).stalls == 0)
         bench.run(until: start + 400 * millisecond)
         #expect(bench.counters(other).stalls == 1)
         // One of the two watches ends: the other one's arming must not.
         #expect(bench.registry.end(loop, of: bench.owner))
-        bench.look(at: start + 410 * millisecond)
+        bench.scan(at: start + 410 * millisecond)
         #expect(loop.move(to: .waiting, at: start + 420 * millisecond))
-        bench.look(at: start + 420 * millisecond)
-        let told = bench.told()
+        bench.scan(at: start + 420 * millisecond)
+        let told = bench.takeReported()
         #expect(told.map(\.phase) == [.abandoned, .end])
         #expect(told.map(\.watch) == [first, other])
         #expect(told.last?.until == start + 420 * millisecond)
@@ -190,14 +190,14 @@ struct WatchdogScanTests {
         var taken: [Int] = []
         while let episode = bench.queue.takeFree() { taken.append(episode) }
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 310 * millisecond)
         // The line of the hang is lost.
         #expect(bench.counters(index) == WatchCounters(stalls: 1, dropped: 1))
         for episode in taken { bench.queue.giveFree(episode) }
         loop.move(to: .waiting, at: start + 333 * millisecond)
-        bench.look(at: start + 333 * millisecond)
-        let told = try #require(bench.told().first)
+        bench.scan(at: start + 333 * millisecond)
+        let told = try #require(bench.takeReported().first)
         #expect(told.since == start && told.until == start + 333 * millisecond)
         #expect(told.failure == .noFreeSlot && told.activity == .beforeSources)
     }
@@ -208,12 +208,12 @@ struct WatchdogScanTests {
         let index = bench.watch(loop)
         while bench.queue.takeFree() != nil {}
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 200 * millisecond)
         loop.move(to: .waiting, at: start + 210 * millisecond)
-        bench.look(at: start + 210 * millisecond)
+        bench.scan(at: start + 210 * millisecond)
         #expect(bench.counters(index) == WatchCounters(stalls: 1, dropped: 1))
-        #expect(bench.told().isEmpty)
+        #expect(bench.takeReported().isEmpty)
     }
 
     @Test func aStackOfAThreadThatMovedOnIsNotKept() throws {
@@ -222,11 +222,11 @@ struct WatchdogScanTests {
         let loop = FakeLoop(thread: ThreadIdentity(tid: .max, stackLow: 0, stackHigh: 0))
         _ = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 160 * millisecond)
         loop.move(to: .waiting, at: start + 170 * millisecond)
-        bench.look(at: start + 170 * millisecond)
-        #expect(bench.told().first?.failure == .threadGone)
+        bench.scan(at: start + 170 * millisecond)
+        #expect(bench.takeReported().first?.failure == .threadGone)
     }
 
     @Test func aStopOfTheProcessMakesNoStall() throws {
@@ -234,11 +234,11 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         let index = bench.watch(loop)
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         bench.run(until: start + 100 * millisecond)
         // Ten seconds later the watchdog wakes, and so does the loop, which needs 30 ms more.
         let resumed = start + 10_100 * millisecond
-        bench.look(at: resumed, blackout: Blackout(from: start + 100 * millisecond, to: resumed))
+        bench.scan(at: resumed, processPause: ProcessPause(from: start + 100 * millisecond, to: resumed))
         bench.run(until: resumed + 30 * millisecond)
         loop.move(to: .waiting, at: resumed + 30 * millisecond)
         bench.run(until: resumed + 1000 * millisecond)
@@ -251,12 +251,12 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         _ = bench.watch(loop, rules: .callouts(hang: 1000 * millisecond))
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
+        bench.scan(at: start)
         #expect(!bench.plan.isClose && bench.plan.deadline == start + 50 * millisecond)
         bench.run(until: start + 50 * millisecond)
         #expect(bench.plan.isClose)
         let close = bench.run(until: start + 900 * millisecond)
-        #expect(zip(close, close.dropFirst()).allSatisfy { $1 - $0 <= Watchdog.closeLookNanoseconds })
+        #expect(zip(close, close.dropFirst()).allSatisfy { $1 - $0 <= Watchdog.suspicionPollNanoseconds })
         bench.run(until: start + 1000 * millisecond)
         #expect(!bench.plan.isClose)
         #expect(bench.run(until: start + 10_000 * millisecond).count <= 181)
@@ -270,10 +270,10 @@ struct WatchdogScanTests {
             rules: WatchRules.callouts(TimeoutRule(intervalNanoseconds: 50 * millisecond, timeouts: 1), hang: .max)
         )
         loop.move(to: .beforeSources, at: start)
-        bench.look(at: start)
-        bench.look(at: start + 500 * millisecond, blackout: Blackout(from: start, to: start + 500 * millisecond))
-        // Looks are close while the length of a stall may still be spoilt by a blackout.
-        let closest = Int(500 * millisecond / Watchdog.closeLookNanoseconds)
+        bench.scan(at: start)
+        bench.scan(at: start + 500 * millisecond, processPause: ProcessPause(from: start, to: start + 500 * millisecond))
+        // Looks are close while the length of a stall may still be spoilt by a process pause.
+        let closest = Int(500 * millisecond / Watchdog.suspicionPollNanoseconds)
         #expect(bench.run(until: start + 1000 * millisecond).count <= closest)
         #expect(bench.counters(0).stalls == 1)
     }
@@ -283,12 +283,12 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         _ = bench.watch(loop)
         loop.move(to: .waiting, at: start)
-        bench.look(at: start)
-        bench.look(at: start + 50 * millisecond)
+        bench.scan(at: start)
+        bench.scan(at: start + 50 * millisecond)
         #expect(bench.plan.deadline == .max)
         // The arming is what tells: it stays until it is answered.
         #expect(loop.isArmed)
-        bench.look(at: start + 51 * millisecond)
+        bench.scan(at: start + 51 * millisecond)
         #expect(bench.plan.deadline == .max && loop.isArmed)
     }
 }

@@ -12,7 +12,7 @@ struct CauseRuleTests {
         blocked: UInt64? = nil,
         system: UInt64? = nil,
         faults: UInt64? = nil,
-        seen: [CauseRule.Doing: UInt64] = [:]
+        seen: [CauseRule.SampledState: UInt64] = [:]
     ) -> CauseRule {
         var rule = CauseRule(duration: duration * Self.ms)
         rule.cpu = cpu.map { $0 * Self.ms }
@@ -25,26 +25,26 @@ struct CauseRuleTests {
     }
 
     @Test(arguments: [
-        (CauseRule.Doing.computing, StallCause.cpu), (.working, .systemCall), (.waiting, .systemCall),
+        (CauseRule.SampledState.computing, StallCause.cpu), (.runningInSystemCall, .systemCall), (.waiting, .systemCall),
         (.waitingForLock, .lock), (.deadlocked, .deadlock), (.faulting, .pageFault),
     ])
-    func oneThingAllTheTimeIsTheCauseMeasuredOrNot(doing: CauseRule.Doing, cause: StallCause) {
-        #expect(rule(seen: [doing: 400]).cause == cause)
-        let runs = doing == .computing || doing == .working
+    func oneThingAllTheTimeIsTheCauseMeasuredOrNot(sampledState: CauseRule.SampledState, cause: StallCause) {
+        #expect(rule(seen: [sampledState: 400]).cause == cause)
+        let runs = sampledState == .computing || sampledState == .runningInSystemCall
         let measured = rule(
             cpu: runs ? 398 : 2,
             delay: 0,
             blocked: runs ? 2 : 398,
-            system: doing == .working ? 390 : 0,
+            system: sampledState == .runningInSystemCall ? 390 : 0,
             faults: 0,
-            seen: [doing: 400]
+            seen: [sampledState: 400]
         )
         #expect(measured.cause == cause, "\(measured.shares)")
     }
 
     @Test func aThreadThatGotNoProcessorIsRunQueueWhateverItDid() {
-        for doing in CauseRule.Doing.allCases {
-            #expect(rule(cpu: 100, delay: 250, blocked: 50, seen: [doing: 400]).cause == .runQueue)
+        for sampledState in CauseRule.SampledState.allCases {
+            #expect(rule(cpu: 100, delay: 250, blocked: 50, seen: [sampledState: 400]).cause == .runQueue)
         }
     }
 
@@ -59,16 +59,16 @@ struct CauseRuleTests {
     }
 
     @Test func aSystemCallThatWorksExplainsTheKernelsTimeBeforeFaultsDo() {
-        let rule = rule(cpu: 400, delay: 0, blocked: 0, system: 390, faults: 100_000, seen: [.working: 400])
+        let rule = rule(cpu: 400, delay: 0, blocked: 0, system: 390, faults: 100_000, seen: [.runningInSystemCall: 400])
         #expect(rule.cause == .systemCall && rule.shares[.pageFault, default: 0] == 0)
     }
 
     /// As it came on a busy machine: four looks of five right behind a system call, of which there was one in a tenth of a millisecond.
     @Test func systemCallsTakeNoMoreThanTheKernelsTime() {
-        let rule = rule(500, cpu: 400, delay: 90, blocked: 10, system: 0, faults: 3, seen: [.working: 400, .computing: 100])
+        let rule = rule(500, cpu: 400, delay: 90, blocked: 10, system: 0, faults: 3, seen: [.runningInSystemCall: 400, .computing: 100])
         #expect(rule.cause == .cpu && rule.shares[.systemCall, default: 0] <= 30 * Self.ms, "\(rule.shares)")
         // Where that time is not known, what was seen has to do.
-        let unknown = self.rule(500, cpu: 400, delay: 90, blocked: 10, seen: [.working: 400, .computing: 100])
+        let unknown = self.rule(500, cpu: 400, delay: 90, blocked: 10, seen: [.runningInSystemCall: 400, .computing: 100])
         #expect(unknown.cause == .systemCall)
     }
 
@@ -100,7 +100,7 @@ struct CauseRuleTests {
     }
 
     @Test func withoutMeasuredTimesWhatWasSeenDecides() {
-        let rule = rule(cpu: 400, seen: [.computing: 100, .waiting: 60, .working: 60])
+        let rule = rule(cpu: 400, seen: [.computing: 100, .waiting: 60, .runningInSystemCall: 60])
         #expect(rule.cause == .systemCall)
         #expect(rule.shares == [.cpu: 100 * Self.ms, .systemCall: 120 * Self.ms])
     }
@@ -121,8 +121,8 @@ struct CauseRuleTests {
             let duration = UInt64.random(in: 1...10_000, using: &random)
             let cpu = UInt64.random(in: 0...duration, using: &random)
             let delay = UInt64.random(in: 0...duration - cpu, using: &random)
-            var seen: [CauseRule.Doing: UInt64] = [:]
-            for doing in CauseRule.Doing.allCases { seen[doing] = UInt64.random(in: 0...3, using: &random) * 100 }
+            var seen: [CauseRule.SampledState: UInt64] = [:]
+            for sampledState in CauseRule.SampledState.allCases { seen[sampledState] = UInt64.random(in: 0...3, using: &random) * 100 }
             let rule = rule(
                 duration,
                 cpu: cpu,

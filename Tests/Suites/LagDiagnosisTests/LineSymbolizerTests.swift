@@ -30,7 +30,7 @@ struct LineSymbolizerTests {
 
     private static let names = ["fixture_inlined_leaf", "fixture_inlined_middle", "fixture_with_inlined"]
 
-    private func expectLevels(_ levels: [FrameName], of inlined: Inlined) {
+    private func expectLevels(_ levels: [ResolvedFrame], of inlined: Inlined) {
         #expect(levels.map(\.name) == Self.names)
         #expect(levels.map(\.line) == inlined.lines)
         #expect(levels.map(\.isInlined) == [true, true, false])
@@ -53,9 +53,9 @@ struct LineSymbolizerTests {
             offset: place.offset,
             isReturnAddress: true
         )
-        var namer = FrameNamer(lines: LineSymbolizer(deadline: Self.patience))
-        defer { namer.close() }
-        let levels = namer.frames(for: [query])[0]
+        var resolver = FrameResolver(lines: LineSymbolizer(deadline: Self.patience))
+        defer { resolver.close() }
+        let levels = resolver.frames(for: [query])[0]
         #expect(levels.count == 1)
         #expect(levels[0].file == #filePath)
         #expect(levels[0].line == line)
@@ -83,9 +83,9 @@ struct LineSymbolizerTests {
         let start = try #require(UInt64(fields[0], radix: 16))
         let size = try #require(UInt64(fields[1], radix: 16))
         let id = try #require(BinarySummary(path: binary)?.buildID)
-        var namer = FrameNamer(lines: LineSymbolizer(deadline: Self.patience))
-        defer { namer.close() }
-        let frames = namer.frames(
+        var resolver = FrameResolver(lines: LineSymbolizer(deadline: Self.patience))
+        defer { resolver.close() }
+        let frames = resolver.frames(
             for: (0..<size).map {
                 SymbolQuery(modulePath: binary, buildID: id, offset: start + $0, isReturnAddress: false)
             }
@@ -108,7 +108,7 @@ struct LineSymbolizerTests {
         let query = inlined.query(path: stripped, buildID: id)
         var without = LineSymbolizer(debugRoots: [scratch.path], deadline: Self.patience)
         #expect(without.levels(for: [query]) == [[]])
-        #expect(without.asked == 0)
+        #expect(without.questionCount == 0)
 
         let folder = "\(scratch.path)/.build-id/\(id.prefix(2))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -157,17 +157,17 @@ struct LineSymbolizerTests {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         let path = inlined.place.path + " (deleted)"
-        var namer = FrameNamer(lines: LineSymbolizer(deadline: Self.patience))
-        defer { namer.close() }
-        expectLevels(namer.frames(for: [inlined.query(path: path, buildID: id)])[0], of: inlined)
-        #expect(namer.frames(for: [inlined.query(path: path, buildID: "")]) == [[]])
-        #expect(namer.frames(for: [inlined.query(path: path, buildID: String(id.reversed()))]) == [[]])
+        var resolver = FrameResolver(lines: LineSymbolizer(deadline: Self.patience))
+        defer { resolver.close() }
+        expectLevels(resolver.frames(for: [inlined.query(path: path, buildID: id)])[0], of: inlined)
+        #expect(resolver.frames(for: [inlined.query(path: path, buildID: "")]) == [[]])
+        #expect(resolver.frames(for: [inlined.query(path: path, buildID: String(id.reversed()))]) == [[]])
     }
 
     @Test func namesAloneStartNoChildAndMakeOneLevel() throws {
         let inlined = try Inlined()
-        var namer = FrameNamer()
-        let frames = namer.frames(for: [inlined.query(buildID: try inlined.place.buildID())])
+        var resolver = FrameResolver()
+        let frames = resolver.frames(for: [inlined.query(buildID: try inlined.place.buildID())])
         #expect(frames.map { $0.map(\.name) } == [["fixture_with_inlined"]])
         #expect(frames[0][0].line == nil)
     }

@@ -71,31 +71,31 @@ struct RestartBudgetTests {
         let second: UInt64 = 1_000_000_000
         for failure in 0..<3 {
             #expect(budget.allowsStart(at: UInt64(failure) * second))
-            budget.noteFailure(at: UInt64(failure) * second)
+            budget.recordFailure(at: UInt64(failure) * second)
         }
         #expect(!budget.allowsStart(at: 59 * second))
         #expect(budget.allowsStart(at: 60 * second))
-        budget.noteFailure(at: 60 * second)
+        budget.recordFailure(at: 60 * second)
         #expect(!budget.allowsStart(at: 60 * second))
         #expect(budget.allowsStart(at: 61 * second))
     }
 }
 
 struct SymbolCacheTests {
-    private func key(_ address: Int) -> SymbolCache<[FrameName]>.Key {
+    private func key(_ address: Int) -> SymbolCache<[ResolvedFrame]>.Key {
         .init(module: "m", address: UInt64(bitPattern: Int64(address)))
     }
-    private let entry = [FrameName(name: String(repeating: "n", count: 1000))]
+    private let entry = [ResolvedFrame(name: String(repeating: "n", count: 1000))]
 
     @Test func memoryIsBounded() {
-        var cache = SymbolCache<[FrameName]>(byteLimit: 100_000)
+        var cache = SymbolCache<[ResolvedFrame]>(byteLimit: 100_000)
         for address in 0..<1000 { cache.insert(entry, for: key(address)) }
         #expect(cache.count > 20)
         #expect(cache.count < 100)
     }
 
     @Test func whatIsInUseStays() {
-        var cache = SymbolCache<[FrameName]>(byteLimit: 100_000)
+        var cache = SymbolCache<[ResolvedFrame]>(byteLimit: 100_000)
         cache.insert(entry, for: key(-1))
         for address in 0..<1000 {
             cache.insert(entry, for: key(address))
@@ -105,13 +105,13 @@ struct SymbolCacheTests {
     }
 
     @Test func anEntryThatWouldFillTheCacheIsNotKept() {
-        var cache = SymbolCache<[FrameName]>(byteLimit: 1000)
+        var cache = SymbolCache<[ResolvedFrame]>(byteLimit: 1000)
         cache.insert(entry, for: key(1))
         #expect(cache.count == 0)
     }
 
     @Test func entriesAreBoundedAsWell() {
-        var cache = SymbolCache<[FrameName]>(byteLimit: .max, countLimit: 10)
+        var cache = SymbolCache<[ResolvedFrame]>(byteLimit: .max, countLimit: 10)
         for address in 0..<100 { cache.insert([], for: key(address)) }
         #expect(cache.count <= 10)
         #expect(cache.value(for: key(99)) == [])

@@ -1,3 +1,4 @@
+internal import CLagLinux
 import LagMonitor
 import TestSupport
 import Testing
@@ -29,7 +30,7 @@ struct PoolTests {
     }
 
     @Test func aMonitorThatDoesNotRunWatchesNone() {
-        #expect(throws: LagMonitorError.notRunning) { try LagMonitor().watchConcurrencyPool() }
+        #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watchConcurrencyPool() }
     }
 
     @Test func aThreadOfThePoolIsFoundWhileItWorks() async {

@@ -80,11 +80,11 @@ private actor Store {
         #expect(loop.isFinished)
     }
 
-    private func watch(_ executor: RunLoopExecutor) throws -> (MemorySink, LagMonitor) {
+    private func watch(_ executor: RunLoopExecutor) throws -> (MemorySink, StallMonitor) {
         let sink = MemorySink()
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
-        let monitor = LagMonitor(configuration: configuration, sinks: [sink])
+        let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
         try monitor.watch(executor.loop)
         return (sink, monitor)

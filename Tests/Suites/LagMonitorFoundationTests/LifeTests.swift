@@ -1,3 +1,4 @@
+import CLagBeacon
 import CoreFoundation
 import Foundation
 import LagMonitor
@@ -59,7 +60,7 @@ extension FoundationTests {
         @Test func attachingAndDetachingUnderLoad() {
             let thread = LoopThread(name: "churn", watchesItself: false)
             defer { thread.stop() }
-            let source = Turner(on: thread.core)
+            let source = SelfSignallingSource(on: thread.core)
             source.start()
             weak var beacon: ActivityBeacon?
             for _ in 0..<300 {
@@ -116,7 +117,7 @@ final class Counter: Sendable {
 }
 
 /// Keeps a loop turning by a manual source that signals itself.
-final class Turner: Sendable {
+final class SelfSignallingSource: Sendable {
     private let isOn = Atomic<Bool>(false)
     private let source = Mutex<ManualSource?>(nil)
     let turns = Counter()

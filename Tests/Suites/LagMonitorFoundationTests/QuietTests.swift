@@ -15,11 +15,11 @@ extension FoundationTests {
             rules.starvationThreshold = .milliseconds(500)
             let watching = try Watching(thread.loop, rules: rules)
             defer { watching.monitor.stop() }
-            let turner = Turner(on: thread.core)
-            turner.start()
+            let source = SelfSignallingSource(on: thread.core)
+            source.start()
             sleep(2)
-            turner.stop()
-            #expect(turner.turns.value > 1000)
+            source.stop()
+            #expect(source.turns.value > 1000)
             #expect(watching.stalls.isEmpty, "\(watching.sink.lines)")
         }
 

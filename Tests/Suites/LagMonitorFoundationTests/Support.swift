@@ -22,14 +22,14 @@ func eventually(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
 
 /// A started monitor with its records at hand.
 final class Watching: Sendable {
-    let monitor: LagMonitor
+    let monitor: StallMonitor
     let sink = MemorySink()
 
     init(_ loop: FoundationLoop, rules: StallRules? = nil) throws {
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         // 40 ms × 3: well above what a busy machine does to an idle loop.
         configuration.rules.callout = .init(interval: .milliseconds(40))
-        monitor = LagMonitor(configuration: configuration, sinks: [sink])
+        monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
         try monitor.watch(loop, rules: rules)
     }

@@ -1,5 +1,5 @@
 #if NIO
-    import CLibunwind
+    import CLagLinux
     import Glibc
     import NIOCore
     import NIOPosix

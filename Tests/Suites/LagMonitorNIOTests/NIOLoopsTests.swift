@@ -1,5 +1,5 @@
 #if NIO
-    import CLibunwind
+    import CLagBeacon
     import Dispatch
     import Glibc
     import LagMonitor
@@ -10,7 +10,7 @@
 
     /// A running monitor and what it has found.
     private struct Watching {
-        let monitor = LagMonitor()
+        let monitor = StallMonitor()
         let collected = Collected()
 
         init() throws {
@@ -54,7 +54,7 @@
                 let client = server.connect()
                 defer { close(client) }
                 // So that there is a last sign of life before the stall.
-                #expect(eventually { loops.allSatisfy(\.seesIdleness) })
+                #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
                 #expect(EchoServer.echo("a", client))
                 #expect(EchoServer.echo("b", client))
                 let record = try watching.record()
@@ -84,7 +84,7 @@
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
-                #expect(eventually { loops[0].seesIdleness })
+                #expect(eventually { loops[0].detectsIdleness })
                 group.next().execute { blockInAnotherEpoll(milliseconds: 500) }
                 #expect(try watching.record().names("blockInAnotherEpoll"))
             }
@@ -98,7 +98,7 @@
                 group.next().execute { blockInAnotherEpoll(milliseconds: 800) }
                 try watching.monitor.watch(loops[0], rules: .eventLoops)
                 #expect(try watching.record().names("blockInAnotherEpoll"))
-                #expect(eventually { loops[0].seesIdleness })
+                #expect(eventually { loops[0].detectsIdleness })
             }
         }
 
@@ -107,7 +107,7 @@
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
-                #expect(eventually { loops.allSatisfy(\.seesIdleness) })
+                #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
                 let before = loops.map(\.heartbeats)
                 sleep(2)
                 #expect(zip(before, loops).allSatisfy { $1.heartbeats - $0 <= 1 })
@@ -217,10 +217,10 @@
 
         @Test func aMonitorThatDoesNotRunRefuses() throws {
             try Self.withGroup(1) { group in
-                #expect(throws: LagMonitorError.notRunning) { try LagMonitor().watch(group) }
+                #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watch(group) }
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
-                #expect(throws: LagMonitorError.self) { try watching.monitor.watch(group, rules: StallRules()) }
+                #expect(throws: StallMonitorError.self) { try watching.monitor.watch(group, rules: StallRules()) }
             }
         }
     }

@@ -23,7 +23,7 @@ struct OTLPRetryRuleTests {
     }
 
     @Test(arguments: [429, 502, 503, 504]) func whatMayPassIsTriedAgain(status: Int) {
-        #expect(verdict(status) == .again(afterNanoseconds: 1_000_000_000))
+        #expect(verdict(status) == .retry(afterNanoseconds: 1_000_000_000))
     }
 
     @Test(arguments: [301, 400, 401, 403, 404, 408, 413, 500, 501, 505]) func everythingElseIsNot(status: Int) {
@@ -31,7 +31,7 @@ struct OTLPRetryRuleTests {
     }
 
     @Test func noAnswerIsTriedAgainUpToTheLastAttempt() {
-        #expect(verdict(nil, attempt: 5) == .again(afterNanoseconds: 16_000_000_000))
+        #expect(verdict(nil, attempt: 5) == .retry(afterNanoseconds: 16_000_000_000))
         #expect(verdict(nil, attempt: 6) == .lost)
         #expect(verdict(503, retryAfter: "1", attempt: 6) == .lost)
     }
@@ -42,9 +42,9 @@ struct OTLPRetryRuleTests {
         func delay(_ attempt: Int, _ jitter: Double) -> OTLPRetryRule.Verdict {
             rule.verdict(on: OTLPAnswer(), attempt: attempt, now: now, jitter: jitter)
         }
-        #expect(delay(3, 0) == .again(afterNanoseconds: 4_000_000_000))
-        #expect(delay(3, 0.5) == .again(afterNanoseconds: 3_000_000_000))
-        #expect(delay(99, 0) == .again(afterNanoseconds: 60_000_000_000))
+        #expect(delay(3, 0) == .retry(afterNanoseconds: 4_000_000_000))
+        #expect(delay(3, 0.5) == .retry(afterNanoseconds: 3_000_000_000))
+        #expect(delay(99, 0) == .retry(afterNanoseconds: 60_000_000_000))
     }
 
     @Test func aLongestDelayBeyondTheClockIsCut() {
@@ -54,7 +54,7 @@ struct OTLPRetryRuleTests {
         let answer = OTLPAnswer(response: .init(status: 503, retryAfter: String(repeating: "9", count: 400)))
         for answer in [answer, OTLPAnswer()] {
             let verdict = rule.verdict(on: answer, attempt: 1, now: now, jitter: 0)
-            #expect(verdict == .again(afterNanoseconds: UInt64(Int64.max)))
+            #expect(verdict == .retry(afterNanoseconds: UInt64(Int64.max)))
         }
     }
 
@@ -64,7 +64,7 @@ struct OTLPRetryRuleTests {
         ("soon", 1), ("-5", 1), ("", 1),
     ])
     func whatTheReceiverAsksForIsKeptTo(retryAfter: String, seconds: UInt64) {
-        #expect(verdict(503, retryAfter: retryAfter) == .again(afterNanoseconds: seconds * 1_000_000_000))
+        #expect(verdict(503, retryAfter: retryAfter) == .retry(afterNanoseconds: seconds * 1_000_000_000))
     }
 
     @Test(arguments: [

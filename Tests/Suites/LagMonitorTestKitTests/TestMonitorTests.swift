@@ -158,11 +158,11 @@ import Testing
     @Test func whatNeedsARealThreadIsRefused() throws {
         var rules = StallRules()
         rules.frame = .init()
-        #expect(throws: LagMonitorError.self) { try TestMonitor(rules: rules) }
+        #expect(throws: StallMonitorError.self) { try TestMonitor(rules: rules) }
         rules = StallRules()
         rules.sampling = .init()
-        #expect(throws: LagMonitorError.self) { try TestMonitor(rules: rules) }
-        #expect(throws: LagMonitorError.self) { try TestMonitor(rules: .empty) }
+        #expect(throws: StallMonitorError.self) { try TestMonitor(rules: rules) }
+        #expect(throws: StallMonitorError.self) { try TestMonitor(rules: .empty) }
     }
 
     @Test func aUsersOwnHandlingIsTestedWithoutAStall() throws {

@@ -3,10 +3,10 @@ import LagMonitor
 import Testing
 
 struct ConfigurationTests {
-    private func refusal(_ change: (inout LagMonitorConfiguration) -> Void) -> LagMonitorError? {
-        var configuration = LagMonitorConfiguration()
+    private func refusal(_ change: (inout StallMonitorConfiguration) -> Void) -> StallMonitorError? {
+        var configuration = StallMonitorConfiguration()
         change(&configuration)
-        do throws(LagMonitorError) {
+        do throws(StallMonitorError) {
             try configuration.validate()
             return nil
         } catch {
@@ -14,7 +14,7 @@ struct ConfigurationTests {
         }
     }
 
-    private func key(_ change: (inout LagMonitorConfiguration) -> Void) -> String? {
+    private func key(_ change: (inout StallMonitorConfiguration) -> Void) -> String? {
         guard case .invalidConfiguration(let key, _, let allowed)? = refusal(change), !allowed.isEmpty else { return nil }
         return key
     }
@@ -25,11 +25,11 @@ struct ConfigurationTests {
     }
 
     @Test func thePresetsAreThoseOfTheField() {
-        #expect(LagMonitorConfiguration.preset(.standard) == LagMonitorConfiguration())
-        #expect(LagMonitorConfiguration.preset(.standard).rules.callout?.threshold == .milliseconds(150))
-        #expect(LagMonitorConfiguration.preset(.relaxed).rules.callout?.threshold == .milliseconds(240))
-        #expect(LagMonitorConfiguration.preset(.restoring).rules.callout?.threshold == .milliseconds(250))
-        #expect(LagMonitorConfiguration.preset(.restoring).restoreInterval == .seconds(5))
+        #expect(StallMonitorConfiguration.preset(.standard) == StallMonitorConfiguration())
+        #expect(StallMonitorConfiguration.preset(.standard).rules.callout?.threshold == .milliseconds(150))
+        #expect(StallMonitorConfiguration.preset(.relaxed).rules.callout?.threshold == .milliseconds(240))
+        #expect(StallMonitorConfiguration.preset(.restoring).rules.callout?.threshold == .milliseconds(250))
+        #expect(StallMonitorConfiguration.preset(.restoring).restoreInterval == .seconds(5))
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(-50), .microseconds(999), .seconds(61), .seconds(Int64.max)])
@@ -78,20 +78,20 @@ struct ConfigurationTests {
     }
 
     @Test func aBadConfigurationDoesNotStart() {
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(timeouts: 0)
-        let monitor = LagMonitor(configuration: configuration)
-        #expect(throws: LagMonitorError.self) { try monitor.start() }
+        let monitor = StallMonitor(configuration: configuration)
+        #expect(throws: StallMonitorError.self) { try monitor.start() }
         #expect(!monitor.isRunning)
     }
 
     @Test func watchingNeedsAStartedMonitor() {
-        let monitor = LagMonitor()
-        #expect(throws: LagMonitorError.notRunning) { try monitor.watch(ManyLoop()) }
+        let monitor = StallMonitor()
+        #expect(throws: StallMonitorError.notRunning) { try monitor.watch(ManyLoop()) }
         monitor.unwatch(ManyLoop())
         monitor.stop()
         monitor.reopenSinks()
-        #expect(monitor.statistics == LagMonitorStatistics())
+        #expect(monitor.statistics == StallMonitorStatistics())
     }
 }
 
@@ -107,12 +107,12 @@ final class ManyLoop: ObservableLoop {
 extension MonitorTests {
     @Suite struct LimitTests {
         @Test func moreLoopsThanTheLimitAreRefused() throws {
-            let monitor = LagMonitor()
+            let monitor = StallMonitor()
             try monitor.start()
             defer { monitor.stop() }
             let loops = (0..<16_384).map { _ in ManyLoop() }
             for loop in loops { try monitor.watch(loop) }
-            #expect(throws: LagMonitorError.tooManyLoops(limit: 16_384)) { try monitor.watch(ManyLoop()) }
+            #expect(throws: StallMonitorError.tooManyLoops(limit: 16_384)) { try monitor.watch(ManyLoop()) }
             // One that is watched already is no further one.
             try monitor.watch(loops[0])
             monitor.unwatch(loops[0])
@@ -121,14 +121,14 @@ extension MonitorTests {
 
         @Test func aLoopWithoutAThreadIsReportedWithoutAStack() throws {
             let sink = MemorySink()
-            let monitor = LagMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             try monitor.start()
             defer { monitor.stop() }
             let loop = ManyLoop()
             try monitor.watch(loop)
             loop.beacon.wake(.beforeSources, at: MonotonicTime.now.nanoseconds)
             #expect(eventually { monitor.statistics.stalls == 1 })
-            loop.beacon.mark(.waiting)
+            loop.beacon.publish(.waiting)
             #expect(eventually { sink.records.count == 1 })
             let line = try #require(sink.records.first)
             #expect(line.string("capture") == "none" && line.string("capture_error") == "thread_unknown")

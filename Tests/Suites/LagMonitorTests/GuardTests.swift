@@ -8,7 +8,7 @@ extension MonitorTests {
             let watched = try Watched()
             defer { watched.end() }
             let injected = Injected(on: watched.thread) {
-                LagMonitor.expectingBlock { blockForTheTest(milliseconds: 400) }
+                StallMonitor.expectingBlock { blockForTheTest(milliseconds: 400) }
                 otherBlockForTheTest(milliseconds: 300)
             }
             #expect(eventually { injected.isOver && watched.sink.records.count == 1 })

@@ -90,7 +90,7 @@ extension MonitorTests {
         }
 
         @Test func handlersThatComeAndGoLeaveNothing() throws {
-            let monitor = LagMonitor()
+            let monitor = StallMonitor()
             weak var first: StallHandler?
             do { first = monitor.onStall(queue: .main) { _ in } }
             #expect(first != nil)

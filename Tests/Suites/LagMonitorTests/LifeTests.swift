@@ -37,7 +37,7 @@ extension MonitorTests {
                 try FileSink(path: path),
                 try DescriptorSink(descriptor: pipe.fileHandleForWriting.fileDescriptor, name: "pipe"),
             ]
-            let monitor = LagMonitor(configuration: MonitorTests.configuration, sinks: sinks)
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: sinks)
             let thread = try KeepAliveThread(name: "worker")
             for _ in 0..<2 {
                 try monitor.start()
@@ -52,7 +52,7 @@ extension MonitorTests {
             let read = try pipe.fileHandleForReading.readToEnd() ?? Data()
             #expect(String(decoding: read, as: UTF8.self).split(separator: "\n").count == 2)
             // Its descriptor is gone now: a start says so instead of losing lines.
-            let error = #expect(throws: LagMonitorError.self) { try monitor.start() }
+            let error = #expect(throws: StallMonitorError.self) { try monitor.start() }
             guard case .sinkUnavailable(let reason)? = error else {
                 Issue.record("\(String(describing: error))")
                 return
@@ -82,7 +82,7 @@ extension MonitorTests {
 
         @Test func aStopThatTheReporterHangsInLeavesTheCounts() throws {
             let sink = HangingSink()
-            let monitor = LagMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             let thread = try KeepAliveThread(name: "worker")
             try monitor.start()
             try monitor.watch(thread.loop)
@@ -134,7 +134,7 @@ extension MonitorTests {
         @Test(arguments: [false, true])
         func aLoopWhoseThreadEndsIsLetGo(inAStall: Bool) throws {
             let sink = MemorySink()
-            let monitor = LagMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             try monitor.start()
             defer { monitor.stop() }
             weak var loop: ObservedRunLoop?
@@ -158,15 +158,15 @@ extension MonitorTests {
         }
 
         @Test func threeMonitorsOnOneLoopEachFollowTheirOwnRule() throws {
-            var slow = LagMonitorConfiguration()
+            var slow = StallMonitorConfiguration()
             slow.rules.callout = .init(interval: .seconds(1))
             let patient = MemorySink()
-            let second = LagMonitor(configuration: slow, sinks: [patient])
+            let second = StallMonitor(configuration: slow, sinks: [patient])
             let watched = try Watched(name: "common")
             defer { watched.end() }
             let shared = Collected()
-            let handler = LagMonitor.shared.onStall(queue: .global()) { shared.add($0) }
-            for monitor in [second, LagMonitor.shared] {
+            let handler = StallMonitor.shared.onStall(queue: .global()) { shared.add($0) }
+            for monitor in [second, StallMonitor.shared] {
                 try monitor.start()
                 try monitor.watch(watched.thread.loop)
             }
@@ -174,7 +174,7 @@ extension MonitorTests {
             #expect(eventually { watched.sink.records.count == 1 && shared.records.count == 1 })
             #expect(watched.sink.records.first?.number("threshold_ms") == 120)
             #expect(shared.records.first?.thresholdNanoseconds == 150_000_000)
-            #expect(patient.lines.isEmpty && second.statistics == LagMonitorStatistics())
+            #expect(patient.lines.isEmpty && second.statistics == StallMonitorStatistics())
             // One of them stops: the others go on.
             second.stop()
             #expect(engineRuns)
@@ -183,14 +183,14 @@ extension MonitorTests {
             #expect(eventually { shared.records.count == 2 })
             #expect(watched.sink.records.count == 1)
             handler.cancel()
-            LagMonitor.shared.stop()
+            StallMonitor.shared.stop()
             #expect(!engineRuns)
         }
 
         @Test func aMonitorThatIsReleasedStops() throws {
             let thread = try KeepAliveThread(name: "worker")
             try { () throws -> Void in
-                let monitor = LagMonitor()
+                let monitor = StallMonitor()
                 try monitor.start()
                 try monitor.watch(thread.loop)
                 #expect(engineRuns)
@@ -203,7 +203,7 @@ extension MonitorTests {
         @Test func aMonitorReleasedInItsOwnHandlerStops() throws {
             let thread = try KeepAliveThread(name: "worker")
             try { () throws -> Void in
-                let monitor = LagMonitor(configuration: MonitorTests.configuration)
+                let monitor = StallMonitor(configuration: MonitorTests.configuration)
                 try monitor.start()
                 try monitor.watch(thread.loop)
                 monitor.onStall(queue: .global()) { _ in monitor.stop() }

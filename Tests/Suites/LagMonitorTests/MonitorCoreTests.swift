@@ -10,7 +10,7 @@ import Testing
     /// No record comes after the loss, so nothing but the end can tell it.
     @Test func recordsDroppedLastAreToldAtTheEnd() throws {
         let sink = MemorySink(name: "memory")
-        let core = MonitorCore(configuration: LagMonitorConfiguration(), sinks: [sink])
+        let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
         try core.open()
         core.absorb(WatchCounters(dropped: 3))
         core.close(announcing: true)
@@ -23,7 +23,7 @@ import Testing
 
     /// A sink that understands one format gets that one, whatever the others get.
     @Test func aSinksOwnFormatIsStrongerThanTheMonitors() throws {
-        var configuration = LagMonitorConfiguration()
+        var configuration = StallMonitorConfiguration()
         configuration.format = .ecs
         let (plain, own) = (MemorySink(), MemorySink())
         let core = MonitorCore(configuration: configuration, sinks: [plain, FormattedSink(own, .otlp)])
@@ -36,8 +36,8 @@ import Testing
 
     /// Known only when the sinks are closed.
     @Test func whatASinkGivesUpAtItsEndIsInTheStatistics() throws {
-        let sink = GivingUpSink()
-        let core = MonitorCore(configuration: LagMonitorConfiguration(), sinks: [sink])
+        let sink = AbandoningSink()
+        let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
         try core.open()
         core.close(announcing: true)
         #expect(core.statistics(of: core.absorbed).dropped == 2)
@@ -45,7 +45,7 @@ import Testing
 }
 
 /// Takes everything and brings nothing anywhere.
-private final class GivingUpSink: RecordSink {
+private final class AbandoningSink: RecordSink {
     let name = "giving up"
     private let closed = Atomic(false)
 
@@ -56,7 +56,7 @@ private final class GivingUpSink: RecordSink {
 
 extension MonitorTests {
     /// With the real threads.
-    @Suite struct SinkTroubleTests {
+    @Suite struct SinkErrorTests {
         @Test func aLossIsToldWithoutAnotherStall() throws {
             let watched = try Watched()
             defer { watched.end() }
@@ -72,7 +72,7 @@ extension MonitorTests {
         /// The reporter hangs; the loop works on, and what there is no room for is counted.
         @Test func aSinkThatHangsIsNotFeltByTheLoop() throws {
             let sink = HangingSink()
-            let monitor = LagMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             let thread = try KeepAliveThread(name: "worker")
             try monitor.start()
             try monitor.watch(thread.loop)

@@ -4,8 +4,8 @@ import Testing
 /// Everything that starts a monitor: one at a time, because the engine is one for the process.
 @Suite(.serialized) struct MonitorTests {
     /// 40 ms × 3: well above what a busy machine does to an idle loop.
-    static var configuration: LagMonitorConfiguration {
-        var configuration = LagMonitorConfiguration()
+    static var configuration: StallMonitorConfiguration {
+        var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
         return configuration
     }
@@ -13,11 +13,11 @@ import Testing
     /// A started monitor on a loop of its own, with lines in memory.
     struct Watched {
         let sink = MemorySink()
-        let monitor: LagMonitor
+        let monitor: StallMonitor
         let thread: KeepAliveThread
 
-        init(_ configuration: LagMonitorConfiguration = MonitorTests.configuration, name: String = "worker") throws {
-            monitor = LagMonitor(configuration: configuration, sinks: [sink])
+        init(_ configuration: StallMonitorConfiguration = MonitorTests.configuration, name: String = "worker") throws {
+            monitor = StallMonitor(configuration: configuration, sinks: [sink])
             thread = try KeepAliveThread(name: name)
             try monitor.start()
             try monitor.watch(thread.loop)

@@ -18,7 +18,7 @@ import Testing
     ])
     func aTextNamesADestination(text: String, destination: OutputSettings.Destination) throws {
         #expect(try OutputSettings(text) == OutputSettings(destination))
-        #expect(SettingKey.output.objection(to: .string(text)) == nil)
+        #expect(SettingKey.output.validationError(for: .string(text)) == nil)
     }
 
     @Test(arguments: [
@@ -35,8 +35,8 @@ import Testing
         ("http://h", "unknown destination \"http:\" (a file of that name is file:http://h)"),
     ])
     func aTextThatNamesNoneIsRefused(text: String, wrong: String) {
-        #expect(SettingKey.output.objection(to: .string(text)) == wrong)
-        let error = #expect(throws: LagMonitorError.self) { try OutputSettings(text) }
+        #expect(SettingKey.output.validationError(for: .string(text)) == wrong)
+        let error = #expect(throws: StallMonitorError.self) { try OutputSettings(text) }
         let allowed = "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
         #expect(error?.description == "output.path is \(wrong), allowed is \(allowed)")
     }
@@ -54,8 +54,8 @@ import Testing
 
     @Test func onlyFilesAreRotated() throws {
         let rotation = try FileRotation(maxBytes: 5000)
-        #expect(throws: LagMonitorError.self) { try OutputSettings(.stdout, rotation: rotation) }
-        #expect(throws: LagMonitorError.self) { try OutputSettings("journald", rotation: rotation) }
+        #expect(throws: StallMonitorError.self) { try OutputSettings(.stdout, rotation: rotation) }
+        #expect(throws: StallMonitorError.self) { try OutputSettings("journald", rotation: rotation) }
         #expect(try OutputSettings("/x", rotation: rotation).rotation == rotation)
         var settings = OutputSettings(.stdout)
         settings.rotation = rotation
@@ -81,8 +81,8 @@ import Testing
 
     @Test func theFormatIsASettingOfTheMonitor() {
         let reader = SettingsReader(["output.format": .string("ecs")])
-        #expect(LagMonitorConfiguration(reader).format == .ecs)
-        #expect(SettingKey.format.objection(to: .string("xml")) == "unknown name \"xml\"")
+        #expect(StallMonitorConfiguration(reader).format == .ecs)
+        #expect(SettingKey.format.validationError(for: .string("xml")) == "unknown name \"xml\"")
         #expect(SettingKey.format.allowed == "native, otlp, ecs, sentry")
     }
 

@@ -47,7 +47,7 @@ extension MonitorTests {
                 let injected = Injected(on: watched.thread) { spinForTheTest(milliseconds: 4) }
                 #expect(eventually { injected.isOver && watched.thread.loop.isWaiting })
             }
-            #expect(watched.monitor.statistics == LagMonitorStatistics())
+            #expect(watched.monitor.statistics == StallMonitorStatistics())
         }
 
         @Test func aCalloutAndAPingAreOneRecordThatNamesBoth() throws {
@@ -156,8 +156,8 @@ extension MonitorTests {
                 }
             }
             // With the default rules a queue would be watched and never found.
-            #expect(throws: LagMonitorError.self) { try watched.monitor.watch(PingedQueue(DispatchQueue(label: "silent"))) }
-            #expect(throws: LagMonitorError.invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule")) {
+            #expect(throws: StallMonitorError.self) { try watched.monitor.watch(PingedQueue(DispatchQueue(label: "silent"))) }
+            #expect(throws: StallMonitorError.invalidConfiguration(key: "rules", value: "none", allowed: "at least one rule")) {
                 try watched.monitor.watch(Silent(), rules: .empty)
             }
         }

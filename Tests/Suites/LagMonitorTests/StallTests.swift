@@ -51,7 +51,7 @@ extension MonitorTests {
             let watched = try Watched()
             defer { watched.end() }
             for _ in 0..<10 { watched.stall(milliseconds: 30) }
-            #expect(watched.monitor.statistics == LagMonitorStatistics())
+            #expect(watched.monitor.statistics == StallMonitorStatistics())
             #expect(watched.sink.lines.isEmpty)
         }
 
@@ -109,7 +109,7 @@ extension MonitorTests {
         }
 
         @Test func afterAReportedStallTheRestoringPresetOnlyCounts() throws {
-            var configuration = LagMonitorConfiguration.preset(.restoring)
+            var configuration = StallMonitorConfiguration.preset(.restoring)
             #expect(configuration.rules.callout?.threshold == .milliseconds(250) && configuration.restoreInterval == .seconds(5))
             configuration.rules.callout?.interval = .milliseconds(20)
             configuration.restoreInterval = .seconds(600)

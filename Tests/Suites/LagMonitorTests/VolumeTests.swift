@@ -22,8 +22,8 @@ import Testing
     private let clock = FakeClock()
     private let sink = MemorySink()
 
-    private func core(_ change: (inout LagMonitorConfiguration) -> Void = { _ in }) throws -> MonitorCore {
-        var configuration = LagMonitorConfiguration()
+    private func core(_ change: (inout StallMonitorConfiguration) -> Void = { _ in }) throws -> MonitorCore {
+        var configuration = StallMonitorConfiguration()
         configuration.recurrence = nil
         change(&configuration)
         try configuration.validate()
@@ -93,7 +93,7 @@ import Testing
             $0.limits.overall = .init(burst: 20, interval: .milliseconds(50))
             $0.limits.quiet = .seconds(2)
         }
-        var last = LagMonitorStatistics()
+        var last = StallMonitorStatistics()
         var watch = WatchCounters()
         for number in 0..<UInt64(5000) {
             if random.next() % 50 == 0 { sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28)) }
@@ -105,7 +105,7 @@ import Testing
             let name = random.next() % 3 == 0 ? random.next() % 1000 : random.next() % 6
             let phase: StallRecord.Phase = random.next() % 10 == 0 ? .begin : random.next() % 30 == 0 ? .abandoned : .end
             core.deliver(record("v1:\(name)", phase, id: number / 2), watch)
-            if number % 5 == 0 { _ = core.tellDueSuppressions { watch } }
+            if number % 5 == 0 { _ = core.emitDueSuppressions { watch } }
             let statistics = core.statistics(of: watch)
             let sum = statistics.reported + statistics.suppressed + statistics.dropped
             #expect(sum == number + 1 + watch.dropped + watch.suppressed)
@@ -128,7 +128,7 @@ import Testing
         for number in 0..<UInt64(3000) {
             clock.advance(milliseconds: number % 97)
             core.deliver(record("v1:\(random.next() % 400)"), WatchCounters())
-            _ = core.tellDueSuppressions { WatchCounters() }
+            _ = core.emitDueSuppressions { WatchCounters() }
         }
         core.close(announcing: true)
         let summaries = lines.filter { $0.string("event") == "suppressed" }
@@ -146,12 +146,12 @@ import Testing
             return WatchCounters()
         }
         core.deliver(record(), WatchCounters())
-        #expect(core.tellDueSuppressions(never) == .max)
+        #expect(core.emitDueSuppressions(never) == .max)
         core.deliver(record(), WatchCounters())
         let deadline = clock.time.monotonicNanoseconds + 60_000_000_000
-        #expect(core.tellDueSuppressions(never) == deadline)
+        #expect(core.emitDueSuppressions(never) == deadline)
         clock.advance(milliseconds: 60_000)
-        #expect(core.tellDueSuppressions { WatchCounters(suppressed: 7) } == .max)
+        #expect(core.emitDueSuppressions { WatchCounters(suppressed: 7) } == .max)
         #expect(events == ["stall", "suppressed"])
         #expect(lines.last?.integer("suppressed_total") == 8)
     }
@@ -205,7 +205,7 @@ private struct SplitMix {
 extension MonitorTests {
     /// With the real threads.
     @Suite struct SuppressionTests {
-        private func configuration(quiet: Duration) -> LagMonitorConfiguration {
+        private func configuration(quiet: Duration) -> StallMonitorConfiguration {
             var configuration = MonitorTests.configuration
             configuration.limits.perFingerprint = .init(burst: 1, interval: .seconds(3600))
             configuration.limits.quiet = quiet

@@ -153,7 +153,7 @@ struct JournalSinkTests {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path))
-        output.noteDropped(2, reason: .queueFull)
+        output.countDropped(2, reason: .queueFull)
         try output.announce(now: now)
         let fields = try #require(try journal.next()).fields
         #expect(fields["LAGMONITOR_EVENT"] == "dropped" && fields["MESSAGE"]?.hasPrefix("2 records lost") == true)

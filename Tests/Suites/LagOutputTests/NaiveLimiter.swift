@@ -3,7 +3,7 @@ import LagOutput
 /// What a limiter should decide, written down as one would say it: levels that rise with the clock, lists of everything
 /// that was held back. It forgets no fingerprint.
 struct NaiveLimiter {
-    struct Held {
+    struct Suppressed {
         var count: UInt64 = 0
         var total: UInt64 = 0
         var longest: UInt64 = 0
@@ -26,8 +26,8 @@ struct NaiveLimiter {
     let quiet: UInt64
     private var levels: [String: Level] = [:]
     private var all: Level?
-    private var begun: [StallID: (isTold: Bool, duration: UInt64)] = [:]
-    var held: [String: Held] = [:]
+    private var begun: [StallID: (isEmitted: Bool, duration: UInt64)] = [:]
+    var held: [String: Suppressed] = [:]
 
     init(perFingerprint: TokenRate?, overall: TokenRate?, quiet: UInt64) {
         self.perFingerprint = perFingerprint
@@ -36,13 +36,13 @@ struct NaiveLimiter {
     }
 
     /// Whether it is told, and how many held back it brings to an end.
-    mutating func judge(_ record: StallRecord, at now: UInt64) -> (isTold: Bool, ended: Held?) {
+    mutating func decide(_ record: StallRecord, at now: UInt64) -> (isEmitted: Bool, ended: Suppressed?) {
         let before = record.phase == .begin ? nil : begun.removeValue(forKey: record.id)
-        if record.phase == .abandoned || before?.isTold == true { return (true, nil) }
-        let isTold = take(record.fingerprint, now)
-        if record.phase == .begin { begun[record.id] = (isTold, record.durationNanoseconds) }
-        if isTold { return (true, held.removeValue(forKey: record.fingerprint)) }
-        var sum = held[record.fingerprint] ?? Held()
+        if record.phase == .abandoned || before?.isEmitted == true { return (true, nil) }
+        let isEmitted = take(record.fingerprint, now)
+        if record.phase == .begin { begun[record.id] = (isEmitted, record.durationNanoseconds) }
+        if isEmitted { return (true, held.removeValue(forKey: record.fingerprint)) }
+        var sum = held[record.fingerprint] ?? Suppressed()
         sum.count += 1
         sum.total += record.durationNanoseconds - (before?.duration ?? 0)
         sum.longest = max(sum.longest, record.durationNanoseconds)

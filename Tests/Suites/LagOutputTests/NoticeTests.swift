@@ -114,7 +114,7 @@ import Testing
     @Test func lossesAreAnnouncedBeforeTheNoticeThatFollowsThem() throws {
         let sink = MemorySink()
         var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
-        output.noteDropped(2, reason: .queueFull)
+        output.countDropped(2, reason: .queueFull)
         try output.write(SuppressionNotice(suppression: suppression, time: time, total: 240))
         try output.write(RecurrenceNotice(recurrence: recurrence, time: time))
         let events = try sink.lines.map { try Sample.parse($0)["event"] as? String }

@@ -78,9 +78,9 @@ struct ReaderDemandTests {
             try #require(setrlimit(__rlimit_resource_t(1), &limit) == 0)
             // No record comes any more: it is told all the same, when it is time.
             let soon = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 500_000_000)
-            #expect(output.announceAgain(now: soon) > soon.monotonicNanoseconds)
+            #expect(output.retryAnnouncement(now: soon) > soon.monotonicNanoseconds)
             let later = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 60_000_000_000)
-            #expect(output.announceAgain(now: later) == .max)
+            #expect(output.retryAnnouncement(now: later) == .max)
             let lines = try scratch.text("log").split(separator: "\n").map { try Sample.parse(String($0)) }
             #expect(lines.map { $0["event"] as? String } == ["stall", "dropped"])
             #expect(lines[1]["dropped"] as? Int == 3 && lines[1]["reason"] as? String == "sink_failed")
@@ -139,14 +139,14 @@ struct ReaderDemandTests {
         var time = now
         var waits: [UInt64] = []
         for _ in 0..<8 {
-            let next = output.announceAgain(now: time)
+            let next = output.retryAnnouncement(now: time)
             waits.append((next - time.monotonicNanoseconds) / 1_000_000_000)
             time.monotonicNanoseconds = next
         }
         #expect(waits == [1, 2, 4, 8, 16, 30, 30, 30])
         sink.fail(with: nil)
-        #expect(output.announceAgain(now: time) == .max && sink.lines.count == 1)
-        #expect(output.announceAgain(now: time) == .max && sink.lines.count == 1, "once")
+        #expect(output.retryAnnouncement(now: time) == .max && sink.lines.count == 1)
+        #expect(output.retryAnnouncement(now: time) == .max && sink.lines.count == 1, "once")
     }
 
     /// A sink that found out only at its end what it could not bring anywhere.

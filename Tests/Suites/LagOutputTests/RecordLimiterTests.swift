@@ -28,10 +28,10 @@ import Testing
         )
     }
 
-    private func isTold(_ verdict: RecordLimiter.Verdict) -> Bool { verdict != .hold }
+    private func isEmitted(_ decision: RecordLimiter.Decision) -> Bool { decision != .suppress }
 
-    private func ended(_ verdict: RecordLimiter.Verdict) -> Suppression? {
-        if case .tell(let ended) = verdict { ended } else { nil }
+    private func ended(_ decision: RecordLimiter.Decision) -> Suppression? {
+        if case .emit(let ended) = decision { ended } else { nil }
     }
 
     @Test func aBurstIsToldAndThenOneAnInterval() {
@@ -39,69 +39,69 @@ import Testing
         var told: [UInt64] = []
         // One a second, from some point of a machine's life on.
         for second in 5000..<UInt64(5300) {
-            if isTold(limiter.judge(record(), at: second * Self.second)) { told.append(second - 5000) }
+            if isEmitted(limiter.decide(record(), at: second * Self.second)) { told.append(second - 5000) }
         }
         #expect(told == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 60, 120, 180, 240])
-        #expect(limiter.heldTotal == 286)
+        #expect(limiter.suppressedTotal == 286)
     }
 
     @Test func everyFingerprintHasABucketOfItsOwn() {
         var limiter = limiter(1)
-        #expect(isTold(limiter.judge(record("a"), at: 1)))
-        #expect(!isTold(limiter.judge(record("a"), at: 2)))
-        #expect(isTold(limiter.judge(record("b"), at: 3)))
+        #expect(isEmitted(limiter.decide(record("a"), at: 1)))
+        #expect(!isEmitted(limiter.decide(record("a"), at: 2)))
+        #expect(isEmitted(limiter.decide(record("b"), at: 3)))
     }
 
     @Test func theLimitForAllHoldsWhateverTheFingerprint() {
         var limiter = limiter(nil, all: 3)
-        let told = (0..<100).filter { isTold(limiter.judge(record("v1:\($0)"), at: 7)) }
+        let told = (0..<100).filter { isEmitted(limiter.decide(record("v1:\($0)"), at: 7)) }
         #expect(told == [0, 1, 2])
-        #expect(isTold(limiter.judge(record("x"), at: 7 + Self.second)))
-        #expect(!isTold(limiter.judge(record("y"), at: 7 + Self.second)))
+        #expect(isEmitted(limiter.decide(record("x"), at: 7 + Self.second)))
+        #expect(!isEmitted(limiter.decide(record("y"), at: 7 + Self.second)))
     }
 
     @Test func whatOneLimitRefusesTakesNoTokenOfTheOther() {
         var limiter = limiter(1, all: 2)
-        #expect(isTold(limiter.judge(record("a"), at: 0)))
-        for _ in 0..<50 { #expect(!isTold(limiter.judge(record("a"), at: 0))) }
-        #expect(isTold(limiter.judge(record("b"), at: 0)))
+        #expect(isEmitted(limiter.decide(record("a"), at: 0)))
+        for _ in 0..<50 { #expect(!isEmitted(limiter.decide(record("a"), at: 0))) }
+        #expect(isEmitted(limiter.decide(record("b"), at: 0)))
         // And the other way round: c's token is still there when the bucket for all has one again.
-        for _ in 0..<50 { #expect(!isTold(limiter.judge(record("c"), at: 0))) }
-        #expect(isTold(limiter.judge(record("c"), at: Self.second)))
+        for _ in 0..<50 { #expect(!isEmitted(limiter.decide(record("c"), at: 0))) }
+        #expect(isEmitted(limiter.decide(record("c"), at: Self.second)))
     }
 
     @Test func withoutLimitsEverythingIsTold() {
         var limiter = limiter(nil)
-        for _ in 0..<1000 { #expect(isTold(limiter.judge(record(), at: 0))) }
+        for _ in 0..<1000 { #expect(isEmitted(limiter.decide(record(), at: 0))) }
         #expect(limiter.deadline == nil && limiter.fingerprints == 0)
     }
 
     @Test func aBeginThatWasToldBringsItsEndAlong() {
         var limiter = limiter(1)
-        #expect(isTold(limiter.judge(record("a", .begin, id: 1), at: 0)))
-        #expect(!isTold(limiter.judge(record("a", .end, id: 2), at: 1)))
-        #expect(isTold(limiter.judge(record("a", .end, id: 1), at: 2)))
+        #expect(isEmitted(limiter.decide(record("a", .begin, id: 1), at: 0)))
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 2), at: 1)))
+        #expect(isEmitted(limiter.decide(record("a", .end, id: 1), at: 2)))
         // For that one only.
-        #expect(!isTold(limiter.judge(record("a", .end, id: 1), at: 3)))
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 1), at: 3)))
     }
 
     @Test func anEndThatComesAlongEndsNoSuppression() {
         var limiter = limiter(1)
-        _ = limiter.judge(record("a", .begin, id: 1), at: 0)
-        _ = limiter.judge(record("a", .end, id: 2), at: 1)
-        #expect(limiter.judge(record("a", .end, id: 1), at: 2) == .tell(after: nil))
+        _ = limiter.decide(record("a", .begin, id: 1), at: 0)
+        _ = limiter.decide(record("a", .end, id: 2), at: 1)
+        #expect(limiter.decide(record("a", .end, id: 1), at: 2) == .emit(after: nil))
         #expect(limiter.takeAll().map(\.count) == [1])
     }
 
     @Test func theEndOfABeginThatWasHeldBackIsJudgedAnew() {
         var limiter = limiter(1)
-        _ = limiter.judge(record("a", .end, id: 1), at: 0)
-        #expect(!isTold(limiter.judge(record("a", .begin, id: 2, milliseconds: 5000), at: 1)))
-        #expect(!isTold(limiter.judge(record("a", .end, id: 2, milliseconds: 8000), at: 2)))
-        #expect(!isTold(limiter.judge(record("a", .begin, id: 3, milliseconds: 5000), at: 3)))
-        let verdict = limiter.judge(record("a", .end, id: 3, milliseconds: 90_000), at: 61 * Self.second)
-        let summary = ended(verdict)
-        #expect(isTold(verdict))
+        _ = limiter.decide(record("a", .end, id: 1), at: 0)
+        #expect(!isEmitted(limiter.decide(record("a", .begin, id: 2, milliseconds: 5000), at: 1)))
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 2, milliseconds: 8000), at: 2)))
+        #expect(!isEmitted(limiter.decide(record("a", .begin, id: 3, milliseconds: 5000), at: 3)))
+        let decision = limiter.decide(record("a", .end, id: 3, milliseconds: 90_000), at: 61 * Self.second)
+        let summary = ended(decision)
+        #expect(isEmitted(decision))
         #expect(summary?.count == 3)
         // The second stall once with its whole length, the third as far as it had come.
         #expect(summary?.totalNanoseconds == 13_000_000_000)
@@ -110,36 +110,36 @@ import Testing
 
     @Test func anAbandonedStallIsAlwaysTold() {
         var limiter = limiter(1)
-        _ = limiter.judge(record("a", .end, id: 1), at: 0)
-        _ = limiter.judge(record("a", .begin, id: 2), at: 0)
-        for id in 2..<UInt64(50) { #expect(isTold(limiter.judge(record("a", .abandoned, id: id), at: 0))) }
+        _ = limiter.decide(record("a", .end, id: 1), at: 0)
+        _ = limiter.decide(record("a", .begin, id: 2), at: 0)
+        for id in 2..<UInt64(50) { #expect(isEmitted(limiter.decide(record("a", .abandoned, id: id), at: 0))) }
     }
 
     @Test func theNextOneThatIsToldComesAfterTheSummary() throws {
         var limiter = limiter(1)
-        _ = limiter.judge(record(), at: 0)
+        _ = limiter.decide(record(), at: 0)
         var first = record(milliseconds: 900)
         first.startRealtimeNanoseconds += 5
         var last = record(milliseconds: 300)
         last.startRealtimeNanoseconds += 9
         last.culprit = "Shop.render"
         last.message = "the last one"
-        _ = limiter.judge(first, at: 10)
-        _ = limiter.judge(last, at: 20)
-        let verdict = limiter.judge(record(), at: 60 * Self.second)
-        let summary = try #require(ended(verdict))
+        _ = limiter.decide(first, at: 10)
+        _ = limiter.decide(last, at: 20)
+        let decision = limiter.decide(record(), at: 60 * Self.second)
+        let summary = try #require(ended(decision))
         #expect(summary.fingerprint == "v1:a" && summary.fingerprints == 1 && summary.count == 2)
         #expect(summary.firstRealtimeNanoseconds == Sample.start + 5 && summary.lastRealtimeNanoseconds == Sample.start + 9)
         #expect(summary.longestNanoseconds == 900_000_000 && summary.totalNanoseconds == 1_200_000_000)
         #expect(summary.culprit == "Shop.render" && summary.message == "the last one")
         #expect(limiter.deadline == nil && limiter.takeAll().isEmpty)
-        #expect(limiter.heldTotal == 2, "never goes back")
+        #expect(limiter.suppressedTotal == 2, "never goes back")
     }
 
     @Test func afterTheQuietTimeASummaryIsDue() {
         var limiter = limiter(1, quiet: 5)
         #expect(limiter.deadline == nil)
-        for time in 0..<UInt64(4) { _ = limiter.judge(record(), at: time * Self.second) }
+        for time in 0..<UInt64(4) { _ = limiter.decide(record(), at: time * Self.second) }
         #expect(limiter.deadline == 8 * Self.second)
         #expect(limiter.takeDue(at: 8 * Self.second - 1) == nil)
         #expect(limiter.takeDue(at: 8 * Self.second)?.count == 3)
@@ -148,7 +148,7 @@ import Testing
 
     @Test func summariesOfAFloodWaitForTokens() {
         var limiter = limiter(nil, all: 10, quiet: 1)
-        for number in 0..<100 { _ = limiter.judge(record("v1:\(number)"), at: 0) }
+        for number in 0..<100 { _ = limiter.decide(record("v1:\(number)"), at: 0) }
         var told = 0
         var second: UInt64 = 0
         while let deadline = limiter.deadline {
@@ -163,10 +163,10 @@ import Testing
     @Test func aFingerprintThatMakesRoomLosesNoCount() {
         var limiter = limiter(1, all: nil, quiet: 30, capacity: 4)
         for number in 0..<10 {
-            for _ in 0..<3 { _ = limiter.judge(record("v1:\(number)"), at: UInt64(number)) }
+            for _ in 0..<3 { _ = limiter.decide(record("v1:\(number)"), at: UInt64(number)) }
         }
         #expect(limiter.fingerprints == 4)
-        #expect(limiter.heldTotal == 20)
+        #expect(limiter.suppressedTotal == 20)
         let others = limiter.takeDue(at: 4 + 30 * Self.second)
         #expect(others?.fingerprint == nil && others?.fingerprints == 6 && others?.count == 12)
         #expect(limiter.takeDue(at: 4 + 30 * Self.second) == nil)
@@ -175,17 +175,17 @@ import Testing
 
     @Test func theLastSeenStays() {
         var limiter = limiter(1, capacity: 2)
-        for name in ["a", "b", "a", "c"] { _ = limiter.judge(record(name), at: 0) }
-        #expect(!isTold(limiter.judge(record("a"), at: 1)), "b had to go")
-        #expect(isTold(limiter.judge(record("b"), at: 1)))
+        for name in ["a", "b", "a", "c"] { _ = limiter.decide(record(name), at: 0) }
+        #expect(!isEmitted(limiter.decide(record("a"), at: 1)), "b had to go")
+        #expect(isEmitted(limiter.decide(record("b"), at: 1)))
     }
 
     @Test func hangsWithoutAnEndAreForgotten() {
         var limiter = limiter(10_000)
-        for id in 0..<UInt64(1000) { _ = limiter.judge(record("a", .begin, id: id), at: 0) }
-        for _ in 0..<10_000 { _ = limiter.judge(record("a"), at: 0) }
-        #expect(!isTold(limiter.judge(record("a", .end, id: 0), at: 0)))
-        #expect(isTold(limiter.judge(record("a", .end, id: 999), at: 0)))
+        for id in 0..<UInt64(1000) { _ = limiter.decide(record("a", .begin, id: id), at: 0) }
+        for _ in 0..<10_000 { _ = limiter.decide(record("a"), at: 0) }
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 0), at: 0)))
+        #expect(isEmitted(limiter.decide(record("a", .end, id: 999), at: 0)))
     }
 
     @Test func textsThatAreKeptAreBounded() throws {
@@ -193,7 +193,7 @@ import Testing
         var long = record()
         // A character of two bytes lies across the cut.
         long.message = "x" + String(repeating: "é", count: 5000)
-        for _ in 0..<2 { _ = limiter.judge(long, at: 0) }
+        for _ in 0..<2 { _ = limiter.decide(long, at: 0) }
         let message = try #require(limiter.takeAll().first?.message)
         #expect(message == "x" + String(repeating: "é", count: 255))
     }
@@ -201,14 +201,14 @@ import Testing
     @Test func timesAtTheEndOfTheClockDoNotTrap() {
         let rate = TokenRate(burst: .max, intervalNanoseconds: .max)
         var limiter = RecordLimiter(perFingerprint: rate, overall: rate, quietNanoseconds: .max)
-        for _ in 0..<3 { _ = limiter.judge(record(milliseconds: 1 << 44), at: .max) }
+        for _ in 0..<3 { _ = limiter.decide(record(milliseconds: 1 << 44), at: .max) }
         var tight = RecordLimiter(
             perFingerprint: TokenRate(burst: 1, intervalNanoseconds: .max),
             overall: nil,
             quietNanoseconds: .max
         )
-        for _ in 0..<3 { _ = tight.judge(record(milliseconds: 1 << 44), at: .max - 1) }
-        #expect(tight.heldTotal == 2 && tight.deadline == .max)
+        for _ in 0..<3 { _ = tight.decide(record(milliseconds: 1 << 44), at: .max - 1) }
+        #expect(tight.suppressedTotal == 2 && tight.deadline == .max)
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
@@ -245,15 +245,15 @@ import Testing
                 }
             default: break
             }
-            let (isToldByModel, endedByModel) = naive.judge(next, at: now)
-            let verdict = limiter.judge(next, at: now)
-            #expect(isTold(verdict) == isToldByModel, "seed \(seed) step \(step)")
-            let ended = ended(verdict)
+            let (isEmittedByModel, endedByModel) = naive.decide(next, at: now)
+            let decision = limiter.decide(next, at: now)
+            #expect(isEmitted(decision) == isEmittedByModel, "seed \(seed) step \(step)")
+            let ended = ended(decision)
             #expect(ended?.count == endedByModel?.count && ended?.totalNanoseconds == endedByModel?.total)
             #expect(ended?.longestNanoseconds == endedByModel?.longest)
-            if isToldByModel { told += 1 } else { held += 1 }
+            if isEmittedByModel { told += 1 } else { held += 1 }
             summed += ended?.count ?? 0
-            #expect(limiter.heldTotal == held)
+            #expect(limiter.suppressedTotal == held)
             guard step % 7 == 0 else { continue }
             var due: [Suppression] = []
             while let one = limiter.takeDue(at: now) { due.append(one) }

@@ -67,7 +67,7 @@ struct RecordOutputTests {
     @Test func noticeReadsAsWritten() throws {
         let sink = MemorySink()
         var output = output(sink)
-        output.noteDropped(3, reason: .queueFull)
+        output.countDropped(3, reason: .queueFull)
         try output.announce(now: now)
         try output.announce(now: now)
         #expect(
@@ -104,7 +104,7 @@ struct RecordOutputTests {
         sink.fail(with: SinkError(.tooSlow, path: "memory"))
         #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
         sink.fail(with: nil)
-        output.noteDropped(5, reason: .queueFull)
+        output.countDropped(5, reason: .queueFull)
         try output.write(Sample.record(), now: now)
         #expect(try events(sink) == ["queue_full=5", "sink_slow=1", "stall"])
     }
@@ -132,7 +132,7 @@ struct RecordOutputTests {
             #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
         }
         #expect(
-            output.announceAgain(now: OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_010)) == 2_000_000_000
+            output.retryAnnouncement(now: OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_010)) == 2_000_000_000
         )
     }
 
@@ -144,15 +144,15 @@ struct RecordOutputTests {
         let sink = LateSink()
         var output = output(sink)
         try output.write(Sample.record(), now: at(1))
-        #expect(output.announceAgain(now: at(1)) == 2_000_000_000, "the line may be given up yet")
+        #expect(output.retryAnnouncement(now: at(1)) == 2_000_000_000, "the line may be given up yet")
         sink.settle(arrived: false)
-        #expect(output.announceAgain(now: at(2)) == 3_000_000_000)
+        #expect(output.retryAnnouncement(now: at(2)) == 3_000_000_000)
         #expect(output.droppedTotal == 1 && output.unannounced == 0 && sink.unsettledLines == 1)
         sink.settle(arrived: false)
-        #expect(output.announceAgain(now: at(3)) == 4_000_000_000)
+        #expect(output.retryAnnouncement(now: at(3)) == 4_000_000_000)
         #expect(output.droppedTotal == 1 && sink.unsettledLines == 1)
         sink.settle(arrived: true)
-        #expect(output.announceAgain(now: at(9)) == .max)
+        #expect(output.retryAnnouncement(now: at(9)) == .max)
         #expect(output.droppedTotal == 1 && output.unannounced == 0)
     }
 

@@ -47,9 +47,9 @@ private final class Listener {
     deinit { close(descriptor) }
 
     /// Of a listener on the loopback interface.
-    var socketName: SocketName {
+    var socketName: SocketEndpoint {
         guard case .tcp(let host, let port) = address else { preconditionFailure("not TCP") }
-        return SocketName.all(ofHost: host, port: port)[0]
+        return SocketEndpoint.all(ofHost: host, port: port)[0]
     }
 
     /// The next connection, waited for up to ten seconds.
@@ -293,14 +293,14 @@ struct RetryDelayTests {
         #expect(delay.allows(at: 0))
         var next: [UInt64] = []
         for _ in 0..<4 {
-            delay.noteFailure(at: 1000)
+            delay.recordFailure(at: 1000)
             next.append(delay.nextNanoseconds)
         }
         #expect(next == [1100, 1200, 1350, 1350])
         #expect(!delay.allows(at: 1349) && delay.allows(at: 1350))
         delay.reset()
         #expect(delay.allows(at: 0))
-        delay.noteFailure(at: .max)
+        delay.recordFailure(at: .max)
         #expect(delay.nextNanoseconds == .max)
     }
 }

@@ -28,8 +28,8 @@ struct UnfinishedFileTests {
 
     private func place(_ scratch: ScratchDirectory) -> UnfinishedPath { UnfinishedPath(scratch.path + "/u") }
 
-    private func remains(_ scratch: ScratchDirectory, now: Int = time(nil)) -> UnfinishedRemains {
-        UnfinishedRemains(at: place(scratch), bootID: Self.boot, now: now)
+    private func remains(_ scratch: ScratchDirectory, now: Int = time(nil)) -> RecoveredStalls {
+        RecoveredStalls(at: place(scratch), bootID: Self.boot, now: now)
     }
 
     /// A file as a process leaves it that died: the bytes without the lock.
@@ -84,16 +84,16 @@ struct UnfinishedFileTests {
     @Test func aTornWriteLeavesTheOneBefore() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)], [stall(2)]], scratch)
-        let room = UnfinishedFile.room(maxLineBytes: 8000)
-        try change(scratch, at: UnfinishedLayout.offset(ofHalf: 0, room: room) + 20) { $0 ^= 1 }
+        let halfCapacity = UnfinishedFile.halfCapacity(maxLineBytes: 8000)
+        try change(scratch, at: UnfinishedLayout.offset(ofHalf: 0, halfCapacity: halfCapacity) + 20) { $0 ^= 1 }
         #expect(remains(scratch).stalls == [stall(1)])
     }
 
     @Test func whatIsTornAltogetherIsRefusedAndCounted() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
-        let room = UnfinishedFile.room(maxLineBytes: 8000)
-        try change(scratch, at: UnfinishedLayout.offset(ofHalf: 1, room: room) + 20) { $0 ^= 1 }
+        let halfCapacity = UnfinishedFile.halfCapacity(maxLineBytes: 8000)
+        try change(scratch, at: UnfinishedLayout.offset(ofHalf: 1, halfCapacity: halfCapacity) + 20) { $0 ^= 1 }
         let remains = remains(scratch)
         #expect(remains.stalls.isEmpty && remains.refused == 1)
         remains.remove()
@@ -106,8 +106,8 @@ struct UnfinishedFileTests {
         try leave([[stall(1)]], scratch)
         let url = URL(fileURLWithPath: scratch.path + "/u")
         let whole = try [UInt8](Data(contentsOf: url))
-        let room = UnfinishedFile.room(maxLineBytes: 8000)
-        let begin = UnfinishedLayout.offset(ofHalf: 1, room: room)
+        let halfCapacity = UnfinishedFile.halfCapacity(maxLineBytes: 8000)
+        let begin = UnfinishedLayout.offset(ofHalf: 1, halfCapacity: halfCapacity)
         for offset in Array(0..<256) + Array(begin..<whole.count) {
             var bytes = whole
             bytes[offset] ^= 0x40
@@ -132,8 +132,8 @@ struct UnfinishedFileTests {
     @Test func whatIsAWeekOldIsRefusedAndCounted() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
-        #expect(remains(scratch, now: time(nil) + UnfinishedRemains.mostAgeSeconds - 100).stalls.count == 1)
-        let remains = remains(scratch, now: time(nil) + UnfinishedRemains.mostAgeSeconds + 100)
+        #expect(remains(scratch, now: time(nil) + RecoveredStalls.maximumAgeSeconds - 100).stalls.count == 1)
+        let remains = remains(scratch, now: time(nil) + RecoveredStalls.maximumAgeSeconds + 100)
         #expect(remains.stalls.isEmpty && remains.refused == 1)
     }
 

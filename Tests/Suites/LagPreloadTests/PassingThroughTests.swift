@@ -7,7 +7,7 @@ struct PassingThroughTests {
     @Test func resultsErrnoAndInterruptionsAreThoseOfTheCall() throws {
         let probe = try WatchedProbe("results")
         _ = try probe.word("looped")
-        #expect(!probe.page.loops.isEmpty)
+        #expect(!probe.table.loops.isEmpty)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -15,7 +15,7 @@ struct PassingThroughTests {
     @Test func aProgramThatWaitsBeforeAnyConstructorGoesOn() throws {
         let probe = try WatchedProbe("early")
         let word = try probe.word("looped")
-        #expect(probe.page.live.map(\.tid) == [word.tid])
+        #expect(probe.table.live.map(\.tid) == [word.tid])
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -23,7 +23,7 @@ struct PassingThroughTests {
     @Test func aProgramThatClosesAllDescriptorsIsStillSeen() throws {
         let probe = try WatchedProbe("closes")
         let word = try probe.word("looped")
-        #expect(probe.page.live.map(\.tid) == [word.tid])
+        #expect(probe.table.live.map(\.tid) == [word.tid])
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -42,16 +42,16 @@ struct PassingThroughTests {
         case .pipe: path = "/proc/self/fd/1"
         case .version, .magic, .slots: break
         }
-        let probe = try WatchedProbe("loop", path: path) { page in
+        let probe = try WatchedProbe("loop", path: path) { table in
             switch what {
-            case .version: page.raw.pointee.version += 1
-            case .magic: page.raw.pointee.magic.0 = 0
-            case .slots: page.raw.pointee.slot_count += 1
+            case .version: table.raw.pointee.version += 1
+            case .magic: table.raw.pointee.magic.0 = 0
+            case .slots: table.raw.pointee.slot_count += 1
             case .missing, .notNumbers, .device, .pipe: break
             }
         }
         _ = try probe.word("looped")
-        #expect(probe.page.loops.isEmpty)
+        #expect(probe.table.loops.isEmpty)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -61,7 +61,7 @@ struct PassingThroughTests {
         let word = try probe.word("looped")
         let maps = try String(contentsOfFile: "/proc/\(word.pid)/maps", encoding: .utf8)
         #expect(maps.contains("/libm.so.6") && maps.contains("/liblagmonitor-preload.so"))
-        #expect(probe.page.live.count == 1)
+        #expect(probe.table.live.count == 1)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }

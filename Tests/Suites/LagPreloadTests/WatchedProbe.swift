@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-/// A program with the preloaded library in it, and a page of its own.
+/// A program with the preloaded library in it, and a table of its own.
 final class WatchedProbe {
     struct Word: Equatable {
         let text: String
@@ -9,7 +9,7 @@ final class WatchedProbe {
         let tid: Int32
     }
 
-    let page: SharedPage
+    let table: SharedLoopTable
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -19,20 +19,20 @@ final class WatchedProbe {
     static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     static let library = folder.appendingPathComponent("liblagmonitor-preload.so").path
 
-    /// - Parameter prepare: Gets the page before the program starts.
+    /// - Parameter prepare: Gets the table before the program starts.
     init(
         _ arguments: String...,
         preload: String = WatchedProbe.library,
         path: String? = nil,
         program: URL = WatchedProbe.folder.appendingPathComponent("PreloadProbe"),
-        prepare: (SharedPage) -> Void = { _ in }
+        prepare: (SharedLoopTable) -> Void = { _ in }
     ) throws {
-        page = try SharedPage()
-        prepare(page)
+        table = try SharedLoopTable()
+        prepare(table)
         process.executableURL = program
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment
-            .merging(["LD_PRELOAD": preload, "LAGMONITOR_PAGE": path ?? page.path]) { _, new in new }
+            .merging(["LD_PRELOAD": preload, "LAGMONITOR_PAGE": path ?? table.path]) { _, new in new }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = errors

@@ -5,10 +5,10 @@ import Testing
 
 struct GroupTests {
     private func grouped(_ lines: [String], by key: GroupKey = .fingerprint, times: Range<Int64> = .min ..< .max)
-        -> StallGrouping.Findings
+        -> StallGrouping.Aggregate
     {
-        let ledger = StallLedger()
-        var grouping = StallGrouping(by: key, times: times, ledger: ledger)
+        let deduplicator = StallDeduplicator()
+        var grouping = StallGrouping(by: key, times: times, deduplicator: deduplicator)
         for line in lines { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
         grouping.takeOpenLines()
         return grouping.finish()
@@ -35,7 +35,7 @@ struct GroupTests {
     }
 
     @Test func moreOpenStallsThanAreKeptAreCountedAllTheSame() {
-        let count = StallLedger.maximumOpenLines * 2
+        let count = StallDeduplicator.maximumOpenLines * 2
         let begins = (0..<count).map { Samples.line(id: Samples.id($0), phase: "begin") }
         #expect(grouped(begins).table.groups[0].count == UInt64(count))
         let ends = (0..<count).map { Samples.line(id: Samples.id($0)) }
@@ -58,10 +58,10 @@ struct GroupTests {
     @Test func beginLinesAreKeptWithinABudget() {
         let culprit = String(repeating: "x", count: 1 << 19)
         let begins = (0..<80).map { Samples.line(id: Samples.id($0), phase: "begin", culprit: culprit) }
-        let ledger = StallLedger()
-        var grouping = StallGrouping(by: .loop, ledger: ledger)
+        let deduplicator = StallDeduplicator()
+        var grouping = StallGrouping(by: .loop, deduplicator: deduplicator)
         for line in begins { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
-        #expect(ledger.openLines().reduce(0) { $0 + $1.count } <= StallLedger.maximumOpenBytes)
+        #expect(deduplicator.openLines().reduce(0) { $0 + $1.count } <= StallDeduplicator.maximumOpenBytes)
         grouping.takeOpenLines()
         #expect(grouping.finish().table.groups.map(\.count) == [80])
     }
@@ -217,12 +217,12 @@ struct GroupTests {
             let lines = (0..<30_000).map { Samples.line(id: Samples.id($0 / 2), fingerprint: "v1:\($0 / 2 % 50)", culprit: "f") }
             let path = folder.appending(path: "lines").path
             try (lines.joined(separator: "\n") + "\n{\"cut\":").write(toFile: path, atomically: true, encoding: .utf8)
-            let ledger = StallLedger()
-            let result = LineReading([try InputFile(path)], workers: 4).run { StallGrouping(by: .fingerprint, ledger: ledger) }
-            var sum = StallGrouping.Findings()
-            for part in result.findings { sum.add(part) }
-            #expect(result.troubles.isEmpty)
-            #expect(result.findings.count > 1)
+            let deduplicator = StallDeduplicator()
+            let result = ParallelLineReader([try InputFile(path)], workers: 4).run { StallGrouping(by: .fingerprint, deduplicator: deduplicator) }
+            var sum = StallGrouping.Aggregate()
+            for part in result.aggregates { sum.add(part) }
+            #expect(result.inputErrors.isEmpty)
+            #expect(result.aggregates.count > 1)
             #expect(sum.table.groups.count == 50)
             #expect(sum.table.groups.allSatisfy { $0.count == 300 })
             #expect(sum.tally.lines == 30_001)

@@ -7,8 +7,8 @@ struct HostileInputTests {
     private func readEverything(_ line: [UInt8]) {
         var scanner = LineScanner()
         var check = LineCheck()
-        let ledger = StallLedger()
-        var grouping = StallGrouping(by: .culprit, ledger: ledger)
+        let deduplicator = StallDeduplicator()
+        var grouping = StallGrouping(by: .culprit, deduplicator: deduplicator)
         line.withUnsafeBytes { bytes in
             if scanner.scan(bytes) == nil {
                 _ = scanner.stall()
@@ -20,7 +20,7 @@ struct HostileInputTests {
                     _ = scanner.time(field)
                 }
             }
-            _ = check.problems(in: bytes)
+            _ = check.validationErrors(in: bytes)
             grouping.take(bytes)
         }
         grouping.takeOpenLines()
@@ -73,8 +73,8 @@ struct HostileInputTests {
     ])
     func extremeFiguresAreSurvived(figure: String) {
         let lines = (0..<3).map { Samples.line(id: Samples.id($0), milliseconds: figure, time: "2261-12-31T23:59:60.999999999Z") }
-        let ledger = StallLedger()
-        var grouping = StallGrouping(by: .fingerprint, ledger: ledger)
+        let deduplicator = StallDeduplicator()
+        var grouping = StallGrouping(by: .fingerprint, deduplicator: deduplicator)
         for line in lines { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
         let group = grouping.finish().table.groups.first
         #expect(group?.count == 3)

@@ -12,7 +12,7 @@ struct InputTests {
         let isInside = part.lowerBound > 0
         let source = MemorySource(text.utf8.dropFirst(isInside ? Int(part.lowerBound) - 1 : 0), step: step)
         var lines: [String] = []
-        try LineFeed().read(source, part: part, isInside: isInside) { piece in
+        try LineReader().read(source, part: part, isInside: isInside) { piece in
             switch piece {
             case .line(let line): lines.append(String(decoding: line, as: UTF8.self))
             case .overlong: lines.append("<overlong>")
@@ -44,8 +44,8 @@ struct InputTests {
     }
 
     @Test func aLineThatIsTooLongCostsItself() throws {
-        let long = String(repeating: "x", count: LineFeed.maximumLineBytes + 1)
-        let longest = String(repeating: "y", count: LineFeed.maximumLineBytes)
+        let long = String(repeating: "x", count: LineReader.maximumLineBytes + 1)
+        let longest = String(repeating: "y", count: LineReader.maximumLineBytes)
         #expect(
             try lines("a\n\(long)\nb\n\(longest)\n\(long)\(long)\(long)\nc\n\(long)") == [
                 "a", "<overlong>", "b", longest, "<overlong>", "c", "<overlong>",
@@ -58,12 +58,12 @@ struct InputTests {
         #expect(try lines(text, part: 100..<200) == [])
     }
 
-    private func inflated(_ bytes: [UInt8], step: Int = .max) -> (text: String, trouble: InputTrouble?) {
+    private func inflated(_ bytes: [UInt8], step: Int = .max) -> (text: String, inputError: InputError?) {
         let source = GzipSource(MemorySource(bytes, step: step), name: "f")
         var text: [UInt8] = []
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
         defer { buffer.deallocate() }
-        do throws(InputTrouble) {
+        do throws(InputError) {
             while true {
                 let count = try source.read(into: buffer)
                 guard count > 0 else { return (String(decoding: text, as: UTF8.self), nil) }
@@ -82,15 +82,15 @@ struct InputTests {
         #expect(inflated(Self.packed, step: step).text == Self.text)
         let joined = inflated(Self.packed + Self.packed + [0, 0, 0], step: step)
         #expect(joined.text == Self.text + Self.text)
-        #expect(joined.trouble == nil)
-        #expect(inflated([]).trouble == nil)
+        #expect(joined.inputError == nil)
+        #expect(inflated([]).inputError == nil)
     }
 
     @Test func gzipThatIsCutShortGivesWhatThereIs() throws {
         for length in stride(from: 1, to: Self.packed.count - 1, by: 97) {
-            let (text, trouble) = inflated(Array(Self.packed.prefix(length)))
+            let (text, inputError) = inflated(Array(Self.packed.prefix(length)))
             #expect(Self.text.hasPrefix(text))
-            #expect(try #require(trouble).description.contains("cut short"))
+            #expect(try #require(inputError).description.contains("cut short"))
         }
         #expect(!inflated(Array(Self.packed.prefix(Self.packed.count / 2))).text.isEmpty)
     }
@@ -100,10 +100,10 @@ struct InputTests {
         bytes[bytes.count / 2] ^= 0xff
         let damaged = inflated(bytes)
         #expect(damaged.text.hasPrefix("line 0\n"))
-        #expect(try #require(damaged.trouble).isDamage)
+        #expect(try #require(damaged.inputError).isDamage)
         let junk = inflated(Self.packed + Array("junk".utf8))
         #expect(junk.text == Self.text)
-        #expect(try #require(junk.trouble).description.contains("no gzip follows"))
+        #expect(try #require(junk.inputError).description.contains("no gzip follows"))
     }
 
     @Test func kindIsKnownByTheFirstBytesAndNotByTheName() throws {
@@ -114,8 +114,8 @@ struct InputTests {
             #expect(try InputFile(folder.appending(path: "plain.jsonl").path).content == .gzip)
             #expect(try InputFile(folder.appending(path: "lines.gz").path).content == .plain(bytes: UInt64(Self.text.utf8.count)))
             #expect(try InputFile(folder.appending(path: "one").path).content == .plain(bytes: 1))
-            #expect(throws: InputTrouble("missing", "cannot open", ENOENT)) { try InputFile("missing") }
-            #expect(throws: InputTrouble(folder.path, "cannot read", EISDIR)) { try InputFile(folder.path) }
+            #expect(throws: InputError("missing", "cannot open", ENOENT)) { try InputFile("missing") }
+            #expect(throws: InputError(folder.path, "cannot read", EISDIR)) { try InputFile(folder.path) }
         }
     }
 
@@ -133,7 +133,7 @@ struct InputTests {
                 fclose(handle)
             }
             read()
-            #expect(file.trouble != nil)
+            #expect(file.inputError != nil)
             try append("one\ntw", to: path)
             read()
             #expect(lines == ["one"])

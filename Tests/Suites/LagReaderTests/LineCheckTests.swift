@@ -6,7 +6,7 @@ import Testing
 struct LineCheckTests {
     private func problems(_ line: [UInt8]) -> [String] {
         var check = LineCheck()
-        return line.withUnsafeBytes { check.problems(in: $0) }
+        return line.withUnsafeBytes { check.validationErrors(in: $0) }
     }
 
     private func problems(_ line: String) -> [String] { problems(Array(line.utf8)) }

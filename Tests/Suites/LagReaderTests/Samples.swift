@@ -58,7 +58,7 @@ final class MemorySource: ByteSource {
         self.step = step
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputTrouble) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
         let count = min(step, rest.count, buffer.count)
         buffer.copyBytes(from: rest.prefix(count))
         rest = rest.dropFirst(count)

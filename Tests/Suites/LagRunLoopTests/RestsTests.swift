@@ -203,7 +203,7 @@ struct RestsTests {
         try withThread { thread in
             let beacon = thread.loop.beacon.raw
             clb_beacon_limit(beacon, 3_000_000)
-            let before = clb_beacon_noted(beacon)
+            let before = clb_beacon_stretch_count(beacon)
             let work = Log<UInt64>()
             for milliseconds: UInt32 in [1, 5, 0, 8] {
                 try thread.performAndWait {
@@ -215,15 +215,15 @@ struct RestsTests {
             }
             // The last one is noted with what follows it.
             try thread.performAndWait {}
-            let count = clb_beacon_noted(beacon) &- before
+            let count = clb_beacon_stretch_count(beacon) &- before
             #expect(Int(count) >= work.count && work.count >= 2)
-            var note = clb_beacon_note()
-            #expect(clb_beacon_read_note(beacon, before &+ count, &note) != 0)
+            var note = clb_beacon_stretch()
+            #expect(clb_beacon_read_stretch(beacon, before &+ count, &note) != 0)
             #expect(note.until_ns - note.since_ns >= 3_000_000 && note.since_ns <= work.all.last!)
             // Of several wishes the lowest counts, and those that were overwritten are not given out.
             clb_beacon_limit(beacon, 5_000_000)
             #expect(beacon.pointee.limit_ns == 3_000_000)
-            #expect(clb_beacon_read_note(beacon, before &+ count &- 3, &note) == 0)
+            #expect(clb_beacon_read_stretch(beacon, before &+ count &- 3, &note) == 0)
         }
     }
 }

@@ -194,13 +194,13 @@ struct RunningTests {
     @Test func onlySoonWakesInARowMakeTheLoopLookBeforeItSleepsAndLateOnesEndIt() {
         let canSpin = ProcessInfo.processInfo.activeProcessorCount > 1
         var policy = SpinPolicy()
-        for _ in 0..<3 { policy.noteSleep(nanoseconds: 1_000) }
+        for _ in 0..<3 { policy.recordSleep(nanoseconds: 1_000) }
         #expect(!policy.shouldSpin)
-        for _ in 0..<100 { policy.noteSleep(nanoseconds: 1_000) }
+        for _ in 0..<100 { policy.recordSleep(nanoseconds: 1_000) }
         #expect(policy.shouldSpin == canSpin)
-        policy.noteSleep(nanoseconds: 1_000_000)
+        policy.recordSleep(nanoseconds: 1_000_000)
         #expect(policy.shouldSpin == canSpin, "a single late one does not end a burst")
-        for _ in 0..<2 { policy.noteSleep(nanoseconds: 1_000_000) }
+        for _ in 0..<2 { policy.recordSleep(nanoseconds: 1_000_000) }
         #expect(!policy.shouldSpin)
     }
 }

@@ -31,7 +31,7 @@ struct FieldRuleTests {
                 var less = whole
                 less[name] = nil
                 let data = try JSONSerialization.data(withJSONObject: less)
-                let isMissed = data.withUnsafeBytes { check.problems(in: $0) }.contains("\(name) is missing")
+                let isMissed = data.withUnsafeBytes { check.validationErrors(in: $0) }.contains("\(name) is missing")
                 let isRefused = validator.problems(of: data).contains { $0.contains(name) }
                 #expect(isMissed == isRefused, "\(name) of \(whole["event"] ?? "?")")
             }

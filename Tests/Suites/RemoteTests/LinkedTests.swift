@@ -3,29 +3,29 @@ import Foundation
 import Testing
 
 @testable import LagMonitor
-@testable import LagRemote
+@testable internal import LagRemote
 
 /// Programs that have a monitor of their own: what it knows of their loops is known here, too.
 @Suite(.serialized) struct LinkedTests {
-    private func start(prepare: (SharedPage) throws -> Void = { _ in }) throws -> RemoteProcess {
+    private func start(prepare: (SharedLoopTable) throws -> Void = { _ in }) throws -> RemoteProcess {
         let process = try RemoteProcess("", program: "LinkedProbe", prepare: prepare)
-        try process.heard(until: "ready")
+        try process.nextLine(until: "ready")
         return process
     }
 
     /// Also waits until the loop's waits are known to the preloaded library.
     private func startWatched() throws -> RemoteProcess {
         let process = try start()
-        #expect(eventually { process.watch.watchedLoops == 1 && slots(process).contains { !$0.isOfMonitor } })
+        #expect(eventually { process.watch.watchedLoops == 1 && slots(process).contains { !$0.isFromMonitor } })
         return process
     }
 
-    private func slots(_ process: RemoteProcess) -> [SharedPage.Loop] {
-        (0..<UInt32(CLB_PAGE_SLOTS)).compactMap { process.page.loop(at: $0) }
+    private func slots(_ process: RemoteProcess) -> [SharedLoopTable.Loop] {
+        (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).compactMap { process.table.loop(at: $0) }
     }
 
-    private func mirror(_ process: RemoteProcess) -> SharedPage.Loop? {
-        slots(process).first { $0.isOfMonitor && $0.process == process.pid && $0.state != .over }
+    private func mirror(_ process: RemoteProcess) -> SharedLoopTable.Loop? {
+        slots(process).first { $0.isFromMonitor && $0.process == process.pid && $0.state != .ended }
     }
 
     private func eventually(_ holds: () -> Bool) -> Bool {
@@ -39,7 +39,7 @@ import Testing
     @Test func aStallIsToldOnceByEachWithWhatTheLoopDid() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("s")
+        process.send("s")
         let line = try process.line("end")
         #expect(line["pid"] as? Int == Int(process.pid) && line["process_name"] as? String == "LinkedProbe")
         #expect(line["loop"] as? String == "main" && line["mode"] as? String == "default")
@@ -47,13 +47,13 @@ import Testing
         #expect(line.functions().contains { $0.contains("handlerThatStalls") }, "\(line.functions())")
         #expect(try #require(line["duration_ms"] as? Double) >= 400)
         // The process told it as well: the same loop, from the same moment on.
-        try process.heard(until: "stalled")
-        let own = try #require(process.heard())
+        try process.nextLine(until: "stalled")
+        let own = try #require(process.nextLine())
         #expect(own.hasPrefix("told end main "))
         let start = try #require(own.split(separator: " ").last.flatMap { UInt64($0) })
         #expect(line["mono_us"] as? UInt64 == start / 1000)
         // The preloaded library knows the thread's waits, and that is not told a second time.
-        #expect(slots(process).map(\.isOfMonitor).sorted { $0 && !$1 } == [true, false])
+        #expect(slots(process).map(\.isFromMonitor).sorted { $0 && !$1 } == [true, false])
         usleep(400_000)
         #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
     }
@@ -61,7 +61,7 @@ import Testing
     @Test func manyShortCalloutsAreAStarvation() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("b")
+        process.send("b")
         let line = try process.line("end")
         #expect(line["kind"] as? String == "starvation" && process.sink.lines.count == 1, "\(process.sink.lines)")
     }
@@ -69,7 +69,7 @@ import Testing
     @Test func aModeMadeLaterHasNoNameAndItsStallsAreToldAllTheSame() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("m")
+        process.send("m")
         let line = try process.line("end")
         #expect(line["mode"] == nil && line["activity"] as? String == "before_sources")
     }
@@ -77,7 +77,7 @@ import Testing
     @Test func aProcessThatIsStoppedInAStallIsTold() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("h")
+        process.send("h")
         #expect(eventually { process.watch.stallsInProgress == 1 })
         kill(process.pid, SIGSTOP)
         let line = try process.line("abandoned")
@@ -88,7 +88,7 @@ import Testing
     @Test func aProcessThatIsKilledInAStallIsTold() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("h")
+        process.send("h")
         #expect(eventually { process.watch.stallsInProgress == 1 })
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
@@ -100,28 +100,28 @@ import Testing
     @Test func aStallThatItsOwnWatchdogCannotTellIsToldHere() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("w")
-        try process.heard(until: "wedged")
-        process.say("s")
+        process.send("w")
+        try process.nextLine(until: "wedged")
+        process.send("s")
         let line = try process.line("end")
         #expect(line["activity"] as? String == "before_sources")
         // Nothing from the process itself, for longer than it needs.
-        try process.heard(until: "stalled")
+        try process.nextLine(until: "stalled")
         usleep(300_000)
-        process.say("p")
-        #expect(try process.heard(until: "did p").isEmpty)
+        process.send("p")
+        #expect(try process.nextLine(until: "did p").isEmpty)
     }
 
     @Test func aForksChildLeavesItsParentsLoopAlone() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("f")
+        process.send("f")
         let line = try process.line("end")
         #expect(line["pid"] as? Int == Int(process.pid) && line["activity"] as? String == "after_waiting")
         #expect(line.functions().contains { $0.contains("waitForForkedChild") }, "\(line.functions())")
         // As long as the child ran the loop.
         #expect(try #require(line["duration_ms"] as? Double) >= 500)
-        #expect(slots(process).filter(\.isOfMonitor).map(\.process) == [process.pid])
+        #expect(slots(process).filter(\.isFromMonitor).map(\.process) == [process.pid])
         #expect(process.sink.lines.count == 1)
     }
 
@@ -129,60 +129,60 @@ import Testing
         let process = try startWatched()
         defer { process.end() }
         let before = try #require(mirror(process))
-        process.say("x")
-        try process.heard(until: "ready")
+        process.send("x")
+        try process.nextLine(until: "ready")
         #expect(eventually { mirror(process).map { $0.claim != before.claim } ?? false })
-        process.say("s")
+        process.send("s")
         _ = try process.line("end")
         #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
     }
 
     @Test func aLoopThatFindsNoPlaceIsToldByItsProcessAlone() throws {
         var claims: [UInt64] = []
-        let process = try start { page in
-            for _ in 0..<CLB_PAGE_SLOTS {
+        let process = try start { table in
+            for _ in 0..<CLB_LOOP_TABLE_SLOTS {
                 var claim: UInt64 = 0
-                _ = clb_page_claim_slot(page.raw, UInt32(CLB_LOOP_OF_WAITS), getpid(), 0, clb_now_ns(), &claim)
+                _ = clb_loop_table_claim_slot(table.raw, UInt32(CLB_LOOP_FROM_PRELOAD), getpid(), 0, clb_now_ns(), &claim)
                 claims.append(claim)
             }
         }
         defer { process.end() }
-        process.say("s")
-        try process.heard(until: "stalled")
-        #expect(process.heard()?.hasPrefix("told end main ") == true)
-        #expect(process.sink.lines.isEmpty && process.page.raw.pointee.refused > 0)
+        process.send("s")
+        try process.nextLine(until: "stalled")
+        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
+        #expect(process.sink.lines.isEmpty && process.table.raw.pointee.refused > 0)
         // It looks again now and then.
-        for (index, claim) in claims.enumerated() { _ = clb_page_free(process.page.raw, UInt32(index), claim) }
+        for (index, claim) in claims.enumerated() { _ = clb_loop_table_free(process.table.raw, UInt32(index), claim) }
         #expect(eventually { mirror(process) != nil && process.watch.watchedLoops == 1 })
-        process.say("s")
+        process.send("s")
         #expect(try process.line("end")["activity"] as? String == "before_sources")
     }
 
     @Test func aLoopOnAThreadComesAndGoes() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("t")
+        process.send("t")
         let line = try process.line("end")
         #expect(line["loop"] as? String == "worker-with-a-name" && line["thread_name"] as? String == "worker-with-a-n")
         #expect(line["thread_id"] as? Int != Int(process.pid))
-        #expect(process.watch.watchedLoops == 2 && slots(process).filter(\.isOfMonitor).count == 2)
-        process.say("e")
-        #expect(eventually { process.watch.watchedLoops == 1 && slots(process).filter(\.isOfMonitor).count == 1 })
+        #expect(process.watch.watchedLoops == 2 && slots(process).filter(\.isFromMonitor).count == 2)
+        process.send("e")
+        #expect(eventually { process.watch.watchedLoops == 1 && slots(process).filter(\.isFromMonitor).count == 1 })
         #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
     }
 
     @Test func aPauseCountsHereToo() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("p")
+        process.send("p")
         #expect(eventually { mirror(process)?.state == .paused })
-        process.say("s")
-        try process.heard(until: "stalled")
-        process.say("r")
+        process.send("s")
+        try process.nextLine(until: "stalled")
+        process.send("r")
         #expect(eventually { mirror(process)?.state == .live })
         usleep(300_000)
         #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
-        process.say("s")
+        process.send("s")
         _ = try process.line("end")
     }
 
@@ -190,15 +190,15 @@ import Testing
     @Test func whatItDoesNotWatchAnyMoreIsKnownByItsWaits() throws {
         let process = try startWatched()
         defer { process.end() }
-        process.say("u")
+        process.send("u")
         #expect(eventually { mirror(process) == nil && process.watch.watchedLoops == 1 })
-        process.say("s")
+        process.send("s")
         let line = try process.line("end")
         #expect(line["activity"] as? String == "after_waiting" && line["mode"] == nil)
         // And watched anew.
-        process.say("a")
+        process.send("a")
         #expect(eventually { mirror(process)?.state == .live })
-        process.say("s")
+        process.send("s")
         #expect(try process.line("end", after: 1)["activity"] as? String == "before_sources")
         #expect(process.sink.lines.count == 2, "\(process.sink.lines)")
     }
@@ -207,24 +207,24 @@ import Testing
     func aPathThatIsNoPageIsIgnored(path: String) throws {
         let process = try RemoteProcess("", program: "LinkedProbe", path: path)
         defer { process.end() }
-        process.say("s")
-        #expect(try process.heard(until: "stalled") == ["ready", "did s"])
-        #expect(process.heard()?.hasPrefix("told end main ") == true)
+        process.send("s")
+        #expect(try process.nextLine(until: "stalled") == ["ready", "did s"])
+        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
     }
 
     @Test func aPageOfAnotherVersionIsIgnored() throws {
         let process = try start { $0.raw.pointee.version += 1 }
         defer { process.end() }
-        process.say("s")
-        try process.heard(until: "stalled")
-        #expect(process.heard()?.hasPrefix("told end main ") == true)
+        process.send("s")
+        try process.nextLine(until: "stalled")
+        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
         #expect(slots(process).isEmpty)
     }
 
     /// Its name begins like those of the settings.
     @Test func thePageIsNoSetting() {
         let environment = ["LAGMONITOR_PAGE": "/proc/1/fd/9"]
-        #expect(SettingProblem.problems(ofEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
+        #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
         #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)
     }
 }

@@ -3,13 +3,13 @@ import LagDetection
 import Testing
 
 @testable import LagMonitor
-@testable import LagRemote
+@testable internal import LagRemote
 
 /// A program with the preloaded library, its loops watched from here. It can be talked to.
 final class RemoteProcess {
     let sink = MemorySink()
-    let watch: PageWatch
-    let page: SharedPage
+    let watch: SharedLoopTableWatch
+    let table: SharedLoopTable
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -18,29 +18,29 @@ final class RemoteProcess {
     private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
     /// - Parameters:
-    ///   - path: what the program takes for the page's path; the page's own when nil.
-    ///   - prepare: gets the page before anybody writes to it.
+    ///   - path: what the program takes for the table's path; the table's own when nil.
+    ///   - prepare: gets the table before anybody writes to it.
     init(
         _ argument: String,
         program: String = "RemoteProbe",
         path: String? = nil,
-        prepare: (SharedPage) throws -> Void = { _ in }
+        prepare: (SharedLoopTable) throws -> Void = { _ in }
     ) throws {
         // One that has died takes no words.
         signal(SIGPIPE, SIG_IGN)
-        page = try SharedPage()
-        try prepare(page)
-        var configuration = LagMonitorConfiguration()
+        table = try SharedLoopTable()
+        try prepare(table)
+        var configuration = StallMonitorConfiguration()
         configuration.rules = StallRules()
         configuration.limits = .none
-        watch = PageWatch(page: page, configuration: ForeignConfiguration(configuration), sink: sink) { Issue.record("\($0)") }
+        watch = SharedLoopTableWatch(table: table, configuration: RemoteConfiguration(configuration), sink: sink) { Issue.record("\($0)") }
         try watch.start()
         process.executableURL = Self.folder.appendingPathComponent(program)
         process.arguments = [argument]
         process.standardInput = input
         process.standardOutput = output
         let library = Self.folder.appendingPathComponent("liblagmonitor-preload.so").path
-        process.environment = ["LD_PRELOAD": library, page.variable.name: path ?? page.variable.value]
+        process.environment = ["LD_PRELOAD": library, table.variable.name: path ?? table.variable.value]
         try process.run()
     }
 
@@ -55,10 +55,10 @@ final class RemoteProcess {
     }
 
     /// Tells the program something.
-    func say(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
+    func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
     /// Waits for the next line that the program says; nil at its end.
-    func heard() -> String? {
+    func nextLine() -> String? {
         while true {
             if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = String(decoding: pending[..<end], as: UTF8.self)
@@ -73,9 +73,9 @@ final class RemoteProcess {
 
     /// Waits until the program has said this; what it said before.
     @discardableResult
-    func heard(until word: String) throws -> [String] {
+    func nextLine(until word: String) throws -> [String] {
         var before: [String] = []
-        while let line = heard() {
+        while let line = nextLine() {
             if line == word { return before }
             before.append(line)
         }

@@ -1,3 +1,4 @@
+internal import LagRemote
 import Foundation
 import Testing
 

@@ -5,7 +5,7 @@ import Testing
 /// indentation may differ.
 @Suite struct SnippetTests {
     /// Each file of its own, so that nothing reaches from one into the next.
-    private static let compiled = Snippet.files(below: "Tests/SnippetTests/Snippets", "swift").map {
+    private static let compiled = Snippet.files(below: "Tests/Suites/SnippetTests/Snippets", "swift").map {
         CodeText.lines(Snippet.content(of: $0))
     }
     private static let code = Snippet.all.filter { !$0.isManifest && !$0.code.isEmpty }
@@ -14,7 +14,7 @@ import Testing
     private func isCompiled(_ code: [String]) -> Bool { Self.compiled.contains { CodeText.contains($0, code) } }
 
     @Test(arguments: code) func isCompiled(_ snippet: Snippet) {
-        #expect(isCompiled(snippet.code), "not in Tests/SnippetTests/Snippets:\n\(snippet.text.joined(separator: "\n"))")
+        #expect(isCompiled(snippet.code), "not in Tests/Suites/SnippetTests/Snippets:\n\(snippet.text.joined(separator: "\n"))")
         for line in snippet.imports { #expect(Self.compiled.joined().contains(line), "\(line)") }
     }
 

@@ -35,7 +35,7 @@ struct DaemonTests {
             }
         }
 
-        func hears(_ text: String) -> Bool {
+        func receives(_ text: String) -> Bool {
             eventually {
                 take()
                 return messages.contains { $0.contains(text) }
@@ -64,16 +64,16 @@ struct DaemonTests {
                 [ProbeRun.lagmond, "run", "--config", file],
                 environment: ["NOTIFY_SOCKET": address, "WATCHDOG_USEC": "400000", "WATCHDOG_PID": ""]
             )
-            #expect(socket.hears("READY=1"))
-            #expect(socket.hears("STATUS=1 of 1 targets running"))
+            #expect(socket.receives("READY=1"))
+            #expect(socket.receives("STATUS=1 of 1 targets running"))
             // WATCHDOG_PID names nobody: then it is not ours to answer.
             usleep(500_000)
             socket.take()
             #expect(!socket.messages.contains("WATCHDOG=1"))
             kill(running.pid, SIGHUP)
-            #expect(socket.hears("RELOADING=1\nMONOTONIC_USEC="))
+            #expect(socket.receives("RELOADING=1\nMONOTONIC_USEC="))
             kill(running.pid, SIGTERM)
-            #expect(socket.hears("STOPPING=1"))
+            #expect(socket.receives("STOPPING=1"))
             #expect(try running.end().status == 0)
         }
     }
@@ -87,9 +87,9 @@ struct DaemonTests {
                 [ProbeRun.lagmond, "run", "--config", file],
                 environment: ["NOTIFY_SOCKET": folder + "/notify", "WATCHDOG_USEC": "400000"]
             )
-            #expect(socket.hears("WATCHDOG=1"))
+            #expect(socket.receives("WATCHDOG=1"))
             socket.forget()
-            #expect(socket.hears("WATCHDOG=1"))
+            #expect(socket.receives("WATCHDOG=1"))
             kill(running.pid, SIGTERM)
             #expect(try running.end().status == 0)
         }
@@ -106,7 +106,7 @@ struct DaemonTests {
                 environment: ["NOTIFY_SOCKET": folder + "/notify", "WATCHDOG_USEC": "400000"]
             )
             // There is a watchdog when there is a loop.
-            #expect(socket.hears("WATCHDOG=1"))
+            #expect(socket.receives("WATCHDOG=1"))
             sleep(1)
             let holder = try RunningProbe([ProbeRun.probe, "hold", "\(running.pid)", thread])
             try #require(holder.line() == "holding")
@@ -118,7 +118,7 @@ struct DaemonTests {
             socket.take()
             #expect(!socket.messages.contains("WATCHDOG=1"), "\(socket.messages)")
             #expect(try holder.end().status == 0)
-            #expect(socket.hears("WATCHDOG=1"))
+            #expect(socket.receives("WATCHDOG=1"))
             kill(running.pid, SIGTERM)
             let end = try running.end()
             #expect(end.status == 0 && end.errors.contains("the watch of a does not answer"), "\(end.errors)")

@@ -17,14 +17,14 @@ struct HangMeterTests {
             isWorking: working,
             time: MonotonicTime(nanoseconds: milliseconds * 1_000_000),
             lag: .milliseconds(milliseconds),
-            isHeld: held,
+            isStoppedOrTraced: held,
             waitedForProcessor: .milliseconds(waited)
         )
     }
 
     private static func hung(_ readings: [HangMeter.Reading], gap: Duration = .milliseconds(200)) -> Duration {
         var meter = HangMeter(longestGap: gap)
-        for reading in readings { meter.note(reading) }
+        for reading in readings { meter.add(reading) }
         return meter.hung
     }
 
@@ -40,12 +40,12 @@ struct HangMeterTests {
 
     @Test func anotherCallbackBeginsAnew() {
         var meter = HangMeter(longestGap: .milliseconds(200))
-        for time in 0...5 { meter.note(Self.reading(UInt64(time) * 100)) }
-        meter.isDealtWith = true
+        for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }
+        meter.isHandled = true
         var next = Self.reading(600, sequence: 2)
         next.lag = .milliseconds(30)
-        meter.note(next)
-        #expect(meter.hung == .milliseconds(30) && !meter.isDealtWith)
+        meter.add(next)
+        #expect(meter.hung == .milliseconds(30) && !meter.isHandled)
     }
 
     @Test func aLoopAtRestDoesNotHang() {

@@ -20,21 +20,21 @@ struct RestartRuleTests {
             $0.count = 20
             $0.longestDelay = .seconds(10)
         }
-        let waits = (0..<6).map { rule.decide(at: Self.time($0), ranFor: .zero, dice: 1) }
+        let waits = (0..<6).map { rule.decide(at: Self.time($0), ranFor: .zero, randomFraction: 1) }
         #expect(waits == [1, 2, 4, 8, 10, 10].map { .start(after: .seconds($0)) })
     }
 
     @Test(arguments: [(0.0, 0.5), (0.5, 0.75), (1.0, 1.0), (-3, 0.5), (7, 1)])
-    func theDiceChooseBetweenHalfAndAllOfIt(dice: Double, seconds: Double) {
+    func theDiceChooseBetweenHalfAndAllOfIt(randomFraction: Double, seconds: Double) {
         var rule = Self.rule()
-        #expect(rule.decide(at: Self.time(0), ranFor: .zero, dice: dice) == .start(after: .seconds(seconds)))
+        #expect(rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: randomFraction) == .start(after: .seconds(seconds)))
     }
 
     @Test func aCommandThatWasWellBeginsAnew() {
         var rule = Self.rule()
-        _ = rule.decide(at: Self.time(0), ranFor: .zero, dice: 1)
-        _ = rule.decide(at: Self.time(1), ranFor: .seconds(59), dice: 1)
-        #expect(rule.decide(at: Self.time(2), ranFor: .seconds(60), dice: 1) == .start(after: .seconds(1)))
+        _ = rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: 1)
+        _ = rule.decide(at: Self.time(1), ranFor: .seconds(59), randomFraction: 1)
+        #expect(rule.decide(at: Self.time(2), ranFor: .seconds(60), randomFraction: 1) == .start(after: .seconds(1)))
     }
 
     @Test func soManyWithinTheWindowAndNoMore() {
@@ -42,16 +42,16 @@ struct RestartRuleTests {
             $0.count = 2
             $0.window = .seconds(100)
         }
-        #expect(rule.decide(at: Self.time(0), ranFor: .zero, dice: 1) != .giveUp)
-        #expect(rule.decide(at: Self.time(60), ranFor: .seconds(60), dice: 1) != .giveUp)
+        #expect(rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: 1) != .giveUp)
+        #expect(rule.decide(at: Self.time(60), ranFor: .seconds(60), randomFraction: 1) != .giveUp)
         // Well or not: the window counts.
-        #expect(rule.decide(at: Self.time(99), ranFor: .seconds(60), dice: 1) == .giveUp)
-        #expect(rule.decide(at: Self.time(100), ranFor: .zero, dice: 1) != .giveUp)
+        #expect(rule.decide(at: Self.time(99), ranFor: .seconds(60), randomFraction: 1) == .giveUp)
+        #expect(rule.decide(at: Self.time(100), ranFor: .zero, randomFraction: 1) != .giveUp)
     }
 
     @Test func noneAtAllWhereNoneIsAllowed() {
         var rule = Self.rule { $0.count = 0 }
-        #expect(rule.decide(at: Self.time(0), ranFor: .seconds(1000), dice: 0) == .giveUp)
+        #expect(rule.decide(at: Self.time(0), ranFor: .seconds(1000), randomFraction: 0) == .giveUp)
     }
 
     @Test func manyDoublingsDoNotOverflow() {
@@ -59,7 +59,7 @@ struct RestartRuleTests {
             $0.count = 1000
             $0.longestDelay = .seconds(3600)
         }
-        for second in 0..<999 { _ = rule.decide(at: Self.time(UInt64(second)), ranFor: .zero, dice: 1) }
-        #expect(rule.decide(at: Self.time(1000), ranFor: .zero, dice: 1) != .giveUp || rule.limits.count < 1000)
+        for second in 0..<999 { _ = rule.decide(at: Self.time(UInt64(second)), ranFor: .zero, randomFraction: 1) }
+        #expect(rule.decide(at: Self.time(1000), ranFor: .zero, randomFraction: 1) != .giveUp || rule.limits.count < 1000)
     }
 }

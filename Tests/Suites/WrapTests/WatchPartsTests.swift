@@ -6,18 +6,18 @@ internal import Testing
 
 struct WatchPartsTests {
     @Test func theRollIsCalledAtEveryThread() {
-        let roll = RollCall()
-        let first = roll.call()
-        #expect(!roll.isAnswered(first) && roll.present == first)
-        roll.answer(first, by: .manager)
-        #expect(!roll.isAnswered(first))
-        roll.answer(first, by: .relay)
-        #expect(roll.isAnswered(first))
+        let probe = LivenessProbe()
+        let first = probe.request()
+        #expect(!probe.isAnswered(first) && probe.present == first)
+        probe.answer(first, by: .manager)
+        #expect(!probe.isAnswered(first))
+        probe.answer(first, by: .relay)
+        #expect(probe.isAnswered(first))
         // An answer to an older question is none to this one.
-        let second = roll.call()
-        roll.answer(first, by: .manager)
-        roll.answer(second, by: .relay)
-        #expect(!roll.isAnswered(second))
+        let second = probe.request()
+        probe.answer(first, by: .manager)
+        probe.answer(second, by: .relay)
+        #expect(!probe.isAnswered(second))
     }
 
     @Test func thereAreOnlySoManySeries() {
@@ -31,7 +31,7 @@ struct WatchPartsTests {
     }
 
     @Test func aThreadsNumberIsNoSeries() {
-        let log = LineLog(live: nil, target: "t")
+        let log = LineDispatcher(live: nil, target: "t")
         #expect(log.place(process: "p", loop: "thread 4711") == .init(target: "t", process: "p", loop: "thread"))
         #expect(log.place(process: "p", loop: "thread pool").loop == "thread pool")
     }

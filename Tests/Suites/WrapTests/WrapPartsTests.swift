@@ -45,11 +45,11 @@ struct WrapPartsTests {
 
     @Test func aStopIsOursWhenItIsTheTerminals() {
         var relay = SignalRelay(child: 77, now: { 1_000_000_000 })
-        #expect(relay.stopsUs(childStoppedBy: SIGTSTP) == SIGTSTP && relay.stopsUs(childStoppedBy: SIGTTIN) == SIGTTIN)
-        #expect(relay.stopsUs(childStoppedBy: SIGSTOP) == nil)
+        #expect(relay.stopSignal(childStoppedBy: SIGTSTP) == SIGTSTP && relay.stopSignal(childStoppedBy: SIGTTIN) == SIGTTIN)
+        #expect(relay.stopSignal(childStoppedBy: SIGSTOP) == nil)
         // An editor that got ^Z, put the screen in order and stopped itself.
         _ = relay.forwards(signal: SIGTSTP, code: 128, sender: 0)
-        #expect(relay.stopsUs(childStoppedBy: SIGSTOP) == SIGSTOP)
+        #expect(relay.stopSignal(childStoppedBy: SIGSTOP) == SIGSTOP)
     }
 
     @Test func aSetuidProgramIsKnown() throws {

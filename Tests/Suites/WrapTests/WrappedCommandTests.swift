@@ -152,16 +152,16 @@ struct WrappedCommandTests {
         let path = try #require(running.line())
         let word = try #require(running.line()).split(separator: " ").compactMap { Int32($0) }
         // As any process that has the path may; the first slot is the only one.
-        let page = try #require(clb_page_open(path))
-        defer { munmap(page, clb_page_bytes()) }
-        var loop = clb_page_loop()
-        #expect(clb_page_read(page, 0, &loop) != 0 && [loop.pid, loop.tid] == word)
+        let page = try #require(clb_loop_table_open(path))
+        defer { munmap(page, clb_loop_table_bytes()) }
+        var loop = clb_loop_table_entry()
+        #expect(clb_loop_table_read(page, 0, &loop) != 0 && [loop.pid, loop.tid] == word)
         #expect(page.pointee.parent_pid == running.pid)
         let end = try running.end(input: Data("\n".utf8))
         #expect(end.status == 0 && end.errors.isEmpty)
         // It ended without a word, as programs do; lagmond gave its place back before it went itself.
-        #expect(clb_claim_state(clb_page_claim(page, 0)) == UInt32(CLB_SLOT_FREE))
-        #expect(clb_claim_pid(clb_page_claim(page, 0)) == loop.pid)
+        #expect(clb_claim_state(clb_loop_table_claim(page, 0)) == UInt32(CLB_SLOT_FREE))
+        #expect(clb_claim_pid(clb_loop_table_claim(page, 0)) == loop.pid)
     }
 }
 

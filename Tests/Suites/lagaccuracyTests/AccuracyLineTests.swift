@@ -7,7 +7,7 @@ struct AccuracyLineTests {
 
     private func line(_ condition: Condition, detector: String = "lagmonitor", found: UInt64?) -> AccuracyLine {
         let truth = Truth(
-            trouble: .callout,
+            stallType: .callout,
             label: "cpu in timer",
             isInjected: true,
             begin: 0,
@@ -17,10 +17,10 @@ struct AccuracyLineTests {
             longest: 300 * Self.ms,
             due: 150 * Self.ms
         )
-        let findings = found.map {
-            [Finding(trouble: .callout, start: 0, duration: $0 * Self.ms / 1000, detected: 151 * Self.ms)]
+        let detections = found.map {
+            [Detection(stallType: .callout, start: 0, duration: $0 * Self.ms / 1000, detected: 151 * Self.ms)]
         }
-        return AccuracyLine(condition: condition, detector: detector, score: Score(truths: [truth], findings: findings ?? []))
+        return AccuracyLine(condition: condition, detector: detector, score: Score(truths: [truth], detections: detections ?? []))
     }
 
     @Test func theFieldsStandInTheirOrder() {

@@ -32,7 +32,7 @@ import Testing
     @Test func sleepIsNoGap() throws {
         let report = try observe { _, _ in sleepUntil(.now + .milliseconds(400)) }
         #expect(!report.gaps.contains { $0.end - $0.begin >= 350_000_000 })
-        #expect(!report.wakeful.contains { $0.end - $0.begin >= 350_000_000 })
+        #expect(!report.awakePeriods.contains { $0.end - $0.begin >= 350_000_000 })
     }
 
     @Test func anInjectedStallIsReadFromInsideAndFromOutside() throws {
@@ -76,7 +76,7 @@ import Testing
             loop.perform { chain.run(until: .now + .milliseconds(1100)) { gate.open() } }
             gate.wait()
         }
-        #expect(report.wakeful.contains { $0.certain >= 1_000_000_000 || $0.end - $0.begin >= 1_100_000_000 })
+        #expect(report.awakePeriods.contains { $0.certain >= 1_000_000_000 || $0.end - $0.begin >= 1_100_000_000 })
     }
 }
 

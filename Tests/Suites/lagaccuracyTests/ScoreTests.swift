@@ -9,12 +9,12 @@ struct ScoreTests {
     private func truth(
         _ begin: UInt64,
         _ length: UInt64,
-        _ trouble: Trouble = .callout,
+        _ stallType: StallType = .callout,
         seenLonger: UInt64 = 0,
         injected: Bool = true
     ) -> Truth {
         Truth(
-            trouble: trouble,
+            stallType: stallType,
             label: "t",
             isInjected: injected,
             begin: begin * Self.ms,
@@ -22,13 +22,13 @@ struct ScoreTests {
             least: length * Self.ms,
             most: length * Self.ms,
             longest: (length + seenLonger) * Self.ms,
-            due: begin * Self.ms + trouble.thresholdNanoseconds
+            due: begin * Self.ms + stallType.thresholdNanoseconds
         )
     }
 
-    private func finding(_ start: UInt64, _ length: UInt64, _ trouble: Trouble? = .callout, repeats: Int = 0) -> Finding {
-        Finding(
-            trouble: trouble,
+    private func detection(_ start: UInt64, _ length: UInt64, _ stallType: StallType? = .callout, repeats: Int = 0) -> Detection {
+        Detection(
+            stallType: stallType,
             start: start * Self.ms,
             duration: length * Self.ms,
             detected: (start + 160) * Self.ms,
@@ -37,7 +37,7 @@ struct ScoreTests {
     }
 
     @Test func aStallThatWasFoundIsRecalledWithItsErrorAndLatency() {
-        let score = Score(truths: [truth(1000, 300)], findings: [finding(1000, 302)])
+        let score = Score(truths: [truth(1000, 300)], detections: [detection(1000, 302)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 0)
         #expect(score.durationErrors == [2 * Self.ms])
@@ -45,7 +45,7 @@ struct ScoreTests {
     }
 
     @Test func aFindingThatOverlapsNothingIsFalseAndTheStallIsMissed() {
-        let score = Score(truths: [truth(1000, 300)], findings: [finding(1300, 200)])
+        let score = Score(truths: [truth(1000, 300)], detections: [detection(1300, 200)])
         #expect(score.recall == 0)
         #expect(score.falseCount == 1)
         #expect(score.repeats == 0)
@@ -54,27 +54,27 @@ struct ScoreTests {
     }
 
     @Test func twoFindingsOfOneStallAreOneTooMany() {
-        let score = Score(truths: [truth(1000, 600)], findings: [finding(1000, 200), finding(1210, 390)])
+        let score = Score(truths: [truth(1000, 600)], detections: [detection(1000, 200), detection(1210, 390)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 1)
         #expect(score.repeats == 1)
     }
 
     @Test func theSecondLineOfAFindingIsOneTooManyAsWell() {
-        let score = Score(truths: [truth(1000, 600)], findings: [finding(1000, 600, repeats: 2)])
+        let score = Score(truths: [truth(1000, 600)], detections: [detection(1000, 600, repeats: 2)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 2)
         #expect(score.repeats == 2)
     }
 
     @Test func oneFindingOverTwoStallsMissesOneOfThem() {
-        let score = Score(truths: [truth(1000, 200), truth(1220, 300)], findings: [finding(1000, 520)])
+        let score = Score(truths: [truth(1000, 200), truth(1220, 300)], detections: [detection(1000, 520)])
         #expect(score.aboveFound == 1)
         #expect(score.missed.map(\.begin) == [1000 * Self.ms])
     }
 
     @Test func aFindingOfAStallBelowTheThresholdIsFalse() {
-        let score = Score(truths: [truth(1000, 120)], findings: [finding(1000, 150)])
+        let score = Score(truths: [truth(1000, 120)], detections: [detection(1000, 150)])
         #expect(score.falseCount == 1)
         #expect(score.below == 1)
         #expect(score.above == 0)
@@ -83,7 +83,7 @@ struct ScoreTests {
 
     @Test(arguments: [(148, 1, 1, 0), (149, 0, 0, 1), (150, 0, 0, 1), (199, 0, 0, 1)])
     func nearTheThresholdAFindingIsRightFromAMillisecondBelow(length: UInt64, falseCount: Int, below: Int, between: Int) {
-        let score = Score(truths: [truth(1000, length)], findings: [finding(1000, 150)])
+        let score = Score(truths: [truth(1000, length)], detections: [detection(1000, 150)])
         #expect(score.falseCount == falseCount)
         #expect(score.below == below)
         #expect(score.between == between)
@@ -91,14 +91,14 @@ struct ScoreTests {
     }
 
     @Test func fromOneIntervalAboveTheThresholdItMustBeFound() {
-        #expect(Score(truths: [truth(1000, 199)], findings: []).recall == 1)
-        #expect(Score(truths: [truth(1000, 200)], findings: []).recall == 0)
-        #expect(Score(truths: [truth(1000, 1049, .starvation)], findings: []).recall == 1)
-        #expect(Score(truths: [truth(1000, 1050, .starvation)], findings: []).recall == 0)
+        #expect(Score(truths: [truth(1000, 199)], detections: []).recall == 1)
+        #expect(Score(truths: [truth(1000, 200)], detections: []).recall == 0)
+        #expect(Score(truths: [truth(1000, 1049, .starvation)], detections: []).recall == 1)
+        #expect(Score(truths: [truth(1000, 1050, .starvation)], detections: []).recall == 0)
     }
 
     @Test func whatTheKernelAddedAfterTheCalloutMakesAFindingTrueButNotDue() {
-        let score = Score(truths: [truth(1000, 140, seenLonger: 20)], findings: [finding(1000, 160)])
+        let score = Score(truths: [truth(1000, 140, seenLonger: 20)], detections: [detection(1000, 160)])
         #expect(score.falseCount == 0)
         #expect(score.above == 0)
         #expect(score.durationErrors == [20 * Self.ms])
@@ -106,36 +106,36 @@ struct ScoreTests {
 
     @Test func theTwoTroublesAreNotTakenForEachOther() {
         let starving = truth(1000, 1500, .starvation)
-        let wrong = Score(truths: [starving], findings: [finding(1000, 1500, .callout)])
+        let wrong = Score(truths: [starving], detections: [detection(1000, 1500, .callout)])
         #expect(wrong.recall == 0)
         #expect(wrong.falseCount == 1)
-        let right = Score(truths: [starving], findings: [finding(1000, 1500, .starvation)])
+        let right = Score(truths: [starving], detections: [detection(1000, 1500, .starvation)])
         #expect(right.recall == 1)
         #expect(right.starvationRecall == 1)
         // A detector that does not tell them apart may mean either.
-        #expect(Score(truths: [starving], findings: [finding(1100, 300, nil)]).recall == 1)
+        #expect(Score(truths: [starving], detections: [detection(1100, 300, nil)]).recall == 1)
     }
 
     @Test func whatTheKernelDidMustBeFoundButIsNoMeasureOfDurations() {
         let kernel = truth(1000, 300, injected: false)
-        let score = Score(truths: [kernel], findings: [finding(1010, 250)])
+        let score = Score(truths: [kernel], detections: [detection(1010, 250)])
         #expect(score.injected == 0)
         #expect(score.kernel == 1)
         #expect(score.recall == 1)
         #expect(score.durationErrors.isEmpty)
-        #expect(Score(truths: [kernel], findings: []).recall == 0)
+        #expect(Score(truths: [kernel], detections: []).recall == 0)
     }
 
     @Test func aFindingGoesToTheStallItOverlapsMost() {
-        let score = Score(truths: [truth(1000, 200), truth(1210, 400)], findings: [finding(1190, 420)])
+        let score = Score(truths: [truth(1000, 200), truth(1210, 400)], detections: [detection(1190, 420)])
         #expect(score.missed.map(\.begin) == [1000 * Self.ms])
     }
 
     @Test func boundsThatDoNotHoldTheTruthAreWrongByTheDistance() {
         func error(_ bounds: ClosedRange<UInt64>?) -> UInt64? {
-            var finding = finding(1000, 300)
-            finding.bounds = bounds.map { $0.lowerBound * Self.ms...$0.upperBound * Self.ms }
-            return Score(truths: [truth(1000, 300)], findings: [finding]).matches[0].boundsError
+            var detection = detection(1000, 300)
+            detection.bounds = bounds.map { $0.lowerBound * Self.ms...$0.upperBound * Self.ms }
+            return Score(truths: [truth(1000, 300)], detections: [detection]).matches[0].boundsError
         }
         #expect(error(nil) == nil)
         #expect(error(290...300) == 0)

@@ -66,7 +66,7 @@ struct VerdictTests {
 
     @Test func noRecordIsAMissAndASkippedScenarioIsNone() throws {
         let missing = Verdict(scenario: scenario, records: [], truth: truth())
-        let skipped = Verdict(scenario: scenario, trouble: .skipped("no permission"))
+        let skipped = Verdict(scenario: scenario, missingResult: .skipped("no permission"))
         #expect(missing.miss?.contains("no record of phase 'end'") ?? false)
         #expect(skipped.miss == nil)
         let summary = Summary(verdicts: [missing, skipped])
@@ -95,9 +95,9 @@ struct VerdictTests {
         ("", false), (#""duration_min_ms":540.0,"duration_max_ms":601.0,"#, true),
         (#""duration_min_ms":590.0,"duration_max_ms":601.0,"#, false),
     ])
-    func aRecordThatDoesNotKnowItsDurationIsTriedAgain(bounds: String, isHeldUp: Bool) throws {
+    func aRecordThatDoesNotKnowItsDurationIsTriedAgain(bounds: String, isDurationUncertain: Bool) throws {
         let text = #"{\#(bounds)"phase":"end","mono_us":1,"duration_ms":601.0}"#
-        #expect(Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isHeldUp == isHeldUp)
+        #expect(Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isDurationUncertain == isDurationUncertain)
     }
 
     @Test func aStallIsMostlyBlockedWhenItNeitherRanNorCouldRunForMoreThanHalfOfIt() {

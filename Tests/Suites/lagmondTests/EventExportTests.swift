@@ -129,14 +129,14 @@ struct EventExportTests {
         return "\(part(found)) INSTEAD OF \(part(expected))"
     }
 
-    private static func read(_ line: [UInt8]) -> WrittenLine? {
+    private static func read(_ line: [UInt8]) -> ParsedLine? {
         var scanner = LineScanner()
         return line.withUnsafeBytes { bytes in
-            scanner.scan(UnsafeRawBufferPointer(rebasing: bytes.dropLast())) == nil ? scanner.writtenLine() : nil
+            scanner.scan(UnsafeRawBufferPointer(rebasing: bytes.dropLast())) == nil ? scanner.parsedLine() : nil
         }
     }
 
-    private func content(_ number: Int, _ source: inout HostileRecords) -> WrittenLine.Content {
+    private func content(_ number: Int, _ source: inout HostileRecords) -> ParsedLine.Content {
         switch number % 8 {
         case 1: return .dropped(source.dropNotice())
         case 3:
@@ -158,7 +158,7 @@ struct EventExportTests {
     }
 
     private func line(
-        _ content: WrittenLine.Content,
+        _ content: ParsedLine.Content,
         _ context: ProcessContext,
         _ format: RecordFormat,
         _ limits: LineLimits = wide

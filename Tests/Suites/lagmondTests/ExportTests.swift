@@ -34,11 +34,11 @@ struct ExportTests {
 
     /// Each node in the one before: what every way is copied for takes the square of their number.
     @Test func aHostileTreeCostsABoundedAmount() {
-        var stall = ReadStall()
+        var stall = ParsedStall()
         stall.durationNanoseconds = 10_000_000_000
-        let leaf = ReadStall.Sample(nanoseconds: 1_000_000, frames: ["leaf"])
+        let leaf = ParsedStall.Sample(nanoseconds: 1_000_000, frames: ["leaf"])
         stall.sampleTree = [
-            ReadStall.Sample(
+            ParsedStall.Sample(
                 nanoseconds: 9_000_000_000,
                 frames: (0..<5000).map { "f\($0)" },
                 children: Array(repeating: leaf, count: 9000)

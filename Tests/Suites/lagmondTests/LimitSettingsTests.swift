@@ -5,7 +5,7 @@ import Testing
 
 /// The settings of volume, and of what a record holds.
 @Suite struct LimitSettingsTests {
-    private func load(_ file: String? = nil, environment: [String: String] = [:]) throws -> LagMonitorConfiguration {
+    private func load(_ file: String? = nil, environment: [String: String] = [:]) throws -> StallMonitorConfiguration {
         guard let file else { return try Settings.load(commandLine: [:], environment: environment).monitor }
         return try TemporaryDirectory.with { directory in
             directory.write(file, to: "c.json")
@@ -35,7 +35,7 @@ import Testing
 
     @Test func theirDefaultsAreTheLibrarys() throws {
         let monitor = try load()
-        #expect(monitor == LagMonitorConfiguration())
+        #expect(monitor == StallMonitorConfiguration())
         #expect(monitor.limits.perFingerprint == .init(burst: 10, interval: .seconds(60)))
         #expect(monitor.limits.overall == .init(burst: 60, interval: .seconds(1)))
         #expect(monitor.recurrence == RecurrenceRule(count: 3, window: .seconds(600)))

@@ -25,19 +25,19 @@ struct OutputHeadersTests {
         ("a=${EVIL}", "holds a control character"),
     ]) func whatIsWrongIsNamed(headers: String, wrong: String) throws {
         let error = #expect(throws: SettingsError.self) { try load(headers, environment: ["EVIL": "b\r\nc: d"]) }
-        let text = try #require(error?.problems.first).description
+        let text = try #require(error?.errors.first).description
         #expect(text.contains("environment variable LAGMONITOR_OUTPUT_HEADERS: "))
         #expect(text.contains(wrong), "\(text)")
     }
 
     @Test func aSecretIsInNoMessage() throws {
         let error = #expect(throws: SettingsError.self) { try load("a b=s3cret") }
-        #expect(error?.problems.contains { $0.description.contains("s3cret") } == false)
+        #expect(error?.errors.contains { $0.description.contains("s3cret") } == false)
     }
 
     @Test func otherDestinationsTakeNone() throws {
         let error = #expect(throws: SettingsError.self) { try load("a=b", output: "stalls.jsonl") }
-        #expect(error?.problems.first?.description.contains("stalls.jsonl takes no headers") == true)
+        #expect(error?.errors.first?.description.contains("stalls.jsonl takes no headers") == true)
         // Of a weaker source, for a destination that is overruled.
         let environment = ["LAGMONITOR_OUTPUT_HEADERS": "a=b", "LAGMONITOR_OUTPUT_PATH": "otlp:http://a"]
         let settings = try Settings.load(commandLine: ["output.path": .string("-")], environment: environment)

@@ -96,7 +96,7 @@ import Testing
             let error = #expect(throws: SettingsError.self) {
                 try Settings.load(commandLine: commandLine, environment: environment)
             }
-            return error?.problems.map(\.description) ?? []
+            return error?.errors.map(\.description) ?? []
         }
         let file = "allowed: only where output.path is a file"
         #expect(problems(["output.max_bytes": .int(5000)]) == ["option --max-bytes: - is no file and is not rotated; \(file)"])

@@ -6,8 +6,8 @@ import Testing
 
 /// What keeps a page, and the memory for it, small.
 struct ReportBoundsTests {
-    private func findings(_ lines: [String]) -> ReportFindings {
-        var consumer = ReportConsumer(times: .min ..< .max, ledger: StallLedger())
+    private func aggregate(_ lines: [String]) -> ReportAggregate {
+        var consumer = ReportConsumer(times: .min ..< .max, deduplicator: StallDeduplicator())
         for line in lines {
             var text = line
             text.withUTF8 { consumer.take(UnsafeRawBufferPointer($0)) }
@@ -30,7 +30,7 @@ struct ReportBoundsTests {
     }
 
     @Test func aPageOfAnyLinesIsOfABoundedSize() {
-        let report = Report(findings(wide(1500)), title: "wide", inputs: ["a"], troubles: [], top: 200)
+        let report = Report(aggregate(wide(1500)), title: "wide", inputs: ["a"], inputErrors: [], top: 200)
         let page = ReportPage(report: report, version: "0").bytes()
         #expect(report.all.count == 1500)
         #expect(page.count < 5_000_000, "\(page.count)")
@@ -94,8 +94,8 @@ struct ReportBoundsTests {
     }
 
     @Test func theLongestStallsAreKeptInAnyOrder() {
-        func stall(_ number: Int) -> KeptStall {
-            KeptStall(
+        func stall(_ number: Int) -> RetainedStall {
+            RetainedStall(
                 id: "\(number)",
                 time: 0,
                 nanoseconds: UInt64(number % 7),
@@ -115,17 +115,17 @@ struct ReportBoundsTests {
     }
 
     @Test func aShelfThatIsFullKeepsTheHeaviestGroups() {
-        var shelf = LineShelf()
-        let line = [UInt8](repeating: 0x20, count: LineShelf.maximumLineBytes)
-        let groups = 2 * LineShelf.maximumBytes / LineShelf.maximumLineBytes
+        var lineStore = LineStore()
+        let line = [UInt8](repeating: 0x20, count: LineStore.maximumLineBytes)
+        let groups = 2 * LineStore.maximumBytes / LineStore.maximumLineBytes
         for group in 0..<groups {
             let weight = UInt64(group == 3 ? 1_000_000 : group)
-            shelf.add(group: group, nanoseconds: weight) {
-                KeptStall(id: "\(group)", time: 0, nanoseconds: weight, group: group, lane: 0, cause: 0, phase: .end, line: line)
+            lineStore.add(group: group, nanoseconds: weight) {
+                RetainedStall(id: "\(group)", time: 0, nanoseconds: weight, group: group, lane: 0, cause: 0, phase: .end, line: line)
             }
         }
-        let kept = (0..<groups).filter { !shelf.stalls(of: $0).isEmpty }
-        #expect(kept.count * line.count <= LineShelf.maximumBytes)
+        let kept = (0..<groups).filter { !lineStore.stalls(of: $0).isEmpty }
+        #expect(kept.count * line.count <= LineStore.maximumBytes)
         #expect(kept.contains(3))
         #expect(!kept.contains(4))
     }

@@ -62,7 +62,7 @@ import Testing
         rules.sampling = .init(interval: .milliseconds(40), samples: 7, functions: 2)
         #expect(settings.monitor.rules == rules)
         #expect(settings.monitor.startupGrace == .milliseconds(80))
-        #expect(settings.idleParameters.isEmpty)
+        #expect(settings.unusedOptions.isEmpty)
     }
 
     @Test func whatIsNotSetIsTheLibrarysDefault() throws {
@@ -132,7 +132,7 @@ import Testing
             )
         }
         #expect(
-            error?.problems.map(\.description) == [
+            error?.errors.map(\.description) == [
                 "option --rules: the text is empty" + Self.allowed,
                 "option --starvation-ms: 0 is out of bounds; allowed: a whole number from 1 to 3600000",
                 #"environment variable LAGMONITOR_MONITOR_RULES: unknown name "all""# + Self.allowed,
@@ -146,12 +146,12 @@ import Testing
 
     @Test func aSharedFileMayHoldTheParametersOfEveryRule() throws {
         let file = #"{"monitor": {"rules": ["callout", "ping"], "ping_timeouts": 5, "frame_rate": 30}}"#
-        #expect(try load(file).idleParameters.isEmpty)
-        #expect(try load(file, commandLine: ["monitor.rules": .string("callout")]).idleParameters.isEmpty)
+        #expect(try load(file).unusedOptions.isEmpty)
+        #expect(try load(file, commandLine: ["monitor.rules": .string("callout")]).unusedOptions.isEmpty)
     }
 
     @Test func aParameterThatNobodyTookTheRuleFromIsTold() throws {
-        let file = try load(#"{"monitor": {"ping_timeouts": 5}}"#).idleParameters.map(\.description)
+        let file = try load(#"{"monitor": {"ping_timeouts": 5}}"#).unusedOptions.map(\.description)
         #expect(file.count == 1)
         #expect(
             file.first?.hasSuffix(
@@ -160,14 +160,14 @@ import Testing
         )
         let environment = ["LAGMONITOR_MONITOR_RULES": "ping", "LAGMONITOR_MONITOR_FRAME_RATE": "30"]
         let line = "environment variable LAGMONITOR_MONITOR_FRAME_RATE: no effect, because frame is not among the rules"
-        #expect(try load(environment: environment).idleParameters.map(\.description) == [line])
+        #expect(try load(environment: environment).unusedOptions.map(\.description) == [line])
         let option = try load(#"{"monitor": {"rules": "ping"}}"#, commandLine: ["monitor.interval_ms": .int(20)])
         #expect(
-            option.idleParameters.map(\.description) == [
+            option.unusedOptions.map(\.description) == [
                 "option --interval-ms: no effect, because callout is not among the rules"
             ]
         )
         // The stronger source took it away on purpose.
-        #expect(try load(environment: environment, commandLine: ["monitor.rules": .string("ping")]).idleParameters.isEmpty)
+        #expect(try load(environment: environment, commandLine: ["monitor.rules": .string("ping")]).unusedOptions.isEmpty)
     }
 }

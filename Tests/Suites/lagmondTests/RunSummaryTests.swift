@@ -6,8 +6,8 @@ import Testing
 @Suite struct RunSummaryTests {
     private static let always = "stalls=4 reported=3 dropped=2 suppressed=1"
 
-    private var statistics: LagMonitorStatistics {
-        var statistics = LagMonitorStatistics()
+    private var statistics: StallMonitorStatistics {
+        var statistics = StallMonitorStatistics()
         statistics.stalls = 4
         statistics.reported = 3
         statistics.dropped = 2
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func theFirstFourAreThereAlsoWhenZero() {
-        #expect(RunSummary(LagMonitorStatistics()).description == "stalls=0 reported=0 dropped=0 suppressed=0")
+        #expect(RunSummary(StallMonitorStatistics()).description == "stalls=0 reported=0 dropped=0 suppressed=0")
         #expect(RunSummary(statistics).description == Self.always)
     }
 
@@ -24,8 +24,8 @@ import Testing
         var statistics = statistics
         statistics.recurring = 11
         statistics.dismissed = 5
-        statistics.pauses.blackouts = 6
-        statistics.pauses.blackedOut = .microseconds(7_900)
+        statistics.pauses.processPauses = 6
+        statistics.pauses.paused = .microseconds(7_900)
         statistics.pauses.throttled = .milliseconds(2)
         statistics.pauses.suspensions = 8
         statistics.pauses.suspended = .seconds(9)

@@ -26,8 +26,8 @@ import Testing
 
     @Test func withoutAnySourceTheDefaultsHold() throws {
         let settings = try load()
-        #expect(settings.monitor == LagMonitorConfiguration())
-        #expect(settings.idleParameters.isEmpty)
+        #expect(settings.monitor == StallMonitorConfiguration())
+        #expect(settings.unusedOptions.isEmpty)
         #expect(settings.monitor.rules.callout?.interval == .milliseconds(50))
         #expect(settings.monitor.rules.callout?.timeouts == 3)
         #expect(settings.threshold == .milliseconds(150))
@@ -191,6 +191,6 @@ import Testing
         }
         let message =
             "environment variable LAGMONITOR_MONITOR_TIMEOUTS: \"many\" is not a whole number; allowed: a whole number from 1 to 1000"
-        #expect(error?.problems.map(\.description) == [message])
+        #expect(error?.errors.map(\.description) == [message])
     }
 }

@@ -13,12 +13,12 @@ import Testing
         .appendingPathComponent("config/lagmond.json").path
 
     /// A stretch of the main thread's time, from the truth or from a record. Microseconds.
-    private struct Stretch {
+    private struct Interval {
         let begin: Int
         let end: Int
         let line: [String: JSONValue]
 
-        func overlaps(_ other: Stretch) -> Bool { begin < other.end && other.begin < end }
+        func overlaps(_ other: Interval) -> Bool { begin < other.end && other.begin < end }
         var microseconds: Int { end - begin }
         subscript(_ key: String) -> String { if case .string(let text) = line[key] { text } else { "" } }
     }
@@ -36,17 +36,17 @@ import Testing
         }
     }
 
-    private func injected(_ text: String) throws -> [Stretch] {
+    private func injected(_ text: String) throws -> [Interval] {
         try text.split(separator: "\n").map { line in
             let members = try object(line)
-            return Stretch(begin: Int(number(members["begin_mono_us"])), end: Int(number(members["end_mono_us"])), line: members)
+            return Interval(begin: Int(number(members["begin_mono_us"])), end: Int(number(members["end_mono_us"])), line: members)
         }
     }
 
-    private func reported(_ text: String) throws -> [Stretch] {
+    private func reported(_ text: String) throws -> [Interval] {
         try text.split(separator: "\n").map(object).filter { $0["event"] == .string("stall") }.map { members in
             let begin = Int(number(members["mono_us"]))
-            return Stretch(begin: begin, end: begin + Int(number(members["duration_ms"]) * 1000), line: members)
+            return Interval(begin: begin, end: begin + Int(number(members["duration_ms"]) * 1000), line: members)
         }
     }
 
@@ -98,7 +98,7 @@ import Testing
     /// The loop's callout is a little longer than the call inside it: next to the threshold both answers are right.
     private static let margin = 10_000
 
-    private func check(_ stall: Stretch, _ records: [Stretch]) -> String? {
+    private func check(_ stall: Interval, _ records: [Interval]) -> String? {
         let matching = records.filter { $0.overlaps(stall) }
         let place =
             "\(stall["kind"]) of \(stall.microseconds) us from \(stall.begin), records \(records.map { ($0["id"], $0.begin, $0.end) })"

@@ -10,12 +10,12 @@ struct StallLineEditorTests {
 
     private func line(_ json: String) throws -> StallLine { try #require(StallLine(JSONText(Array(json.utf8)))) }
 
-    private func edited(_ json: String, _ levels: [[FrameName]]) throws -> String {
+    private func edited(_ json: String, _ levels: [[ResolvedFrame]]) throws -> String {
         var editor = StallLineEditor()
         return String(decoding: editor.edited(try line(json), levels: levels), as: UTF8.self)
     }
 
-    private let function = FrameName(simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
+    private let function = ResolvedFrame(simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
 
     @Test func placeStandsBetweenSymbolAndInApp() throws {
         let before =
@@ -35,7 +35,7 @@ struct StallLineEditorTests {
             with: #""0x10","symbol":"App.run","symbol_offset":9,"file":"/s/App.swift","line":12"#
         )
         #expect(try edited(before, [[function]]) == after)
-        let name = FrameName(simplified: "f", symbolOffset: 1)
+        let name = ResolvedFrame(simplified: "f", symbolOffset: 1)
         #expect(
             try edited(before, [[name]]) == before.replacing(#""0x10""#, with: #""0x10","symbol":"f","symbol_offset":1"#)
         )
@@ -43,7 +43,7 @@ struct StallLineEditorTests {
 
     /// Some writers have a null where others have nothing.
     @Test func aMemberThatIsThereIsNotAddedAgain() throws {
-        let full = FrameName(name: "App.run()", simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
+        let full = ResolvedFrame(name: "App.run()", simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
         let null = Self.head + #""frames":[{"pc":"0x1","symbol":null,"in_app":true}]}"#
         let after = null.replacing("null", with: #"null,"file":"/s/App.swift","line":12"#)
         #expect(try edited(null, [[full]]) == after)
@@ -55,7 +55,7 @@ struct StallLineEditorTests {
     }
 
     @Test func ofTheProgramsOwnFunctionsTheFullNameIsAdded() throws {
-        let full = FrameName(name: "App.run(Swift.Int) -> ()", simplified: "App.run")
+        let full = ResolvedFrame(name: "App.run(Swift.Int) -> ()", simplified: "App.run")
         let own = Self.head + #""frames":[{"pc":"0x1","in_app":true}]}"#
         let added = #""0x1","symbol":"App.run","function":"App.run(Swift.Int) -> ()""#
         #expect(try edited(own, [[full]]) == own.replacing(#""0x1""#, with: added))
@@ -66,8 +66,8 @@ struct StallLineEditorTests {
     @Test func inlinedFramesStandBeforeTheirFunction() throws {
         let frame = #"{"pc":"0x1","module":"app","build_id":"ab","offset":"0x10","symbol":"App.run","in_app":true}"#
         let inlined = [
-            FrameName(simplified: "Swift.Array.append", file: "/swift/Array.swift", line: 3, isInlined: true),
-            FrameName(simplified: "App.\"q\"", isInlined: true),
+            ResolvedFrame(simplified: "Swift.Array.append", file: "/swift/Array.swift", line: 3, isInlined: true),
+            ResolvedFrame(simplified: "App.\"q\"", isInlined: true),
         ]
         let shared = #"{"pc":"0x1","module":"app","build_id":"ab","offset":"0x10","#
         let expected = [
@@ -93,14 +93,14 @@ struct StallLineEditorTests {
     ])
     func inlinedFramesFollowTheRecordsOwnRules(frame: String, prefixes: [String], isInApp: Bool) throws {
         var editor = StallLineEditor(rules: InAppRules(inAppPrefixes: prefixes))
-        let levels = [FrameName(simplified: "X.inlined", isInlined: true), FrameName(simplified: "f")]
+        let levels = [ResolvedFrame(simplified: "X.inlined", isInlined: true), ResolvedFrame(simplified: "f")]
         let line = try line(Self.head + #""frames":[{"# + frame + "}]}")
         let after = String(decoding: editor.edited(line, levels: [levels]), as: UTF8.self)
         #expect(after.contains(#""inlined":true,"in_app":\#(isInApp)}"#), "\(after)")
     }
 
     @Test func aFrameThatSaysNothingIsJudgedByTheRulesHere() throws {
-        let full = FrameName(name: "Swift.f() -> ()", simplified: "Swift.f")
+        let full = ResolvedFrame(name: "Swift.f() -> ()", simplified: "Swift.f")
         let before = try line(Self.head + #""frames":[{"pc":"0x1","module":"app"}]}"#)
         for (prefixes, isInApp) in [([], false), (["Swift.f"], true)] {
             var editor = StallLineEditor(rules: InAppRules(inAppPrefixes: prefixes))

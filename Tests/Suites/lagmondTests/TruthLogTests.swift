@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func aFileThatCannotBeOpenedIsToldWithPathAndReason() {
-        let trouble = #expect(throws: WorkloadTrouble.self) { try TruthLog(path: "/nowhere/t") }
-        #expect(trouble?.description == "truth: cannot open /nowhere/t: No such file or directory (errno 2)")
+        let failure = #expect(throws: WorkloadError.self) { try TruthLog(path: "/nowhere/t") }
+        #expect(failure?.description == "truth: cannot open /nowhere/t: No such file or directory (errno 2)")
     }
 }

@@ -14,8 +14,8 @@ package struct MainStalls: Sendable {
         case worker
     }
 
-    private let monitor = LagMonitor()
-    private let told = Told()
+    private let monitor = StallMonitor()
+    private let told = CollectedRecords()
     private let thread: Thread
 
     private static var quietSeconds: Double {
@@ -137,7 +137,7 @@ package struct MainStalls: Sendable {
 }
 
 /// Records that a handler was given.
-private final class Told: Sendable {
+private final class CollectedRecords: Sendable {
     private let content = Mutex<[StallRecord]>([])
 
     func add(_ record: StallRecord) { content.withLock { $0.append(record) } }

@@ -10,7 +10,7 @@ import Synchronization
 /// much of it is the heartbeat's own task, the rest being NIO's way of taking any task from another thread.
 enum HeartbeatCost {
     /// Heartbeats, as fast as 50 µs apart, from a thread of their own; without a loop, only that thread and its sleeps.
-    private final class Beats: Sendable {
+    private final class HeartbeatGenerator: Sendable {
         private let isOver = Atomic<Bool>(false)
         private let beating = DispatchGroup()
 
@@ -29,9 +29,9 @@ enum HeartbeatCost {
         }
     }
 
-    private static let turns = 20_000
+    private static let iterations = 20_000
     /// Some 10 µs of work a turn. With none, the measure would be of nothing but two threads at one lock.
-    private static let workOfATurn = 4000
+    private static let workPerIteration = 4000
 
     static func measure(rounds: Int) throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -39,15 +39,15 @@ enum HeartbeatCost {
         var costs: [Double] = []
         for round in 0..<(rounds + 2) {
             // What the other thread's waking up does to this one's caches is in both.
-            let sleeps = Beats(of: nil)
-            let quiet = cpuOfTurns(on: loop.eventLoop)
+            let sleeps = HeartbeatGenerator(of: nil)
+            let quiet = cpuOfIterations(on: loop.eventLoop)
             sleeps.end()
             let before = loop.heartbeats
-            let beats = Beats(of: loop)
-            let beaten = cpuOfTurns(on: loop.eventLoop)
-            beats.end()
+            let heartbeats = HeartbeatGenerator(of: loop)
+            let busy = cpuOfIterations(on: loop.eventLoop)
+            heartbeats.end()
             // The first ones are for the caches.
-            if round >= 2 { costs.append((beaten - quiet) / Double(loop.heartbeats - before)) }
+            if round >= 2 { costs.append((busy - quiet) / Double(loop.heartbeats - before)) }
         }
         let summary = Summary(costs)
         print(
@@ -61,25 +61,25 @@ enum HeartbeatCost {
     }
 
     /// Nanoseconds.
-    private static func cpuOfTurns(on loop: any EventLoop) -> Double {
+    private static func cpuOfIterations(on loop: any EventLoop) -> Double {
         let promise = loop.makePromise(of: Double.self)
         loop.execute {
             let start = cpuTime()
-            turn(loop, turns) { promise.succeed(cpuTime() - start) }
+            iterate(loop, iterations) { promise.succeed(cpuTime() - start) }
         }
         return (try? promise.futureResult.wait()) ?? .nan
     }
 
-    private static func turn(_ loop: any EventLoop, _ left: Int, _ end: @escaping @Sendable () -> Void) {
+    private static func iterate(_ loop: any EventLoop, _ left: Int, _ end: @escaping @Sendable () -> Void) {
         loop.execute {
             work()
-            if left == 0 { end() } else { turn(loop, left - 1, end) }
+            if left == 0 { end() } else { iterate(loop, left - 1, end) }
         }
     }
 
     @inline(never) private static func work() {
         var value = result.load(ordering: .relaxed)
-        for _ in 0..<workOfATurn { value = (value ^ value >> 29) &* 6_364_136_223_846_793_005 &+ 1 }
+        for _ in 0..<workPerIteration { value = (value ^ value >> 29) &* 6_364_136_223_846_793_005 &+ 1 }
         result.store(value, ordering: .relaxed)
     }
 

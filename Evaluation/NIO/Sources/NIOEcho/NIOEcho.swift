@@ -12,7 +12,7 @@ import NIOPosix
     static func main() throws {
         let pairs = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 60
         let window = CommandLine.arguments.dropFirst(2).first.flatMap(Int.init) ?? 500
-        let monitor = LagMonitor()
+        let monitor = StallMonitor()
         // There should be none, but where the machine does not let the loop run.
         monitor.onStall(queue: .global()) { print("stall: \($0.message); cause: \($0.cause)") }
         try monitor.start()
@@ -21,7 +21,7 @@ import NIOPosix
         monitor.stop()
     }
 
-    private static func measureThroughput(pairs: Int, milliseconds: Int, _ monitor: LagMonitor) throws {
+    private static func measureThroughput(pairs: Int, milliseconds: Int, _ monitor: StallMonitor) throws {
         // One thread each for the server and for its clients; both are always at work.
         let servers = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let clients = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -58,7 +58,7 @@ import NIOPosix
         try traffic.end()
         // What idle loops are charged.
         let idle = try monitor.watch(servers)
-        while !idle.allSatisfy(\.seesIdleness) { pause(milliseconds: 10) }
+        while !idle.allSatisfy(\.detectsIdleness) { pause(milliseconds: 10) }
         let before = idle[0].heartbeats
         pause(milliseconds: 5000)
         print("heartbeats a second of an idle loop: \((Double(idle[0].heartbeats - before) / 5).text(1))")

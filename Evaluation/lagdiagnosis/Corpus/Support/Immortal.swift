@@ -23,7 +23,7 @@ extension ThreadMutex {
     func unlock() { pthread_mutex_unlock(raw) }
 
     /// Returns when another thread has it, and holds it until `end`.
-    func beHeld(by name: String, until end: MonotonicTime) throws {
+    func lockOnThread(named name: String, until end: MonotonicTime) throws {
         let held = Gate()
         try helper(name) {
             lock()

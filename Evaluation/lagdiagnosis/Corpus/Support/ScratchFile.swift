@@ -6,7 +6,7 @@ final class ScratchFile: Sendable {
     let descriptor: Int32
 
     init(bytes: Int = 0) throws {
-        path = Leftovers.newPath()
+        path = TemporaryPaths.newPath()
         descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Unavailable("open \(path)", errno: errno) }
         let block = [UInt8](repeating: 0x5a, count: 1 << 20)

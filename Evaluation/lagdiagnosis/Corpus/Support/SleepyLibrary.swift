@@ -3,7 +3,7 @@ internal import Glibc
 /// A library whose constructor sleeps for half a second, compiled on the spot.
 enum SleepyLibrary {
     static func build() throws -> String {
-        let path = Leftovers.newPath()
+        let path = TemporaryPaths.newPath()
         let source = """
             #include <time.h>
             __attribute__((constructor, noinline)) void corpus_plugin_set_up(void) {
@@ -19,7 +19,7 @@ enum SleepyLibrary {
         let options = "\(path).c -shared -fPIC -o \(path).so"
         guard system("{ clang \(options) || cc \(options); } 2>/dev/null") == 0 else { throw Unavailable("no C compiler") }
         // Names are read from the file after the stall.
-        Leftovers.remove("\(path).so")
+        TemporaryPaths.remove("\(path).so")
         return "\(path).so"
     }
 }

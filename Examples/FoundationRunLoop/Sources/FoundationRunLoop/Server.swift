@@ -7,7 +7,7 @@ import LagMonitorFoundation
 /// mistake: it computes for N milliseconds right there.
 @main enum Server {
     static func main() throws {
-        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
         try monitor.watch(FoundationLoop(RunLoop.main))
 
@@ -27,9 +27,9 @@ import LagMonitorFoundation
     @MainActor static func answer(_ line: String) {
         let words = line.split(separator: " ")
         switch words.first {
-        case "digest": note("digest \(digest(milliseconds: words.last.flatMap { Int($0) } ?? 500))")
-        case "hello": note("hello")
-        default: note("hello or digest N is wanted, not '\(line)'")
+        case "digest": printAnswer("digest \(digest(milliseconds: words.last.flatMap { Int($0) } ?? 500))")
+        case "hello": printAnswer("hello")
+        default: printAnswer("hello or digest N is wanted, not '\(line)'")
         }
     }
 
@@ -41,5 +41,5 @@ import LagMonitorFoundation
     }
 
     /// Answers go to standard error; records have standard output to themselves.
-    private static func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+    private static func printAnswer(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

@@ -24,9 +24,9 @@ import UnixSignals
         let group = MultiThreadedEventLoopGroup.singleton
 
         // All that it takes.
-        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         let watched: [any ObservableLoop] = Array(NIOLoops(group, named: "http")) + [PingedQueue(.main)]
-        let watching = LagMonitorService(monitor, watching: watched, rules: .eventLoops)
+        let watching = StallMonitorService(monitor, watching: watched, rules: .eventLoops)
 
         let server = Application(
             router: Routes(reports: ReportStore(group.next()), totals: Totals()).router(),

@@ -4,7 +4,7 @@ import Glibc
 import LagMonitor
 
 // The same under `dispatchMain()`, by the environment: LAGMONITOR_OUTPUT_PATH=- LAGMONITOR_MONITOR_RULES=ping
-let monitor = LagMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
+let monitor = StallMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
 
 Task { @MainActor in
     for await line in Input.lines() { Answers.answer(line) }

@@ -11,7 +11,7 @@ import NIOPosix
         let group = MultiThreadedEventLoopGroup.singleton
 
         // All that it takes.
-        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
         try monitor.watch(group, named: "echo")
 

@@ -8,12 +8,12 @@ import LagMonitorConcurrency
 /// threads in the pool, and none is left for what they wait for.
 @main enum Resizer {
     static func main() throws {
-        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
         try monitor.watchConcurrencyPool()
 
         while let line = readLine() {
-            for _ in 0..<(Int(line) ?? 1) { Task.detached { note(makeThumbnail()) } }
+            for _ in 0..<(Int(line) ?? 1) { Task.detached { printAnswer(makeThumbnail()) } }
         }
         monitor.stop()
     }
@@ -32,5 +32,5 @@ import LagMonitorConcurrency
     }
 
     /// Answers go to standard error; records have standard output to themselves.
-    private static func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+    private static func printAnswer(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

@@ -25,8 +25,8 @@ extension StackTally {
         key: UInt64,
         at now: UInt64
     ) -> (index: Int, isSame: Bool, isNew: Bool) {
-        looks += 1
-        let kept = keep(outcome, stack, key: key, standingFor: now.saturatingDifference(latestNanoseconds))
+        sampleCount += 1
+        let kept = keep(outcome, stack, key: key, weight: now.saturatingDifference(latestNanoseconds))
         let number = position(of: tid)
         if number == workerCount {
             guard workerCount < Self.workerCapacity else { return (kept.index, false, kept.isNew) }

@@ -36,7 +36,7 @@ package final class StackTally {
     /// Threads of a pool that were seen at work.
     package internal(set) var workerCount = 0
     /// How often the thread was looked at, also in vain.
-    package internal(set) var looks: UInt64 = 0
+    package internal(set) var sampleCount: UInt64 = 0
     package private(set) var lostNanoseconds: UInt64 = 0
     /// Why there is no stack at all.
     package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
@@ -72,7 +72,7 @@ package final class StackTally {
     package func begin(at since: UInt64) {
         count = 0
         workerCount = 0
-        looks = 0
+        sampleCount = 0
         lostNanoseconds = 0
         failure = .failed(.noFreeSlot)
         latest = nil
@@ -98,8 +98,8 @@ package final class StackTally {
     }
 
     /// A look that brought no stack, and why.
-    package func note(_ failure: CaptureOutcome) {
-        looks += 1
+    package func recordFailure(_ failure: CaptureOutcome) {
+        sampleCount += 1
         self.failure = failure
     }
 
@@ -113,7 +113,7 @@ package final class StackTally {
         at now: UInt64,
         slept: UInt64? = nil
     ) -> (index: Int, isSame: Bool, isNew: Bool) {
-        looks += 1
+        sampleCount += 1
         var gap = now.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, now)
         if let latest, stacks[latest].key == key {
@@ -128,7 +128,7 @@ package final class StackTally {
             stacks[latest].weightNanoseconds += earlier
             gap -= earlier
         }
-        let kept = keep(outcome, stack, key: key, standingFor: gap)
+        let kept = keep(outcome, stack, key: key, weight: gap)
         latest = kept.index
         return (kept.index, false, kept.isNew)
     }
@@ -138,7 +138,7 @@ package final class StackTally {
         _ outcome: CaptureOutcome,
         _ stack: FrameBuffer?,
         key: UInt64,
-        standingFor nanoseconds: UInt64
+        weight nanoseconds: UInt64
     ) -> (index: Int, isNew: Bool) {
         let known = position(of: key)
         let index = known ?? place()
@@ -176,8 +176,8 @@ package final class StackTally {
     }
 
     /// The process could not run for a time before `now`: no look stands for that.
-    package func pass(over blackout: Blackout, until now: UInt64) {
-        latestNanoseconds = latestNanoseconds.saturatingSum(blackout.share(from: latestNanoseconds, until: now).atLeast)
+    package func skip(over processPause: ProcessPause, until now: UInt64) {
+        latestNanoseconds = latestNanoseconds.saturatingSum(processPause.share(from: latestNanoseconds, until: now).atLeast)
     }
 
     /// The stall ended while they were looked at: what they did may have been later.
@@ -203,7 +203,7 @@ package final class StackTally {
         count = other.count
         workerCount = other.workerCount
         workers.update(from: other.workers, count: workerCount)
-        looks = other.looks
+        sampleCount = other.sampleCount
         lostNanoseconds = other.lostNanoseconds
         failure = other.failure
         latest = other.latest

@@ -85,7 +85,7 @@ struct UsageMeter {
     }
 
     /// A look at the loop.
-    mutating func note(_ reading: Reading, _ beacon: BeaconReading) {
+    mutating func record(_ reading: Reading, _ beacon: BeaconReading) {
         if beacon.word != word, !isHeld(callout, stalled == .callout) { callout = anchor(at: beacon.calloutNanoseconds, reading) }
         if beacon.wokeNanoseconds != woke, !isHeld(wake, stalled != nil && stalled != .callout) {
             wake = anchor(at: beacon.wokeNanoseconds, reading)

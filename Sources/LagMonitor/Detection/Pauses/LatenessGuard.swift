@@ -27,9 +27,9 @@ package struct LatenessGuard: Sendable {
     private static let mostToleranceNanoseconds: UInt64 = 25_000_000
 
     /// How often the process was found to have been stopped.
-    package private(set) var blackouts: UInt64 = 0
+    package private(set) var processPauses: UInt64 = 0
     /// For how long at least.
-    package private(set) var blackedOutNanoseconds: UInt64 = 0
+    package private(set) var pausedNanoseconds: UInt64 = 0
     /// How much of that was a quota's.
     package private(set) var throttledNanoseconds: UInt64 = 0
 
@@ -40,7 +40,7 @@ package struct LatenessGuard: Sendable {
     ///   - begun: when it began. A deadline that was past then does not make it late.
     ///   - due: when it was to end; `.max` for a wait without end, which cannot be late.
     /// - Returns: nil when it was on time, or late for a reason of the watchdog's own.
-    package mutating func judge(from begun: UInt64, due: UInt64, endedAt now: UInt64, evidence: () -> Evidence) -> Blackout? {
+    package mutating func evaluate(from begun: UInt64, due: UInt64, endedAt now: UInt64, evidence: () -> Evidence) -> ProcessPause? {
         let due = max(begun, due)
         // What a late short wait loses is little, so less is needed to call it late.
         let tolerance = min(max((due - begun) / 2, Self.leastToleranceNanoseconds), Self.mostToleranceNanoseconds)
@@ -50,10 +50,10 @@ package struct LatenessGuard: Sendable {
         let throttled = min(evidence.throttledNanoseconds, late)
         let explained = min(evidence.runDelayNanoseconds.saturatingDifference(throttled), late)
         guard late - explained > tolerance else { return nil }
-        let blackout = Blackout(from: begun, to: now, atLeast: late - explained, atMost: now - begun - explained)
-        blackouts += 1
-        blackedOutNanoseconds = blackedOutNanoseconds.saturatingSum(blackout.atLeast)
-        throttledNanoseconds = throttledNanoseconds.saturatingSum(min(throttled, blackout.atLeast))
-        return blackout
+        let processPause = ProcessPause(from: begun, to: now, atLeast: late - explained, atMost: now - begun - explained)
+        processPauses += 1
+        pausedNanoseconds = pausedNanoseconds.saturatingSum(processPause.atLeast)
+        throttledNanoseconds = throttledNanoseconds.saturatingSum(min(throttled, processPause.atLeast))
+        return processPause
     }
 }

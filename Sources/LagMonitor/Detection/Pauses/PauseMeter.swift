@@ -17,9 +17,9 @@ struct PauseMeter {
         private static let attempts = 4
         private static let closeNanoseconds: UInt64 = 200_000
 
-        /// - Parameter last: where the kernel does not say, nothing has come since: then lateness is a blackout, which hides stalls and
+        /// - Parameter last: where the kernel does not say, nothing has come since: then lateness is a process pause, which hides stalls and
         ///   makes none.
-        init(_ schedstat: KeptProcFile, last: ThreadTimes = .zero) {
+        init(_ schedstat: PersistentProcFile, last: ThreadTimes = .zero) {
             for _ in 0..<Self.attempts {
                 let before = clb_now_ns()
                 times = ThreadTimes(schedstat) ?? last
@@ -38,7 +38,7 @@ struct PauseMeter {
     }
 
     private let log: PauseLog
-    private let schedstat: KeptProcFile
+    private let schedstat: PersistentProcFile
     private let throttling: ThrottleMeter?
     private var lateness = LatenessGuard()
     private var clocks = ClockWatch(since: .now)
@@ -61,7 +61,7 @@ struct PauseMeter {
     /// Allocates, and reads each file once.
     init(tid: Int32, log: PauseLog) {
         self.log = log
-        schedstat = KeptProcFile(timesOf: tid)
+        schedstat = PersistentProcFile(timesOf: tid)
         throttling = ThrottleMeter()
         throttled = throttling?.read()
         last = Reading(schedstat)
@@ -76,39 +76,39 @@ struct PauseMeter {
         meter.now -= min(late, meter.now)
         _ = meter.waitEnded(due: meter.now + 1, answered: 0)
         meter.now -= min(late, meter.now)
-        _ = meter.lookEnded(slept: 0, closely: true)
+        _ = meter.scanEnded(slept: 0, closely: true)
     }
 
     /// A wait ended.
     /// - Parameters:
     ///   - due: when it was to end; `.max`: never, unless a loop asked for it.
     ///   - answered: when a loop asked for its end; 0: none did.
-    mutating func waitEnded(due: UInt64, answered: UInt64) -> Blackout? {
+    mutating func waitEnded(due: UInt64, answered: UInt64) -> ProcessPause? {
         let change = clocks.advance(to: .now)
         // A wait without end begins to matter when a loop asks for this thread.
         let begun = due == .max ? max(now, answered) : now
-        let blackout = judge(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0)
-        if blackout != nil || change != .none { note() }
-        return blackout
+        let processPause = evaluate(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0)
+        if processPause != nil || change != .none { recordPauses() }
+        return processPause
     }
 
     /// A look at all loops ended. It takes some microseconds, or as long as its work and the scheduler make it.
     /// - Parameters:
     ///   - slept: for how long it slept on purpose.
     ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
-    mutating func lookEnded(slept: UInt64, closely: Bool) -> Blackout? {
-        let blackout = judge(from: now, due: now, slept: slept)
+    mutating func scanEnded(slept: UInt64, closely: Bool) -> ProcessPause? {
+        let processPause = evaluate(from: now, due: now, slept: slept)
         if closely || now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
             throttled = throttling?.read()
             throttledNanoseconds = now
         }
-        guard let blackout else { return nil }
-        note()
+        guard let processPause else { return nil }
+        recordPauses()
         // It may also have waited for the kernel, as for a map of memory that another thread holds.
-        return Blackout(from: blackout.from, to: blackout.to, atLeast: 0, atMost: blackout.atMost)
+        return ProcessPause(from: processPause.from, to: processPause.to, atLeast: 0, atMost: processPause.atMost)
     }
 
-    private mutating func judge(from begun: UInt64, due: UInt64, slept: UInt64) -> Blackout? {
+    private mutating func evaluate(from begun: UInt64, due: UInt64, slept: UInt64) -> ProcessPause? {
         now = clb_now_ns()
         // It sleeps until the wait is due: what comes then, at most, the scheduler counts. One that ended early says nothing of that.
         unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now.saturatingDifference(max(begun, due)))
@@ -122,7 +122,7 @@ struct PauseMeter {
         last = reading
         unreadNanoseconds = 0
         var seen: Throttling?
-        let blackout = lateness.judge(from: begun, due: due, endedAt: now) {
+        let processPause = lateness.evaluate(from: begun, due: due, endedAt: now) {
             var evidence = LatenessGuard.Evidence(runDelayNanoseconds: accounted)
             seen = throttling?.read()
             if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }
@@ -130,17 +130,17 @@ struct PauseMeter {
         }
         // What was held against one wait is not held against another.
         if let seen { throttled = seen }
-        return blackout
+        return processPause
     }
 
-    private func note() {
+    private func recordPauses() {
         var pauses = ProcessPauses()
-        pauses.blackouts = lateness.blackouts
-        pauses.blackedOutNanoseconds = lateness.blackedOutNanoseconds
+        pauses.processPauses = lateness.processPauses
+        pauses.pausedNanoseconds = lateness.pausedNanoseconds
         pauses.throttledNanoseconds = lateness.throttledNanoseconds
         pauses.suspensions = clocks.suspensionCount
         pauses.suspendedNanoseconds = clocks.suspendedNanoseconds
         pauses.clockSteps = clocks.stepCount
-        log.note(pauses)
+        log.record(pauses)
     }
 }

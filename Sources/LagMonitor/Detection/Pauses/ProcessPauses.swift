@@ -3,9 +3,9 @@ internal import Synchronization
 /// Time in which the process as a whole could not run, as far as its watchdog noticed: none of it makes a stall.
 package struct ProcessPauses: Sendable, Equatable {
     /// How often the process was stopped, frozen, throttled or held by a debugger while a loop worked.
-    package var blackouts: UInt64 = 0
+    package var processPauses: UInt64 = 0
     /// For how long at least.
-    package var blackedOutNanoseconds: UInt64 = 0
+    package var pausedNanoseconds: UInt64 = 0
     /// How much of that was the quota of its control group.
     package var throttledNanoseconds: UInt64 = 0
     /// How often, and for how long, the machine was suspended.
@@ -19,8 +19,8 @@ package struct ProcessPauses: Sendable, Equatable {
 
 /// The same, written by the watchdog and read by anybody.
 final class PauseLog: Sendable {
-    private let blackouts = Atomic<UInt64>(0)
-    private let blackedOutNanoseconds = Atomic<UInt64>(0)
+    private let processPauses = Atomic<UInt64>(0)
+    private let pausedNanoseconds = Atomic<UInt64>(0)
     private let throttledNanoseconds = Atomic<UInt64>(0)
     private let suspensions = Atomic<UInt64>(0)
     private let suspendedNanoseconds = Atomic<UInt64>(0)
@@ -28,8 +28,8 @@ final class PauseLog: Sendable {
 
     var present: ProcessPauses {
         var pauses = ProcessPauses()
-        pauses.blackouts = blackouts.load(ordering: .relaxed)
-        pauses.blackedOutNanoseconds = blackedOutNanoseconds.load(ordering: .relaxed)
+        pauses.processPauses = processPauses.load(ordering: .relaxed)
+        pauses.pausedNanoseconds = pausedNanoseconds.load(ordering: .relaxed)
         pauses.throttledNanoseconds = throttledNanoseconds.load(ordering: .relaxed)
         pauses.suspensions = suspensions.load(ordering: .relaxed)
         pauses.suspendedNanoseconds = suspendedNanoseconds.load(ordering: .relaxed)
@@ -37,9 +37,9 @@ final class PauseLog: Sendable {
         return pauses
     }
 
-    func note(_ pauses: ProcessPauses) {
-        blackouts.store(pauses.blackouts, ordering: .relaxed)
-        blackedOutNanoseconds.store(pauses.blackedOutNanoseconds, ordering: .relaxed)
+    func record(_ pauses: ProcessPauses) {
+        processPauses.store(pauses.processPauses, ordering: .relaxed)
+        pausedNanoseconds.store(pauses.pausedNanoseconds, ordering: .relaxed)
         throttledNanoseconds.store(pauses.throttledNanoseconds, ordering: .relaxed)
         suspensions.store(pauses.suspensions, ordering: .relaxed)
         suspendedNanoseconds.store(pauses.suspendedNanoseconds, ordering: .relaxed)

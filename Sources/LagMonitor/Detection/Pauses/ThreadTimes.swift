@@ -30,7 +30,7 @@ package struct ThreadTimes: Sendable, Equatable {
     }
 
     /// The same by a file that stays open. About 1 µs.
-    init?(_ file: KeptProcFile) {
+    init?(_ file: PersistentProcFile) {
         self.init { file.read(into: UnsafeMutableRawBufferPointer($0)) }
     }
 

@@ -47,7 +47,7 @@ package struct WatchRules: Sendable, Equatable {
     /// A stall that lasts so long is told while it lasts; 0: at detection.
     package var hangNanoseconds: UInt64 = 5_000_000_000
     /// Whether the reporter is to know of a stall as soon as it is found.
-    package var tellsOpened = false
+    package var reportsOpened = false
     /// For so long after the watch began nothing counts.
     package var graceNanoseconds: UInt64 = 0
 
@@ -67,7 +67,7 @@ package struct WatchRules: Sendable, Equatable {
     }
 
     /// Whether a loop that is at work and moves on needs no more than a glance: what else is wanted comes at times of its own.
-    var allowGlances: Bool {
+    var allowsFastPoll: Bool {
         pingWhileWaiting == nil && ping == nil && frame == nil && sampling == nil && (callout.map { $0.timeouts > 1 } ?? true)
     }
 }

@@ -14,8 +14,8 @@ internal import LagActivity
 package struct CalloutStrategy: DetectionStrategy {
     package enum State: Sendable, Equatable {
         case idle
-        case working(Span, word: UInt64, timeouts: Int)
-        case stalled(Span, word: UInt64)
+        case working(OngoingInterval, word: UInt64, timeouts: Int)
+        case stalled(OngoingInterval, word: UInt64)
     }
 
     package static let kind = StallKind.callout
@@ -27,7 +27,7 @@ package struct CalloutStrategy: DetectionStrategy {
 
     package var thresholdNanoseconds: UInt64 { rule.thresholdNanoseconds }
 
-    package var span: Span? {
+    package var span: OngoingInterval? {
         switch state {
         case .idle: nil
         case .working(let span, _, _), .stalled(let span, _): span
@@ -46,7 +46,7 @@ package struct CalloutStrategy: DetectionStrategy {
 
     /// The moment the threshold is reached, once only one timeout is missing. If that is past, at once: a wait of no length is
     /// a timeout like any other, and without it a stretch that began right after a look would be found an interval late.
-    package var nextLook: UInt64? {
+    package var nextPoll: UInt64? {
         switch state {
         case .working(let span, _, let timeouts) where timeouts >= rule.timeouts - 1:
             // The only timeout there is would come too late for closer looks.
@@ -55,55 +55,55 @@ package struct CalloutStrategy: DetectionStrategy {
         }
     }
 
-    private func isHalfway(_ span: Span) -> Bool { span.length(at: span.seen) >= rule.thresholdNanoseconds / 2 }
+    private func isHalfway(_ span: OngoingInterval) -> Bool { span.length(at: span.seen) >= rule.thresholdNanoseconds / 2 }
 
     /// The loop was at work at another word, at that time.
-    mutating func moveOn(to reading: BeaconReading, at seen: UInt64, floor: UInt64) {
-        state = .working(Self.span(of: reading, at: seen, floor: floor, nil), word: reading.word, timeouts: 0)
+    mutating func recordProgress(to reading: BeaconReading, at seen: UInt64, ignoreBefore: UInt64) {
+        state = .working(Self.span(of: reading, at: seen, ignoreBefore: ignoreBefore, nil), word: reading.word, timeouts: 0)
     }
 
-    package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
         switch state {
-        case .working(var span, let word, let timeouts) where word == sight.reading.word:
-            let isTimeout = sight.blackout == nil && (sight.isTick || nextLook.map { $0 <= sight.now } ?? false)
+        case .working(var span, let word, let timeouts) where word == observation.reading.word:
+            let isTimeout = observation.processPause == nil && (observation.isTick || nextPoll.map { $0 <= observation.now } ?? false)
             // A wait that was late because the watchdog had no processor is as many timeouts as intervals went by in it.
-            let passed = Int(clamping: sight.now.saturatingDifference(span.seen) / rule.intervalNanoseconds)
-            span.goOn(at: sight.now, sight.blackout)
+            let passed = Int(clamping: observation.now.saturatingDifference(span.seen) / rule.intervalNanoseconds)
+            span.extend(at: observation.now, observation.processPause)
             let counted = isTimeout ? timeouts + min(max(1, passed), rule.timeouts) : timeouts
-            return stand(span, word, timeouts: counted, isFirst: timeouts == 0, at: sight.now, counts: isTimeout)
-        case .stalled(var span, let word) where word == sight.reading.word:
-            span.goOn(at: sight.now, sight.blackout)
+            return update(span, word, timeouts: counted, isFirst: timeouts == 0, at: observation.now, counts: isTimeout)
+        case .stalled(var span, let word) where word == observation.reading.word:
+            span.extend(at: observation.now, observation.processPause)
             state = .stalled(span, word: word)
             return .nothing
         case .stalled(let span, _):
-            begin(sight, floor: floor)
-            return .ended(Extent(span, until: Self.end(of: span, by: sight.reading, at: sight.now), sight.blackout))
+            begin(observation, ignoreBefore: ignoreBefore)
+            return .ended(StallInterval(span, until: Self.end(of: span, by: observation.reading, at: observation.now), observation.processPause))
         case .idle, .working:
-            begin(sight, floor: floor)
+            begin(observation, ignoreBefore: ignoreBefore)
             return .nothing
         }
     }
 
-    package mutating func begin(notBefore floor: UInt64) {
+    package mutating func begin(notBefore ignoreBefore: UInt64) {
         switch state {
         case .idle: break
         case .working(var span, let word, let timeouts):
-            span.begin(notBefore: floor)
+            span.begin(notBefore: ignoreBefore)
             state = .working(span, word: word, timeouts: timeouts)
         case .stalled(var span, let word):
-            span.begin(notBefore: floor)
+            span.begin(notBefore: ignoreBefore)
             state = .working(span, word: word, timeouts: 0)
         }
     }
 
-    private mutating func stand(
-        _ span: Span,
+    private mutating func update(
+        _ span: OngoingInterval,
         _ word: UInt64,
         timeouts: Int,
         isFirst: Bool,
         at now: UInt64,
         counts: Bool
-    ) -> Finding {
+    ) -> DetectorEvent {
         guard counts, timeouts >= rule.timeouts, span.length(at: now) >= rule.thresholdNanoseconds else {
             state = .working(span, word: word, timeouts: timeouts)
             return counts && isFirst ? .suspected : .nothing
@@ -112,28 +112,28 @@ package struct CalloutStrategy: DetectionStrategy {
         return .stalled
     }
 
-    private mutating func begin(_ sight: Sight, floor: UInt64) {
-        guard sight.reading.isWorking else {
+    private mutating func begin(_ observation: Observation, ignoreBefore: UInt64) {
+        guard observation.reading.isWorking else {
             state = .idle
             return
         }
-        let span = Self.span(of: sight.reading, at: sight.now, floor: floor, sight.blackout)
-        state = .working(span, word: sight.reading.word, timeouts: 0)
+        let span = Self.span(of: observation.reading, at: observation.now, ignoreBefore: ignoreBefore, observation.processPause)
+        state = .working(span, word: observation.reading.word, timeouts: 0)
     }
 
     /// A stretch of work that is seen for the first time.
-    private static func span(of reading: BeaconReading, at now: UInt64, floor: UInt64, _ blackout: Blackout?) -> Span {
+    private static func span(of reading: BeaconReading, at now: UInt64, ignoreBefore: UInt64, _ processPause: ProcessPause?) -> OngoingInterval {
         // A loop that tells no time began, as far as is known, when it was first seen. It may have begun after the round of looks
         // did; a time further ahead is none.
         let told = reading.calloutNanoseconds
-        let isTold = told > 0 && told <= now.saturatingSum(Sight.longestRoundNanoseconds)
-        return Span(since: max(isTold ? told : now, floor), at: now, blackout)
+        let isReported = told > 0 && told <= now.saturatingSum(Observation.longestRoundNanoseconds)
+        return OngoingInterval(since: max(isReported ? told : now, ignoreBefore), at: now, processPause)
     }
 
     /// When a stretch ended, by what the loop says afterwards.
     ///
     /// The loop answers an arming at its next activity, and it tells when its next stretch began: the earlier of the two is the end.
-    private static func end(of span: Span, by reading: BeaconReading, at now: UInt64) -> UInt64 {
+    private static func end(of span: OngoingInterval, by reading: BeaconReading, at now: UInt64) -> UInt64 {
         var end = max(now, span.since)
         if let answer = reading.answer(after: span.seen, since: span.since) { end = min(end, answer) }
         if reading.calloutNanoseconds > span.since { end = min(end, reading.calloutNanoseconds) }

@@ -8,7 +8,7 @@ package struct FrameStrategy: DetectionStrategy {
     package static let kind = StallKind.frame
 
     package let rule: WatchRules.Frame
-    package private(set) var span: Span?
+    package private(set) var span: OngoingInterval?
     package private(set) var isStalled = false
     /// The last tick that was seen, or when the loop was first seen without; 0: no ticks are expected.
     private var last: UInt64 = 0
@@ -20,13 +20,13 @@ package struct FrameStrategy: DetectionStrategy {
 
     package var isSuspicious: Bool { isStalled || (span.map { $0.length(at: $0.seen) * 2 >= thresholdNanoseconds } ?? false) }
 
-    package var nextLook: UInt64? {
+    package var nextPoll: UInt64? {
         guard let span else { return last == 0 ? nil : last.saturatingSum(thresholdNanoseconds) }
         return isStalled ? span.seen.saturatingSum(rule.periodNanoseconds) : span.time(ofLength: thresholdNanoseconds)
     }
 
-    package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
-        guard sight.reading.mayAnswer else {
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
+        guard observation.reading.mayAnswer else {
             defer {
                 span = nil
                 isStalled = false
@@ -34,43 +34,43 @@ package struct FrameStrategy: DetectionStrategy {
                 last = 0
             }
             guard isStalled, let span else { return .nothing }
-            return .ended(Extent(span, until: span.seen, latest: sight.now, sight.blackout))
+            return .ended(StallInterval(span, until: span.seen, latest: observation.now, observation.processPause))
         }
         // A loop begins to be measured when it is first seen, not when its first tick comes: that may be the one that is missed.
-        let ticked = max(sight.tickedNanoseconds, last == 0 ? max(sight.now, floor) : last)
+        let ticked = max(observation.tickedNanoseconds, last == 0 ? max(observation.now, ignoreBefore) : last)
         if ticked > last {
             defer {
                 last = ticked
                 isStalled = false
-                span = late(ticked, sight, floor: floor)
+                span = late(ticked, observation, ignoreBefore: ignoreBefore)
             }
             guard isStalled, let span else { return .nothing }
-            return .ended(Extent(span, until: span.seen, latest: ticked, sight.blackout))
+            return .ended(StallInterval(span, until: span.seen, latest: ticked, observation.processPause))
         }
         guard var present = span else {
-            span = late(ticked, sight, floor: floor)
-            return judge(sight)
+            span = late(ticked, observation, ignoreBefore: ignoreBefore)
+            return evaluate(observation)
         }
-        present.begin(notBefore: floor)
-        present.goOn(at: sight.now, sight.blackout)
+        present.begin(notBefore: ignoreBefore)
+        present.extend(at: observation.now, observation.processPause)
         span = present
-        return judge(sight)
+        return evaluate(observation)
     }
 
-    package mutating func begin(notBefore floor: UInt64) {
-        span?.begin(notBefore: floor)
+    package mutating func begin(notBefore ignoreBefore: UInt64) {
+        span?.begin(notBefore: ignoreBefore)
         isStalled = false
     }
 
     /// What began with the tick that should have followed, if that is overdue.
-    private func late(_ ticked: UInt64, _ sight: Sight, floor: UInt64) -> Span? {
+    private func late(_ ticked: UInt64, _ observation: Observation, ignoreBefore: UInt64) -> OngoingInterval? {
         let due = ticked.saturatingSum(rule.periodNanoseconds)
-        guard sight.now > due else { return nil }
-        return Span(since: max(due, floor), earliest: max(ticked, floor), at: sight.now, sight.blackout)
+        guard observation.now > due else { return nil }
+        return OngoingInterval(since: max(due, ignoreBefore), earliest: max(ticked, ignoreBefore), at: observation.now, observation.processPause)
     }
 
-    private mutating func judge(_ sight: Sight) -> Finding {
-        guard !isStalled, let span, span.length(at: sight.now) >= thresholdNanoseconds else { return .nothing }
+    private mutating func evaluate(_ observation: Observation) -> DetectorEvent {
+        guard !isStalled, let span, span.length(at: observation.now) >= thresholdNanoseconds else { return .nothing }
         isStalled = true
         return .stalled
     }

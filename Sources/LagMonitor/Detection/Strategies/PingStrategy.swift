@@ -12,8 +12,8 @@ package struct PingStrategy: DetectionStrategy {
         case quiet(next: UInt64)
         /// On its way to the loop since then: whatever takes it so long is not the loop's.
         case posting(since: UInt64, seen: UInt64)
-        case asked(Span, at: UInt64)
-        case stalled(Span, at: UInt64)
+        case asked(OngoingInterval, at: UInt64)
+        case stalled(OngoingInterval, at: UInt64)
     }
 
     package static let kind = StallKind.ping
@@ -33,7 +33,7 @@ package struct PingStrategy: DetectionStrategy {
 
     package var thresholdNanoseconds: UInt64 { rule.thresholdNanoseconds }
 
-    package var span: Span? {
+    package var span: OngoingInterval? {
         switch state {
         case .quiet, .posting: nil
         case .asked(let span, _), .stalled(let span, _): span
@@ -50,7 +50,7 @@ package struct PingStrategy: DetectionStrategy {
         }
     }
 
-    package var nextLook: UInt64? {
+    package var nextPoll: UInt64? {
         switch state {
         case .quiet(let next): next
         case .posting(_, let seen): seen.saturatingSum(rule.intervalNanoseconds)
@@ -60,72 +60,72 @@ package struct PingStrategy: DetectionStrategy {
         }
     }
 
-    package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
         wantsPing = false
-        guard sight.reading.mayAnswer else {
+        guard observation.reading.mayAnswer else {
             // It does not run, or nobody expects an answer now: what was asked is taken back.
-            defer { state = .quiet(next: sight.now.saturatingSum(rule.intervalNanoseconds)) }
+            defer { state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds)) }
             guard case .stalled(let span, _) = state else { return .nothing }
-            return .ended(Extent(span, until: span.seen, latest: sight.now, sight.blackout))
+            return .ended(StallInterval(span, until: span.seen, latest: observation.now, observation.processPause))
         }
         switch state {
         case .quiet(let next):
             // In the quiet, every moment is as good as an answer.
-            lastPong = max(lastPong, sight.reading.pongNanoseconds)
-            guard sight.now >= next, sight.now >= floor, !whileWaiting || sight.reading.activity == .waiting else {
-                if sight.now >= next { state = .quiet(next: sight.now.saturatingSum(rule.intervalNanoseconds)) }
+            lastPong = max(lastPong, observation.reading.pongNanoseconds)
+            guard observation.now >= next, observation.now >= ignoreBefore, !whileWaiting || observation.reading.activity == .waiting else {
+                if observation.now >= next { state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds)) }
                 return .nothing
             }
             wantsPing = true
-            state = .posting(since: sight.now, seen: sight.now)
+            state = .posting(since: observation.now, seen: observation.now)
             return .nothing
         case .posting(let since, _):
-            guard sight.pingedNanoseconds >= since else {
-                state = .posting(since: since, seen: sight.now)
+            guard observation.pingedNanoseconds >= since else {
+                state = .posting(since: since, seen: observation.now)
                 return .nothing
             }
             // The last sign of life: an answer, or the activity after which it said that it waits.
-            let alive = max(lastPong, whileWaiting ? sight.reading.calloutNanoseconds : 0)
-            let span = Span(
-                since: sight.pingedNanoseconds,
-                earliest: alive > 0 ? max(alive, floor) : nil,
-                seen: sight.pingedNanoseconds
+            let alive = max(lastPong, whileWaiting ? observation.reading.calloutNanoseconds : 0)
+            let span = OngoingInterval(
+                since: observation.pingedNanoseconds,
+                earliest: alive > 0 ? max(alive, ignoreBefore) : nil,
+                seen: observation.pingedNanoseconds
             )
             // It may have answered before the ping was noted as given.
-            return wait(span, at: since, sight, floor: floor)
-        case .asked(let span, let asked): return wait(span, at: asked, sight, floor: floor)
+            return wait(span, at: since, observation, ignoreBefore: ignoreBefore)
+        case .asked(let span, let asked): return wait(span, at: asked, observation, ignoreBefore: ignoreBefore)
         case .stalled(var span, let asked):
-            if let pong = answer(to: asked, sight) {
+            if let pong = answer(to: asked, observation) {
                 lastPong = pong
-                state = .quiet(next: sight.now.saturatingSum(rule.intervalNanoseconds))
-                return .ended(Extent(span, until: pong, sight.blackout))
+                state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds))
+                return .ended(StallInterval(span, until: pong, observation.processPause))
             }
-            span.goOn(at: sight.now, sight.blackout)
+            span.extend(at: observation.now, observation.processPause)
             state = .stalled(span, at: asked)
             return .nothing
         }
     }
 
-    package mutating func begin(notBefore floor: UInt64) {
+    package mutating func begin(notBefore ignoreBefore: UInt64) {
         switch state {
         case .quiet, .posting: break
         case .asked(var span, let asked), .stalled(var span, let asked):
-            span.begin(notBefore: floor)
+            span.begin(notBefore: ignoreBefore)
             state = .asked(span, at: asked)
         }
     }
 
-    private mutating func wait(_ present: Span, at asked: UInt64, _ sight: Sight, floor: UInt64) -> Finding {
+    private mutating func wait(_ present: OngoingInterval, at asked: UInt64, _ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
         var span = present
-        if let pong = answer(to: asked, sight) {
+        if let pong = answer(to: asked, observation) {
             lastPong = pong
-            state = .quiet(next: max(asked.saturatingSum(rule.intervalNanoseconds), sight.now))
+            state = .quiet(next: max(asked.saturatingSum(rule.intervalNanoseconds), observation.now))
             return .nothing
         }
-        span.begin(notBefore: floor)
+        span.begin(notBefore: ignoreBefore)
         let wasSuspicious = isSuspicious
-        span.goOn(at: sight.now, sight.blackout)
-        guard span.length(at: sight.now) >= rule.thresholdNanoseconds else {
+        span.extend(at: observation.now, observation.processPause)
+        guard span.length(at: observation.now) >= rule.thresholdNanoseconds else {
             state = .asked(span, at: asked)
             return isSuspicious && !wasSuspicious ? .suspected : .nothing
         }
@@ -133,8 +133,8 @@ package struct PingStrategy: DetectionStrategy {
         return .stalled
     }
 
-    private func answer(to asked: UInt64, _ sight: Sight) -> UInt64? {
-        let pong = sight.reading.pongNanoseconds
+    private func answer(to asked: UInt64, _ observation: Observation) -> UInt64? {
+        let pong = observation.reading.pongNanoseconds
         return pong >= asked && pong > 0 ? pong : nil
     }
 }

@@ -8,7 +8,7 @@ package struct SamplingStrategy: DetectionStrategy {
     package static let kind = StallKind.sample
 
     package let rule: WatchRules.Sampling
-    package private(set) var span: Span?
+    package private(set) var span: OngoingInterval?
     package private(set) var isStalled = false
     /// Looks in a row that were alike.
     package private(set) var alike = 0
@@ -22,50 +22,50 @@ package struct SamplingStrategy: DetectionStrategy {
 
     package var isSuspicious: Bool { isStalled }
 
-    package var nextLook: UInt64? { next }
+    package var nextPoll: UInt64? { next }
 
     /// Whether a look at the stack is due.
     package func wantsSample(_ reading: BeaconReading, at now: UInt64) -> Bool {
         reading.isWorking && next.map { $0 <= now } ?? false
     }
 
-    package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
-        guard sight.reading.isWorking else {
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
+        guard observation.reading.isWorking else {
             next = nil
-            return end(at: sight.now, sight.blackout)
+            return end(at: observation.now, observation.processPause)
         }
-        if next == nil { next = sight.now.saturatingSum(rule.intervalNanoseconds) }
-        guard let sample = sight.sample else {
+        if next == nil { next = observation.now.saturatingSum(rule.intervalNanoseconds) }
+        guard let sample = observation.sample else {
             // A look that failed says neither this nor that.
-            if let due = next, due <= sight.now { next = sight.now.saturatingSum(rule.intervalNanoseconds) }
-            span?.add(sight.blackout, until: sight.now)
+            if let due = next, due <= observation.now { next = observation.now.saturatingSum(rule.intervalNanoseconds) }
+            span?.add(observation.processPause, until: observation.now)
             return .nothing
         }
-        next = sight.now.saturatingSum(rule.intervalNanoseconds)
+        next = observation.now.saturatingSum(rule.intervalNanoseconds)
         guard sample == key, var present = span else {
-            let finding = end(at: sight.now, sight.blackout)
+            let event = end(at: observation.now, observation.processPause)
             key = sample
             alike = 1
-            span = Span(since: max(sight.now, floor), at: sight.now, nil)
-            return finding
+            span = OngoingInterval(since: max(observation.now, ignoreBefore), at: observation.now, nil)
+            return event
         }
-        present.begin(notBefore: floor)
-        present.goOn(at: sight.now, sight.blackout)
+        present.begin(notBefore: ignoreBefore)
+        present.extend(at: observation.now, observation.processPause)
         span = present
         alike += 1
-        guard !isStalled, alike >= rule.samples, present.length(at: sight.now) >= thresholdNanoseconds else { return .nothing }
+        guard !isStalled, alike >= rule.samples, present.length(at: observation.now) >= thresholdNanoseconds else { return .nothing }
         isStalled = true
         return .stalled
     }
 
-    package mutating func begin(notBefore floor: UInt64) {
+    package mutating func begin(notBefore ignoreBefore: UInt64) {
         isStalled = false
         span = nil
         key = nil
         alike = 0
     }
 
-    private mutating func end(at now: UInt64, _ blackout: Blackout?) -> Finding {
+    private mutating func end(at now: UInt64, _ processPause: ProcessPause?) -> DetectorEvent {
         defer {
             isStalled = false
             span = nil
@@ -73,6 +73,6 @@ package struct SamplingStrategy: DetectionStrategy {
             alike = 0
         }
         guard isStalled, let span else { return .nothing }
-        return .ended(Extent(span, until: span.seen, latest: now, blackout))
+        return .ended(StallInterval(span, until: span.seen, latest: now, processPause))
     }
 }

@@ -4,12 +4,12 @@ internal import LagActivity
 /// threshold, so whoever waits for it to be idle waits that long.
 ///
 /// A rest is a wait for events (however short), the end of the run, or an expected block; the beacon tells when the last
-/// one ended. A callout that is a stall by itself is not part of it: see ``LoopJudge``.
+/// one ended. A callout that is a stall by itself is not part of it: see ``StallDetector``.
 package struct StarvationStrategy: DetectionStrategy {
     package static let kind = StallKind.starvation
 
     package let thresholdNanoseconds: UInt64
-    package private(set) var span: Span?
+    package private(set) var span: OngoingInterval?
     package private(set) var isStalled = false
     /// When the rest ended after which `span` began.
     private var woke: UInt64 = 0
@@ -20,45 +20,45 @@ package struct StarvationStrategy: DetectionStrategy {
 
     package var isSuspicious: Bool { isStalled }
 
-    package var nextLook: UInt64? { isStalled ? nil : span?.time(ofLength: thresholdNanoseconds) }
+    package var nextPoll: UInt64? { isStalled ? nil : span?.time(ofLength: thresholdNanoseconds) }
 
-    package mutating func look(_ sight: Sight, floor: UInt64) -> Finding {
-        let reading = sight.reading
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
+        let reading = observation.reading
         if reading.activity == .notRunning, span != nil, reading.wokeNanoseconds == woke, !isBetweenRuns {
             isBetweenRuns = true
-            span?.add(sight.blackout, until: sight.now)
+            span?.add(observation.processPause, until: observation.now)
             return .nothing
         }
         isBetweenRuns = false
         // A loop that tells no wakes cannot be judged; one in the future is none.
-        let isBusy = reading.isWorking && reading.wokeNanoseconds > 0 && reading.wokeNanoseconds <= sight.now
+        let isBusy = reading.isWorking && reading.wokeNanoseconds > 0 && reading.wokeNanoseconds <= observation.now
         guard isBusy, var present = span, reading.wokeNanoseconds == woke else {
-            let finding = end(sight)
+            let event = end(observation)
             woke = reading.wokeNanoseconds
-            span = isBusy ? Span(since: max(woke, floor), at: sight.now, sight.blackout) : nil
-            return finding
+            span = isBusy ? OngoingInterval(since: max(woke, ignoreBefore), at: observation.now, observation.processPause) : nil
+            return event
         }
-        present.begin(notBefore: floor)
-        present.goOn(at: sight.now, sight.blackout)
+        present.begin(notBefore: ignoreBefore)
+        present.extend(at: observation.now, observation.processPause)
         span = present
-        guard !isStalled, present.length(at: sight.now) >= thresholdNanoseconds else { return .nothing }
+        guard !isStalled, present.length(at: observation.now) >= thresholdNanoseconds else { return .nothing }
         isStalled = true
         return .stalled
     }
 
-    package mutating func begin(notBefore floor: UInt64) {
-        span?.begin(notBefore: floor)
+    package mutating func begin(notBefore ignoreBefore: UInt64) {
+        span?.begin(notBefore: ignoreBefore)
         isStalled = false
     }
 
     /// The loop has rested since the last look.
-    private mutating func end(_ sight: Sight) -> Finding {
+    private mutating func end(_ observation: Observation) -> DetectorEvent {
         guard isStalled, let span else { return .nothing }
         isStalled = false
-        var end = max(sight.now, span.since)
+        var end = max(observation.now, span.since)
         // It answers an arming for that with its rest; without one, its next wake is an upper bound.
-        if let answer = sight.reading.answer(after: span.seen, since: span.since) { end = min(end, answer) }
-        if sight.reading.wokeNanoseconds > span.since { end = min(end, sight.reading.wokeNanoseconds) }
-        return .ended(Extent(span, until: end, sight.blackout))
+        if let answer = observation.reading.answer(after: span.seen, since: span.since) { end = min(end, answer) }
+        if observation.reading.wokeNanoseconds > span.since { end = min(end, observation.reading.wokeNanoseconds) }
+        return .ended(StallInterval(span, until: end, observation.processPause))
     }
 }

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Entries lie in one stretch of memory that is taken at the start, so the watchdog needs no memory and takes no lock
 /// when a loop comes or goes; the loops themselves are kept alive on the registry's side until the watchdog is done.
-// Unchecked: `lines` and `entries` are immutable pointers; who may touch what they point to is said at WatchLine; the rest is in a Mutex.
+// Unchecked: `hotParts` and `coldParts` are immutable pointers; who may touch what they point to is said at WatchHotPart; the rest is in a Mutex.
 package final class WatchRegistry: @unchecked Sendable {
     /// Loops that can be watched at once in one process.
     package static let capacity = 16_384
@@ -44,28 +44,28 @@ package final class WatchRegistry: @unchecked Sendable {
         var used = 0
     }
 
-    let lines: UnsafeMutablePointer<WatchLine>
-    let entries: UnsafeMutablePointer<WatchEntry>
+    let hotParts: UnsafeMutablePointer<WatchHotPart>
+    let coldParts: UnsafeMutablePointer<WatchColdPart>
     private let table = Mutex(Table())
     /// How far the watchdog has to look.
-    private let extent = Atomic<Int>(0)
-    private static var lineBytes: Int { capacity * MemoryLayout<WatchLine>.stride }
-    private static var entryBytes: Int { capacity * MemoryLayout<WatchEntry>.stride }
+    private let highWaterMark = Atomic<Int>(0)
+    private static var hotPartBytes: Int { capacity * MemoryLayout<WatchHotPart>.stride }
+    private static var coldPartBytes: Int { capacity * MemoryLayout<WatchColdPart>.stride }
 
     package init?() {
-        assert(MemoryLayout<WatchLine>.stride == 64, "a cache line each")
-        guard let lines = cll_memory_map(Self.lineBytes), let entries = cll_memory_map(Self.entryBytes) else { return nil }
-        self.lines = lines.bindMemory(to: WatchLine.self, capacity: Self.capacity)
-        self.entries = entries.bindMemory(to: WatchEntry.self, capacity: Self.capacity)
+        assert(MemoryLayout<WatchHotPart>.stride == 64, "a cache line each")
+        guard let hotParts = cll_memory_map(Self.hotPartBytes), let coldParts = cll_memory_map(Self.coldPartBytes) else { return nil }
+        self.hotParts = hotParts.bindMemory(to: WatchHotPart.self, capacity: Self.capacity)
+        self.coldParts = coldParts.bindMemory(to: WatchColdPart.self, capacity: Self.capacity)
     }
 
     deinit {
-        cll_memory_unmap(lines, Self.lineBytes)
-        cll_memory_unmap(entries, Self.entryBytes)
+        cll_memory_unmap(hotParts, Self.hotPartBytes)
+        cll_memory_unmap(coldParts, Self.coldPartBytes)
     }
 
     /// Entries below this index may be in use. Watchdog.
-    var count: Int { extent.load(ordering: .acquiring) }
+    var count: Int { highWaterMark.load(ordering: .acquiring) }
 
     /// Watches a loop for an owner; if it is watched for this owner already, nothing changes.
     /// - Parameters:
@@ -85,8 +85,8 @@ package final class WatchRegistry: @unchecked Sendable {
     ) -> Int? {
         let target = loop.thread
         if let callout = rules.callout { clb_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
-        let floor = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
-        let foreignTimes = target.process == getpid() ? nil : KeptProcFile(timesOf: target.tid, process: target.process)
+        let ignoreBefore = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
+        let remoteTimes = target.process == getpid() ? nil : PersistentProcFile(timesOf: target.tid, process: target.process)
         let (index, isNew) = table.withLock { table -> (Int?, Bool) in
             if let present = table.indices[Key(loop, owner)] { return (present, false) }
             let index: Int
@@ -97,9 +97,9 @@ package final class WatchRegistry: @unchecked Sendable {
                 index = table.used
                 table.used += 1
             }
-            (lines + index).initialize(to: WatchLine(beacon: loop.beacon.raw, rules: rules))
-            (entries + index).initialize(
-                to: WatchEntry(loop, target: target, ticks: ticks, foreignTimes: foreignTimes, rules: rules, floor: floor)
+            (hotParts + index).initialize(to: WatchHotPart(beacon: loop.beacon.raw, rules: rules))
+            (coldParts + index).initialize(
+                to: WatchColdPart(loop, target: target, ticks: ticks, remoteTimes: remoteTimes, rules: rules, ignoreBefore: ignoreBefore)
             )
             table.registrations[index] = Registration(
                 loop: loop,
@@ -110,8 +110,8 @@ package final class WatchRegistry: @unchecked Sendable {
                 mirror: mirror
             )
             table.indices[Key(loop, owner)] = index
-            lines[index].state.store(.active, ordering: .releasing)
-            if extent.load(ordering: .relaxed) <= index { extent.store(index + 1, ordering: .releasing) }
+            hotParts[index].state.store(.active, ordering: .releasing)
+            if highWaterMark.load(ordering: .relaxed) <= index { highWaterMark.store(index + 1, ordering: .releasing) }
             return (index, true)
         }
         if !isNew {
@@ -135,8 +135,8 @@ package final class WatchRegistry: @unchecked Sendable {
                 table.registrations[index]?.mirror?.setPaused(paused)
                 if paused {
                     _ = exchange(index, [.resuming, .active], for: .paused)
-                } else if lines[index].state.load(ordering: .acquiring) == .paused {
-                    entries[index].resumed.store(now, ordering: .releasing)
+                } else if hotParts[index].state.load(ordering: .acquiring) == .paused {
+                    coldParts[index].resumed.store(now, ordering: .releasing)
                     _ = exchange(index, [.paused], for: .resuming)
                 }
             }
@@ -167,9 +167,9 @@ package final class WatchRegistry: @unchecked Sendable {
 
     /// Sets a new state if the present one is among these. Meanwhile the watchdog may make `.resuming` `.active`, so the former has
     /// to stand before the latter.
-    private func exchange(_ index: Int, _ states: [WatchLine.State], for desired: WatchLine.State) -> Bool {
+    private func exchange(_ index: Int, _ states: [WatchHotPart.State], for desired: WatchHotPart.State) -> Bool {
         states.contains { state in
-            lines[index].state.compareExchange(expected: state, desired: desired, ordering: .acquiringAndReleasing).exchanged
+            hotParts[index].state.compareExchange(expected: state, desired: desired, ordering: .acquiringAndReleasing).exchanged
         }
     }
 
@@ -185,7 +185,7 @@ package final class WatchRegistry: @unchecked Sendable {
         // Not before: what it takes to give it is not the loop's. And the place may be another loop's by now.
         table.withLock { table in
             guard table.registrations[index]?.loop === loop else { return }
-            entries[index].pinged.store(clb_now_ns(), ordering: .releasing)
+            coldParts[index].pinged.store(clb_now_ns(), ordering: .releasing)
         }
     }
 
@@ -196,7 +196,7 @@ package final class WatchRegistry: @unchecked Sendable {
         table.withLock { table in
             var sum = owner.absorbed
             for (index, registration) in table.registrations where registration.owner === owner {
-                sum += entries[index].counters
+                sum += coldParts[index].counters
             }
             return sum
         }
@@ -220,7 +220,7 @@ package final class WatchRegistry: @unchecked Sendable {
 
     /// The loops that the watchdog is done with. Their last episodes are in the queue: it gives them before it says so.
     package func retired() -> [Int] {
-        table.withLock { table in table.registrations.keys.filter { lines[$0].state.load(ordering: .acquiring) == .retired } }
+        table.withLock { table in table.registrations.keys.filter { hotParts[$0].state.load(ordering: .acquiring) == .retired } }
     }
 
     /// Lets go of loops that ``retired()`` named, once the episodes that were in the queue by then are reported. Their
@@ -232,10 +232,10 @@ package final class WatchRegistry: @unchecked Sendable {
                 guard let registration = table.registrations.removeValue(forKey: index) else { return nil }
                 let key = Key(registration.loop, registration.owner)
                 if table.indices[key] == index { table.indices[key] = nil }
-                registration.owner.absorb(entries[index].counters)
-                entries[index].foreignTimes = nil
+                registration.owner.absorb(coldParts[index].counters)
+                coldParts[index].remoteTimes = nil
                 table.freeIndices.append(index)
-                lines[index].state.store(.free, ordering: .releasing)
+                hotParts[index].state.store(.free, ordering: .releasing)
                 return registration
             }
         }

@@ -86,7 +86,7 @@ struct ECSLayout: LineLayout {
     }
 
     private func write(_ evidence: StallRecord.Evidence, _ detail: LineDetail, to writer: inout JSONLineWriter) {
-        guard detail.caps.keeps > .none else { return }
+        guard detail.caps.fieldPriority > .none else { return }
         if let owner = evidence.lockOwner { writer.object("lock_owner") { $0.write(owner, detail) } }
         guard detail.caps.keepsOptional else { return }
         for (name, threads) in [("lock_cycle" as StaticString, evidence.lockCycle), ("lock_chain", evidence.lockChain)]

@@ -38,7 +38,7 @@ struct LineEvent {
     /// The native fields that have no other place, in the order of the native line.
     func fields(_ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
         if let stall { return LineField.all(of: stall, caps, context) }
-        return caps.keeps == .none ? noticeFields.filter { $0.isRequired } : noticeFields + LineField.clock(context, monotonic)
+        return caps.fieldPriority == .none ? noticeFields.filter { $0.isRequired } : noticeFields + LineField.clock(context, monotonic)
     }
 
     private let monotonic: UInt64

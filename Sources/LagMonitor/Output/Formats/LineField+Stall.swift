@@ -55,18 +55,18 @@ private struct FieldList {
 
     init(caps: StringCaps) { self.caps = caps }
 
-    mutating func add(_ name: StaticString, _ value: LineField.Value?, from keeps: StringCaps.Keeps = .none) {
-        guard let value, caps.keeps >= keeps else { return }
+    mutating func add(_ name: StaticString, _ value: LineField.Value?, from priority: StringCaps.FieldPriority = .none) {
+        guard let value, caps.fieldPriority >= priority else { return }
         list.append(LineField(name, value))
     }
 
-    mutating func add(milliseconds name: StaticString, _ nanoseconds: UInt64?, from keeps: StringCaps.Keeps = .none) {
-        add(name, nanoseconds.map { .thousandths($0 / 1000) }, from: keeps)
+    mutating func add(milliseconds name: StaticString, _ nanoseconds: UInt64?, from priority: StringCaps.FieldPriority = .none) {
+        add(name, nanoseconds.map { .thousandths($0 / 1000) }, from: priority)
     }
 
-    mutating func add(share name: StaticString, _ share: Double?, from keeps: StringCaps.Keeps) {
+    mutating func add(share name: StaticString, _ share: Double?, from priority: StringCaps.FieldPriority) {
         guard let share, !share.isNaN else { return }
-        add(name, .thousandths(UInt64((min(1, max(0, share)) * 1000).rounded())), from: keeps)
+        add(name, .thousandths(UInt64((min(1, max(0, share)) * 1000).rounded())), from: priority)
     }
 
     /// The locks' owners are left out here: each format has its own way with threads.

@@ -44,7 +44,7 @@ struct OTLPLayout: LineLayout {
         }
         writer.attribute("host.name", .text(context.hostName, maxBytes: caps.host))
         writer.attribute("process.pid", .number(Int64(context.pid)))
-        if caps.keeps > .none { writer.attribute("process.executable.name", .text(context.processName, maxBytes: caps.name)) }
+        if caps.fieldPriority > .none { writer.attribute("process.executable.name", .text(context.processName, maxBytes: caps.name)) }
         writer.endArray()
         writer.endObject()
     }
@@ -61,7 +61,7 @@ struct OTLPLayout: LineLayout {
         // fixed64: there is nothing before 1970.
         writer.value { Decimal.append(UInt64(max(0, event.realtimeNanoseconds)), digits: 1, to: &$0) }
         writer.field("severityNumber", event.severity.otlpNumber)
-        if caps.keeps > .none { writer.field("severityText", event.severity.rawValue, caps.word) }
+        if caps.fieldPriority > .none { writer.field("severityText", event.severity.rawValue, caps.word) }
         writer.key("eventName")
         writer.value {
             JSONEscaping.append("lagmonitor.", to: &$0)
@@ -75,9 +75,9 @@ struct OTLPLayout: LineLayout {
         writer.beginArray()
         if let stall = event.stall {
             writer.attribute("thread.id", .number(Int64(stall.threadID)))
-            if caps.keeps > .none { writer.attribute("thread.name", .text(stall.threadName, maxBytes: caps.name)) }
+            if caps.fieldPriority > .none { writer.attribute("thread.name", .text(stall.threadName, maxBytes: caps.name)) }
         }
-        if caps.keeps > .none, let culprit = event.culprit {
+        if caps.fieldPriority > .none, let culprit = event.culprit {
             writer.attribute("code.function.name", .text(culprit, maxBytes: caps.symbol))
         }
         for field in event.fields(caps, context) { writer.attribute(field.name, field.value, prefix: "lagmonitor.") }
@@ -91,7 +91,7 @@ struct OTLPLayout: LineLayout {
 
     private func write(_ evidence: StallRecord.Evidence, _ detail: LineDetail, to writer: inout JSONLineWriter) {
         let caps = detail.caps
-        guard caps.keeps > .none else { return }
+        guard caps.fieldPriority > .none else { return }
         if let owner = evidence.lockOwner {
             writer.attribute("lagmonitor.lock_owner.thread_id", .number(Int64(owner.threadID)))
             if let name = owner.threadName {

@@ -18,7 +18,7 @@ struct SentryLayout: LineLayout {
         if caps.keepsOptional, let name = context.serviceName, let version = context.serviceVersion {
             writer.field("release", "\(name)@\(version)", caps.name + caps.word)
         }
-        if caps.keeps > .none { writer.optional("transaction", event.culprit, min(200, caps.symbol)) }
+        if caps.fieldPriority > .none { writer.optional("transaction", event.culprit, min(200, caps.symbol)) }
         writer.key("fingerprint")
         writer.beginArray()
         if let fingerprint = event.fingerprint { writer.value(fingerprint, maxBytes: caps.hash) }
@@ -54,7 +54,7 @@ struct SentryLayout: LineLayout {
         writer.field("cause", stall.cause.rawValue, caps.word)
         writer.key("stall_id")
         writer.value(stall.id)
-        guard caps.keeps > .none else { return }
+        guard caps.fieldPriority > .none else { return }
         writer.field("phase", stall.phase.rawValue, caps.word)
         writer.field("kind", stall.kind.rawValue, caps.word)
         writer.field("loop", stall.loop, caps.name)
@@ -80,7 +80,7 @@ struct SentryLayout: LineLayout {
             $0.endObject()
             $0.endArray()
         }
-        let owners = caps.keeps > .none ? event.owners : []
+        let owners = caps.fieldPriority > .none ? event.owners : []
         let workers = caps.keepsOptional ? event.workers : []
         writer.object("threads") {
             $0.key("values")

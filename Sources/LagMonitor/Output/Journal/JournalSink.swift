@@ -106,8 +106,8 @@ public final class JournalSink: RecordSink {
 
     /// Connected, so that `poll` tells when the journal's queue has room (unix(7): an unconnected socket is always writable).
     private static func connect(_ path: String, name: String) throws(SinkError) -> Int32 {
-        let address: SocketName
-        do throws(SinkError) { address = try SocketName(unixPath: path) } catch {
+        let address: SocketEndpoint
+        do throws(SinkError) { address = try SocketEndpoint(unixPath: path) } catch {
             throw SinkError(.cannotOpen, path: name, code: error.code)
         }
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -23,7 +23,7 @@ public final class StreamSink: RecordSink {
     }
 
     public let name: String
-    private let addresses: [SocketName]
+    private let addresses: [SocketEndpoint]
     private var isUnix: Bool { addresses.first?.family == AF_UNIX }
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
@@ -43,7 +43,7 @@ public final class StreamSink: RecordSink {
         switch address {
         case .unix(let path):
             do throws(SinkError) {
-                addresses = [try SocketName(unixPath: path)]
+                addresses = [try SocketEndpoint(unixPath: path)]
             } catch {
                 throw SinkError(.cannotOpen, path: name, code: error.code)
             }
@@ -51,12 +51,12 @@ public final class StreamSink: RecordSink {
             guard (1...65_535).contains(port), !host.isEmpty, !host.utf8.contains(0) else {
                 throw SinkError(.cannotOpen, path: name, code: EINVAL)
             }
-            addresses = SocketName.all(ofHost: host, port: port)
+            addresses = SocketEndpoint.all(ofHost: host, port: port)
             guard !addresses.isEmpty else { throw SinkError(.cannotOpen, path: name, code: ENXIO) }
         }
     }
 
-    init(name: String, addresses: [SocketName], timeout: Duration) {
+    init(name: String, addresses: [SocketEndpoint], timeout: Duration) {
         self.name = name
         self.addresses = addresses
         timeoutNanoseconds = timeout.clampedNanoseconds
@@ -67,7 +67,7 @@ public final class StreamSink: RecordSink {
         let deadline = WriteDeadline(timeoutNanoseconds: timeoutNanoseconds, limit: limit)
         try state.withLock { state throws(SinkError) in
             guard !state.isClosed else { throw SinkError(.closed, path: name) }
-            if state.line != nil, hasHungUp(state.descriptor) { Self.disconnect(&state) }
+            if state.line != nil, isClosedByPeer(state.descriptor) { Self.disconnect(&state) }
             let isFresh = state.line == nil
             if isFresh { try connect(&state, deadline) }
             do throws(SinkError) {
@@ -142,11 +142,11 @@ public final class StreamSink: RecordSink {
                 failure = error
             }
         }
-        state.delay.noteFailure(at: WriteDeadline.now)
+        state.delay.recordFailure(at: WriteDeadline.now)
         throw failure
     }
 
-    private func connect(_ address: SocketName, _ deadline: WriteDeadline) throws(SinkError) -> Int32 {
+    private func connect(_ address: SocketEndpoint, _ deadline: WriteDeadline) throws(SinkError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(address.family, type, 0)
         guard descriptor >= 0 else { throw SinkError(.readerGone, path: name, code: errno) }
@@ -164,12 +164,12 @@ public final class StreamSink: RecordSink {
             // EAGAIN: a Unix socket whose queue of connections is full.
             throw SinkError(code == EAGAIN ? .tooSlow : .readerGone, path: name, code: code)
         }
-        if address.family != AF_UNIX { Self.limitSilence(descriptor) }
+        if address.family != AF_UNIX { Self.limitUnacknowledgedTime(descriptor) }
         return descriptor
     }
 
     /// A reader's host that vanished would else be noticed after a quarter of an hour (tcp(7), `TCP_USER_TIMEOUT`).
-    private static func limitSilence(_ descriptor: Int32) {
+    private static func limitUnacknowledgedTime(_ descriptor: Int32) {
         var milliseconds: UInt32 = 30_000
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, socklen_t(MemoryLayout<UInt32>.size))
         var on: Int32 = 1
@@ -179,7 +179,7 @@ public final class StreamSink: RecordSink {
     /// Whether the reader closed its end. The first `send` to such a TCP reader still succeeds, and the line would be lost without
     /// a count. What it sent is read and thrown away, so that it cannot fill up. A TCP reader that closed its sending half alone looks the
     /// same and is left, too; with a Unix socket the two can be told apart.
-    private func hasHungUp(_ descriptor: Int32) -> Bool {
+    private func isClosedByPeer(_ descriptor: Int32) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         for _ in 0..<64 {
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))

@@ -11,8 +11,8 @@ internal import Glibc
 /// does in every file.
 package struct UnfinishedFile: ~Copyable {
     private let place: UnfinishedPath
-    private let mark: ProcessMark
-    private let room: Int
+    private let identity: ProcessIdentity
+    private let halfCapacity: Int
     private var descriptor: Int32 = -1
     private var path = ""
     private var generation: UInt64 = 0
@@ -20,15 +20,15 @@ package struct UnfinishedFile: ~Copyable {
     /// - Parameter maxLineBytes: of a record.
     package init(_ place: UnfinishedPath, bootID: String, maxLineBytes: Int) {
         self.place = place
-        mark = .current(bootID: bootID)
-        room = Self.room(maxLineBytes: maxLineBytes)
+        identity = .current(bootID: bootID)
+        halfCapacity = Self.halfCapacity(maxLineBytes: maxLineBytes)
     }
 
     /// In two formats at once, and what else is kept of a stall.
-    static func room(maxLineBytes: Int) -> Int { mostStalls * (maxLineBytes * 2 + 4096) }
+    static func halfCapacity(maxLineBytes: Int) -> Int { maximumStalls * (maxLineBytes * 2 + 4096) }
 
     /// Stalls at once; of more the oldest are kept.
-    private static let mostStalls = 16
+    private static let maximumStalls = 16
 
     deinit { if descriptor >= 0 { _ = Glibc.close(descriptor) } }
 
@@ -51,14 +51,14 @@ package struct UnfinishedFile: ~Copyable {
         for stall in stalls {
             let before = bytes.count
             stall.encode(to: &bytes)
-            guard bytes.count > room else { continue }
+            guard bytes.count > halfCapacity else { continue }
             bytes.removeSubrange(before...)
             isWhole = false
         }
         generation += 1
         let half = Int(generation % 2)
         let head = UnfinishedLayout.head(generation: generation, bytes)
-        guard write(bytes, at: UnfinishedLayout.offset(ofHalf: half, room: room)),
+        guard write(bytes, at: UnfinishedLayout.offset(ofHalf: half, halfCapacity: halfCapacity)),
             write(head, at: UnfinishedLayout.offsetOfHead(half))
         else { return false }
         return isWhole
@@ -87,7 +87,7 @@ package struct UnfinishedFile: ~Copyable {
                 continue
             }
             (descriptor, path, generation) = (made, candidate, 0)
-            if write(UnfinishedLayout.header(mark, room: room), at: 0) { return true }
+            if write(UnfinishedLayout.header(identity, halfCapacity: halfCapacity), at: 0) { return true }
             close()
             return false
         }

@@ -2,9 +2,9 @@
 ///
 /// | at | what |
 /// |---|---|
-/// | 0 | `LAGMONUF`, version (4), pid (4), start of the process in ticks (8), pid namespace (8), boot id (32), room of a half (8) |
+/// | 0 | `LAGMONUF`, version (4), pid (4), start of the process in ticks (8), pid namespace (8), boot id (32), capacity of a half (8) |
 /// | 128, 192 | of each half: generation (8), bytes (8), check (8) |
-/// | 4096, 4096 + room | the halves |
+/// | 4096, 4096 + halfCapacity | the halves |
 ///
 /// All numbers are little-endian. A half is written first and its head afterwards, into the half that is not in force; the valid half of the
 /// higher generation is in force. So a process that is killed at any moment leaves the stalls as they stood before its last write
@@ -21,30 +21,30 @@ enum UnfinishedLayout {
         /// Of another version of this layout, or from long ago.
         case old
         /// Ours, and damaged.
-        case torn
+        case damaged
     }
 
-    static func header(_ mark: ProcessMark, room: Int) -> [UInt8] {
+    static func header(_ identity: ProcessIdentity, halfCapacity: Int) -> [UInt8] {
         var bytes = magic
-        bytes += number(UInt64(version) | UInt64(UInt32(bitPattern: mark.pid)) << 32)
-        bytes += number(mark.startTicks)
-        bytes += number(mark.namespace)
-        bytes += Array(mark.bootID.utf8.prefix(32))
+        bytes += number(UInt64(version) | UInt64(UInt32(bitPattern: identity.pid)) << 32)
+        bytes += number(identity.startTicks)
+        bytes += number(identity.namespace)
+        bytes += Array(identity.bootID.utf8.prefix(32))
         bytes += [UInt8](repeating: 0, count: 64 - bytes.count)
-        bytes += number(UInt64(room))
+        bytes += number(UInt64(halfCapacity))
         return bytes + [UInt8](repeating: 0, count: headerBytes - bytes.count)
     }
 
     static func offsetOfHead(_ half: Int) -> Int { 128 + half * 64 }
-    static func offset(ofHalf half: Int, room: Int) -> Int { headerBytes + half * room }
+    static func offset(ofHalf half: Int, halfCapacity: Int) -> Int { headerBytes + half * halfCapacity }
 
     static func head(generation: UInt64, _ bytes: [UInt8]) -> [UInt8] {
-        number(generation) + number(UInt64(bytes.count)) + number(check(bytes[...], generation))
+        number(generation) + number(UInt64(bytes.count)) + number(checksum(bytes[...], generation))
     }
 
     struct Content: Equatable {
         /// Whose it is; nil: it was never written to.
-        let mark: ProcessMark?
+        let identity: ProcessIdentity?
         let stalls: [UnfinishedStall]
     }
 
@@ -52,8 +52,8 @@ enum UnfinishedLayout {
     static func read(_ bytes: [UInt8]) -> Result<Content, RefusalError> {
         guard bytes.count >= headerBytes, bytes.starts(with: magic) else { return .failure(RefusalError(.foreign)) }
         guard UInt32(truncatingIfNeeded: number(bytes, at: 8)) == version else { return .failure(RefusalError(.old)) }
-        let room = number(bytes, at: 64)
-        let mark = ProcessMark(
+        let halfCapacity = number(bytes, at: 64)
+        let identity = ProcessIdentity(
             pid: Int32(truncatingIfNeeded: number(bytes, at: 8) >> 32),
             startTicks: number(bytes, at: 16),
             namespace: number(bytes, at: 24),
@@ -67,19 +67,19 @@ enum UnfinishedLayout {
             guard generation > 0 else { continue }
             isWritten = true
             let begin = UInt64(headerBytes).addingReportingOverflow(
-                UInt64(half).multipliedReportingOverflow(by: room).partialValue
+                UInt64(half).multipliedReportingOverflow(by: halfCapacity).partialValue
             )
-            guard length <= room, !begin.overflow, begin.partialValue <= UInt64(bytes.count),
+            guard length <= halfCapacity, !begin.overflow, begin.partialValue <= UInt64(bytes.count),
                 length <= UInt64(bytes.count) - begin.partialValue
             else { continue }
             let content = bytes[Int(begin.partialValue)..<Int(begin.partialValue + length)]
-            guard check(content, generation) == number(bytes, at: head + 16), generation > best?.generation ?? 0 else { continue }
+            guard checksum(content, generation) == number(bytes, at: head + 16), generation > best?.generation ?? 0 else { continue }
             best = (generation, content)
         }
         // Nothing was ever kept: the process died between making the file and its first stall.
-        guard isWritten else { return .success(Content(mark: mark, stalls: [])) }
-        guard let best, let stalls = UnfinishedStall.decodeAll(best.bytes) else { return .failure(RefusalError(.torn)) }
-        return .success(Content(mark: mark, stalls: stalls))
+        guard isWritten else { return .success(Content(identity: identity, stalls: [])) }
+        guard let best, let stalls = UnfinishedStall.decodeAll(best.bytes) else { return .failure(RefusalError(.damaged)) }
+        return .success(Content(identity: identity, stalls: stalls))
     }
 
     struct RefusalError: Error, Equatable {
@@ -88,7 +88,7 @@ enum UnfinishedLayout {
     }
 
     /// FNV-1a, 64 bit (Fowler, Noll, Vo): against accidents, not against attackers.
-    private static func check(_ bytes: ArraySlice<UInt8>, _ generation: UInt64) -> UInt64 {
+    private static func checksum(_ bytes: ArraySlice<UInt8>, _ generation: UInt64) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ generation
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01b3 }
         return hash

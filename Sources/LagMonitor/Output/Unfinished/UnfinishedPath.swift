@@ -6,7 +6,7 @@ package struct UnfinishedPath: Sendable, Equatable {
     package let path: String
 
     /// Processes that keep stalls under one name at once; any more of them keep none.
-    static let most = 16
+    static let maximumFiles = 16
 
     package init(_ path: String) { self.path = path }
 
@@ -24,5 +24,5 @@ package struct UnfinishedPath: Sendable, Equatable {
     }
 
     /// In the order in which they are tried.
-    var candidates: [String] { [path] + (1..<Self.most).map { "\(path).\($0)" } }
+    var candidates: [String] { [path] + (1..<Self.maximumFiles).map { "\(path).\($0)" } }
 }

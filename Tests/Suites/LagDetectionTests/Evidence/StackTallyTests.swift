@@ -24,7 +24,7 @@ struct StackTallyTests {
 
     /// A look at a stack of one frame, whose address is the key.
     @discardableResult
-    private func look(_ key: UInt64, _ milliseconds: UInt64, in tally: StackTally? = nil) -> (
+    private func observe(_ key: UInt64, _ milliseconds: UInt64, in tally: StackTally? = nil) -> (
         index: Int, isSame: Bool, isNew: Bool
     ) {
         (tally ?? self.tally).add(Self.outcome(), Self.stack([key]), key: key, at: start + milliseconds * millisecond)
@@ -42,31 +42,31 @@ struct StackTallyTests {
 
     @Test func theFirstLookStandsForAllBeforeAndTheLastForAllAfter() {
         tally.begin(at: start)
-        look(7, 150)
+        observe(7, 150)
         #expect(weights() == [7: 150])
         tally.close(at: start + 400 * millisecond)
         #expect(weights() == [7: 400])
-        #expect(tally.looks == 1 && tally[0].count == 1)
+        #expect(tally.sampleCount == 1 && tally[0].count == 1)
     }
 
     @Test func whatLiesBetweenTwoLooksAtTheSameStackIsItsOwn() {
         tally.begin(at: start)
-        #expect(look(7, 100) == (0, false, true))
-        #expect(look(7, 180) == (0, true, false))
+        #expect(observe(7, 100) == (0, false, true))
+        #expect(observe(7, 180) == (0, true, false))
         #expect(weights() == [7: 180])
         #expect(tally[0].count == 2)
     }
 
     @Test func theTimeSinceTheLookBeforeIsTheNewOnes() {
         tally.begin(at: start)
-        look(1, 100)
-        #expect(look(2, 160) == (1, false, true))
+        observe(1, 100)
+        #expect(observe(2, 160) == (1, false, true))
         #expect(weights() == [1: 100, 2: 60])
         // Back again: known, but not the same as the one before.
-        #expect(look(1, 200) == (0, false, false))
+        #expect(observe(1, 200) == (0, false, false))
         tally.close(at: start + 210 * millisecond)
         #expect(weights() == [1: 150, 2: 60])
-        #expect(tally.looks == 3 && tally[0].count == 2 && tally[1].count == 1)
+        #expect(tally.sampleCount == 3 && tally[0].count == 2 && tally[1].count == 1)
     }
 
     /// A gap of 200 ms between two looks, of which the thread slept so long.
@@ -105,26 +105,26 @@ struct StackTallyTests {
 
     @Test func aLookInVainCountsAndItsTimeGoesToThoseAround() {
         tally.begin(at: start)
-        look(1, 100)
-        tally.note(.failed(.loopMovedOn))
-        look(1, 300)
-        #expect(tally.looks == 3 && tally.count == 1 && tally[0].count == 2)
+        observe(1, 100)
+        tally.recordFailure(.failed(.loopMovedOn))
+        observe(1, 300)
+        #expect(tally.sampleCount == 3 && tally.count == 1 && tally[0].count == 2)
         #expect(weights() == [1: 300])
         #expect(tally.failure.failure == .loopMovedOn)
     }
 
     @Test func withoutAnyStackClosingDoesNothing() {
         tally.begin(at: start)
-        tally.note(.failed(.signalTimedOut))
+        tally.recordFailure(.failed(.signalTimedOut))
         tally.close(at: start + 500 * millisecond)
-        #expect(tally.count == 0 && tally.looks == 1)
+        #expect(tally.count == 0 && tally.sampleCount == 1)
         #expect(tally.failure.failure == .signalTimedOut)
     }
 
     @Test func aTimeThatGoesBackTakesNothingAway() {
         tally.begin(at: start)
-        look(1, 100)
-        look(2, 50)
+        observe(1, 100)
+        observe(2, 50)
         tally.close(at: start + 90 * millisecond)
         #expect(weights() == [1: 100, 2: 0])
         tally.close(at: start + 110 * millisecond)
@@ -135,17 +135,17 @@ struct StackTallyTests {
         tally.begin(at: start)
         // Weights fall towards the end: 100 for the first, less for each that follows.
         var time: UInt64 = 100
-        look(1, time)
+        observe(1, time)
         for key in 2...UInt64(StackTally.capacity) {
             time += 40 - key * 2
-            look(key, time)
+            observe(key, time)
         }
         #expect(tally.count == StackTally.capacity)
         let before = weights()
         // The latest is the lightest of all: so the second lightest goes.
         let latest = UInt64(StackTally.capacity)
         #expect(before.min { $0.value < $1.value }?.key == latest)
-        let other = look(99, time + 2)
+        let other = observe(99, time + 2)
         #expect(other.isNew && !other.isSame && other.index == Int(latest) - 2)
         let after = weights()
         #expect(after[latest] == before[latest] && after[99] == 2)
@@ -156,14 +156,14 @@ struct StackTallyTests {
         let sum = weights().values.reduce(0, +) + Double(tally.lostNanoseconds) / Double(millisecond)
         #expect(sum == Double(time + 5))
         // What came back after it had gone is new.
-        #expect(look(latest - 1, time + 6).isNew)
+        #expect(observe(latest - 1, time + 6).isNew)
     }
 
     @Test func theLatestInTheFirstPlaceStaysToo() {
         tally.begin(at: start)
-        for key in 1...UInt64(StackTally.capacity) { look(key, 0) }
-        look(1, 0)
-        #expect(look(50, 0).index == 1)
+        for key in 1...UInt64(StackTally.capacity) { observe(key, 0) }
+        observe(1, 0)
+        #expect(observe(50, 0).index == 1)
         #expect(tally[0].key == 1)
     }
 
@@ -176,7 +176,7 @@ struct StackTallyTests {
             for _ in 0..<200 {
                 time += UInt64.random(in: 0...50, using: &random)
                 let key = UInt64.random(in: 1...20, using: &random)
-                let place = look(key, time)
+                let place = observe(key, time)
                 #expect(tally[place.index].key == key)
                 #expect(place.isSame == (key == last))
                 #expect(tally.frame(0, of: place.index).pc == key)
@@ -191,15 +191,15 @@ struct StackTallyTests {
 
     @Test func timeInWhichTheProcessCouldNotRunIsNobodys() {
         tally.begin(at: start)
-        look(1, 100)
-        let stop = Blackout(
+        observe(1, 100)
+        let stop = ProcessPause(
             from: start + 110 * millisecond,
             to: start + 1110 * millisecond,
             atLeast: 990 * millisecond,
             atMost: 1000 * millisecond
         )
-        tally.pass(over: stop, until: start + 1120 * millisecond)
-        look(2, 1150)
+        tally.skip(over: stop, until: start + 1120 * millisecond)
+        observe(2, 1150)
         #expect(weights() == [1: 100, 2: 60])
     }
 
@@ -224,7 +224,7 @@ struct StackTallyTests {
 
     @Test func ownersOfEachStackAreItsOwnAndAreLimited() {
         tally.begin(at: start)
-        let (first, second) = (look(1, 10).index, look(2, 20).index)
+        let (first, second) = (observe(1, 10).index, observe(2, 20).index)
         tally.describe(first, cll_wait(), lock(of: 100), cycle: nil)
         tally.describe(second, cll_wait(), lock(of: 200), cycle: 0)
         for number in 0..<Int32(StackTally.ownerCapacity) {
@@ -252,7 +252,7 @@ struct StackTallyTests {
 
     @Test func forgottenOwnersLeaveTheLock() {
         tally.begin(at: start)
-        look(1, 10)
+        observe(1, 10)
         tally.describe(0, cll_wait(), lock(of: 100), cycle: 0)
         tally.add(owner(100, frames: 1), Self.stack([5]), to: 0)
         tally.forgetOwners(0)
@@ -262,16 +262,16 @@ struct StackTallyTests {
 
     @Test func aCopyIsTheSameAndGoesOnByItself() {
         tally.begin(at: start)
-        look(1, 10)
-        look(2, 30)
+        observe(1, 10)
+        observe(2, 30)
         tally.describe(1, cll_wait(), lock(of: 100), cycle: 0)
         tally.add(owner(100, frames: 2), Self.stack([5, 6]), to: 1)
-        tally.note(.failed(.loopMovedOn))
+        tally.recordFailure(.failed(.loopMovedOn))
         let copy = StackTally(maximumFrames: 4)!
         copy.begin(at: 0)
         _ = copy.add(Self.outcome(), Self.stack([77]), key: 77, at: 5)
         copy.copy(tally)
-        #expect(weights(copy) == weights() && copy.count == 2 && copy.looks == 3)
+        #expect(weights(copy) == weights() && copy.count == 2 && copy.sampleCount == 3)
         #expect(copy.failure.failure == .loopMovedOn && copy.lostNanoseconds == 0)
         #expect(copy.frame(0, of: 1).pc == 2)
         #expect(copy[1].owners == 1 && copy[1].cycle == 0 && copy.owner(0, of: 1).tid == 100)
@@ -279,19 +279,19 @@ struct StackTallyTests {
         // It knows what it looked at last.
         copy.close(at: start + 40 * millisecond)
         #expect(weights(copy) == [1: 10, 2: 30] && weights() == [1: 10, 2: 20])
-        #expect(look(2, 50, in: copy).isSame)
+        #expect(observe(2, 50, in: copy).isSame)
     }
 
     @Test func anotherStallBeginsEmptyAlsoWhereTheMemoryWasGivenBack() {
         tally.begin(at: start)
-        look(1, 10)
-        look(2, 20)
-        tally.note(.failed(.loopMovedOn))
+        observe(1, 10)
+        observe(2, 20)
+        tally.recordFailure(.failed(.loopMovedOn))
         tally.release()
         tally.begin(at: start + 100 * millisecond)
-        #expect(tally.count == 0 && tally.looks == 0 && tally.lostNanoseconds == 0)
+        #expect(tally.count == 0 && tally.sampleCount == 0 && tally.lostNanoseconds == 0)
         #expect(tally.failure.failure == .noFreeSlot)
-        #expect(look(2, 130) == (0, false, true))
+        #expect(observe(2, 130) == (0, false, true))
         #expect(weights() == [2: 30])
     }
 }
@@ -302,7 +302,7 @@ struct StackTallyWorkerTests {
     private let start: UInt64 = 1000 * millisecond
 
     @discardableResult
-    private func look(_ tid: Int32, _ key: UInt64, _ milliseconds: UInt64) -> (index: Int, isSame: Bool, isNew: Bool) {
+    private func observe(_ tid: Int32, _ key: UInt64, _ milliseconds: UInt64) -> (index: Int, isSame: Bool, isNew: Bool) {
         let buffer = FrameBuffer(capacity: 4)
         buffer.raw[0] = clu_frame()
         let outcome = CaptureOutcome(method: .passive, failure: nil, stored: 1, total: 1)
@@ -313,24 +313,24 @@ struct StackTallyWorkerTests {
 
     @Test func everyThreadStandsForTheTimeSinceTheRoundBefore() {
         tally.begin(at: start)
-        #expect(look(11, 1, 100) == (0, false, true))
-        #expect(look(12, 1, 100) == (0, false, false))
-        #expect(look(13, 2, 100) == (1, false, true))
+        #expect(observe(11, 1, 100) == (0, false, true))
+        #expect(observe(12, 1, 100) == (0, false, false))
+        #expect(observe(13, 2, 100) == (1, false, true))
         tally.endRound(at: start + 100 * millisecond)
         #expect(weight(0) == 200 && weight(1) == 100)
         // Of the next round, the first does something else; the second cannot be looked at.
-        #expect(look(11, 2, 150) == (1, false, false))
+        #expect(observe(11, 2, 150) == (1, false, false))
         tally.keep(worker: 12)
-        #expect(look(13, 2, 150) == (1, true, false))
+        #expect(observe(13, 2, 150) == (1, true, false))
         tally.endRound(at: start + 150 * millisecond)
         #expect(weight(0) == 200 && weight(1) == 200)
         tally.close(at: start + 160 * millisecond)
         #expect(weight(0) == 210 && weight(1) == 220)
-        #expect(tally.looks == 5)
+        #expect(tally.sampleCount == 5)
         #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [11, 12, 13])
         #expect((0..<tally.workerCount).map { tally.worker($0).stack } == [1, 0, 1])
         // Who is not met has gone.
-        look(13, 2, 170)
+        observe(13, 2, 170)
         tally.endRound(at: start + 170 * millisecond)
         #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [13])
     }
@@ -338,7 +338,7 @@ struct StackTallyWorkerTests {
     @Test func aStackThatMadeRoomIsNobodysAnyMore() {
         tally.begin(at: start)
         for number in 0...StackTally.capacity {
-            look(Int32(100 + number), UInt64(number + 1), 100)
+            observe(Int32(100 + number), UInt64(number + 1), 100)
         }
         tally.endRound(at: start + 100 * millisecond)
         let stacks = (0..<tally.workerCount).map { tally.worker($0).stack }
@@ -351,7 +351,7 @@ struct StackTallyWorkerTests {
 
     @Test func moreThreadsThanPlacesAreLookedAtAllTheSame() {
         tally.begin(at: start)
-        for number in 0..<StackTally.workerCapacity + 3 { look(Int32(1 + number), 1, 10) }
+        for number in 0..<StackTally.workerCapacity + 3 { observe(Int32(1 + number), 1, 10) }
         #expect(tally.workerCount == StackTally.workerCapacity)
         #expect(weight(0) == UInt64(StackTally.workerCapacity + 3) * 10)
         tally.begin(at: start)

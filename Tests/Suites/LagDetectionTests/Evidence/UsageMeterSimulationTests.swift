@@ -61,7 +61,7 @@ struct UsageMeterSimulationTests {
                 let isStalled = now >= since
                 let began = isStalled ? since : now - 1
                 let beacon = BeaconReading(word: isStalled ? 0 : now, calloutNanoseconds: began, wokeNanoseconds: began)
-                meter.note(schedule.reading(at: now), beacon)
+                meter.record(schedule.reading(at: now), beacon)
                 guard isStalled, gap == nil else { continue }
                 gap = now - before
                 // The first sign is that look or a later one.

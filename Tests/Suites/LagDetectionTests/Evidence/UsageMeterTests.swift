@@ -46,8 +46,8 @@ struct UsageMeterTests {
     /// Looks at 100 and 150 ms; the callout began between them.
     private func meter(cpuAt100: UInt64, cpuAt150: UInt64) -> UsageMeter {
         var meter = UsageMeter()
-        meter.note(Self.reading(100, cpuAt100), Self.beacon(1, since: 90, woke: 90))
-        meter.note(Self.reading(150, cpuAt150), Self.beacon(2, since: 130, woke: 130))
+        meter.record(Self.reading(100, cpuAt100), Self.beacon(1, since: 90, woke: 90))
+        meter.record(Self.reading(150, cpuAt150), Self.beacon(2, since: 130, woke: 130))
         return meter
     }
 
@@ -96,10 +96,10 @@ struct UsageMeterTests {
 
     @Test func aStallThatSpansCalloutsIsMeasuredFromItsWakeOn() {
         var meter = UsageMeter()
-        meter.note(Self.reading(100, 0), Self.beacon(1, since: 90, woke: 90))
-        meter.note(Self.reading(110, 9), Self.beacon(2, since: 101, woke: 101))
-        meter.note(Self.reading(300, 199), Self.beacon(3, since: 290, woke: 101))
-        meter.note(Self.reading(400, 299), Self.beacon(4, since: 390, woke: 101))
+        meter.record(Self.reading(100, 0), Self.beacon(1, since: 90, woke: 90))
+        meter.record(Self.reading(110, 9), Self.beacon(2, since: 101, woke: 101))
+        meter.record(Self.reading(300, 199), Self.beacon(3, since: 290, woke: 101))
+        meter.record(Self.reading(400, 299), Self.beacon(4, since: 390, woke: 101))
         let all = meter.usage(
             since: 101 * millisecond,
             until: 500 * millisecond,
@@ -114,33 +114,33 @@ struct UsageMeterTests {
     /// The end is told a round later, when the next callout has been seen already.
     @Test func whatWasReadAroundTheBeginningStaysUntilTheEndIsTold() {
         var meter = UsageMeter()
-        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
-        meter.note(Self.reading(101, 1000), Self.beacon(2, since: 100, woke: 100))
+        meter.record(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.record(Self.reading(101, 1000), Self.beacon(2, since: 100, woke: 100))
         meter.begin(.callout, since: 100 * millisecond)
         // A sleep of 2 s, then a callout that computes.
-        meter.note(Self.reading(2116, 1016), Self.beacon(3, since: 2100, woke: 2100))
+        meter.record(Self.reading(2116, 1016), Self.beacon(3, since: 2100, woke: 2100))
         let usage = usage(meter, 100, 2100, Self.totals(2116, cpu: 1016))
         #expect((usage.cpuNanoseconds ?? .max) <= 16 * millisecond)
         // The callout that was seen meanwhile has an anchor of its own from then on.
         meter.end()
-        meter.note(Self.reading(2150, 1050), Self.beacon(3, since: 2100, woke: 2100))
+        meter.record(Self.reading(2150, 1050), Self.beacon(3, since: 2100, woke: 2100))
         #expect(meter.callout?.after == Self.reading(2116, 1016))
     }
 
     @Test func aStallThatTheFirstLookFindsGetsItsAnchorFromThatLook() {
         var meter = UsageMeter()
-        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.record(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
         meter.begin(.callout, since: 100 * millisecond)
-        meter.note(Self.reading(300, 1200), Self.beacon(2, since: 100, woke: 100))
+        meter.record(Self.reading(300, 1200), Self.beacon(2, since: 100, woke: 100))
         #expect(meter.callout == UsageMeter.Anchor(before: Self.reading(50, 1000), after: Self.reading(300, 1200)))
     }
 
     /// The wake is looked at when the callout has begun already, and the word changes once more after that.
     @Test func theReadingNextToTheBeginningCounts() {
         var meter = UsageMeter()
-        meter.note(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
-        meter.note(Self.reading(101, 1001), Self.beacon(2, since: 100, woke: 100))
-        meter.note(Self.reading(150, 1050), Self.beacon(3, since: 100, woke: 100))
+        meter.record(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
+        meter.record(Self.reading(101, 1001), Self.beacon(2, since: 100, woke: 100))
+        meter.record(Self.reading(150, 1050), Self.beacon(3, since: 100, woke: 100))
         #expect(meter.callout == UsageMeter.Anchor(before: Self.reading(50, 1000), after: Self.reading(101, 1001)))
         let usage = usage(meter, 100, 400, Self.totals(400, cpu: 1100))
         // But for the millisecond before it, which is guessed.
@@ -210,8 +210,8 @@ struct UsageMeterTests {
 
     @Test func timesThatMakeNoSenseDoNoHarm() {
         var meter = UsageMeter()
-        meter.note(Reading(time: 0, cpu: .max), BeaconReading(word: 1, calloutNanoseconds: .max, wokeNanoseconds: 1))
-        meter.note(Reading(time: .max - 1, cpu: .max), BeaconReading(word: 2, calloutNanoseconds: 0, wokeNanoseconds: .max))
+        meter.record(Reading(time: 0, cpu: .max), BeaconReading(word: 1, calloutNanoseconds: .max, wokeNanoseconds: 1))
+        meter.record(Reading(time: .max - 1, cpu: .max), BeaconReading(word: 2, calloutNanoseconds: 0, wokeNanoseconds: .max))
         meter.first = UsageMeter.Totals(reading: Reading(time: 1, cpu: .max), times: .zero, faults: nil)
         let last = UsageMeter.Totals(
             reading: Reading(time: .max, cpu: .max),

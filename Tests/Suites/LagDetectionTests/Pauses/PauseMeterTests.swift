@@ -23,7 +23,7 @@ struct PauseMeterTests {
         let (asked, begun) = (meter.readings, meter.now)
         for _ in 0..<10_000 {
             _ = meter.waitEnded(due: meter.now, answered: 0)
-            _ = meter.lookEnded(slept: 0, closely: false)
+            _ = meter.scanEnded(slept: 0, closely: false)
         }
         #expect(meter.readings - asked <= (meter.now - begun) / 1_000_000)
     }
@@ -43,21 +43,21 @@ struct PauseMeterTests {
         let due = meter.now
         while clb_now_ns() < due + Self.milliseconds30 { usleep(1_000) }
         let ended = meter.waitEnded(due: due, answered: 0)
-        let blackout = try #require(ended)
+        let processPause = try #require(ended)
         // All but what was unread, and what it took to come here.
-        #expect(blackout.atLeast > Self.milliseconds30 / 2 && blackout.to - blackout.from >= Self.milliseconds30)
+        #expect(processPause.atLeast > Self.milliseconds30 / 2 && processPause.to - processPause.from >= Self.milliseconds30)
     }
 
     @Test("Time at work after the wait was due is none")
     func atWorkTooLong() {
         // Unless the machine is taken away for as long, which the kernel may not count.
-        let isTold = (0..<5).contains { _ in
+        let isReported = (0..<5).contains { _ in
             var meter = makeMeter()
             let due = meter.now
             while clb_now_ns() < due + Self.milliseconds30 {}
-            let blackout = meter.waitEnded(due: due, answered: 0)
-            return blackout == nil
+            let processPause = meter.waitEnded(due: due, answered: 0)
+            return processPause == nil
         }
-        #expect(isTold)
+        #expect(isReported)
     }
 }

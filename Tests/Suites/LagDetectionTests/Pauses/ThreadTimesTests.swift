@@ -30,10 +30,10 @@ struct ThreadTimesTests {
     @Test func theKernelTellsThemByThreadAndByFile() throws {
         let tid = cll_gettid()
         let first = try #require(ThreadTimes(tid: tid))
-        let file = KeptProcFile(path: "/proc/self/task/\(tid)/schedstat")
+        let file = PersistentProcFile(path: "/proc/self/task/\(tid)/schedstat")
         let second = try #require(ThreadTimes(file))
         #expect(second.cpuNanoseconds >= first.cpuNanoseconds && second.runDelayNanoseconds >= first.runDelayNanoseconds)
         #expect(ThreadTimes(tid: -1) == nil)
-        #expect(ThreadTimes(KeptProcFile(path: "/proc/self/task/0/schedstat")) == nil)
+        #expect(ThreadTimes(PersistentProcFile(path: "/proc/self/task/0/schedstat")) == nil)
     }
 }

@@ -18,14 +18,14 @@ import LagMonitorFoundation
 
 enum ApplicationSnippets {
     static func runLoop() throws {
-        let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/shop/stalls.jsonl")])
+        let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/shop/stalls.jsonl")])
         try monitor.start()
         try monitor.watch(FoundationLoop(RunLoop.main))
         RunLoop.main.run()
     }
 
     static func asynchronous(serve: () async throws -> Void) async throws {
-        let monitor = LagMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
+        let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
         try monitor.watch(PingedQueue(.main), rules: .pings)
         try monitor.watchConcurrencyPool()
@@ -34,23 +34,23 @@ enum ApplicationSnippets {
     }
 
     #if NIO && ServiceLifecycle && Logging
-        static func services(_ monitor: LagMonitor, _ server: some Service, _ logger: Logger) async throws {
+        static func services(_ monitor: StallMonitor, _ server: some Service, _ logger: Logger) async throws {
             let group = MultiThreadedEventLoopGroup.singleton
             let loops: [any ObservableLoop] = Array(NIOLoops(group, named: "http")) + [PingedQueue(.main)]
-            let watching = LagMonitorService(monitor, watching: loops, rules: .eventLoops)
+            let watching = StallMonitorService(monitor, watching: loops, rules: .eventLoops)
             let services = ServiceGroup(services: [watching, server], gracefulShutdownSignals: [.sigterm], logger: logger)
             try await services.run()
         }
 
-        static func rules(_ monitor: LagMonitor, _ group: any EventLoopGroup) throws {
+        static func rules(_ monitor: StallMonitor, _ group: any EventLoopGroup) throws {
             var rules = StallRules.eventLoops
             rules.ping = .init(interval: .milliseconds(10), timeouts: 2)
             try monitor.watch(group, named: "http", rules: rules)
         }
     #endif
 
-    static func expected(_ monitor: LagMonitor, _ queue: PingedQueue) {
-        LagMonitor.expectingBlock { migrateDatabase() }
+    static func expected(_ monitor: StallMonitor, _ queue: PingedQueue) {
+        StallMonitor.expectingBlock { migrateDatabase() }
         monitor.pause(queue)
         migrateDatabase()
         monitor.resume(queue)

@@ -17,7 +17,7 @@ public final class ImageStore: Sendable {
 final class Pump: PingableLoop {
     let name = "pump"
     let beacon = ActivityBeacon()
-    let tellsActivities = false
+    let publishesActivity = false
     /// `ThreadIdentity.current`, read on the pump's own thread: whose stack is taken.
     let thread: ThreadIdentity
     private let isAsked = Atomic<Bool>(false)
@@ -54,12 +54,12 @@ enum LibrarySnippets {
         queue.async { worker.perform {} }
     }
 
-    static func handedOut(_ store: ImageStore, _ monitor: LagMonitor, _ rules: StallRules) throws {
+    static func handedOut(_ store: ImageStore, _ monitor: StallMonitor, _ rules: StallRules) throws {
         for loop in store.loops { try monitor.watch(loop, rules: rules) }
     }
 
     static func expected(_ path: String) throws -> Database {
-        let database = try LagMonitor.expectingBlock { try Database(path: path) }
+        let database = try StallMonitor.expectingBlock { try Database(path: path) }
         return database
     }
 }
@@ -93,7 +93,7 @@ extension Pump {
         pumping.withLock { $0 = thread }
         defer { pumping.withLock { $0 = nil } }
         let sink = MemorySink()
-        let monitor = LagMonitor(sinks: [sink])
+        let monitor = StallMonitor(sinks: [sink])
         try monitor.start()
         defer { monitor.stop() }
         var rules = StallRules.empty

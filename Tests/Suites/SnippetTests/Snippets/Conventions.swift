@@ -18,15 +18,15 @@ import Testing
 
 enum ConventionsSnippets {
     static func activate() {
-        LagMonitor.startFromEnvironment()
+        StallMonitor.startFromEnvironment()
     }
 
     static func activateWithAQueue() {
-        LagMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
+        StallMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
     }
 
     #if Logging && Metrics
-        static func logsAndMetrics(_ monitor: LagMonitor) {
+        static func logsAndMetrics(_ monitor: StallMonitor) {
             monitor.logStalls(to: Logger(label: "stalls"))
             let metrics = StallMetrics(of: monitor)
             withExtendedLifetime(metrics) {}
@@ -34,11 +34,11 @@ enum ConventionsSnippets {
     #endif
 
     #if Configuration && ServiceLifecycle
-        static func service(_ path: String) throws -> LagMonitorService {
+        static func service(_ path: String) throws -> StallMonitorService {
             let config = ConfigReader(provider: EnvironmentVariablesProvider())
-            let configuration = try LagMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
-            let monitor = LagMonitor(configuration: configuration, sinks: [try FileSink(path: path)])
-            let service = LagMonitorService(monitor, watching: [ObservedRunLoop.main])
+            let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
+            let monitor = StallMonitor(configuration: configuration, sinks: [try FileSink(path: path)])
+            let service = StallMonitorService(monitor, watching: [ObservedRunLoop.main])
             return service
         }
     #endif

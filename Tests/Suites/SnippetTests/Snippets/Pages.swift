@@ -5,7 +5,7 @@ import LagMonitor
 enum PageSnippets {
     /// LagMonitor.md
     static func overview(_ metrics: some CauseCounter) throws {
-        let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
         try monitor.start()
         try monitor.watch(ObservedRunLoop.main)
         monitor.onStall(queue: .global()) { record in
@@ -16,12 +16,12 @@ enum PageSnippets {
     }
 
     /// DetectionRules.md
-    static func detectionRules(_ monitor: LagMonitor, _ database: Database) throws {
+    static func detectionRules(_ monitor: StallMonitor, _ database: Database) throws {
         var rules = StallRules.empty
         rules.ping = .init(interval: .milliseconds(100), timeouts: 5)
         try monitor.watch(PingedQueue(.main), rules: rules)
 
-        try LagMonitor.expectingBlock { try database.open() }
+        try StallMonitor.expectingBlock { try database.open() }
     }
 }
 

@@ -13,7 +13,7 @@ import LagMonitorFoundation
 
 enum ReadmeSnippets {
     static func embedding() throws {
-        let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
         try monitor.start()
         try monitor.watch(ObservedRunLoop.main)
         monitor.onStall(queue: .global()) { record in
@@ -23,26 +23,26 @@ enum ReadmeSnippets {
     }
 
     // swift-format-ignore: DoNotUseSemicolons, OneStatementPerLine
-    static func rules(_ monitor: LagMonitor, _ worker: KeepAliveThread, _ queue: DispatchQueue) throws {
+    static func rules(_ monitor: StallMonitor, _ worker: KeepAliveThread, _ queue: DispatchQueue) throws {
         var rules = StallRules()
         rules.callout = .init(interval: .milliseconds(20), timeouts: 3)
         try monitor.watch(worker.loop, rules: rules)
         try monitor.watch(PingedQueue(queue), rules: .pings)
-        LagMonitor.expectingBlock { migrateDatabase() }
+        StallMonitor.expectingBlock { migrateDatabase() }
         monitor.pause(); monitor.resume()
     }
 
     #if NIO
-        static func eventLoops(_ monitor: LagMonitor) throws {
+        static func eventLoops(_ monitor: StallMonitor) throws {
             try monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "http")
         }
     #endif
 
-    static func pool(_ monitor: LagMonitor) throws {
+    static func pool(_ monitor: StallMonitor) throws {
         try monitor.watchConcurrencyPool()
     }
 
-    static func foundation(_ monitor: LagMonitor) throws {
+    static func foundation(_ monitor: StallMonitor) throws {
         try monitor.watch(FoundationLoop(RunLoop.main))
         let executor = try RunLoopExecutor(name: "database")
         try monitor.watch(executor.loop)

@@ -22,12 +22,12 @@ import Testing
 
 struct SymbolSnippets {
     static func monitor() throws {
-        let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+        let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
         try monitor.start()
         try monitor.watch(ObservedRunLoop.main)
     }
 
-    static func rules(_ monitor: LagMonitor, _ loop: ObservedRunLoop) throws {
+    static func rules(_ monitor: StallMonitor, _ loop: ObservedRunLoop) throws {
         var rules = StallRules()
         rules.callout = .init(interval: .milliseconds(20), timeouts: 3)
         rules.ping = .init(interval: .milliseconds(100), timeouts: 5)
@@ -57,27 +57,27 @@ struct SymbolSnippets {
     }
 
     // swift-format-ignore
-    static func formats() throws -> LagMonitor {
-        LagMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
+    static func formats() throws -> StallMonitor {
+        StallMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
     }
 
-    static func output() throws -> LagMonitor {
+    static func output() throws -> StallMonitor {
         let output = try OutputSettings("tcp:127.0.0.1:6000")
-        let monitor = LagMonitor(sinks: [try output.makeSink()])
+        let monitor = StallMonitor(sinks: [try output.makeSink()])
         return monitor
     }
 
-    static func collector() throws -> LagMonitor {
-        let monitor = LagMonitor(sinks: [try OTLPSink(endpoint: "http://127.0.0.1:4318")])
+    static func collector() throws -> StallMonitor {
+        let monitor = StallMonitor(sinks: [try OTLPSink(endpoint: "http://127.0.0.1:4318")])
         return monitor
     }
 
-    static func pools(_ monitor: LagMonitor) throws {
+    static func pools(_ monitor: StallMonitor) throws {
         let pools = try monitor.watchConcurrencyPool()
         for pool in pools { monitor.unwatch(pool) }
     }
 
-    static func executor(_ monitor: LagMonitor, loadAll: @Sendable () async -> Void) async throws {
+    static func executor(_ monitor: StallMonitor, loadAll: @Sendable () async -> Void) async throws {
         actor Store {
             private let executor: RunLoopExecutor
             nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -88,7 +88,7 @@ struct SymbolSnippets {
         await withTaskExecutorPreference(executor) { await loadAll() }
     }
 
-    static func foundationLoop(_ monitor: LagMonitor) throws {
+    static func foundationLoop(_ monitor: StallMonitor) throws {
         let loop = FoundationLoop(RunLoop.main)
         try monitor.watch(loop)
         RunLoop.main.run()
@@ -107,16 +107,16 @@ struct SymbolSnippets {
     }
 
     #if Metrics && NIO && ServiceLifecycle && Logging
-        static func service(_ monitor: LagMonitor, _ server: some Service, _ logger: Logger) async throws {
+        static func service(_ monitor: StallMonitor, _ server: some Service, _ logger: Logger) async throws {
             let group = ServiceGroup(
-                services: [LagMonitorService(monitor), server],
+                services: [StallMonitorService(monitor), server],
                 gracefulShutdownSignals: [.sigterm],
                 logger: logger
             )
             try await group.run()
         }
 
-        static func nio(_ monitor: LagMonitor) throws {
+        static func nio(_ monitor: StallMonitor) throws {
             let loops = try monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "http")
             monitor.unwatch(loops)
         }

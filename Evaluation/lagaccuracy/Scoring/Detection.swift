@@ -1,0 +1,60 @@
+/// What a detector said of one stall. Nanoseconds, `CLOCK_MONOTONIC`.
+struct Detection: Sendable, Equatable {
+    /// Nil: the detector does not tell the two apart.
+    let stallType: StallType?
+    let start: UInt64
+    let duration: UInt64
+    /// Time within it that the detector says was not the loop's, and left out of the duration.
+    var excluded: UInt64 = 0
+    let detected: UInt64
+    /// What the detector says that the duration is between; nil: it says that it knows.
+    var bounds: ClosedRange<UInt64>?
+    /// How often the same detector told the same stall again.
+    var repeats = 0
+
+    var end: UInt64 { start + duration + excluded }
+
+    /// What the monitor said.
+    static func all(from monitorReports: [TargetReport.MonitorReport]) -> [Detection] {
+        monitorReports.map {
+            Detection(
+                stallType: $0.isStarvation ? .starvation : .callout,
+                start: $0.start,
+                duration: $0.duration,
+                excluded: $0.excluded,
+                detected: $0.detected,
+                bounds: $0.bounds,
+                repeats: $0.extraLines
+            )
+        }
+    }
+
+    /// What the classic detector said. It tells no duration and no start: reports between which the loop gave no sign are taken
+    /// for one stall that began a threshold before the first of them and lasted until the last.
+    static func all(from reports: [TargetReport.SemaphoreWatchdogReport]) -> [Detection] {
+        var detections: [Detection] = []
+        var index = 0
+        while index < reports.count {
+            let first = reports[index]
+            var last = first
+            var repeats = 0
+            while index + 1 < reports.count, reports[index + 1].run == first.run {
+                index += 1
+                last = reports[index]
+                repeats += 1
+            }
+            let threshold = min(SemaphoreWatchdogRule.thresholdNanoseconds, first.time)
+            detections.append(
+                Detection(
+                    stallType: nil,
+                    start: first.time - threshold,
+                    duration: last.time - first.time + threshold,
+                    detected: first.time,
+                    repeats: repeats
+                )
+            )
+            index += 1
+        }
+        return detections
+    }
+}

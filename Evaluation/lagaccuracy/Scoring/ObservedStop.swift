@@ -1,0 +1,38 @@
+/// One stop of the whole target, as its parent saw it from outside. `CLOCK_MONOTONIC`, nanoseconds.
+///
+/// Nobody can tell to the microsecond when the target stood. It surely did between ``stopped`` (`waitpid` said so, which the
+/// kernel does when the last thread has stopped) and ``continued`` (right before SIGCONT); it surely did not before ``asked``
+/// (right before SIGSTOP) and after ``running`` (right after SIGCONT).
+struct ObservedStop: Sendable, Equatable {
+    let asked: UInt64
+    let stopped: UInt64
+    let continued: UInt64
+    let running: UInt64
+}
+
+extension Sequence<ObservedStop> {
+    /// How much of a time the target surely stood.
+    func certainlyStopped(from begin: UInt64, to end: UInt64) -> UInt64 {
+        reduce(0) { $0 + overlap(begin, end, $1.stopped, $1.continued) }
+    }
+
+    /// How much of a time it may have stood.
+    func possiblyStopped(from begin: UInt64, to end: UInt64) -> UInt64 {
+        reduce(0) { $0 + overlap(begin, end, $1.asked, $1.running) }
+    }
+
+    /// When the target had run for so long since `begin`: later by every stop on the way.
+    func time(after begin: UInt64, running length: UInt64) -> UInt64 {
+        var time = begin + length
+        for observedStop in self.sorted(by: { $0.stopped < $1.stopped }) where observedStop.continued > begin && observedStop.stopped < time {
+            time += observedStop.continued - Swift.max(observedStop.stopped, begin)
+        }
+        return time
+    }
+}
+
+/// The length of what two times have in common.
+func overlap(_ begin: UInt64, _ end: UInt64, _ otherBegin: UInt64, _ otherEnd: UInt64) -> UInt64 {
+    let (low, high) = (max(begin, otherBegin), min(end, otherEnd))
+    return high > low ? high - low : 0
+}

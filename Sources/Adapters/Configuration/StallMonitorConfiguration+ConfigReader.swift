@@ -1,0 +1,88 @@
+#if Configuration
+    public import Configuration
+    public import LagMonitor
+
+    extension StallMonitorConfiguration {
+        /// The configuration that swift-configuration's sources choose; the defaults where they say nothing.
+        ///
+        /// ```swift
+        /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
+        /// let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
+        /// ```
+        /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … What is read is
+        /// checked as there. (A reader cannot tell what else its sources hold, so an unknown key is not noticed.)
+        ///
+        /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
+        public init(config: ConfigReader) throws(StallMonitorError) {
+            self.init(try config.settings(SettingKey.monitorSettings))
+            try validate()
+        }
+    }
+
+    extension OutputSettings {
+        /// Where swift-configuration's sources want the lines: `output.path`, `output.max_bytes`, `output.max_files`; nil where they name
+        /// no path.
+        ///
+        /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed, or
+        ///   that the destination would ignore: `output.max_bytes` for a socket, `output.format` for OTLP.
+        public init?(config: ConfigReader) throws(StallMonitorError) {
+            let settings = try config.settings(SettingKey.outputSettings + [.format])
+            if let conflict = OutputSettings.conflicts(settings).first {
+                throw .invalidConfiguration(
+                    key: conflict.key.path,
+                    value: "set, but \(conflict.reason)",
+                    allowed: conflict.allowed
+                )
+            }
+            self.init(settings)
+        }
+    }
+
+    extension ConfigReader {
+        /// What stands at these keys, checked.
+        fileprivate func settings(_ keys: [SettingKey]) throws(StallMonitorError) -> SettingsReader {
+            var values: [String: JSONValue] = [:]
+            for key in keys {
+                guard let value = value(of: key) else { continue }
+                guard key.validationError(for: value) == nil else {
+                    throw .invalidConfiguration(key: key.path, value: value.displayText, allowed: key.allowed)
+                }
+                values[key.path] = value
+            }
+            return SettingsReader(values)
+        }
+
+        /// What stands at a key, as what the key wants to be; else as whatever it is.
+        fileprivate func value(of key: SettingKey) -> JSONValue? {
+            let name = ConfigKey(key.path)
+            if case .wholeNumber = key.form, let int = int(forKey: name) { return .int(int) }
+            if let text = string(forKey: name) { return key.value(of: text) }
+            if let texts = stringArray(forKey: name) { return .array(texts.map(JSONValue.string)) }
+            if let int = int(forKey: name) { return .int(int) }
+            if let double = double(forKey: name) { return .double(double) }
+            if let bool = bool(forKey: name) { return .bool(bool) }
+            if let ints = intArray(forKey: name) { return .array(ints.map(JSONValue.int)) }
+            return nil
+        }
+    }
+#else
+    public import LagMonitor
+
+    extension StallMonitorConfiguration {
+        @available(
+            *,
+            unavailable,
+            message: "turn on the trait 'Configuration' of the package LagMonitor: traits: [\"Configuration\"]"
+        )
+        public init(config: Any) { self.init() }
+    }
+
+    extension OutputSettings {
+        @available(
+            *,
+            unavailable,
+            message: "turn on the trait 'Configuration' of the package LagMonitor: traits: [\"Configuration\"]"
+        )
+        public init?(config: Any) { return nil }
+    }
+#endif

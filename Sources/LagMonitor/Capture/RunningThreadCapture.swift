@@ -1,0 +1,41 @@
+internal import CLagLinux
+internal import LagActivity
+
+/// What became of a request to a running thread.
+enum RunningThreadAnswer {
+    case taken
+    /// The thread got no processor yet. It answers when it does, before it goes on.
+    case pending
+    case failed(CaptureFailure)
+
+    /// - Parameter code: `CLL_SIGNAL_…`, as both ways of asking answer.
+    init(_ code: Int32) {
+        self =
+            switch Int(code) {
+            case Int(CLL_SIGNAL_TAKEN): .taken
+            case Int(CLL_SIGNAL_PENDING): .pending
+            case Int(CLL_SIGNAL_TIMED_OUT): .failed(.signalTimedOut)
+            case Int(CLL_SIGNAL_NO_THREAD): .failed(.threadGone)
+            case Int(CLL_SIGNAL_BUSY): .failed(.signalBusy)
+            default: .failed(.notPermitted)
+            }
+    }
+}
+
+/// Takes the registers and the stack of a thread that runs, into a snapshot that exists already. One request at a time.
+///
+/// For the watchdog alone; every wait is bounded.
+protocol RunningThreadCapture {
+    var method: CaptureMethod { get }
+    var snapshot: Snapshot { get }
+
+    /// Asks the thread, and waits so long for its answer.
+    func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer
+    /// Whether the last request was answered.
+    var hasAnswer: Bool { get }
+    /// Ends the last request.
+    /// - Returns: whether the answer came after all.
+    func withdraw() -> Bool
+    /// Ends the last request, if it was this object's: before its memory goes.
+    func forget()
+}

@@ -1,0 +1,17 @@
+/// A watchdog without its thread: every look is a call, at a time that the caller sets. For the test kit.
+///
+/// One thread at a time.
+package struct ManualWatchdog: ~Copyable {
+    private let watchdog: Watchdog
+    private var plan = Watchdog.Plan(deadline: .max, wantsPosts: false)
+
+    package init(_ watchdog: Watchdog) { self.watchdog = watchdog }
+
+    /// When the thread would look again; `.max`: when a loop wakes.
+    package var deadline: UInt64 { plan.deadline }
+    /// Whether the thread would look because a loop posted.
+    package var wantsPosts: Bool { plan.wantsPosts }
+
+    /// One look at every loop.
+    package mutating func scan(at now: UInt64) { plan = watchdog.scan(at: now) }
+}

@@ -1,0 +1,58 @@
+/// One level of a frame: the function itself, or one that the compiler put into it at this place.
+public struct ResolvedFrame: Sendable, Hashable {
+    /// The full name, demangled where it could be; nil where only the place is known.
+    public var name: String?
+    /// The short stable name that ``SymbolSimplifier`` makes of it.
+    public var simplified: String?
+    /// The name as the file has it, when it is not ``name``.
+    public var mangled: String?
+    /// Bytes from the function's first one to the query's `offset`; nil for an inlined level.
+    public var symbolOffset: UInt64?
+    /// The source file, as the compiler wrote it down.
+    public var file: String?
+    /// Counted from 1; nil where the compiler made the code itself.
+    public var line: Int?
+    /// Counted from 1; nil where it is not known.
+    public var column: Int?
+    /// The function was put into the next level's one; false for the last level.
+    public var isInlined: Bool
+
+    public init(
+        name: String? = nil,
+        simplified: String? = nil,
+        mangled: String? = nil,
+        symbolOffset: UInt64? = nil,
+        file: String? = nil,
+        line: Int? = nil,
+        column: Int? = nil,
+        isInlined: Bool = false
+    ) {
+        self.name = name
+        self.simplified = simplified
+        self.mangled = mangled
+        self.symbolOffset = symbolOffset
+        self.file = file
+        self.line = line
+        self.column = column
+        self.isInlined = isInlined
+    }
+
+    /// A name without a place.
+    public init(_ symbol: ResolvedSymbol) {
+        self.init(
+            name: symbol.name,
+            simplified: symbol.simplified,
+            mangled: symbol.mangled,
+            symbolOffset: symbol.symbolOffset
+        )
+    }
+}
+
+extension Array: SymbolCacheValue where Element == ResolvedFrame {
+    var heapBytes: Int {
+        reduce(isEmpty ? 0 : 32) { bytes, level in
+            bytes + MemoryLayout<ResolvedFrame>.stride + (level.name?.heapBytes ?? 0) + (level.simplified?.heapBytes ?? 0)
+                + (level.mangled?.heapBytes ?? 0) + (level.file?.heapBytes ?? 0)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// What a thread waits for in a futex, by the functions it went through: every lock sleeps in the same system call.
+package enum WaitKind: Sendable, Equatable {
+    case mutex
+    case readWriteLock
+    case condition
+    case semaphore
+    case group
+    case thread
+    case queue
+    case once
+
+    /// Beginnings of names in glibc, libdispatch and Swift's runtime.
+    private static let names: [(prefix: String, what: WaitKind)] = [
+        ("pthread_mutex_", .mutex), ("__pthread_mutex_", .mutex), ("___pthread_mutex_", .mutex),
+        ("pthread_rwlock_", .readWriteLock), ("__pthread_rwlock_", .readWriteLock), ("___pthread_rwlock_", .readWriteLock),
+        ("pthread_cond_", .condition), ("__pthread_cond_", .condition), ("___pthread_cond_", .condition), ("cnd_", .condition),
+        ("sem_", .semaphore), ("__new_sem_", .semaphore), ("__sem_", .semaphore), ("dispatch_semaphore_", .semaphore),
+        ("_dispatch_semaphore_", .semaphore), ("_dispatch_sema4_", .semaphore),
+        ("dispatch_group_", .group), ("_dispatch_group_", .group),
+        ("pthread_join", .thread), ("__pthread_clockjoin", .thread), ("__pthread_timedjoin", .thread),
+        ("pthread_clockjoin", .thread), ("pthread_timedjoin", .thread), ("thrd_join", .thread),
+        ("__DISPATCH_WAIT_FOR_QUEUE__", .queue), ("dispatch_sync", .queue), ("_dispatch_sync", .queue),
+        ("dispatch_barrier_sync", .queue), ("_dispatch_barrier_sync", .queue), ("dispatch_async_and_wait", .queue),
+        ("_dispatch_async_and_wait", .queue),
+        ("dispatch_once", .once), ("_dispatch_once", .once), ("swift_once", .once), ("std::call_once", .once),
+    ]
+
+    /// - Parameter symbols: the simplified names from the leaf up to the program's own code; nil where there is none.
+    /// - Returns: what the name nearest to the leaf says that says something.
+    package static func of(_ symbols: some Sequence<String?>) -> WaitKind? {
+        for symbol in symbols {
+            guard let symbol else { continue }
+            if let found = names.first(where: { symbol.hasPrefix($0.prefix) }) { return found.what }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,38 @@
+internal import CLagLinux
+internal import Glibc
+
+/// Which process it was: a pid alone is given out again.
+struct ProcessIdentity: Sendable, Equatable {
+    let pid: Int32
+    /// In clock ticks since boot: field 22 of `/proc/<pid>/stat` (proc(5)). 0 where the kernel does not tell.
+    let startTicks: UInt64
+    /// The pid namespace, in which alone `pid` means something: its inode. 0 where the kernel does not tell.
+    let namespace: UInt64
+    /// As in ``ProcessContext/bootID``.
+    let bootID: String
+
+    static func current(bootID: String) -> ProcessIdentity {
+        ProcessIdentity(pid: getpid(), startTicks: startTicks(of: getpid()) ?? 0, namespace: ownNamespace, bootID: bootID)
+    }
+
+    /// Whether that process is still there, as far as this one can tell; nil: it cannot.
+    func isAlive(bootID: String) -> Bool? {
+        guard bootID == self.bootID else { return false }
+        guard namespace == Self.ownNamespace else { return nil }
+        guard let ticks = Self.startTicks(of: pid) else {
+            // Without a descriptor, say, nothing is known of it.
+            return kill(pid, 0) != 0 && errno == ESRCH ? false : nil
+        }
+        return ticks == startTicks
+    }
+
+    private static var ownNamespace: UInt64 {
+        var status = stat()
+        return stat("/proc/self/ns/pid", &status) == 0 ? UInt64(status.st_ino) : 0
+    }
+
+    private static func startTicks(of pid: Int32) -> UInt64? {
+        var ticks: UInt64 = 0
+        return cll_procfs_start_ticks(pid, &ticks) == 0 ? ticks : nil
+    }
+}

@@ -1,0 +1,18 @@
+extension SettingValidationError {
+    /// What is wrong in an environment: names after `LAGMONITOR_` that are not known, and values that are not allowed.
+    package static func validationErrors(inEnvironment environment: [String: String], known keys: [SettingKey]) -> [SettingValidationError] {
+        let known = Dictionary(uniqueKeysWithValues: keys.map { ($0.environmentName, $0) })
+        let ours =
+            environment
+            .filter { $0.key.hasPrefix(SettingKey.environmentPrefix) && $0.key != SettingKey.sharedLoopTableName }
+            .sorted { $0.key < $1.key }
+        return ours.compactMap { name, word in
+            guard let key = known[name] else {
+                let names = keys.map(\.environmentName).joined(separator: ", ")
+                return SettingValidationError(source: .environment, key: name, reason: "unknown name", allowed: names)
+            }
+            guard let reason = key.validationError(for: key.value(of: word)) else { return nil }
+            return SettingValidationError(source: .environment, key: name, reason: reason, allowed: key.allowed)
+        }
+    }
+}

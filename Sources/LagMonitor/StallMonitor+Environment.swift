@@ -1,0 +1,104 @@
+public import LagActivity
+internal import LagOutput
+public import LagRunLoop
+internal import Synchronization
+
+extension StallMonitor {
+    /// Starts a monitor if the environment asks for it, so that a program is watched without a change of its code:
+    ///
+    /// ```swift
+    /// LagMonitor.startFromEnvironment()
+    /// ```
+    ///
+    /// `LAGMONITOR_OUTPUT_PATH` turns it on and says where the lines go: the path of a file, `-` for stdout, or another of
+    /// ``OutputSettings/Destination`` but OTLP. Without it (or
+    /// with an empty one) nothing happens. The other variables are those of `lagmond`: `LAGMONITOR_` and a key's path in
+    /// capitals, `LAGMONITOR_MONITOR_INTERVAL_MS`. What is wrong, in them or at the start, is told on stderr, all of it, a line each; then
+    /// no monitor is started. It never throws and never ends the program.
+    ///
+    /// Early in `main`: the environment is read as it is, so no other thread may change it meanwhile. Any thread otherwise. A
+    /// second call gives the same monitor and has it watch these loops, too.
+    ///
+    /// - Parameter loops: what to watch: the main thread's run loop unless said. A program that does not run that loop names
+    ///   what it does run: `PingedQueue(.main)` needs `LAGMONITOR_MONITOR_RULES=ping`.
+    /// - Returns: the monitor, which lives until the process ends, so that it can be stopped (which writes what is on its way) or be
+    ///   given a handler; nil when there is none.
+    @discardableResult
+    public static func startFromEnvironment(watching loops: [any ObservableLoop] = [ObservedRunLoop.main]) -> StallMonitor? {
+        EnvironmentActivation.shared.start(ProcessEnvironment.settings, loops, reportError: ProcessEnvironment.reportError)
+    }
+}
+
+/// The monitor that the environment asked for. One in a process, but for tests.
+final class EnvironmentActivation: Sendable {
+    static let shared = EnvironmentActivation()
+
+    private let monitor = Mutex<StallMonitor?>(nil)
+
+    private static let keys = SettingKey.outputSettings + SettingKey.monitorSettings
+
+    func start(
+        _ environment: [String: String],
+        _ loops: [any ObservableLoop],
+        reportError: (String) -> Void
+    ) -> StallMonitor? {
+        let nothing = "no monitor is started"
+        let path = environment[SettingKey.output.environmentName] ?? ""
+        guard !path.isEmpty else {
+            let others =
+                environment.keys
+                .filter { $0.hasPrefix(SettingKey.environmentPrefix) && $0 != SettingKey.sharedLoopTableName && environment[$0] != "" }
+                .sorted()
+            if let other = others.first {
+                reportError("\(other) is set, but \(SettingKey.output.environmentName) is not: \(nothing)")
+            }
+            return nil
+        }
+        var problems = SettingValidationError.validationErrors(inEnvironment: environment, known: Self.keys)
+        if case .otlp? = try? OutputSettings.Destination(path) {
+            let name = SettingKey.output.environmentName
+            let reason = "\(path) needs a sink of LagMonitorOTLP, made by the program"
+            problems.append(SettingValidationError(source: .environment, key: name, reason: reason, allowed: SettingKey.output.allowed))
+        }
+        if problems.isEmpty {
+            problems = OutputSettings.conflicts(Self.reader(environment)).map { conflict in
+                let name = conflict.key.environmentName
+                return SettingValidationError(source: .environment, key: name, reason: conflict.reason, allowed: conflict.allowed)
+            }
+        }
+        guard problems.isEmpty else {
+            for problem in problems { reportError("\(problem); \(nothing)") }
+            return nil
+        }
+        return monitor.withLock { present -> StallMonitor? in
+            do {
+                let monitor = try present ?? Self.make(environment)
+                let isNew = !monitor.isRunning
+                do {
+                    try monitor.start()
+                    for loop in loops { try monitor.watch(loop) }
+                } catch {
+                    if isNew { monitor.stop() }
+                    throw error
+                }
+                present = monitor
+                return monitor
+            } catch {
+                reportError("the monitor that \(SettingKey.output.environmentName) asks for cannot start: \(error)")
+                return nil
+            }
+        }
+    }
+
+    private static func reader(_ environment: [String: String]) -> SettingsReader {
+        var values: [String: JSONValue] = [:]
+        for key in keys { values[key.path] = environment[key.environmentName].map(key.value) }
+        return SettingsReader(values)
+    }
+
+    private static func make(_ environment: [String: String]) throws -> StallMonitor {
+        let reader = reader(environment)
+        let sinks = try OutputSettings(reader).map { [try $0.makeSink()] } ?? []
+        return StallMonitor(configuration: StallMonitorConfiguration(reader), sinks: sinks)
+    }
+}

@@ -1,0 +1,257 @@
+internal import CLagBeacon
+public import Dispatch
+@_exported public import LagActivity
+package import LagDetection
+@_exported public import LagOutput
+@_exported public import LagRunLoop
+internal import Synchronization
+
+/// Watches run loops and reports each stall: how long, why, and where.
+///
+/// ```swift
+/// let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+/// try monitor.start()
+/// try monitor.watch(ObservedRunLoop.main)
+/// ```
+///
+/// A monitored loop is charged one store an activity (under 2 ns). All monitors of a process share one watchdog thread
+/// and one reporter thread. Every call is safe from any thread. A monitor that is released while it runs is stopped.
+///
+/// A child of `fork()` has none of these threads and is not watched; nothing here is for use in it before `exec`.
+public final class StallMonitor: Sendable {
+    /// A monitor for those who need only one: default configuration, no sinks, so give it a handler.
+    public static let shared = StallMonitor()
+
+    private struct State {
+        var parts: MonitorEngine.Parts?
+        /// The last run, if its lines were still on their way when ``stop()`` gave up waiting.
+        var unfinished: MonitorEngine.Parts?
+    }
+
+    public let configuration: StallMonitorConfiguration
+    private let core: MonitorCore
+    private let engine: MonitorEngine
+    private let state = Mutex(State())
+    // Nobody posts it: waiting for it is a sleep on the monotonic clock.
+    private let sleepSemaphore = WakeSemaphore()
+
+    /// How long ``stop()`` waits for lines on their way.
+    private static let drainNanoseconds: UInt64 = 1_000_000_000
+    /// How much of it records may wait for lines; the rest is for writing them.
+    private static let lineNanoseconds: UInt64 = 250_000_000
+
+    /// - Parameter sinks: where lines go. They are opened by their makers, closed by ``stop()``, and opened again by the
+    ///   next ``start()``.
+    public init(configuration: StallMonitorConfiguration = .init(), sinks: [any RecordSink] = []) {
+        self.configuration = configuration
+        core = MonitorCore(configuration: configuration, sinks: sinks)
+        engine = .shared
+    }
+
+    /// A monitor of another process's loops.
+    /// - Parameters:
+    ///   - process: as its records say it.
+    ///   - semaphore: to be posted when one of the beacons answers.
+    ///   - externalSampler: tells for loops that tell nothing themselves; nil: their beacons lie in memory that both processes share.
+    package init(
+        of process: ProcessContext,
+        semaphore: WakeSemaphore,
+        externalSampler: (any ExternalSampler)? = nil,
+        configuration: StallMonitorConfiguration,
+        sinks: [any RecordSink]
+    ) {
+        self.configuration = configuration
+        core = MonitorCore(configuration: configuration, sinks: sinks, target: process)
+        engine = MonitorEngine(target: .init(process: process.pid, semaphore: semaphore, externalSampler: externalSampler))
+    }
+
+    deinit { stop() }
+
+    /// Whether ``start()`` was called and ``stop()`` was not.
+    public var isRunning: Bool { state.withLock { $0.parts != nil } }
+
+    /// Starts watching; nothing happens if it runs already. Some milliseconds: it loads libunwind, takes its memory,
+    /// starts its threads and goes through a capture once, so that the first stall finds everything ready.
+    public func start() throws(StallMonitorError) {
+        try configuration.validate()
+        try state.withLock { state throws(StallMonitorError) in
+            guard state.parts == nil else { return }
+            if let last = state.unfinished, last.registry.holds(anythingOf: core) {
+                throw .resources(reason: "the last run's records are still being written; a sink or the reporter hangs")
+            }
+            state.unfinished = nil
+            try core.open()
+            do throws(StallMonitorError) {
+                state.parts = try engine.acquire()
+            } catch {
+                core.closeSinks()
+                throw error
+            }
+        }
+    }
+
+    /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
+    /// its way is written, without files and lines that are not known within a quarter of a second, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
+    public func stop() {
+        state.withLock { state in
+            guard let parts = state.parts else { return }
+            let now = clb_now_ns()
+            let deadline = now + Self.drainNanoseconds
+            let lineDeadline = now + Self.lineNanoseconds
+            parts.reporter.limitWaiting(until: lineDeadline)
+            core.limitWaiting(until: deadline)
+            _ = parts.registry.endAll(of: core)
+            parts.watchdog.wake()
+            // The reporter lets go of the entries after it has written their last lines.
+            // Looked at once more after the deadline: the process may have been stopped in between.
+            var drained = !parts.registry.holds(anythingOf: core)
+            while !drained, clb_now_ns() < deadline {
+                _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
+                drained = !parts.registry.holds(anythingOf: core)
+            }
+            core.recordPauses(parts.watchdog.processPauses)
+            core.close(announcing: drained)
+            if !drained { state.unfinished = parts }
+            state.parts = nil
+            engine.release()
+            parts.reporter.liftWaitLimit(lineDeadline)
+        }
+    }
+
+    /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.
+    /// - Parameters:
+    ///   - name: what stands in records as `loop`; the loop's own name when nil.
+    ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
+    /// - Throws: ``StallMonitorError/notRunning``; ``StallMonitorError/tooManyLoops(limit:)`` beyond 16,384;
+    ///   ``StallMonitorError/invalidConfiguration(key:value:allowed:)``; ``StallMonitorError/ruleNotPossible(rule:reason:)`` when the
+    ///   loop cannot do what a rule asks of it.
+    public func watch(
+        _ loop: any ObservableLoop,
+        named name: String? = nil,
+        rules: StallRules? = nil
+    ) throws(StallMonitorError) {
+        let rules = rules ?? configuration.rules
+        try rules.validate()
+        try state.withLock { state throws(StallMonitorError) in
+            guard let parts = state.parts else { throw .notRunning }
+            guard !parts.registry.isWatched(loop, by: core) else { return }
+            let helpers = try Self.helpers(of: loop, for: rules, parts)
+            let name = name ?? loop.name
+            let index = parts.registry.add(
+                loop,
+                name: name,
+                owner: core,
+                rules: configuration.watchRules(of: rules),
+                ticks: helpers?.ticks,
+                ticker: helpers?.ticker,
+                mirror: engine.isOwn ? BeaconMirror(of: loop, named: name) : nil,
+                now: clb_now_ns()
+            )
+            guard index != nil else {
+                helpers?.ticker.cancel()
+                throw .tooManyLoops(limit: WatchRegistry.capacity)
+            }
+            parts.watchdog.wake()
+        }
+    }
+
+    /// What the rules need besides the beacon: the pings' thread, the ticks.
+    private static func helpers(
+        of loop: any ObservableLoop,
+        for rules: StallRules,
+        _ parts: MonitorEngine.Parts
+    ) throws(StallMonitorError) -> (ticks: TickCell, ticker: any LoopTicker)? {
+        if !loop.publishesActivity, rules.ping == nil, rules.frame == nil {
+            let reason = "'\(loop.name)' tells no activities, so only ping and frame find anything"
+            throw .ruleNotPossible(rule: "callout", reason: reason)
+        }
+        if rules.ping != nil || rules.pingWhileWaiting != nil {
+            guard let pingable = loop as? any PingableLoop else {
+                throw .ruleNotPossible(rule: "ping", reason: "'\(loop.name)' is no PingableLoop")
+            }
+            if !pingable.pingsWithoutLocking { try parts.startPings() }
+        }
+        if rules.sampling != nil, loop.thread.tid == 0 {
+            throw .ruleNotPossible(rule: "sampling", reason: "the thread of '\(loop.name)' is not known")
+        }
+        guard let frame = rules.frame else { return nil }
+        guard let ticking = loop as? any TickingLoop else {
+            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' is no TickingLoop")
+        }
+        let ticks = TickCell()
+        guard let ticker = ticking.startTicking(every: frame.period, { ticks.tick() }) else {
+            throw .ruleNotPossible(rule: "frame", reason: "'\(loop.name)' has ended")
+        }
+        return (ticks, ticker)
+    }
+
+    /// Ends the watch of a loop for a while; of every loop that this monitor watches now, when `loop` is nil. A stall in progress
+    /// becomes an `abandoned` line. Nothing happens to what is not watched. Any thread.
+    public func pause(_ loop: (any ObservableLoop)? = nil) { setPaused(true, loop) }
+
+    /// Goes on after ``pause(_:)``: nothing from before counts.
+    public func resume(_ loop: (any ObservableLoop)? = nil) { setPaused(false, loop) }
+
+    private func setPaused(_ paused: Bool, _ loop: (any ObservableLoop)?) {
+        state.withLock { state in
+            guard let parts = state.parts else { return }
+            parts.registry.setPaused(paused, loop, of: core, now: clb_now_ns())
+            parts.watchdog.wake()
+        }
+    }
+
+    /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
+    /// a stretch of work of its own. Without a loop that runs here, it just runs `body`. Some 50 ns.
+    @discardableResult
+    public static func expectingBlock<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let loop = ObservedRunLoop.running else { return try body() }
+        return try loop.expectingBlock(body)
+    }
+
+    /// Ticks a second that a loop reached in the last full second; nil when it is not watched by ``StallRules/frame``, or not for long
+    /// enough. Any thread.
+    public func frameRate(of loop: any ObservableLoop) -> Double? {
+        state.withLock { $0.parts?.registry.ticks(of: loop, by: core)?.rate }
+    }
+
+    /// Ends the watch of a loop; nothing happens if it is not watched. A stall in progress becomes an `abandoned` line.
+    public func unwatch(_ loop: any ObservableLoop) {
+        state.withLock { state in
+            guard let parts = state.parts else { return }
+            if parts.registry.end(loop, of: core) { parts.watchdog.wake() }
+        }
+    }
+
+    /// Has every record that is told delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
+    /// that queue runs things concurrently). Records that wait for a queue which is itself stuck are bounded
+    /// (``StallHandler/capacity``).
+    @discardableResult
+    public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
+        let registered = StallHandler(queue: queue, body: handler)
+        core.addHandler(registered)
+        return registered
+    }
+
+    /// Asks the sinks to open their files again, as log rotation wants it.
+    public func reopenSinks() {
+        core.requestReopen()
+        state.withLock { $0.parts?.reporter.wake() }
+    }
+
+    /// What happened so far.
+    public var statistics: StallMonitorStatistics {
+        state.withLock { state in
+            if let pauses = state.parts?.watchdog.processPauses { core.recordPauses(pauses) }
+            let registry = (state.parts ?? state.unfinished)?.registry
+            return core.statistics(of: registry?.counters(of: core) ?? core.absorbed)
+        }
+    }
+
+    /// Has the watchdog look at its loops once, which shows in its counters. Any thread.
+    package func wakeWatchdog() { state.withLock { $0.parts?.watchdog.wake() } }
+
+    /// What the process's watchdog has done so far; nil while this monitor does not run. For tests and the benchmark.
+    package var watchdogCounters: Watchdog.Counters? { state.withLock { $0.parts?.watchdog.counters } }
+}

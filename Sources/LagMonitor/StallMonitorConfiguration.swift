@@ -1,0 +1,100 @@
+internal import LagDetection
+public import LagOutput
+
+/// How a monitor decides and what it writes.
+public struct StallMonitorConfiguration: Sendable, Equatable {
+    /// What counts as a stall, for loops that are watched without rules of their own.
+    public var rules = StallRules()
+    /// After a reported stall, further ones are counted as suppressed for so long; zero: each is reported. At most one hour.
+    public var restoreInterval: Duration = .zero
+    /// For so long after the watch of a loop began nothing counts: programs start slowly. A hang that outlives it is found.
+    /// At most one hour.
+    public var startupGrace: Duration = .zero
+    /// A stall that lasts so long is told while it lasts, by a `begin` line; zero: at detection. At most one hour.
+    public var hangAfter: Duration = .milliseconds(5000)
+    /// A file that keeps the stalls in progress, for the case that the process dies in one: SIGKILL, a crash, the end of memory. The next
+    /// start tells them as `abandoned` lines. The file is there while something stalls, and afterwards until ``StallMonitor/LagMonitor/stop()``; of
+    /// several processes with the same path each takes a name of its own (`PATH`, `PATH.1`, …). On a disk that does not hang: the
+    /// reporter waits for it. nil: nothing is kept.
+    public var unfinishedPath: String?
+    /// How many records are told when there are many; the others are counted and summed up.
+    public var limits = RecordLimits()
+    /// From when on a stall that comes again and again is worth a line about that; nil: never.
+    public var recurrence: RecurrenceRule? = RecurrenceRule()
+    /// Which of a stall's samples a record holds.
+    public var samples = Samples.best
+    /// What a record says of a frame.
+    public var symbols = Symbols.names
+    /// The longest line in bytes, newline included; 1024 to 1,048,576.
+    public var maxLineBytes = 8000
+    /// How a record stands in its line, for sinks that have no format of their own.
+    public var format = RecordFormat.native
+    /// Frames kept of a stack, leaf first; 1 to 256.
+    public var maxFrames = 128
+    /// OpenTelemetry's `service.name`; not in the line when nil.
+    public var serviceName: String?
+    /// OpenTelemetry's `service.version`; not in the line when nil.
+    public var serviceVersion: String?
+    /// Prefixes of module names or symbols that count as the program's own code, before the built-in rules.
+    public var inAppPrefixes: [String] = []
+
+    /// Which of a stall's samples a record holds.
+    public enum Samples: String, Sendable, CaseIterable {
+        /// The stack that stands for most of the stall's time.
+        case best
+        /// All of them, merged into a tree, besides.
+        case all
+    }
+
+    /// What a record says of a frame.
+    public enum Symbols: String, Sendable, CaseIterable {
+        /// The function.
+        case names
+        /// File, line and inlined functions besides.
+        case lines
+    }
+
+    public init() {}
+
+    /// The settings of a preset; everything else as by default.
+    public static func preset(_ name: DetectionPreset) -> StallMonitorConfiguration {
+        var configuration = StallMonitorConfiguration()
+        switch name {
+        case .standard: break
+        case .relaxed: configuration.rules.callout = .init(interval: .milliseconds(80))
+        case .restoring:
+            configuration.rules.callout = .init(timeouts: 5)
+            configuration.restoreInterval = .seconds(5)
+        }
+        return configuration
+    }
+
+    /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds.
+    public func validate() throws(StallMonitorError) {
+        try rules.validate()
+        try SettingBounds.check("startup_grace_ms", startupGrace, .zero...(.seconds(3600)), "0 to 1 h")
+        try SettingBounds.check("restore_interval_ms", restoreInterval, .zero...(.seconds(3600)), "0 to 1 h")
+        try SettingBounds.check("hang_after_ms", hangAfter, .zero...(.seconds(3600)), "0 to 1 h")
+        try limits.validate()
+        try recurrence?.validate()
+        if let unfinishedPath, unfinishedPath.isEmpty || unfinishedPath.utf8.contains(0) {
+            throw .invalidConfiguration(key: "unfinished_path", value: unfinishedPath, allowed: "a path")
+        }
+        let bytes = LineLimits.allowedLineBytes
+        try SettingBounds.check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
+        try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
+    }
+
+    /// Room for frames that every prepared episode has.
+    static let frameCapacity = EpisodeQueue.maximumFrames
+
+    /// Rules with what this configuration says of all loops.
+    func watchRules(of rules: StallRules) -> WatchRules {
+        var watchRules = rules.watchRules
+        watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
+        watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)
+        watchRules.reportsOpened = unfinishedPath != nil
+        watchRules.graceNanoseconds = UInt64(startupGrace.wholeNanoseconds)
+        return watchRules
+    }
+}

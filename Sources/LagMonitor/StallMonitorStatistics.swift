@@ -1,0 +1,47 @@
+/// What a monitor has seen and told so far. Counters that never go back while it exists.
+public struct StallMonitorStatistics: Sendable, Equatable {
+    /// Stalls found.
+    public var stalls: UInt64 = 0
+    /// Records that every sink has taken (a hang has two: `begin` and `end`).
+    public var reported: UInt64 = 0
+    /// Records that got lost: no memory prepared for so many at once, or a sink did not take them.
+    public var dropped: UInt64 = 0
+    /// What was held back on purpose: stalls by a restore interval, records by ``StallMonitorConfiguration/limits``.
+    public var suppressed: UInt64 = 0
+    /// Lines that say that a stall comes again and again (``StallMonitorConfiguration/recurrence``), due so far.
+    public var recurring: UInt64 = 0
+    /// Stalls that were none, because a debugger held the loop.
+    public var dismissed: UInt64 = 0
+    /// Time in which the process could not run: none of it makes a stall. Of the whole process, since its first monitor started.
+    public var pauses = Pauses()
+
+    /// Time in which the process as a whole could not run, as far as was noticed.
+    public struct Pauses: Sendable, Equatable {
+        /// How often it was stopped, frozen, throttled or held by a debugger while a loop worked.
+        public var processPauses: UInt64 = 0
+        /// For how long at least.
+        public var paused: Duration = .zero
+        /// How much of that was the quota of its control group.
+        public var throttled: Duration = .zero
+        /// How often the machine was suspended.
+        public var suspensions: UInt64 = 0
+        /// For how long.
+        public var suspended: Duration = .zero
+        /// How often the wall clock was set; stalls do not follow it, only `time` in records does.
+        public var clockSteps: UInt64 = 0
+
+        public init() {}
+    }
+
+    public init() {}
+
+    /// Sums up what several monitors have seen; the pauses are not theirs and not summed.
+    package static func += (left: inout StallMonitorStatistics, right: StallMonitorStatistics) {
+        left.stalls += right.stalls
+        left.reported += right.reported
+        left.dropped += right.dropped
+        left.suppressed += right.suppressed
+        left.recurring += right.recurring
+        left.dismissed += right.dismissed
+    }
+}

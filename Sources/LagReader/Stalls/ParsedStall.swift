@@ -1,0 +1,65 @@
+/// A stall as it stands in a line, for those who need more of it than figures. What the line does not say is nil or empty.
+package struct ParsedStall: Sendable {
+    package enum Phase: String, Sendable {
+        case begin, end, abandoned
+    }
+
+    package var id = ""
+    /// When it began, in nanoseconds since 1970.
+    package var time: Int64 = 0
+    package var phase = Phase.end
+    package var durationNanoseconds: UInt64 = 0
+    package var fingerprint = ""
+    package var message = ""
+    package var kind = ""
+    package var cause = ""
+    package var culprit: String?
+    package var loop = ""
+    package var hostName = ""
+    package var processName = ""
+    package var serviceName: String?
+    package var serviceVersion: String?
+    package var pid: Int64 = 0
+    package var threadID: Int64 = 0
+    package var threadName = ""
+    package var cpuNanoseconds: UInt64?
+    package var runDelayNanoseconds: UInt64?
+    package var blockedNanoseconds: UInt64?
+    package var syscall: String?
+    package var syscallTarget: String?
+    package var capture = ""
+    package var samples: UInt64 = 0
+    package var samplesMatched: UInt64 = 0
+    /// How deep the stack was; more than ``frames`` when the line had no room for all.
+    package var framesTotal: UInt64 = 0
+    /// Leaf first.
+    package var frames: [Frame] = []
+    /// All looks at the thread, merged; empty when the line has none.
+    package var sampleTree: [Sample] = []
+
+    /// One frame of a stack. Numbers are as in the line: `pc` and `offset` hex texts.
+    package struct Frame: Sendable, Hashable {
+        package var pc = ""
+        package var module: String?
+        package var buildID: String?
+        package var offset: String?
+        package var symbol: String?
+        package var function: String?
+        package var symbolOffset: UInt64?
+        package var file: String?
+        package var line: UInt64?
+        package var isInlined = false
+        package var isInApp = false
+    }
+
+    /// A run of calls that looks have in common.
+    package struct Sample: Sendable, Hashable {
+        package var nanoseconds: UInt64 = 0
+        package var samples: UInt64 = 0
+        /// Root to leaf.
+        package var frames: [String] = []
+        package var framesTotal: UInt64?
+        package var children: [Sample] = []
+        package var prunedNanoseconds: UInt64 = 0
+    }
+}

@@ -1,0 +1,125 @@
+internal import Synchronization
+
+/// Sees to it that a stall counts once, however many lines tell of it: `begin` and `end`, and lines that a shipper sent twice.
+///
+/// - Of a stall that is over, a 64-bit hash of its id is kept: of the last 2 to 4 million ids (exactly: two generations of
+///   ``idsPerGeneration`` each, the older one forgotten as a whole), at most 64 MiB. A line that comes twice with more stalls in
+///   between is counted twice.
+/// - A `begin` line is kept until its `end` comes, ``maximumOpenLines`` of them and ``maximumOpenBytes`` at most; one more is
+///   counted as it stands. Those that are left at the end, ``openLines()``, are of stalls that go on, or whose end was lost.
+///
+/// Two ids that share a hash are taken for one stall: below one in a million for a run of four million. Any thread.
+package final class StallDeduplicator: Sendable {
+    package static let idsPerGeneration = 2 << 20
+    package static let maximumOpenLines = 4096
+    package static let maximumOpenBytes = 32 << 20
+    /// So that threads seldom meet.
+    private static let shards = 64
+
+    package enum Decision: Sendable {
+        case count
+        /// Told before, or to be told when its end has come.
+        case ignore
+    }
+
+    private struct Shard {
+        var ended = HashGenerations(capacity: idsPerGeneration / shards)
+        var open: [UInt64: [UInt8]] = [:]
+    }
+
+    /// A box: a mutex cannot stand in an array.
+    private final class Box: Sendable {
+        let shard = Mutex(Shard())
+    }
+
+    private let boxes = (0..<shards).map { _ in Box() }
+
+    private let openBytes = Atomic<Int>(0)
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - hash: of the stall's id.
+    ///   - isBegin: whether the line is of a stall that goes on.
+    ///   - line: is copied when it has to be kept.
+    package func admit(_ hash: UInt64, isBegin: Bool, line: UnsafeRawBufferPointer) -> Decision {
+        boxes[Int(hash >> 58)].shard.withLock { shard in
+            guard isBegin else {
+                if !shard.open.isEmpty, let line = shard.open.removeValue(forKey: hash) {
+                    openBytes.subtract(line.count, ordering: .relaxed)
+                }
+                return shard.ended.insert(hash) ? .count : .ignore
+            }
+            if shard.open[hash] != nil || shard.ended.contains(hash) { return .ignore }
+            guard shard.open.count < Self.maximumOpenLines / Self.shards, reserve(line.count) else {
+                return shard.ended.insert(hash) ? .count : .ignore
+            }
+            shard.open[hash] = Array(line)
+            return .ignore
+        }
+    }
+
+    private func reserve(_ bytes: Int) -> Bool {
+        if openBytes.add(bytes, ordering: .relaxed).newValue <= Self.maximumOpenBytes { return true }
+        openBytes.subtract(bytes, ordering: .relaxed)
+        return false
+    }
+
+    /// The `begin` lines whose end has not come.
+    package func openLines() -> [[UInt8]] { boxes.flatMap { $0.shard.withLock { Array($0.open.values) } } }
+}
+
+/// A set of hashes that forgets the oldest: two tables, and when the younger one is full it becomes the older.
+struct HashGenerations: Sendable {
+    private static let leastSlots = 256
+
+    private let capacity: Int
+    private var young: ContiguousArray<UInt64>
+    private var old: ContiguousArray<UInt64> = []
+    private var count = 0
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        young = ContiguousArray(repeating: 0, count: Self.leastSlots)
+    }
+
+    /// False when it was there.
+    mutating func insert(_ hash: UInt64) -> Bool {
+        let hash = hash == 0 ? 1 : hash
+        if Self.find(hash, in: old) >= 0 { return false }
+        let slot = Self.find(hash, in: young)
+        if slot >= 0 { return false }
+        young[-1 - slot] = hash
+        count += 1
+        if count >= capacity {
+            old = young
+            young = ContiguousArray(repeating: 0, count: Self.leastSlots)
+            count = 0
+        } else if count * 2 > young.count {
+            grow()
+        }
+        return true
+    }
+
+    func contains(_ hash: UInt64) -> Bool {
+        let hash = hash == 0 ? 1 : hash
+        return Self.find(hash, in: young) >= 0 || Self.find(hash, in: old) >= 0
+    }
+
+    private mutating func grow() {
+        var larger = ContiguousArray<UInt64>(repeating: 0, count: young.count * 2)
+        for hash in young where hash != 0 { larger[-1 - Self.find(hash, in: larger)] = hash }
+        young = larger
+    }
+
+    /// The slot of a hash, or `-1 - slot` of where it would be; in an empty table, which has no slot, -1.
+    private static func find(_ hash: UInt64, in table: ContiguousArray<UInt64>) -> Int {
+        guard !table.isEmpty else { return -1 }
+        var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
+        while table[slot] != 0 {
+            if table[slot] == hash { return slot }
+            slot = (slot + 1) & (table.count - 1)
+        }
+        return -1 - slot
+    }
+}

@@ -1,0 +1,96 @@
+internal import CLagLinux
+internal import Glibc
+
+/// Finds out whether a loop that was seen at work goes around, for as long as that is in doubt.
+///
+/// By a counter at the loop's wait where the kernel gives one (cll_wait_counter.h): the thread notices nothing. Otherwise by holding
+/// the thread at its system calls, for as few of them as possible (cll_turn_check.h). The watchdog's thread alone.
+struct IterationProbe: ~Copyable {
+    /// What was found since it began.
+    enum Outcome: Equatable {
+        case nothing
+        /// It came by its wait, then or earlier; nil: at a time that is not known.
+        case iteration(UInt64?)
+        /// It makes so many system calls that it was let go before it came by.
+        case tooManyCalls
+    }
+
+    private let tid: Int32
+    private var counter: (descriptor: Int32, address: UInt64)?
+    private var counted: UInt64 = 0
+    private var isCounting = false
+    /// The kernel gives none.
+    private var hasNoCounter: Bool
+    private var check: OpaquePointer?
+
+    /// - Parameter mayCount: false: the thread is held, also where there are counters.
+    init(tid: Int32, mayCount: Bool) {
+        self.tid = tid
+        hasNoCounter = !mayCount
+    }
+
+    deinit {
+        if let counter { close(counter.descriptor) }
+        if let check {
+            var seen: UInt64 = 0
+            _ = cll_iteration_check_end(check, &seen)
+        }
+    }
+
+    /// Whether it costs the thread next to nothing.
+    var isLight: Bool { !hasNoCounter }
+
+    /// From now on. Some µs, and 50 once, or where the thread has to be held.
+    mutating func begin(at place: RestPlace) {
+        if hasNoCounter {
+            if check == nil { check = cll_iteration_check_begin(tid, place.call ?? -1, place.stackPointer) }
+            return
+        }
+        // Without one the thread is held from now on: not at once, for that takes one that may be held (``IterationDetector``).
+        guard prepareCounter(place.programCounter), !isCounting, let counter else { return }
+        isCounting = true
+        counted = cll_wait_counter_read(counter.descriptor)
+        cll_wait_counter_set(counter.descriptor, 1)
+    }
+
+    /// What has come of it. A thread that was held is not any more.
+    mutating func poll() -> Outcome {
+        if isCounting, let counter {
+            let count = cll_wait_counter_read(counter.descriptor)
+            defer { counted = count }
+            return count == counted ? .nothing : .iteration(nil)
+        }
+        guard let ended = check else { return .nothing }
+        check = nil
+        var seen: UInt64 = 0
+        switch cll_iteration_check_end(ended, &seen) {
+        case Int32(CLL_ITERATION_SEEN): return .iteration(seen)
+        case Int32(CLL_ITERATION_EXHAUSTED): return .tooManyCalls
+        default: return .nothing
+        }
+    }
+
+    /// There is no doubt any more.
+    mutating func end() {
+        guard isCounting, let counter else { return }
+        isCounting = false
+        cll_wait_counter_set(counter.descriptor, 0)
+    }
+
+    /// One for this place.
+    private mutating func prepareCounter(_ address: UInt64) -> Bool {
+        if let counter {
+            if counter.address == address { return true }
+            close(counter.descriptor)
+            self.counter = nil
+            isCounting = false
+        }
+        let descriptor = cll_wait_counter_open(tid, address)
+        guard descriptor >= 0 else {
+            hasNoCounter = true
+            return false
+        }
+        counter = (descriptor, address)
+        return true
+    }
+}

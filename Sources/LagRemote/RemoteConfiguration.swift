@@ -1,0 +1,27 @@
+package import LagMonitor
+internal import LagOutput
+
+/// What counts as a stall in other processes.
+package struct RemoteConfiguration: Sendable, Equatable {
+    /// For loops that tell what they do.
+    package let monitor: StallMonitorConfiguration
+    /// For loops that are known by their waits alone.
+    package let preloadRules: StallRules
+
+    /// - Parameter preloadRules: the configuration's rules when nil.
+    package init(_ monitor: StallMonitorConfiguration, preloadRules: StallRules? = nil) {
+        self.preloadRules = preloadRules ?? monitor.rules
+        // One file for all of them; and lagmond, which would keep it, does not die with them.
+        var monitor = monitor
+        monitor.unfinishedPath = nil
+        self.monitor = monitor
+    }
+
+    /// A process as its records say it.
+    func context(of process: Int32) -> ProcessContext {
+        var context = ProcessContext.of(process)
+        context.serviceName = monitor.serviceName
+        context.serviceVersion = monitor.serviceVersion
+        return context
+    }
+}

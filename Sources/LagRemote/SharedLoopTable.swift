@@ -1,0 +1,144 @@
+package import LagMonitor
+internal import CLagBeacon
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+
+/// The table in which the loops of other processes tell what they do (clb_page.h).
+///
+/// Any thread reads; everything in it is what other processes claim, and is checked against what the kernel says of them.
+// Unchecked: the pointer and the descriptor are immutable, and what the pointer leads to is touched by atomic operations and by copies.
+package final class SharedLoopTable: @unchecked Sendable {
+    let raw: UnsafeMutablePointer<clb_loop_table>
+    private let descriptor: Int32
+
+    /// What a process's environment needs in order to write into the table.
+    package let variable: (name: String, value: String)
+
+    /// Takes 5 ms.
+    /// - Throws: ``StallMonitorError/resources(reason:)``.
+    package init() throws(StallMonitorError) {
+        var table: UnsafeMutablePointer<clb_loop_table>?
+        var descriptor: Int32 = -1
+        var start: UInt64 = 0
+        var error = cll_procfs_start_ticks(getpid(), &start)
+        if error == 0 { error = clb_loop_table_create(start, &table, &descriptor) }
+        guard error == 0, let table else { throw .resources(reason: "no shared memory: \(String(cString: strerror(error)))") }
+        raw = table
+        self.descriptor = descriptor
+        var path = [CChar](repeating: 0, count: Int(CLB_LOOP_TABLE_PATH_MAX))
+        clb_loop_table_path(descriptor, &path)
+        variable = (CLB_LOOP_TABLE_VARIABLE, String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+
+    deinit { clb_loop_table_destroy(raw, descriptor) }
+
+    /// A loop that is, or was, there.
+    struct Loop {
+        enum State {
+            case live, paused
+            /// Its process does not watch it any more, and may still write.
+            case left
+            case ended
+        }
+
+        let index: UInt32
+        /// The same as long as it is this loop's place.
+        let claim: UInt64
+        let state: State
+        /// Told by a monitor in its process; otherwise it is known by its waits alone.
+        let isFromMonitor: Bool
+        let thread: ProcessThread
+        /// Somewhere in its thread's stack.
+        let stackPointer: UInt64
+        let name: String
+        /// The names of its modes, from number 1 on, as far as they are known.
+        let modes: [String]
+
+        var process: Int32 { thread.process }
+
+        /// Whether its process still watches it, or still waits there.
+        var isPresent: Bool { state == .live || state == .paused }
+    }
+
+    struct ProcessThread: Hashable {
+        let process: Int32
+        let thread: Int32
+    }
+
+    func loop(at index: UInt32) -> Loop? {
+        var found = clb_loop_table_entry()
+        guard clb_loop_table_read(raw, index, &found) != 0 else { return nil }
+        let state: Loop.State? =
+            switch Int(found.state) {
+            case CLB_SLOT_LIVE: .live
+            case CLB_SLOT_PAUSED: .paused
+            case CLB_SLOT_UNWATCHED: .left
+            case CLB_SLOT_ENDED: .ended
+            default: nil
+            }
+        guard let state else { return nil }
+        let modes = withUnsafeBytes(of: found.modes) { $0.split(separator: 0, omittingEmptySubsequences: false).map(Self.text) }
+        return Loop(
+            index: index,
+            claim: clb_claim_with_state(found.claim, 0),
+            state: state,
+            isFromMonitor: found.kind == UInt32(CLB_LOOP_FROM_MONITOR),
+            thread: ProcessThread(process: found.pid, thread: found.tid),
+            stackPointer: found.wait_sp,
+            name: withUnsafeBytes(of: found.name) { Self.text($0.prefix { $0 != 0 }) },
+            modes: modes
+        )
+    }
+
+    private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
+
+    /// The place can be another loop's from now on.
+    func free(_ loop: Loop) { _ = clb_loop_table_free(raw, loop.index, loop.claim) }
+
+    /// What the kernel says of a loop's process.
+    struct Owner {
+        let startTicks: UInt64
+        let stack: (low: UInt64, high: UInt64)
+        /// Whether it has this table mapped: who has not, did not write what it says.
+        let mapsTable: Bool
+    }
+
+    enum OwnerLookup {
+        case found(Owner)
+        case gone
+        /// The kernel does not say at the moment: no descriptor, no memory, no permission.
+        case unknown
+    }
+
+    /// Two files of `/proc`; waits where the process holds its own map for long.
+    func owner(of process: Int32, stackPointer: UInt64) -> OwnerLookup {
+        var owner = cll_mapping_owner()
+        switch cll_mapping_owner_find(descriptor, process, stackPointer, &owner) {
+        case 0:
+            let stack = (owner.stack_low, owner.stack_high)
+            return .found(Owner(startTicks: owner.start_ticks, stack: stack, mapsTable: owner.maps_file != 0))
+        case ESRCH, ENOENT: return .gone
+        default: return .unknown
+        }
+    }
+
+    /// Changes whenever a loop comes or goes. Some 0.1 µs.
+    var claims: UInt64 {
+        var sum: UInt64 = 0
+        for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) { sum = (sum ^ clb_loop_table_claim(raw, index)) &* 0x0000_0100_0000_01b3 }
+        return sum
+    }
+
+    /// Waits until a loop has something to tell, or until then (`CLOCK_MONOTONIC`).
+    func wait(until deadline: UInt64) { _ = clb_waker_wait(clb_loop_table_waker(raw), deadline) }
+
+    /// When the first beacon of those that answered since the last call did so; 0: none.
+    func drain() -> UInt64 { clb_loop_table_drain(raw) }
+
+    /// Has the processes ask the clock itself from now on, if the kernel has given up the counter that they read instead.
+    func checkClock() { clb_loop_table_check_clock(raw) }
+
+    /// Ends a wait. Any thread.
+    func wake() { clb_waker_post(clb_loop_table_waker(raw)) }
+}

@@ -1,0 +1,70 @@
+internal import LagActivity
+internal import CLagBeacon
+internal import LagDetection
+internal import Synchronization
+
+/// Passes on what the loops of a table answer, each to the watchdog of its own process.
+///
+/// All loops post to one semaphore in the table; whose beacon it was shows by the time of its last answer. Nothing here waits for anything
+/// else: an answer that came late would look as if the watchdog, and so perhaps the machine, had stood still.
+// Unchecked: the places are in a Mutex; the rest is immutable or atomic.
+final class SharedLoopTableRelay: @unchecked Sendable {
+    private struct Place {
+        let loop: RemoteLoop
+        let semaphore: WakeSemaphore
+        var answered: UInt64
+    }
+
+    private let table: SharedLoopTable
+    /// Loops came or went.
+    private let notify: @Sendable () -> Void
+    private let places = Mutex<[UInt32: Place]>([:])
+    private let probe: LivenessProbe
+    private let stopping = Atomic<Bool>(false)
+
+    init(table: SharedLoopTable, probe: LivenessProbe, notify: @escaping @Sendable () -> Void) {
+        self.table = table
+        self.probe = probe
+        self.notify = notify
+    }
+
+    /// From now on the loop at this place is heard. Any thread.
+    func pass(_ loop: RemoteLoop, to semaphore: WakeSemaphore, at index: UInt32) {
+        let answered = clb_beacon_answered_ns(loop.beacon.raw)
+        places.withLock { $0[index] = Place(loop: loop, semaphore: semaphore, answered: answered) }
+        // It may have answered before it was heard.
+        semaphore.post()
+    }
+
+    /// Any thread.
+    func forget(_ index: UInt32) { places.withLock { $0[index] = nil } }
+
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        table.wake()
+    }
+
+    /// The thread's body.
+    func run() {
+        var claims: UInt64 = 0
+        while !stopping.load(ordering: .acquiring) {
+            _ = table.drain()
+            let call = probe.present
+            places.withLock { places in
+                for index in places.keys {
+                    let answered = clb_beacon_answered_ns(places[index]!.loop.beacon.raw)
+                    guard answered != places[index]!.answered else { continue }
+                    places[index]!.answered = answered
+                    places[index]!.semaphore.post(answeredAt: answered)
+                }
+            }
+            let present = table.claims
+            if present != claims {
+                claims = present
+                notify()
+            }
+            probe.answer(call, by: .relay)
+            table.wait(until: .max)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import LagMonitor
+internal import CLagBeacon
+internal import Glibc
+internal import LagActivity
+internal import LagDetection
+
+/// Which of the table's loops are watched: the managing thread's alone.
+extension SharedLoopTableWatch {
+    /// Begins, pauses and ends watches, as the table has it now.
+    func scan() {
+        let loops = (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).map { table.loop(at: $0) }
+        // What a process's own monitor tells of a thread goes before what is known of its waits: no stall has two lines.
+        let told = Set(loops.lazy.compactMap { $0 }.filter { $0.isFromMonitor && $0.isPresent }.map(\.thread))
+        unwatched = []
+        for (index, loop) in zip(UInt32(0)..., loops) {
+            guard let loop else {
+                refused[index] = nil
+                continue
+            }
+            let counts = loop.state == .live && (loop.isFromMonitor || !told.contains(loop.thread))
+            if !loop.isPresent {
+                forget(loop)
+            } else if processes[loop.process]?.loops[index]?.claim == loop.claim {
+                setPaused(loop, !counts)
+            } else if counts {
+                begin(loop)
+            }
+            if loop.state != .ended, processes[loop.process] == nil { unwatched.insert(loop.process) }
+        }
+    }
+
+    /// What lies before the end of a pause does not count.
+    private func setPaused(_ loop: SharedLoopTable.Loop, _ isPaused: Bool) {
+        guard let watched = processes[loop.process], let remote = watched.loops[loop.index],
+            watched.paused.contains(loop.index) != isPaused
+        else { return }
+        if isPaused {
+            processes[loop.process]?.paused.insert(loop.index)
+            watched.monitor.pause(remote)
+        } else {
+            processes[loop.process]?.paused.remove(loop.index)
+            watched.monitor.resume(remote)
+        }
+    }
+
+    private func begin(_ loop: SharedLoopTable.Loop) {
+        // This process has the table as well, and is not to be taken for one that writes into it.
+        guard loop.process != getpid() else { return table.free(loop) }
+        let owner: SharedLoopTable.Owner
+        switch table.owner(of: loop.process, stackPointer: loop.stackPointer) {
+        case .found(let found) where found.mapsTable: owner = found
+        case .found, .gone: return table.free(loop)
+        case .unknown: return refuse(loop, "the kernel does not let us look at it")
+        }
+        if let watched = processes[loop.process], watched.startTicks != owner.startTicks { end(loop.process) }
+        do throws(StallMonitorError) {
+            var watched: Watched
+            if let known = processes[loop.process] {
+                watched = known
+            } else {
+                watched = try make(loop.process, startTicks: owner.startTicks)
+            }
+            let remote = RemoteLoop(loop, owner, in: table)
+            if let earlier = watched.loops[loop.index] { watched.monitor.unwatch(earlier) }
+            watched.paused.remove(loop.index)
+            processes[loop.process] = watched
+            try watched.monitor.watch(remote, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
+            processes[loop.process]?.loops[loop.index] = remote
+            refused[loop.index] = nil
+            relay.pass(remote, to: watched.semaphore, at: loop.index)
+        } catch {
+            refuse(loop, "\(error)")
+        }
+    }
+
+    /// Its place stays its own: it goes on writing there.
+    private func refuse(_ loop: SharedLoopTable.Loop, _ reason: String) {
+        if refused[loop.index] != loop.claim { reportError("cannot watch process \(loop.process): \(reason)") }
+        refused[loop.index] = loop.claim
+    }
+
+    private func forget(_ loop: SharedLoopTable.Loop) {
+        if let remote = processes[loop.process]?.loops.removeValue(forKey: loop.index) {
+            relay.forget(loop.index)
+            processes[loop.process]?.paused.remove(loop.index)
+            processes[loop.process]?.monitor.unwatch(remote)
+        }
+        // One that was left is still written until its own thread says so.
+        if loop.state == .ended { table.free(loop) }
+    }
+}

@@ -1,0 +1,262 @@
+package import LagMonitor
+internal import CLagBeacon
+internal import Glibc
+internal import LagActivity
+internal import LagDetection
+package import LagOutput
+internal import Synchronization
+
+/// Watches every loop that tells itself in a table: a monitor for each process, made when its first loop comes, ended when the
+/// process does. What a process was stalled in when it died comes out as `abandoned`.
+///
+/// Two threads: ``SharedLoopTableRelay`` passes on what loops tell, at once; this one's starts and ends monitors, which may take long. It sleeps until a
+/// loop comes or goes; while there are loops it looks once a second whether the processes of those that have not moved are still there.
+/// Records of all processes go to the same sink.
+// Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
+package final class SharedLoopTableWatch: @unchecked Sendable {
+    /// A process with loops.
+    struct Watched {
+        let monitor: StallMonitor
+        let semaphore: WakeSemaphore
+        let startTicks: UInt64
+        let name: String
+        var loops: [UInt32: RemoteLoop] = [:]
+        /// The loops' words at the last check, by place.
+        var words: [UInt32: UInt64] = [:]
+
+        /// Those of them that do not count at present.
+        var paused: Set<UInt32> = []
+
+        /// Whether a loop has moved since this was asked last.
+        mutating func hasMoved() -> Bool {
+            let before = words
+            words = loops.mapValues { clb_beacon_word($0.beacon.raw) }
+            return words != before
+        }
+    }
+
+    package let table: SharedLoopTable
+    var configuration: RemoteConfiguration
+    private let nextConfiguration = Mutex<RemoteConfiguration?>(nil)
+    private let sink: any RecordSink
+    private let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
+    let reportError: @Sendable (String) -> Void
+    let relay: SharedLoopTableRelay
+    var processes: [Int32: Watched] = [:]
+    /// Loops that could not be watched, by their place: each is tried again once a second, and complained of once.
+    var refused: [UInt32: UInt64] = [:]
+    /// Processes that have places and no loop to be watched: nobody else would notice their end.
+    var unwatched: Set<Int32> = []
+    private let past = Mutex(StallMonitorStatistics())
+    private let watching = Mutex<[StallMonitor]>([])
+    private let present = Mutex<[WatchedProcess]>([])
+    private let probe = LivenessProbe()
+    private let loopCount = Atomic<Int>(0)
+    private let semaphore = WakeSemaphore()
+    private let stopping = Atomic<Bool>(false)
+    private let threads = Mutex<[WorkerThread]>([])
+
+    private static let checkNanoseconds: UInt64 = 1_000_000_000
+
+    /// - Parameters:
+    ///   - processSinks: further sinks of each process, made when its first loop comes and closed with its watch.
+    ///   - reportError: told in a line what cannot be watched, and why.
+    package init(
+        table: SharedLoopTable,
+        configuration: RemoteConfiguration,
+        sink: any RecordSink,
+        processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
+        reportError: @escaping @Sendable (String) -> Void
+    ) {
+        self.table = table
+        self.configuration = configuration
+        self.sink = sink
+        self.processSinks = processSinks
+        self.reportError = reportError
+        relay = SharedLoopTableRelay(table: table, probe: probe) { [semaphore] in semaphore.post() }
+    }
+
+    package func start() throws(StallMonitorError) {
+        let managing = try WorkerThread(name: "lag-processes", submitsToQueues: false) { [self] in run() }
+        threads.withLock { $0 = [managing] }
+        let relaying = try WorkerThread(name: "lag-page", submitsToQueues: false) { [relay] in relay.run() }
+        threads.withLock { $0.append(relaying) }
+    }
+
+    /// Ends every watch. Stalls in progress become `abandoned` lines. Some milliseconds; ten seconds at most, where the sink hangs.
+    package func stop() {
+        stopping.store(true, ordering: .releasing)
+        semaphore.post()
+        let deadline = clb_now_ns() + 10_000_000_000
+        let threads = threads.withLock { threads in
+            defer { threads = [] }
+            return threads
+        }
+        _ = threads.first?.join(until: deadline)
+        relay.stop()
+        for thread in threads.dropFirst() { _ = thread.join(until: deadline) }
+    }
+
+    /// The counts of all processes that are not watched any more.
+    package var statistics: StallMonitorStatistics { past.withLock { $0 } }
+
+    /// Stalls of the processes that are watched now, found so far and not told.
+    package var stallsInProgress: UInt64 {
+        watching.withLock { monitors in
+            monitors.reduce(0) { sum, monitor in
+                let statistics = monitor.statistics
+                return sum + (statistics.stalls > statistics.reported ? statistics.stalls - statistics.reported : 0)
+            }
+        }
+    }
+
+    /// The processes that are watched now, with their loops. Any thread.
+    package var watchedProcesses: [WatchedProcess] { present.withLock { $0 } }
+
+    /// The counts of all processes, those that are watched now among them.
+    package var totalStatistics: StallMonitorStatistics {
+        // Past first: what moves from one to the other meanwhile is told late rather than twice.
+        var sum = past.withLock { $0 }
+        for monitor in watching.withLock({ $0 }) { sum += monitor.statistics }
+        return sum
+    }
+
+    /// From now on this counts as a stall. Watches in progress begin anew: a stall that goes on becomes an `abandoned` line and, when the
+    /// new rules say so, another one. Any thread; returns at once.
+    package func configure(_ configuration: RemoteConfiguration) {
+        nextConfiguration.withLock { $0 = configuration }
+        semaphore.post()
+    }
+
+    /// Opens a sink's destination anew, in turn with those that write to it. Waits for a write in progress. Any thread.
+    package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
+
+    /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
+    package func probeLiveness() -> LivenessProbe.Check {
+        let watchdogs = watching.withLock { $0 }.map(LivenessProbe.ask)
+        let number = probe.request()
+        semaphore.post()
+        table.wake()
+        return { [probe] in probe.isAnswered(number) && watchdogs.allSatisfy { $0() } }
+    }
+
+    /// Loops that are watched now, those left out that do not count at present.
+    package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
+
+    private func run() {
+        var checked: UInt64 = 0
+        while !stopping.load(ordering: .acquiring) {
+            semaphore.drain()
+            let call = probe.present
+            takeConfiguration()
+            let now = clb_now_ns()
+            if now &- checked >= Self.checkNanoseconds {
+                checked = now
+                table.checkClock()
+                endExitedProcesses()
+            }
+            scan()
+            loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count - $1.paused.count }, ordering: .relaxed)
+            publishProcesses()
+            probe.answer(call, by: .manager)
+            let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty
+            _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
+        }
+        for process in Array(processes.keys) { end(process) }
+        publishProcesses()
+    }
+
+    private func publishProcesses() {
+        let now = processes.map { process, watched in
+            WatchedProcess(
+                pid: process,
+                startTicks: watched.startTicks,
+                name: watched.name,
+                loops: watched.loops.sorted { $0.key < $1.key }.map(\.value)
+            )
+        }
+        present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
+    }
+
+    /// Each process gets a new monitor; its loops keep their places.
+    private func takeConfiguration() {
+        guard let next = nextConfiguration.withLock({ $0.take() }) else { return }
+        configuration = next
+        for (process, watched) in processes {
+            stop(watched)
+            processes[process] = nil
+            do throws(StallMonitorError) {
+                let made = try make(process, startTicks: watched.startTicks)
+                processes[process] = made
+                for (index, loop) in watched.loops {
+                    try made.monitor.watch(loop, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
+                    processes[process]?.loops[index] = loop
+                    relay.pass(loop, to: made.semaphore, at: index)
+                }
+            } catch {
+                reportError("cannot watch process \(process) any more: \(error)")
+                if let made = processes.removeValue(forKey: process) { stop(made) }
+            }
+        }
+    }
+
+    /// Also those that live on as another program, which never heard of the table. Who moves lives, and has the table: reading its map each
+    /// second would cost it, and us, up to a millisecond.
+    private func endExitedProcesses() {
+        for (process, watched) in processes where processes[process]?.hasMoved() == false {
+            switch table.owner(of: process, stackPointer: 0) {
+            case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsTable: continue
+            case .unknown: continue
+            case .found(let owner):
+                end(process)
+                if !owner.mapsTable { freeAll(of: process) }
+            case .gone:
+                end(process)
+                freeAll(of: process)
+            }
+        }
+        for process in unwatched {
+            switch table.owner(of: process, stackPointer: 0) {
+            case .found(let owner) where owner.mapsTable: continue
+            case .unknown: continue
+            case .found, .gone: freeAll(of: process)
+            }
+        }
+    }
+
+    /// Nobody writes there any more.
+    private func freeAll(of process: Int32) {
+        for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
+            if let loop = table.loop(at: index), loop.process == process { table.free(loop) }
+        }
+    }
+
+    func make(_ process: Int32, startTicks: UInt64) throws(StallMonitorError) -> Watched {
+        let semaphore = WakeSemaphore()
+        let context = configuration.context(of: process)
+        let monitor = StallMonitor(
+            of: context,
+            semaphore: semaphore,
+            configuration: configuration.monitor,
+            sinks: [NonClosingSink(sink)] + processSinks(context)
+        )
+        try monitor.start()
+        watching.withLock { $0.append(monitor) }
+        return Watched(monitor: monitor, semaphore: semaphore, startTicks: startTicks, name: context.processName)
+    }
+
+    func end(_ process: Int32) {
+        guard let watched = processes.removeValue(forKey: process) else { return }
+        stop(watched)
+        for index in watched.loops.keys {
+            if let loop = table.loop(at: index), loop.process == process { table.free(loop) }
+        }
+    }
+
+    private func stop(_ watched: Watched) {
+        for index in watched.loops.keys { relay.forget(index) }
+        watched.monitor.stop()
+        watching.withLock { $0.removeAll { $0 === watched.monitor } }
+        past.withLock { $0 += watched.monitor.statistics }
+    }
+}

@@ -1,0 +1,79 @@
+internal import LagMonitor
+internal import Synchronization
+
+/// A sink that remembers how its last call went, for `/healthz`. It changes nothing of what the sink within does.
+final class HealthTrackingSink: RecordSink {
+    struct Health: Equatable {
+        /// Of the last line, when the sink did not take it.
+        var refusal: String?
+        /// Of lines that it had taken, until later ones arrive.
+        var loss: String?
+        /// Since when a call has not returned, `CLOCK_MONOTONIC`.
+        var busySince: MonotonicTime?
+        /// Lines taken that may still be given up.
+        var unsettled = 0
+
+        var failure: String? { refusal ?? loss }
+    }
+
+    private let sink: any RecordSink
+    private let state = Mutex(Health())
+
+    init(_ sink: any RecordSink) { self.sink = sink }
+
+    /// Any thread; never waits for the sink.
+    var health: Health { state.withLock { $0 } }
+
+    var name: String { sink.name }
+    var format: RecordFormat? { sink.format }
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        try tracking { () throws(SinkError) in try sink.write(line) }
+    }
+
+    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        try tracking { () throws(SinkError) in try sink.write(line, about: facts) }
+    }
+
+    func reopen() throws(SinkError) { try sink.reopen() }
+    func resume() throws(SinkError) { try sink.resume() }
+    func close() { sink.close() }
+    func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {
+        sink.limitWaiting(untilMonotonicNanoseconds: deadline)
+    }
+
+    func takeAbandonedLines() -> UInt64 {
+        let lines = sink.takeAbandonedLines()
+        if lines > 0 { state.withLock { $0.loss = "\(name): \(lines) lines that were taken did not arrive" } }
+        return lines
+    }
+
+    func takeAbandonedNotices() -> [DropNotice] { sink.takeAbandonedNotices() }
+
+    var unsettledLines: Int {
+        let lines = sink.unsettledLines
+        state.withLock { state in
+            // What waited is gone: it has arrived, or it is told next that it has not.
+            if state.unsettled > 0, lines == 0 { state.loss = nil }
+            state.unsettled = lines
+        }
+        return lines
+    }
+
+    private func tracking(_ body: () throws(SinkError) -> Void) throws(SinkError) {
+        state.withLock { $0.busySince = .now }
+        do throws(SinkError) {
+            try body()
+            state.withLock { state in
+                state.busySince = nil
+                state.refusal = nil
+            }
+        } catch {
+            state.withLock { state in
+                state.busySince = nil
+                state.refusal = "\(error)"
+            }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import LagMonitor
+internal import LagRemote
+
+/// What the pages tell of besides lines: who is watched, and whether anybody is there to watch.
+protocol HttpStatusSource: Sendable {
+    /// Whether a stall would be noticed now. Asks those who would have to, and waits a moment for their answer.
+    func isWatching() async -> Bool
+    var statistics: StallMonitorStatistics { get }
+    /// For how long each loop that is watched now has been at what it does.
+    var lags: [StallCounts.LoopKey: UInt64] { get }
+    /// Commands; empty where the monitor watches its own process.
+    var targets: [TargetStatus] { get }
+}
+
+/// A command, as the pages show it.
+struct TargetStatus: Sendable {
+    struct Process: Sendable {
+        let pid: Int32
+        let name: String
+        /// By name, with how long each has been at what it does now.
+        let loops: [(name: String, lagNanoseconds: UInt64)]
+    }
+
+    /// nil: there is one command, which needs no name.
+    var name: String?
+    /// `running`, `waiting`, …
+    var phase: String
+    /// 0: it does not run.
+    var pid: Int32 = 0
+    var restarts: UInt64 = 0
+    var signals: UInt64 = 0
+    /// Why it will not be watched, or not run any more; nil: all is well.
+    var fault: String?
+    var processes: [Process] = []
+
+    var loops: Int { processes.reduce(0) { $0 + $1.loops.count } }
+    var labels: [(String, String)] { name.map { [("target", $0)] } ?? [] }
+}
+
+extension TargetStatus.Process {
+    init(_ process: WatchedProcess) {
+        self.init(pid: process.pid, name: process.name, loops: process.loops.map { ($0.name, $0.lagNanoseconds) })
+    }
+}
+
+/// The own process: its monitor, and loops that are known beforehand.
+struct OwnProcessStatus: HttpStatusSource {
+    let monitor: StallMonitor
+    let loops: [any ObservableLoop]
+
+    func isWatching() async -> Bool { monitor.isRunning }
+    var statistics: StallMonitorStatistics { monitor.statistics }
+    var targets: [TargetStatus] { [] }
+
+    var lags: [StallCounts.LoopKey: UInt64] {
+        let known = loops.filter(\.publishesActivity).map { (StallCounts.LoopKey(loop: $0.name), $0.lagNanoseconds) }
+        return Dictionary(known, uniquingKeysWith: max)
+    }
+}

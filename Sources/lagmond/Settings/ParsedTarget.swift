@@ -1,0 +1,133 @@
+internal import LagMonitor
+
+/// One element of `targets` in the settings file, read and checked.
+struct ParsedTarget {
+    /// Whom it is about.
+    enum Kind: Equatable, Sendable {
+        case command([String])
+        case process(Int32)
+        case processFile(String)
+    }
+
+    struct ValidationError: Equatable {
+        /// The member of the target; empty: the target itself.
+        let member: String
+        let reason: String
+        let allowed: String
+    }
+
+    private(set) var name = ""
+    private(set) var kind: Kind?
+    /// Settings of its own, by the key's path.
+    private(set) var values: [String: JSONValue] = [:]
+    private(set) var validationErrors: [ValidationError] = []
+
+    private static let kinds = ["command", "pid", "pid_file"]
+    private static let policies = SettingKey.commandSettings.map { String($0.path.dropFirst(commandPrefix.count)) }
+    static let members = ["name"] + kinds + ["monitor"] + policies
+    static let allowed = "an object with name, one of \(kinds.joined(separator: ", ")), and settings of its own"
+
+    private static let commandPrefix = "command."
+    private static let monitorPrefix = "monitor."
+    /// As a label, in a file's name and in front of a line it looks the same.
+    private static let nameAllowed = "1 to 64 letters, digits, '.', '_' and '-'"
+
+    init(_ value: JSONValue) {
+        guard case .object(let given) = value else {
+            reject("", "\(value.displayText) is not an object", Self.allowed)
+            return
+        }
+        for (member, value) in given.sorted(by: { $0.key < $1.key }) {
+            switch member {
+            case "name": readName(value)
+            case "command": readCommand(value)
+            case "pid": readProcess(value)
+            case "pid_file": readProcessFile(value)
+            case "monitor": readMonitor(value)
+            default:
+                guard Self.policies.contains(member) else {
+                    reject(member, "unknown key", Self.members.joined(separator: ", "))
+                    continue
+                }
+                take(value, as: Self.commandPrefix + member, member)
+            }
+        }
+        if given["name"] == nil { reject("name", "missing", Self.nameAllowed) }
+        let present = Self.kinds.filter { given[$0] != nil }
+        if present.count != 1 {
+            let reason = present.isEmpty ? "says nowhere whom it is about" : "has \(present.joined(separator: " and "))"
+            reject("", reason, "one of \(Self.kinds.joined(separator: ", "))")
+        }
+        let ofCommands = given.keys.filter(Self.policies.contains).sorted()
+        if given["command"] == nil, !ofCommands.isEmpty, present.count == 1 {
+            for member in ofCommands { reject(member, "without effect on a process that runs already", "only with command") }
+        }
+    }
+
+    private mutating func reject(_ member: String, _ reason: String, _ allowed: String) {
+        validationErrors.append(ValidationError(member: member, reason: reason, allowed: allowed))
+    }
+
+    private mutating func readName(_ value: JSONValue) {
+        guard case .string(let text) = value else { return reject("name", "\(value.displayText) is not a text", Self.nameAllowed) }
+        let isGood = text.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+                || "._-".utf8.contains(byte)
+        }
+        guard isGood, (1...64).contains(text.utf8.count) else {
+            return reject("name", "\"\(text)\" is no name of a target", Self.nameAllowed)
+        }
+        name = text
+    }
+
+    private mutating func readCommand(_ value: JSONValue) {
+        let allowed = "a list of texts: the program and its arguments"
+        guard case .array(let elements) = value else { return reject("command", "\(value.displayText) is not a list", allowed) }
+        var words: [String] = []
+        for element in elements {
+            guard case .string(let word) = element else { return reject("command", "\(element.displayText) is not a text", allowed) }
+            guard !word.utf8.contains(0) else { return reject("command", "a text holds a zero byte", allowed) }
+            words.append(word)
+        }
+        guard let program = words.first, !program.isEmpty else {
+            return reject("command", words.isEmpty ? "the list is empty" : "the program's name is empty", allowed)
+        }
+        kind = .command(words)
+    }
+
+    private mutating func readProcess(_ value: JSONValue) {
+        let allowed = "a process's number, from 1 to \(Int32.max)"
+        guard case .int(let number) = value else { return reject("pid", "\(value.displayText) is not a whole number", allowed) }
+        guard let pid = Int32(exactly: number), pid > 0 else { return reject("pid", "\(number) is out of bounds", allowed) }
+        kind = .process(pid)
+    }
+
+    private mutating func readProcessFile(_ value: JSONValue) {
+        let allowed = "the path of a file with a process's number in it"
+        guard case .string(let path) = value else { return reject("pid_file", "\(value.displayText) is not a text", allowed) }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            return reject("pid_file", "the path is empty or holds a zero byte", allowed)
+        }
+        kind = .processFile(path)
+    }
+
+    private mutating func readMonitor(_ value: JSONValue) {
+        let known = SettingKey.monitorSettings.filter { $0.path.hasPrefix(Self.monitorPrefix) }
+        let names = known.map { String($0.path.dropFirst(Self.monitorPrefix.count)) }
+        guard case .object(let given) = value else {
+            return reject("monitor", "\(value.displayText) is not an object", "an object with " + names.joined(separator: ", "))
+        }
+        for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+            guard names.contains(name) else {
+                reject("monitor.\(name)", "unknown key", names.joined(separator: ", "))
+                continue
+            }
+            take(value, as: Self.monitorPrefix + name, "monitor.\(name)")
+        }
+    }
+
+    private mutating func take(_ value: JSONValue, as path: String, _ member: String) {
+        guard let key = SettingKey.all.first(where: { $0.path == path }) else { return }
+        if let reason = key.validationError(for: value) { reject(member, reason, key.allowed) } else { values[path] = value }
+    }
+}

@@ -1,0 +1,58 @@
+internal import LagMonitor
+
+extension Settings {
+    /// What lagmond runs.
+    enum Subject {
+        case command, targets, process, workload
+    }
+
+    /// Settings that would be ignored are refused: whoever gave them expects something.
+    func rejectUnusedSettings(on subject: Subject) throws(StartFailure) {
+        let given: [(SettingKey, Bool)] = [
+            (.duration, duration != nil), (.truth, truthPath != nil), (.unfinished, choosesUnfinished),
+            (.serviceName, monitor.serviceName != nil),
+        ]
+        let unused: [SettingKey]
+        var others: [String] = []
+        let (what, allowed): (String, String)
+        switch subject {
+        case .command:
+            unused = [.duration, .truth, .unfinished]
+            (what, allowed) = ("a command", "only without one")
+            if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
+            if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
+        case .targets:
+            unused = [.truth, .unfinished, .serviceName]
+            (what, allowed) = ("targets", "only without them; a target's name is its service's")
+            if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
+        case .process:
+            unused = [.truth, .unfinished]
+            (what, allowed) = ("a process that runs already", "only with a workload")
+            others = explicitPolicyKeys.map(Self.shown)
+            if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
+            if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
+        case .workload:
+            unused = []
+            (what, allowed) = ("the own main thread", "only with a command or with targets")
+            others = explicitPolicyKeys.map(Self.shown)
+        }
+        let names =
+            given.filter { key, isGiven in isGiven && unused.contains { $0.path == key.path } }.map { Self.shown($0.0) } + others
+        guard names.isEmpty else {
+            throw StartFailure(
+                status: ExitStatus.configuration,
+                message: "\(names.joined(separator: ", ")): without effect on \(what) (allowed: \(allowed))"
+            )
+        }
+        if subject == .command, policy.onHang == .report, explicitPolicyKeys.contains(where: { $0.path == SettingKey.onHangAfter.path })
+        {
+            throw StartFailure(
+                status: ExitStatus.configuration,
+                message:
+                    "\(Self.shown(.onHangAfter)): without effect while command.on_hang is report (allowed: with signal:NAME or restart)"
+            )
+        }
+    }
+
+    private static func shown(_ key: SettingKey) -> String { key.option.map { "\($0) (\(key.path))" } ?? key.path }
+}

@@ -1,0 +1,27 @@
+internal import LagMonitor
+internal import Synchronization
+
+/// A file that is made when there is something to write: a command that never stalls finds its folder as it was.
+final class LazyFileSink: RecordSink {
+    let name: String
+    private let sink = Mutex<FileSink?>(nil)
+
+    init(path: String) { name = path }
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        try sink.withLock { sink throws(SinkError) in
+            if let sink { return try sink.write(line) }
+            let made = try FileSink(path: name)
+            sink = made
+            try made.write(line)
+        }
+    }
+
+    func reopen() throws(SinkError) {
+        try sink.withLock { sink throws(SinkError) in try sink?.reopen() }
+    }
+
+    func close() { sink.withLock { $0?.close() } }
+
+    func takeAbandonedLines() -> UInt64 { sink.withLock { $0?.takeAbandonedLines() ?? 0 } }
+}

@@ -1,0 +1,140 @@
+internal import LagActivity
+import LagCapture
+import Testing
+
+@testable import LagDetection
+
+/// Stalls that were over before the watchdog came to look: the loop has noted them itself.
+struct ReplayTests {
+    private let start: UInt64 = 1000 * millisecond
+
+    private func parked(_ rules: WatchRules = WatchRules.standard) throws -> (WatchdogBench, FakeLoop, Int) {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop, rules: rules)
+        loop.move(to: .waiting, at: start)
+        bench.scan(at: start)
+        bench.run(until: start + 100 * millisecond)
+        #expect(bench.plan.deadline == .max)
+        return (bench, loop, index)
+    }
+
+    @Test func oneThatNobodySawIsToldWithItsTimesAndWithoutAStack() throws {
+        let (bench, loop, index) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        loop.move(to: .waiting, at: begin + 170 * millisecond)
+        bench.scan(at: begin + 400 * millisecond)
+        let told = bench.takeReported()
+        #expect(told.count == 1)
+        #expect(told.first?.since == begin && told.first?.until == begin + 170 * millisecond)
+        #expect(told.first?.failure == .loopMovedOn && told.first?.phase == .end)
+        #expect(bench.counters(index).stalls == 1)
+    }
+
+    @Test func oneNanosecondLessIsNoStall() throws {
+        let (bench, loop, index) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        loop.move(to: .waiting, at: begin + 150 * millisecond - 1)
+        bench.scan(at: begin + 400 * millisecond)
+        #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
+    }
+
+    @Test func severalOfThemAreToldInTheirOrder() throws {
+        let (bench, loop, _) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        loop.move(to: .beforeTimers, at: begin + 200 * millisecond)
+        loop.move(to: .beforeSources, at: begin + 210 * millisecond)
+        loop.move(to: .waiting, at: begin + 400 * millisecond)
+        bench.scan(at: begin + 500 * millisecond)
+        #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond, 190 * millisecond])
+    }
+
+    @Test func oneThatTheWatchdogFoundIsNotToldTwice() throws {
+        let (bench, loop, index) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        bench.scan(at: begin)
+        bench.run(until: begin + 200 * millisecond)
+        #expect(bench.counters(index).stalls == 1)
+        loop.move(to: .waiting, at: begin + 210 * millisecond)
+        bench.scan(at: begin + 211 * millisecond)
+        bench.run(until: begin + 1000 * millisecond)
+        #expect(bench.takeReported().count == 1 && bench.counters(index).stalls == 1)
+    }
+
+    /// The look that finds it over began before it was.
+    @Test func oneThatEndsDuringTheRoundOfLooksIsTold() throws {
+        let (bench, loop, _) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        loop.move(to: .waiting, at: begin + 200 * millisecond)
+        bench.scan(at: begin + 199 * millisecond)
+        #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond])
+    }
+
+    @Test func aStopOfTheProcessIsNotItsLength() throws {
+        let (bench, loop, index) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        loop.move(to: .waiting, at: begin + 1100 * millisecond)
+        let processPause = ProcessPause(
+            from: begin + 50 * millisecond,
+            to: begin + 1080 * millisecond,
+            atLeast: 1000 * millisecond,
+            atMost: 1030 * millisecond
+        )
+        bench.scan(at: begin + 1101 * millisecond, processPause: processPause)
+        #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
+    }
+
+    @Test func inTheRestoreIntervalItIsOnlyCounted() throws {
+        var rules = WatchRules.standard
+        rules.restoreNanoseconds = 5000 * millisecond
+        let (bench, loop, index) = try parked(rules)
+        let begin = start + 300 * millisecond
+        for offset: UInt64 in [0, 400] {
+            loop.move(to: .afterWaiting, at: begin + offset * millisecond)
+            loop.move(to: .waiting, at: begin + (offset + 200) * millisecond)
+            bench.scan(at: begin + (offset + 300) * millisecond)
+        }
+        #expect(bench.takeReported().count == 1)
+        #expect(bench.counters(index) == WatchCounters(stalls: 1, suppressed: 1))
+    }
+
+    @Test func itEndsTheStarvationAroundIt() throws {
+        var rules = WatchRules.standard
+        rules.starvationNanoseconds = 400 * millisecond
+        let (bench, loop, _) = try parked(rules)
+        let begin = start + 300 * millisecond
+        // Short callouts until the starvation is found, then one long one that nobody looks at.
+        bench.starve(loop, from: begin, callouts: 50)
+        loop.move(to: .beforeTimers, at: begin + 505 * millisecond)
+        loop.move(to: .waiting, at: begin + 705 * millisecond)
+        bench.scan(at: begin + 800 * millisecond)
+        let told = bench.takeReported()
+        #expect(told.map(\.kind) == [.starvation, .callout], "\(told)")
+        #expect(told.first?.until == begin + 505 * millisecond)
+        #expect(told.last?.since == begin + 505 * millisecond && told.last?.until == begin + 705 * millisecond)
+    }
+
+    /// The starvation's threshold was crossed within the callout that nobody looked at: it was that callout all along.
+    @Test func aStarvationThatItCompletedIsNone() throws {
+        var rules = WatchRules.standard
+        rules.starvationNanoseconds = 400 * millisecond
+        let (bench, loop, index) = try parked(rules)
+        let begin = start + 300 * millisecond
+        bench.starve(loop, from: begin, callouts: 35)
+        // The callout begins at 350 ms; the watchdog comes at 410 ms, then not before it is over.
+        bench.scan(at: begin + 410 * millisecond)
+        bench.scan(at: begin + 410 * millisecond)
+        loop.move(to: .waiting, at: begin + 600 * millisecond)
+        bench.scan(at: begin + 700 * millisecond)
+        let told = bench.takeReported()
+        #expect(told.map(\.kind) == [.callout], "\(told)")
+        #expect(told.first?.kinds == [.callout] && told.first?.since == begin + 350 * millisecond)
+        #expect(bench.counters(index).stalls == 1)
+    }
+}

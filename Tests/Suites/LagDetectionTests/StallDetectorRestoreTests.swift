@@ -1,0 +1,122 @@
+internal import LagActivity
+import Testing
+
+@testable import LagDetection
+
+/// After a reported stall: further ones are counted, not reported, for a while.
+struct StallDetectorRestoreTests {
+    private let rules = WatchRules.callouts(hang: 400 * millisecond, restore: 5000 * millisecond)
+    private let start: UInt64 = 1000 * millisecond
+
+    /// A detector whose first stall has ended at the time that is returned.
+    private func afterAStall() -> (StallDetector, ended: UInt64) {
+        var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start), rules: rules)
+        let end = start + 200 * millisecond
+        _ = detector.observe(BeaconReading(2, .waiting, at: end, answered: end), at: end, isTick: false)
+        return (detector, end)
+    }
+
+    /// Lets the loop work from `begin` on; what the detector said at each look, 50 ms apart.
+    private func work(_ detector: inout StallDetector, sequence: UInt64, from begin: UInt64, ticks: UInt64) -> [StallDetector.Events] {
+        let reading = BeaconReading(sequence, .beforeSources, at: begin)
+        return (0...ticks).map { detector.observe(reading, at: begin + $0 * 50 * millisecond, isTick: $0 > 0) }
+    }
+
+    private let nothing = StallDetector.Events()
+
+    @Test func aStallInTheRestoreIntervalIsCountedAtItsEnd() {
+        var (detector, ended) = afterAStall()
+        let begin = ended + 1000 * millisecond
+        let judgements = work(&detector, sequence: 3, from: begin, ticks: 6)
+        #expect(judgements == [nothing, .init(isSuspected: true)] + Array(repeating: nothing, count: 5))
+        #expect(!detector.isStalled)
+        #expect(detector.activeStall?.isMuted == true)
+        #expect(detector.observe(BeaconReading(4, .waiting), at: begin + 310 * millisecond) == .init(isSuppressed: true))
+        #expect(detector.activeStall == nil)
+    }
+
+    @Test func suppressedOnesDoNotProlongTheInterval() {
+        var (detector, ended) = afterAStall()
+        _ = work(&detector, sequence: 3, from: ended + 4000 * millisecond, ticks: 4)
+        #expect(detector.observe(BeaconReading(4, .waiting), at: ended + 4300 * millisecond).isSuppressed)
+        let begin = ended + 5000 * millisecond - 150 * millisecond
+        #expect(work(&detector, sequence: 5, from: begin, ticks: 3).last?.opened == .callout)
+        #expect(detector.span(of: .callout)?.since == begin)
+    }
+
+    @Test func oneNanosecondBeforeTheIntervalEndsItIsMuted() {
+        var (detector, ended) = afterAStall()
+        let begin = ended + 5000 * millisecond - 150 * millisecond - 1
+        #expect(work(&detector, sequence: 3, from: begin, ticks: 3).last == nothing)
+        #expect(!detector.isStalled)
+        // The moment at which it would have to be told after all.
+        #expect(detector.nextPoll == ended + 5000 * millisecond)
+    }
+
+    @Test func aStallThatOutlivesTheIntervalIsReportedAfterAll() {
+        var (detector, ended) = afterAStall()
+        let begin = ended + 4500 * millisecond
+        let judgements = work(&detector, sequence: 3, from: begin, ticks: 11)
+        #expect(judgements[9] == nothing)
+        #expect(judgements[10] == .init(opened: .callout))
+        #expect(detector.span(of: .callout)?.since == begin)
+        #expect(judgements[11].hanging?.interval.since == begin)
+        #expect(judgements[11].opened == nil)
+    }
+
+    @Test func aMutedStallAtTheEndOfTheWatchIsCounted() {
+        var (detector, ended) = afterAStall()
+        _ = work(&detector, sequence: 3, from: ended + 1000 * millisecond, ticks: 4)
+        #expect(detector.finish(at: ended + 1300 * millisecond) == .suppressed)
+    }
+
+    @Test func aMutedStallRightBeforeOtherWorkIsCountedOnce() {
+        var (detector, ended) = afterAStall()
+        let begin = ended + 1000 * millisecond
+        _ = work(&detector, sequence: 3, from: begin, ticks: 4)
+        let next = BeaconReading(4, .beforeTimers, at: begin + 205 * millisecond)
+        #expect(detector.observe(next, at: begin + 250 * millisecond) == .init(isSuppressed: true))
+        #expect(detector.observe(BeaconReading(5, .waiting), at: begin + 260 * millisecond) == nothing)
+    }
+
+    @Test func aClockThatWentBackDoesNotSilenceTheLoop() {
+        var far = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start), rules: rules)
+        _ = far.observe(BeaconReading(2, .waiting), at: start + 1_000_000 * millisecond, isTick: false)
+        let begin = start + 2000 * millisecond
+        #expect(work(&far, sequence: 3, from: begin, ticks: 3).last?.opened == .callout)
+        #expect(far.span(of: .callout)?.since == begin)
+    }
+
+    @Test func withoutARestoreIntervalEveryStallIsReported() {
+        var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start))
+        let end = start + 200 * millisecond
+        _ = detector.observe(BeaconReading(2, .waiting, answered: end), at: end, isTick: false)
+        #expect(work(&detector, sequence: 3, from: end + 1, ticks: 3).last?.opened == .callout)
+        #expect(detector.span(of: .callout)?.since == end + 1)
+    }
+
+    @Test func theRestoreIntervalOutlastsAPause() {
+        var (detector, ended) = afterAStall()
+        #expect(detector.finish(at: ended + 10 * millisecond, ignoreBefore: ended + 20 * millisecond) == .nothing)
+        #expect(work(&detector, sequence: 3, from: ended + 1000 * millisecond, ticks: 3).last == nothing)
+        #expect(detector.activeStall?.isMuted == true)
+    }
+
+    @Test func anotherRuleInTheRestoreIntervalIsMutedToo() {
+        var rules = rules
+        rules.starvationNanoseconds = 300 * millisecond
+        var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start, woke: start), rules: rules)
+        let end = start + 200 * millisecond
+        #expect(detector.observe(BeaconReading(2, .waiting, answered: end), at: end).ended != nil)
+        let woke = end + 100 * millisecond
+        var sequence: UInt64 = 3
+        for time in stride(from: woke, through: woke + 400 * millisecond, by: Int(50 * millisecond)) {
+            #expect(detector.observe(BeaconReading(sequence, .beforeTimers, at: time, woke: woke), at: time) == nothing)
+            sequence += 1
+        }
+        #expect(detector.activeStall?.lead == .starvation && detector.activeStall?.isMuted == true)
+        let rest = woke + 420 * millisecond
+        let after = detector.observe(BeaconReading(sequence, .waiting, answered: rest, woke: woke), at: rest)
+        #expect(after == .init(isSuppressed: true))
+    }
+}

@@ -1,0 +1,162 @@
+internal import LagActivity
+import Testing
+
+@testable import LagDetection
+
+/// One stall from its beginning to its end.
+struct StallDetectorTests {
+    private let start: UInt64 = 1000 * millisecond
+    private var work: BeaconReading { BeaconReading(1, .beforeSources, at: start, woke: start) }
+    private let nothing = StallDetector.Events()
+
+    private func at(_ time: UInt64) -> UInt64 { start + time * millisecond }
+
+    @Test func aStallIsSuspectedThenOpenedThenEnded() {
+        var detector = StallDetector(rules: .standard)
+        var judgements: [StallDetector.Events] = []
+        for tick in 0...4 as ClosedRange<UInt64> { judgements.append(detector.observe(work, at: at(tick * 50), isTick: tick > 0)) }
+        #expect(judgements == [nothing, .init(isSuspected: true), nothing, .init(opened: .callout), nothing])
+        #expect(detector.isStalled && detector.activeStall?.lead != .starvation)
+        let after = detector.observe(BeaconReading(2, .waiting, answered: at(230)), at: at(240))
+        let ended = StallDetector.DetectedStall(
+            kind: .callout,
+            kinds: StallKinds(.callout),
+            interval: StallInterval(OngoingInterval(since: start, seen: at(200)), until: at(230)),
+            thresholdNanoseconds: 150 * millisecond
+        )
+        #expect(after == .init(ended: ended))
+        #expect(!detector.isStalled && detector.activeStall == nil && detector.ignoreBefore == at(230))
+    }
+
+    @Test func aHangIsToldOnceAndAtItsTime() {
+        var detector = StallDetector.stalled(work, rules: .callouts(hang: 400 * millisecond))
+        #expect(detector.nextPoll == at(400))
+        #expect(detector.observe(work, at: at(400) - 1) == nothing)
+        let hanging = detector.observe(work, at: at(400), isTick: false).hanging
+        #expect(hanging?.interval == StallInterval(OngoingInterval(since: start, seen: start), until: at(400)))
+        #expect(hanging?.kind == .callout)
+        #expect(detector.nextPoll == nil)
+        for time: UInt64 in [401, 900, 100_000] { #expect(detector.observe(work, at: at(time)) == nothing) }
+    }
+
+    @Test func withoutAWaitAHangIsToldAtTheLookAfterDetection() {
+        var detector = StallDetector.stalled(work, rules: .callouts(hang: 0))
+        #expect(detector.nextPoll == start)
+        #expect(detector.observe(work, at: at(150)).hanging != nil)
+        #expect(detector.observe(work, at: at(151)) == nothing)
+    }
+
+    @Test func blackoutsMakeNoHang() {
+        var detector = StallDetector.stalled(work, rules: .callouts(hang: 1000 * millisecond))
+        let resumed = at(10_150)
+        #expect(detector.observe(work, at: resumed, processPause: ProcessPause(from: at(150), to: resumed)) == nothing)
+        #expect(detector.nextPoll == at(11_000))
+        #expect(detector.observe(work, at: at(11_000)).hanging?.interval.length == 1000 * millisecond)
+    }
+
+    @Test func closerLooksAreWorthWhileUntilItIsTold() {
+        var detector = StallDetector(rules: .callouts(hang: 1000 * millisecond))
+        _ = detector.observe(work, at: start, isTick: false)
+        #expect(!detector.isSuspicious)
+        _ = detector.observe(work, at: at(50))
+        #expect(detector.isSuspicious)
+        for time: UInt64 in [100, 150, 999] { _ = detector.observe(work, at: at(time)) }
+        #expect(detector.isSuspicious)
+        _ = detector.observe(work, at: at(1000))
+        #expect(!detector.isSuspicious)
+    }
+
+    @Test func norForALongStall() {
+        var detector = StallDetector.stalled(work, rules: .callouts(hang: .max))
+        _ = detector.observe(work, at: at(64 * 50 - 1))
+        #expect(detector.isSuspicious)
+        _ = detector.observe(work, at: at(64 * 50))
+        #expect(!detector.isSuspicious)
+    }
+
+    @Test func aLoopInAStallIsNotGlancedAt() {
+        var detector = StallDetector(rules: .standard)
+        #expect(detector.canFastPoll)
+        detector = .stalled(work)
+        #expect(!detector.canFastPoll)
+        _ = detector.observe(BeaconReading(2, .waiting), at: at(200))
+        #expect(detector.canFastPoll)
+    }
+
+    @Test func finishGivesBackWhatWasInProgress() {
+        var idle = StallDetector(rules: .standard)
+        #expect(idle.finish(at: start) == .nothing)
+        var working = StallDetector(rules: .standard)
+        _ = working.observe(work, at: start, isTick: false)
+        #expect(working.finish(at: at(100)) == .nothing)
+        var stalled = StallDetector.stalled(work)
+        guard case .stalled(let ended) = stalled.finish(at: at(170)) else {
+            Issue.record("nothing in progress")
+            return
+        }
+        #expect(ended.kind == .callout && ended.interval.since == start && ended.interval.until == at(170))
+        #expect(ended.interval.length == 170 * millisecond)
+        #expect(stalled.callout?.state == .idle && stalled.activeStall == nil)
+        #expect(stalled.finish(at: at(180)) == .nothing)
+    }
+
+    @Test func finishKnowsOfABlackoutSinceTheLastLook() {
+        var detector = StallDetector.stalled(work)
+        let processPause = ProcessPause(from: at(160), to: at(2160), atLeast: 1990 * millisecond, atMost: 2000 * millisecond)
+        guard case .stalled(let ended) = detector.finish(at: at(2160), processPause) else {
+            Issue.record("nothing in progress")
+            return
+        }
+        #expect(ended.interval.lengthAtLeast == 160 * millisecond && ended.interval.lengthAtMost == 170 * millisecond)
+    }
+
+    @Test func afterAPauseNothingBeforeItsEndCounts() {
+        var detector = StallDetector(rules: .standard)
+        _ = detector.observe(work, at: start, isTick: false)
+        #expect(detector.finish(at: at(20), ignoreBefore: at(1000)) == .nothing)
+        for time: UInt64 in [1000, 1050, 1100, 1149] { #expect(detector.observe(work, at: at(time)).opened == nil) }
+        #expect(detector.observe(work, at: at(1150)).opened == .callout)
+        #expect(detector.span(of: .callout)?.since == at(1000))
+    }
+
+    @Test func inTheGraceNothingCounts() {
+        var rules = WatchRules.standard
+        rules.graceNanoseconds = 1000 * millisecond
+        rules.starvationNanoseconds = 100 * millisecond
+        rules.ping = standardRule
+        rules.frame = WatchRules.Frame(periodNanoseconds: 20 * millisecond, missed: 3)
+        rules.sampling = WatchRules.Sampling(intervalNanoseconds: 20 * millisecond, samples: 3, functions: 1)
+        var detector = StallDetector(rules: rules, ignoreBefore: at(1000))
+        for time in stride(from: UInt64(0), to: 1040, by: 1) {
+            let events = detector.observe(work, at: at(time), isTick: time % 50 == 0, sample: SampleKey(1))
+            #expect(events == nothing || events == .init(isSuspected: true) || events.wantsPing && time >= 1000)
+        }
+        var opened: [StallKind] = []
+        for time: UInt64 in 1040...1300 {
+            let events = detector.observe(work, at: at(time), isTick: time % 50 == 0, sample: SampleKey(1))
+            if let kind = events.opened { opened.append(kind) }
+        }
+        #expect(opened.count > 0)
+        #expect(detector.activeStall.flatMap { detector.span(of: $0.lead) }?.since == at(1000))
+    }
+
+    @Test func aDismissedStallIsNoneAndCountsAnew() {
+        var detector = StallDetector.stalled(work)
+        detector.dismiss(at: at(5000))
+        #expect(!detector.isStalled && detector.activeStall == nil)
+        for time: UInt64 in [5050, 5100, 5149] { #expect(detector.observe(work, at: at(time)).opened == nil) }
+        #expect(detector.observe(work, at: at(5150)).opened == .callout)
+        #expect(detector.span(of: .callout)?.since == at(5000))
+        // What was dismissed begins no restore interval.
+        var restoring = StallDetector.stalled(work, rules: .callouts(restore: 10_000 * millisecond))
+        restoring.dismiss(at: at(200))
+        for time: UInt64 in [250, 300] { _ = restoring.observe(work, at: at(time)) }
+        #expect(restoring.observe(work, at: at(350)).opened == .callout)
+    }
+
+    @Test func withoutRulesNothingIsFound() {
+        var detector = StallDetector(rules: WatchRules())
+        for time in 0...1000 as ClosedRange<UInt64> { #expect(detector.observe(work, at: at(time * 50)) == nothing) }
+        #expect(detector.nextPoll == nil && detector.finish(at: at(60_000)) == .nothing)
+    }
+}
