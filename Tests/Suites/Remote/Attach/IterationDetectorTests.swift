@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LagMonitor
+@testable internal import LagRemote
 
 /// What is made of looks at a thread.
 @Suite struct IterationDetectorTests {
@@ -121,10 +122,10 @@ import Testing
 
     @Test func aHelpersPlaceTakesSomeVisits() {
         var main = RestPlaceFinder(.first)
-        #expect(main.note(Self.running()) == nil)
-        #expect(main.note(Self.resting())?.stackPointer == 1000)
+        #expect(main.observe(Self.running()) == nil)
+        #expect(main.observe(Self.resting())?.stackPointer == 1000)
         var helper = RestPlaceFinder(.some)
-        let found = [1, 1, 2, 3].map { helper.note(Self.resting(runs: $0)) != nil }
+        let found = [1, 1, 2, 3].map { helper.observe(Self.resting(runs: $0)) != nil }
         #expect(found == [false, false, false, true])
     }
 
@@ -134,9 +135,9 @@ import Testing
         let accept = { (runs: UInt64) in
             ThreadObservation(doing: .blocked(call: 43, stackPointer: 900, programCounter: 8), runs: runs)
         }
-        let calls = (1..<9).map { named.note(accept(UInt64($0)))?.call }
+        let calls = (1..<9).map { named.observe(accept(UInt64($0)))?.call }
         #expect(calls == Array(repeating: nil, count: 7) + [43])
-        let others = (1..<20).compactMap { other.note(accept(UInt64($0))) }
+        let others = (1..<20).compactMap { other.observe(accept(UInt64($0))) }
         #expect(others.isEmpty)
     }
 }

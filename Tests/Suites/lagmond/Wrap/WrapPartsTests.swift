@@ -11,7 +11,7 @@ struct WrapPartsTests {
     @Test func theEnvironmentIsHandedOnByteForByte() {
         let strange: [CChar] = Self.chars("A=") + [-1, -2, 10]
         var environment = ChildEnvironment(entries: [strange, Self.chars("NOVALUE"), Self.chars("LD_PRELOAD=/a.so /b.so")])
-        let isThere = environment.preload("/lib/p.so", page: "/proc/1/fd/9")
+        let isThere = environment.preload("/lib/p.so", loopTable: "/proc/1/fd/9")
         #expect(isThere)
         #expect(
             environment.entries == [
@@ -24,7 +24,7 @@ struct WrapPartsTests {
     @Test(arguments: ["/a b/p.so", "/a:b/p.so", "/$LIB/p.so"])
     func aPathThatTheLoaderCannotTakeIsRefused(path: String) {
         var environment = ChildEnvironment(entries: [])
-        let isThere = environment.preload(path, page: "x")
+        let isThere = environment.preload(path, loopTable: "x")
         #expect(!isThere && environment.entries.isEmpty)
     }
 
