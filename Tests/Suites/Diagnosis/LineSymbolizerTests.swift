@@ -34,7 +34,7 @@ struct LineSymbolizerTests {
         #expect(levels.map(\.name) == Self.names)
         #expect(levels.map(\.line) == inlined.lines)
         #expect(levels.map(\.isInlined) == [true, true, false])
-        #expect(levels.allSatisfy { $0.file?.hasSuffix("/Tests/StallFixtures/inlined.c") == true })
+        #expect(levels.allSatisfy { $0.file?.hasSuffix("/Tests/Support/StallFixtures/inlined.c") == true })
     }
 
     @Test func inlinedFunctionsOfCComeBeforeTheFunction() throws {
