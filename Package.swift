@@ -125,7 +125,7 @@ let package = Package(
         adapter("Executors", ["LagRunLoop"]),
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
         adapter("OTLP", ["LagOutput"]),
-        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity"]),
+        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
         adapter("Lifecycle", ["LagMonitor", lifecycle]),

@@ -9,7 +9,9 @@ internal import Synchronization
 /// Watches run loops and reports each stall: how long, why, and where.
 ///
 /// ```swift
-/// let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+/// import LagMonitor
+///
+/// let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
 /// try monitor.start()
 /// try monitor.watch(ObservedRunLoop.main)
 /// ```
@@ -112,6 +114,7 @@ public final class StallMonitor: Sendable {
             core.recordPauses(parts.watchdog.processPauses)
             core.close(announcing: drained)
             if !drained { state.unfinished = parts }
+            core.subscriptions.finish()
             state.parts = nil
             engine.release()
             parts.reporter.liftWaitLimit(lineDeadline)
@@ -233,6 +236,10 @@ public final class StallMonitor: Sendable {
         core.addHandler(registered)
         return registered
     }
+
+    /// The records as an asynchronous sequence: `for await stall in monitor.stalls`. Each iteration has a bounded buffer
+    /// (``StallSequence/capacity``) and ends with ``stop()``. Any thread.
+    public var stalls: StallSequence { StallSequence(core.subscriptions) }
 
     /// Asks the sinks to open their files again, as log rotation wants it.
     public func reopenSinks() {

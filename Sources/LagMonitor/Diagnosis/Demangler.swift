@@ -50,7 +50,7 @@ struct Demangler: Sendable {
 }
 
 /// Which rules a readable name follows.
-public enum SymbolLanguage: Sendable {
+package enum SymbolLanguage: Sendable {
     case swift
     case cPlusPlus
     case c

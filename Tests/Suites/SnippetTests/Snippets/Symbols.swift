@@ -94,6 +94,13 @@ struct SymbolSnippets {
         RunLoop.main.run()
     }
 
+    static func logging() -> (StallMonitor) async -> Void {
+        func logStalls(of monitor: StallMonitor) async {
+            for await stall in monitor.stalls { print(stall.message) }
+        }
+        return logStalls
+    }
+
     static func scriptedLoop(_ kit: TestMonitor) {
         let loop = kit.loop("main")
         loop.work(for: .milliseconds(400))
