@@ -79,6 +79,7 @@ let package = Package(
         .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
         .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
+        .library(name: "LagSymbols", targets: ["LagSymbols"]),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
         .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
     ],
@@ -133,6 +134,8 @@ let package = Package(
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 
         // lagmond
+        // Files and lines from a kept llvm-symbolizer.
+        .target(name: "LagSymbols", dependencies: cEdge + ["LagDiagnosis"]),
         .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         .target(name: "LagReader", dependencies: ["CZlib"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out.
@@ -149,7 +152,7 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
+                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
@@ -170,7 +173,7 @@ let package = Package(
             "lagbench",
             [
                 "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-                "LagOutput", "CLibunwind",
+                "LagOutput", "LagSymbols", "CLibunwind",
             ]
         ),
         evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
@@ -185,7 +188,7 @@ let package = Package(
         support("MainProbeKit", ["LagMonitor"]),
 
         probe("CaptureProbe", cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]),
-        probe("MonitorProbe", cEdge + ["LagMonitor", "StallFixtures"]),
+        probe("MonitorProbe", cEdge + ["LagMonitor", "LagSymbols", "StallFixtures"]),
         probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["LagRunLoop", "LagActivity"]),
         probe("EnvironmentProbe", ["LagMonitor", "StallFixtures"]),
@@ -222,7 +225,7 @@ let package = Package(
             "SnippetTests",
             [
                 "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
-                "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration",
+                "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols",
                 logging, lifecycle, configuration, product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
@@ -241,14 +244,14 @@ let package = Package(
         suite("LagMonitorOTLPTests", ["LagMonitorOTLP", "LagOutput"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
         suite("LagSchemaTests", ["LagReader", "LagOutput", "LineProbe", "lagmond"]),
-        suite("LagDiagnosisTests", ["LagDiagnosis", "StallFixtures"]),
+        suite("LagDiagnosisTests", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         suite("LagReaderTests", ["LagReader", "LagOutput"]),
         suite("lagbenchTests", ["lagbench"]),
         suite("lagaccuracyTests", ["lagaccuracy", "LagMonitor", "LagWorkload"]),
         suite("lagdiagnosisTests", ["lagdiagnosis", "LagOutput"]),
         suite(
             "lagmondTests",
-            ["lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "LineProbe", "MonitorProbe"]
+            ["lagmond", "LagMonitor", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "LineProbe", "MonitorProbe"]
         ),
     ]
 )

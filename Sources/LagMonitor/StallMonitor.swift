@@ -2,6 +2,7 @@ internal import CLagBeacon
 public import Dispatch
 @_exported public import LagActivity
 package import LagDetection
+internal import LagDiagnosis
 @_exported public import LagOutput
 @_exported public import LagRunLoop
 internal import Synchronization
@@ -76,6 +77,9 @@ public final class StallMonitor: Sendable {
     /// starts its threads and goes through a capture once, so that the first stall finds everything ready.
     public func start() throws(StallMonitorError) {
         try configuration.validate()
+        guard configuration.symbols == .names || LineSources.areAvailable else {
+            throw .invalidConfiguration(key: "symbols", value: "lines", allowed: "names; lines after LineSymbols.enable()")
+        }
         try state.withLock { state throws(StallMonitorError) in
             guard state.parts == nil else { return }
             if let last = state.unfinished, last.registry.holds(anythingOf: core) {

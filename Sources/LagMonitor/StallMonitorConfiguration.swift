@@ -50,7 +50,8 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     public enum Symbols: String, Sendable, CaseIterable {
         /// The function.
         case names
-        /// File, line and inlined functions besides.
+        /// File, line and inlined functions besides, from a child process. Needs `LineSymbols.enable()` of the product LagSymbols: without
+        /// it ``StallMonitor/start()`` throws.
         case lines
     }
 

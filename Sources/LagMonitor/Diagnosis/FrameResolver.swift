@@ -1,15 +1,15 @@
 /// Names for frames, and on request their lines and inlined functions. **For the reporter thread only.**
 ///
-/// Without a ``LineSymbolizer`` it opens no child and costs what ``Symbolizer`` costs.
+/// Without a ``LineSource`` it opens no child and costs what ``Symbolizer`` costs.
 package struct FrameResolver: Sendable {
     private var symbolizer: Symbolizer
-    private var lines: LineSymbolizer?
+    private var lines: (any LineSource)?
 
     /// Finds the demanglers, which takes the loader's lock: create it at start.
     /// - Parameters:
     ///   - symbolizer: for the names.
     ///   - lines: for files, lines and inlined functions; nil for names alone.
-    package init(symbolizer: Symbolizer = Symbolizer(), lines: LineSymbolizer? = nil) {
+    package init(symbolizer: Symbolizer = Symbolizer(), lines: (any LineSource)? = nil) {
         self.symbolizer = symbolizer
         self.lines = lines
     }

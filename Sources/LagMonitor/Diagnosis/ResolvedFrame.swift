@@ -49,7 +49,7 @@ package struct ResolvedFrame: Sendable, Hashable {
 }
 
 extension Array: SymbolCacheValue where Element == ResolvedFrame {
-    var heapBytes: Int {
+    package var heapBytes: Int {
         reduce(isEmpty ? 0 : 32) { bytes, level in
             bytes + MemoryLayout<ResolvedFrame>.stride + (level.name?.heapBytes ?? 0) + (level.simplified?.heapBytes ?? 0)
                 + (level.mangled?.heapBytes ?? 0) + (level.file?.heapBytes ?? 0)

@@ -6,7 +6,7 @@ internal import Synchronization
 /// a wait looks here every ``pollIntervalNanoseconds``.
 package final class SymbolizerWaitLimit: Sendable {
     /// How long a wait that was cut short may go on.
-    static let pollIntervalNanoseconds: UInt64 = 10_000_000
+    package static let pollIntervalNanoseconds: UInt64 = 10_000_000
 
     // It orders nothing else: a wait that sees it late ends at its next look.
     private let deadline = Atomic<UInt64>(.max)
@@ -17,5 +17,5 @@ package final class SymbolizerWaitLimit: Sendable {
     /// set up with.
     package func limit(untilMonotonicNanoseconds deadline: UInt64?) { self.deadline.store(deadline ?? .max, ordering: .relaxed) }
 
-    var monotonicNanoseconds: UInt64 { deadline.load(ordering: .relaxed) }
+    package var monotonicNanoseconds: UInt64 { deadline.load(ordering: .relaxed) }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LagDiagnosis
+import LagSymbols
 import Testing
 
 @testable import lagmond

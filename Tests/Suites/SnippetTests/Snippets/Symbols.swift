@@ -7,6 +7,7 @@ import LagMonitorExecutors
 import LagMonitorFoundation
 import LagMonitorOTLP
 import LagMonitorTestKit
+import LagSymbols
 import Synchronization
 import Testing
 
@@ -70,6 +71,13 @@ struct SymbolSnippets {
     static func collector() throws -> StallMonitor {
         let monitor = StallMonitor(sinks: [try OTLPSink(endpoint: "http://127.0.0.1:4318")])
         return monitor
+    }
+
+    static func lines() -> StallMonitorConfiguration {
+        LineSymbols.enable()
+        var configuration = StallMonitorConfiguration()
+        configuration.symbols = .lines
+        return configuration
     }
 
     static func pools(_ monitor: StallMonitor) throws {

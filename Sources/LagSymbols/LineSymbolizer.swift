@@ -1,4 +1,5 @@
 internal import CLagBeacon
+package import LagDiagnosis
 
 /// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
 /// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.
@@ -16,7 +17,7 @@ internal import CLagBeacon
 /// The first batch also costs the child's start and its first look at the program (some ten milliseconds); a query at a
 /// quiet time takes that out of the way. The end of a child raises SIGCHLD in the host, as any child's does, which is why a
 /// monitored process does not have lines unless it is asked for them.
-package struct LineSymbolizer: Sendable {
+package struct LineSymbolizer: LineSource {
     /// Memory for answers that are kept, by (build-id or path, address), unless it is set otherwise.
     package static let defaultCacheBytes = 4 << 20
     package static let defaultDeadline = Duration.seconds(2)
