@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagMonitor
+internal import LagSymbols
 internal import LagWorkload
 
 /// The entry: reads the command line and hands over to a command.
@@ -29,6 +30,7 @@ struct Lagmond: ParsableCommand {
 
     static func main() {
         Diagnostics.reserveStandardDescriptors()
+        LineSymbols.enable()
         let arguments = Array(CommandLine.arguments.dropFirst())
         // `run` is the default verb: its options belong to the first help that anybody asks for.
         if arguments == ["--help"] || arguments == ["-h"] {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
+internal import LagSymbols
 internal import LagReader
 internal import LagWorkload
 

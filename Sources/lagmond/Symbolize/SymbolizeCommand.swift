@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
+internal import LagSymbols
 internal import LagWorkload
 
 /// `lagmond symbolize`: adds files, lines and inlined functions to records that were written without.
