@@ -150,7 +150,6 @@ let package = Package(
             name: "lagmond",
             dependencies: cEdge + [
                 "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagMonitor
-internal import LagWorkload
 
 /// The entry: reads the command line and hands over to a command.
 @main
@@ -39,10 +38,10 @@ struct Lagmond: ParsableCommand {
             var command = try parseAsRoot(arguments)
             try command.run()
         } catch let failure as StartFailure {
-            Diagnostics.say(failure.message)
+            Diagnostics.report(failure.message)
             Glibc.exit(failure.status)
         } catch let error as SettingsError {
-            for problem in error.errors { Diagnostics.say("\(problem)") }
+            for problem in error.errors { Diagnostics.report("\(problem)") }
             Glibc.exit(ExitStatus.configuration)
         } catch {
             exit(withError: error)

@@ -3,7 +3,6 @@ internal import FlyingFox
 internal import FlyingSocks
 internal import Foundation
 internal import LagMonitor
-internal import LagWorkload
 internal import Synchronization
 
 /// `/metrics`, `/healthz` and `/stalls` over HTTP.
@@ -40,7 +39,7 @@ final class HttpService: Sendable {
         }
         isDecided.wait()
         let listening = try answer.withLock { $0 }!.get()
-        Diagnostics.say("listening on http://\(listening)")
+        Diagnostics.report("listening on http://\(listening)")
     }
 
     /// After the last line: gives clients a moment to take it.
@@ -74,7 +73,7 @@ final class HttpService: Sendable {
                 try await serving.value
             } catch {
                 guard bound != nil else { return decide(.failure(refusal(error))) }
-                Diagnostics.say("http: \(Self.reason(error)); listening again")
+                Diagnostics.report("http: \(Self.reason(error)); listening again")
             }
             try? await Task.sleep(for: .seconds(Self.restartSeconds))
         }

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 internal import Synchronization
 
 /// Makes the sinks in which the lines of a command's processes are counted, handed to the clients of `/stalls`, and remembered while
@@ -23,6 +24,14 @@ final class LineDispatcher: Sendable {
         // A thread's number would make a series of its own of every thread that ever was.
         let isNumbered = loop.hasPrefix("thread ") && Int(loop.dropFirst(7)) != nil
         return StallCounts.LoopKey(target: target, process: process, loop: isNumbered ? "thread" : loop)
+    }
+
+    /// How long each loop of these processes has been busy with its current activity.
+    func lags(of processes: [WatchedProcess]) -> [StallCounts.LoopKey: UInt64] {
+        let loops = processes.flatMap { process in
+            process.loops.map { (place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
+        }
+        return Dictionary(loops, uniquingKeysWith: max)
     }
 
     func sink(of process: ProcessContext) -> any RecordSink { ProcessLineSink(log: self, process: process) }

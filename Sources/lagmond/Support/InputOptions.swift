@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LagReader
-internal import LagWorkload
 
 /// What is read, for the commands that read records.
 struct InputOptions: ParsableArguments {
@@ -30,7 +29,7 @@ struct InputOptions: ParsableArguments {
             do throws(InputError) {
                 opened.append(try InputFile(path))
             } catch {
-                Diagnostics.say("\(error)")
+                Diagnostics.report("\(error)")
                 status = ExitStatus.noInput
             }
         }

@@ -1,5 +1,4 @@
 internal import LagReader
-internal import LagWorkload
 
 extension LineTally {
     /// What was left out, for people; nil when nothing was.

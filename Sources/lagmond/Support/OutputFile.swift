@@ -1,5 +1,4 @@
 internal import Glibc
-internal import LagWorkload
 
 /// A file that is there whole, or as it was before: written beside its place, and moved there.
 enum OutputFile {

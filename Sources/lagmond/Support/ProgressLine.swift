@@ -14,7 +14,7 @@ final class ProgressLine: Sendable {
     init(_ files: [InputFile]) {
         progress = ReadProgress(total: files.reduce(0) { $0 + ($1.bytes ?? 0) })
         guard isatty(STDERR_FILENO) == 1 else { return }
-        Thread.detachNewThread { [weak self] in
+        try? HelperThread.start("progress") { [weak self] in
             Thread.sleep(forTimeInterval: Self.firstSeconds)
             while let line = self, line.show() { Thread.sleep(forTimeInterval: Self.nextSeconds) }
         }

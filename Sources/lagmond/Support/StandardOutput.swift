@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Glibc
-internal import LagWorkload
 
 /// stdout, written whole.
 enum StandardOutput {
@@ -14,7 +13,7 @@ enum StandardOutput {
             } else if errno == EPIPE {
                 throw ExitCode(ExitStatus.success)
             } else if errno != EINTR {
-                Diagnostics.say("cannot write to stdout: \(Diagnostics.reason(errno))")
+                Diagnostics.report("cannot write to stdout: \(Diagnostics.reason(errno))")
                 throw ExitCode(ExitStatus.systemError)
             }
         }

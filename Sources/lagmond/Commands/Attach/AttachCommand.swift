@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LagMonitor
-internal import LagWorkload
 
 /// `lagmond attach`: watches processes that run already.
 struct AttachCommand: ParsableCommand {
@@ -44,7 +43,7 @@ struct AttachCommand: ParsableCommand {
         var values = watch.values
         values[SettingKey.duration.path] = duration.map(JSONValue.double)
         let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
-        for parameter in settings.unusedOptions { Diagnostics.say("\(parameter)") }
+        for parameter in settings.unusedOptions { Diagnostics.report("\(parameter)") }
         try AttachRun(settings: settings, processes: pid, loops: loop).execute(signals)
     }
 }

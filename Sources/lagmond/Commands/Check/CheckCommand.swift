@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagReader
-internal import LagWorkload
 
 /// `lagmond check`: whether lines are what the schema says.
 struct CheckCommand: ParsableCommand {
@@ -34,7 +33,7 @@ struct CheckCommand: ParsableCommand {
             total.add(try check.run(line.progress))
         }
         line.end()
-        Diagnostics.say(total.text)
+        Diagnostics.report(total.text)
         if status != ExitStatus.success { throw ExitCode(status) }
         if total.isUnreadable { throw ExitCode(ExitStatus.noInput) }
         if total.damaged > 0 || total.isCompressionDamaged { throw ExitCode(ExitStatus.damaged) }
@@ -102,11 +101,11 @@ struct FileCheck: ~Copyable {
         } catch {
             sum.isCompressionDamaged = error.isDamage
             sum.isUnreadable = !error.isDamage
-            Diagnostics.say("\(error)")
+            Diagnostics.report("\(error)")
         }
         if let refusal { throw refusal }
         try flush()
-        if limit > 0, sum.damaged > limit { Diagnostics.say("\(file.name): \(sum.damaged - limit) more lines are damaged") }
+        if limit > 0, sum.damaged > limit { Diagnostics.report("\(file.name): \(sum.damaged - limit) more lines are damaged") }
         return sum
     }
 

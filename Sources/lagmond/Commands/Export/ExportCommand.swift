@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Glibc
 internal import LagReader
 internal import LagOutput
-internal import LagWorkload
 
 /// `lagmond export`: stalls for tools that know stacks.
 struct ExportCommand: ParsableCommand {
@@ -83,10 +82,10 @@ struct ExportCommand: ParsableCommand {
         stream.readOpen(take)
         line.end()
         if let refusal { throw refusal }
-        for inputError in stream.inputErrors { Diagnostics.say("\(inputError)") }
+        for inputError in stream.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, stream.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         try output.finish()
-        if let leftOut = stream.tally.leftOut { Diagnostics.say(leftOut) }
+        if let leftOut = stream.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 
@@ -97,7 +96,7 @@ struct ExportCommand: ParsableCommand {
             do {
                 try output.read(file, progress: line.progress)
             } catch let inputError as InputError {
-                Diagnostics.say("\(inputError)")
+                Diagnostics.report("\(inputError)")
                 if status == ExitStatus.success, !inputError.isDamage { status = ExitStatus.noInput }
             } catch {
                 line.end()
@@ -106,7 +105,7 @@ struct ExportCommand: ParsableCommand {
         }
         line.end()
         try output.flush()
-        if let leftOut = output.tally.leftOut { Diagnostics.say(leftOut) }
+        if let leftOut = output.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 }
@@ -143,7 +142,7 @@ struct ProfileOutput {
     }
 
     mutating func finish() throws {
-        if tree.shortened > 0 { Diagnostics.say("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places") }
+        if tree.shortened > 0 { Diagnostics.report("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places") }
         switch format {
         case .folded: text = FoldedText.text(tree)
         case .perf, .sentry, .otlp: break

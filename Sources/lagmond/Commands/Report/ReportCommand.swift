@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagReader
-internal import LagWorkload
 
 /// `lagmond report`: a page to open first.
 struct ReportCommand: ParsableCommand {
@@ -62,7 +61,7 @@ struct ReportCommand: ParsableCommand {
         open.takeOpenLines()
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }
-        for inputError in result.inputErrors { Diagnostics.say("\(inputError)") }
+        for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         let missing = input.files.count - files.count
         let inputErrors =
@@ -70,7 +69,7 @@ struct ReportCommand: ParsableCommand {
         let report = Report(aggregate, title: title, inputs: files.map(\.name), inputErrors: inputErrors, top: top)
         let page = ReportPage(report: report, version: Lagmond.version).bytes()
         if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }
-        if let leftOut = aggregate.grouping.tally.leftOut { Diagnostics.say(leftOut) }
+        if let leftOut = aggregate.grouping.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LagMonitor
-internal import LagWorkload
 
 /// `lagmond run`: watches its own main thread while the workload stalls it.
 struct RunCommand: ParsableCommand {
@@ -67,7 +66,7 @@ struct RunCommand: ParsableCommand {
         signals.block()
         let settings = try load()
         guard settings.targets.isEmpty else {
-            try Daemon(settings, inherited).execute(signals) { () throws(SettingsError) in try Self.load(values) }
+            try Daemon(settings: settings, inherited: inherited).execute(signals) { () throws(SettingsError) in try Self.load(values) }
         }
         try settings.rejectUnusedSettings(on: .workload)
         try WorkloadRun(settings: settings).execute(signals)
@@ -75,7 +74,7 @@ struct RunCommand: ParsableCommand {
 
     private func load() throws -> Settings {
         let settings = try Self.load(values)
-        for parameter in settings.unusedOptions { Diagnostics.say("\(parameter)") }
+        for parameter in settings.unusedOptions { Diagnostics.report("\(parameter)") }
         return settings
     }
 

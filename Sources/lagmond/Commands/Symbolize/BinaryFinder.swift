@@ -1,6 +1,5 @@
 internal import Foundation
 internal import LagDiagnosis
-internal import LagWorkload
 
 /// Finds files of machine code by build-id: those that were named, those in folders that were named, what this
 /// machine's loader would find, and separate debug files.
@@ -38,7 +37,7 @@ struct BinaryFinder {
             }
             Self.keep(whole, summary, in: &named)
             if !summary.hasLines, !hasDebugFile(summary.buildID) {
-                Diagnostics.say("\(path): has no line tables, and no debug file was found; its frames get names alone")
+                Diagnostics.report("\(path): has no line tables, and no debug file was found; its frames get names alone")
             }
         }
         // Its own records are the ones people try first.
@@ -58,7 +57,7 @@ struct BinaryFinder {
         // No file has the kernel's image.
         if path == nil, module != "[vdso]", module != "linux-vdso.so.1" {
             let name = module.map { " (\($0))" } ?? ""
-            Diagnostics.say("no file with build-id \(id)\(name); --binary, --search or --debug-root may name one")
+            Diagnostics.report("no file with build-id \(id)\(name); --binary, --search or --debug-root may name one")
         }
         return path
     }

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
 internal import LagReader
-internal import LagWorkload
 
 /// One run of `lagmond symbolize`: lines in, lines out.
 struct Symbolization {
@@ -54,7 +53,7 @@ struct Symbolization {
             let file = try InputFile(path)
             input = file.name
             defer {
-                if brokenLines > 1 { Diagnostics.say("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") }
+                if brokenLines > 1 { Diagnostics.report("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") }
             }
             let source = file.source()
             var splitter = LineSplitter()
@@ -69,7 +68,7 @@ struct Symbolization {
                 if count == 0 { return (ExitStatus.success, false) }
             }
         } catch {
-            Diagnostics.say("\(error)")
+            Diagnostics.report("\(error)")
             return (error.isDamage ? ExitStatus.success : ExitStatus.noInput, false)
         }
     }
@@ -94,7 +93,7 @@ struct Symbolization {
             return try StallLine(JSONText(edited)).map { Array("\(StallText($0).paragraph)\n".utf8) }
         } catch {
             brokenLines += 1
-            if brokenLines == 1 { Diagnostics.say("\(input):\(lineNumber): no JSON, left as it is: \(error)") }
+            if brokenLines == 1 { Diagnostics.report("\(input):\(lineNumber): no JSON, left as it is: \(error)") }
             return nil
         }
     }

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
-internal import LagWorkload
 
 /// `lagmond symbolize`: adds files, lines and inlined functions to records that were written without.
 struct SymbolizeCommand: ParsableCommand {
@@ -57,7 +56,7 @@ struct SymbolizeCommand: ParsableCommand {
         let finder = try BinaryFinder(binaries: binary, searchFolders: search, debugRoots: debugRoot)
         let program = symbolizer ?? SymbolizerProgram.find()
         if program == nil {
-            Diagnostics.say("no llvm-symbolizer in PATH, /usr/bin or /usr/lib/llvm-*/bin: names alone, no files and lines")
+            Diagnostics.report("no llvm-symbolizer in PATH, /usr/bin or /usr/lib/llvm-*/bin: names alone, no files and lines")
         }
         let rules = InAppRules(inAppPrefixes: inAppPrefix)
         var work = Symbolization(finder: finder, symbolizer: program, rules: rules, isText: text)

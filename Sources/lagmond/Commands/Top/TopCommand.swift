@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LagReader
-internal import LagWorkload
 
 extension GroupKey: ExpressibleByArgument {}
 
@@ -68,10 +67,10 @@ struct TopCommand: ParsableCommand {
         open.takeOpenLines()
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }
-        for inputError in result.inputErrors { Diagnostics.say("\(inputError)") }
+        for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         try StandardOutput.write(text(aggregate.table))
-        if let leftOut = aggregate.tally.leftOut { Diagnostics.say(leftOut) }
+        if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 

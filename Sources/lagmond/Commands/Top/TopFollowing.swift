@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LagReader
-internal import LagWorkload
 
 /// `lagmond top --follow`: the table again and again, while the files grow.
 struct TopFollowing {
@@ -39,7 +38,7 @@ struct TopFollowing {
                 }
                 hasNewLines = hasNewLines || hasRead
                 if let inputError = file.inputError, reportedErrors.insert("\(inputError)").inserted {
-                    Diagnostics.say("\(inputError); waiting for it")
+                    Diagnostics.report("\(inputError); waiting for it")
                 }
             }
             if isLast { break }
@@ -54,7 +53,7 @@ struct TopFollowing {
         }
         let aggregate = grouping.snapshot()
         if hasNewLines { try show(aggregate) }
-        if let leftOut = aggregate.tally.leftOut { Diagnostics.say(leftOut) }
+        if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
     }
 
     private func show(_ aggregate: StallGrouping.Aggregate) throws {

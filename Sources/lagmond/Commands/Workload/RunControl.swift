@@ -6,7 +6,7 @@ internal import LagWorkload
 /// over, and then drains and leaves the process. The main thread may hang for good.
 final class RunControl: Sendable {
     private let monitor: StallMonitor
-    private let service: HttpService?
+    private let output: RunOutput
     private let workload: Workload
     private let truth: TruthLog?
     private let reader: OutputReaderMonitor
@@ -14,29 +14,29 @@ final class RunControl: Sendable {
 
     init(
         monitor: StallMonitor,
-        service: HttpService? = nil,
+        output: RunOutput,
         workload: Workload,
         truth: TruthLog?,
         reader: OutputReaderMonitor,
         deadline: MonotonicTime
     ) {
         self.monitor = monitor
-        self.service = service
+        self.output = output
         self.workload = workload
         self.truth = truth
         self.reader = reader
         self.deadline = deadline
     }
 
-    func start(_ signals: StopSignals) throws(WorkloadError) {
-        try WorkerThread.start { [self] in
+    func start(_ signals: StopSignals) throws(StartFailure) {
+        try HelperThread.start("run-control") { [self] in
             while true {
                 switch signals.wait(until: deadline) {
                 case .reopen:
                     monitor.reopenSinks()
                     truth?.reopen()
                 case .stop:
-                    if reader.isGone { Diagnostics.say("the reader of stdout has gone away: ending") }
+                    reader.report()
                     end()
                 case .child: break
                 case .deadlineReached: end()
@@ -51,21 +51,21 @@ final class RunControl: Sendable {
         startShutdownTimeout()
         workload.end(grace: Self.grace)
         monitor.stop()
-        service?.finish()
+        output.stopServing()
         exitProcess()
     }
 
     private func exitProcess() -> Never {
         WorkloadChild.kill()
-        Diagnostics.say("\(RunSummary(monitor.statistics))")
+        Diagnostics.report("\(RunSummary(monitor.statistics))")
         _exit(ExitStatus.success)
     }
 
     /// A reader that neither reads nor goes away could keep the last lines, and us with them.
     private func startShutdownTimeout() {
-        try? WorkerThread.start { [self] in
+        try? HelperThread.start("stop-timeout") { [self] in
             sleepUntil(.now + Self.shutdownTimeout)
-            Diagnostics.say("the output did not take the last lines in time")
+            Diagnostics.report("the output did not take the last lines in time")
             exitProcess()
         }
     }

@@ -9,17 +9,17 @@ struct WorkloadRun {
     /// Runs the main thread's loop. Returns only by throwing: an orderly end leaves the process (``RunControl``).
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) -> Never {
-        let sink = try settings.openOutput()
+        let loop = ObservedRunLoop.main
+        let output = RunOutput(settings, sink: try settings.openOutput(), loops: [.init(loop: loop.name)])
         let truth = try openTruth()
         let steps = try makeSteps()
-        let loop = ObservedRunLoop.main
-        let (sinks, service) = watched(sink, loop)
+        let sinks: [any RecordSink] = [output.sink] + [output.live].compactMap { $0 }
         let monitor = StallMonitor(configuration: settings.monitor, sinks: sinks)
-        try service?.start(OwnProcessStatus(monitor: monitor, loops: [loop]))
+        try output.serve(OwnProcessStatus(monitor: monitor, loops: [loop]))
         try start(monitor)
 
         let workload = Workload(
-            plan: WorkloadPlan(steps: settings.steps, threshold: settings.threshold),
+            plan: WorkloadPlan(steps: settings.workloadSteps, threshold: settings.threshold),
             steps: steps,
             truth: truth
         ) { time, work in
@@ -28,20 +28,21 @@ struct WorkloadRun {
             loop.perform(work)
         }
         let reader = OutputReaderMonitor()
-        let deadline = settings.duration.map { MonotonicTime.now + $0 } ?? .distantFuture
         let control = RunControl(
             monitor: monitor,
-            service: service,
+            output: output,
             workload: workload,
             truth: truth,
             reader: reader,
-            deadline: deadline
+            deadline: settings.deadline
         )
         let background: BackgroundWork
         do {
             if settings.output.destination == .stdout { try reader.start(STDOUT_FILENO) }
             background = try BackgroundWork(on: loop)
             try control.start(signals)
+        } catch let failure as StartFailure {
+            throw failure
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "\(error)")
         }
@@ -49,18 +50,6 @@ struct WorkloadRun {
         withExtendedLifetime(background) { loop.run() }
         // The loop was stopped from outside; the control thread still has the last word.
         while true { pause() }
-    }
-
-    /// The sinks, and what tells of them over HTTP, if that is asked for.
-    private func watched(_ sink: any RecordSink, _ loop: ObservedRunLoop) -> ([any RecordSink], HttpService?) {
-        guard let address = settings.listen else { return ([sink], nil) }
-        let output = HealthTrackingSink(sink)
-        let context = ProcessContext.current(
-            serviceName: settings.monitor.serviceName,
-            serviceVersion: settings.monitor.serviceVersion
-        )
-        let live = LiveLines(counts: StallCounts(places: [.init(loop: loop.name)]), context: context)
-        return ([output, live], HttpService(address: address, live: live, output: output))
     }
 
     private func openTruth() throws(StartFailure) -> TruthLog? {
@@ -74,7 +63,7 @@ struct WorkloadRun {
 
     private func makeSteps() throws(StartFailure) -> WorkloadSteps {
         do {
-            return try WorkloadSteps(for: settings.steps)
+            return try WorkloadSteps(for: settings.workloadSteps)
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "\(error)")
         }

@@ -1,24 +1,24 @@
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
-internal import LagWorkload
 
-/// `lagmond run [options] -- COMMAND ARGUMENTS…`: the command in our place, with what its loops tell in a page that we read.
-struct CommandLauncher {
+/// Starts a command with the preloaded library in it, which publishes its loops in a shared table.
+// Unchecked: `command` holds pointers into memory that this process never changes; the rest is immutable.
+struct CommandLauncher: @unchecked Sendable {
     let command: WrappedCommand
-    /// Why the command's loops will not be told of by the preloaded library; `nil`: they will.
+    /// Why the preloaded library will not publish the command's loops; `nil`: it will.
     let obstacle: String?
 
     private let program: ProgramFile
     private let environment: ChildEnvironment
     private let signals: InheritedSignals
-    /// Where the loops of the command and of all that it starts are told of.
+    /// Where the command, and all programs that it starts, publish their loops.
     let loopTable: SharedLoopTable
 
-    /// Where the records go when nothing is said: a file, for stdout and stderr are the command's.
+    /// Where the records go by default: a file, because stdout and stderr are the command's.
     static let defaultOutput = "lagmond-stalls.jsonl"
 
-    /// Finds the command and makes the page. Nothing has started afterwards.
+    /// Finds the command and makes the shared loop table. Starts nothing.
     /// - Parameter library: `liblagmonitor-preload.so`; `nil` where it is not installed.
     /// - Throws: ``StartFailure``.
     init(
@@ -35,27 +35,27 @@ struct CommandLauncher {
         do {
             loopTable = try SharedLoopTable()
         } catch {
-            throw StartFailure(status: ExitStatus.systemError, message: "the shared page: \(error)")
+            throw StartFailure(status: ExitStatus.systemError, message: "the shared loop table: \(error)")
         }
         var changed = environment
         obstacle = Self.preload(library, into: &changed, program: program, loopTable: loopTable.variable.value)
         self.environment = changed
     }
 
-    /// Starts the command; it is the caller's to wait for.
+    /// Starts the command; the caller waits for it.
     /// - Parameter ownSession: see ``WrappedProcess/start(_:_:environment:signals:ownSession:)``.
     func start(ownSession: Bool = false) throws(StartFailure) -> WrappedProcess {
         try WrappedProcess.start(command, program, environment: environment, signals: signals, ownSession: ownSession)
     }
 
-    /// - Returns: Why not.
+    /// - Returns: why the library will not be in the program, or nil.
     private static func preload(
         _ library: String?,
         into environment: inout ChildEnvironment,
         program: ProgramFile,
         loopTable: String
     ) -> String? {
-        // Also where the program itself will not load it: those that it starts may.
+        // Also where the program itself will not load it: programs that it starts may.
         if let library {
             guard environment.preload(library, loopTable: loopTable) else {
                 return "the loader cannot take \(library): its path has a blank, a colon or a dollar sign in it"
@@ -68,7 +68,7 @@ struct CommandLauncher {
     }
 }
 
-/// Where the library stands that is loaded into wrapped programs.
+/// Where the library is that is loaded into wrapped programs.
 enum PreloadLibrary {
     static let name = "liblagmonitor-preload.so"
 

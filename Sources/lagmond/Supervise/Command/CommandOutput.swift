@@ -1,6 +1,5 @@
 internal import Glibc
 internal import LagMonitor
-internal import LagWorkload
 
 /// Where the lines about commands go: never where the commands write.
 struct CommandOutput {
@@ -12,7 +11,7 @@ struct CommandOutput {
         try refuseStandardOutput()
         guard settings.choosesOutput else {
             if access(".", W_OK) != 0, access(CommandLauncher.defaultOutput, W_OK) != 0 {
-                Diagnostics.say(
+                Diagnostics.report(
                     "\(CommandLauncher.defaultOutput): \(Diagnostics.reason(errno)): stalls will not be written (--output names another place)"
                 )
             }

@@ -1,6 +1,5 @@
 internal import LagMonitor
 internal import LagRemote
-internal import LagWorkload
 internal import Synchronization
 
 /// The watch of one command's loops, with all that hangs on it: lines, counts, and what is done when one hangs.
@@ -13,6 +12,7 @@ final class CommandWatch: Sendable {
     private let lines: LineDispatcher
     private let hangs = Mutex<HangWatch?>(nil)
     private let sink: any RecordSink
+    private let launcher: CommandLauncher
     private let configuration: Mutex<RemoteConfiguration>
     /// The command itself, where the library that tells of its loops cannot be loaded into it.
     private let attached = Mutex<AttachedProcess?>(nil)
@@ -24,7 +24,7 @@ final class CommandWatch: Sendable {
     ///   - live: whom the lines are counted by and handed to; nil: nobody.
     init(
         name: String?,
-        loopTable: SharedLoopTable,
+        launcher: CommandLauncher,
         configuration: RemoteConfiguration,
         policy: CommandPolicy,
         sink: any RecordSink,
@@ -35,26 +35,62 @@ final class CommandWatch: Sendable {
         self.name = name
         self.lines = lines
         self.sink = sink
+        self.launcher = launcher
         self.configuration = Mutex(configuration)
         lifecycle = CommandLifecycle(label: label, policy: policy)
-        self.tableWatch = SharedLoopTableWatch(table: loopTable, configuration: configuration, sink: sink) { process in
+        self.tableWatch = SharedLoopTableWatch(table: launcher.loopTable, configuration: configuration, sink: sink) { process in
             [lines.sink(of: process)]
         } reportError: {
-            Diagnostics.say(label + $0)
+            Diagnostics.report(label + $0)
         }
     }
 
     func start() throws(StartFailure) {
         do {
             try tableWatch.start()
-            try watchForHangs()
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "the monitor cannot start: \(error)")
         }
+        try watchForHangs()
     }
 
-    /// Has the kernel tell of a command that cannot be told of otherwise. It has just started.
-    func attach(to process: Int32, because obstacle: String) {
+    /// Starts the command, and attaches to it where the preloaded library cannot be in it.
+    func startCommand(ownSession: Bool) throws(StartFailure) -> WrappedProcess {
+        let process = try launcher.start(ownSession: ownSession)
+        lifecycle.started(process)
+        if let obstacle = launcher.obstacle { attach(to: process.pid, because: obstacle) }
+        // Whoever stopped it just before found no process.
+        if lifecycle.isStopping { lifecycle.stop() }
+        return process
+    }
+
+    /// Stays with the command, over its restarts, until it has ended for good.
+    /// - Parameters:
+    ///   - first: has been started.
+    ///   - waitForEnd: returns when that process has ended.
+    ///   - pause: waits before a restart; how it ends at once instead, or nil.
+    func supervise(
+        _ first: WrappedProcess,
+        ownSession: Bool,
+        waitForEnd: (WrappedProcess) -> WrappedProcess.Termination,
+        pause: (Duration) -> WrappedProcess.Termination?
+    ) -> WrappedProcess.Termination {
+        var next = lifecycle.ended(waitForEnd(first))
+        while true {
+            switch next {
+            case .finish(let end): return end
+            case .restart(let delay):
+                if let end = pause(delay) { return end }
+                do throws(StartFailure) {
+                    next = lifecycle.ended(waitForEnd(try startCommand(ownSession: ownSession)))
+                } catch {
+                    next = lifecycle.failedToStart(error)
+                }
+            }
+        }
+    }
+
+    private func attach(to process: Int32, because obstacle: String) {
         stopAttached()
         do throws(StartFailure) {
             let made = try AttachedProcess(
@@ -89,7 +125,7 @@ final class CommandWatch: Sendable {
     }
 
     /// - Parameter configuration: nil: as it is; watches in progress go on.
-    func change(_ configuration: RemoteConfiguration?, _ policy: CommandPolicy) throws(WorkloadError) {
+    func change(_ configuration: RemoteConfiguration?, _ policy: CommandPolicy) throws(StartFailure) {
         if let configuration {
             self.configuration.withLock { $0 = configuration }
             tableWatch.configure(configuration)
@@ -98,9 +134,9 @@ final class CommandWatch: Sendable {
         try watchForHangs()
     }
 
-    private func watchForHangs() throws(WorkloadError) {
+    private func watchForHangs() throws(StartFailure) {
         let isWanted = lifecycle.policy.onHang != .report
-        try hangs.withLock { hangs throws(WorkloadError) in
+        try hangs.withLock { hangs throws(StartFailure) in
             if !isWanted {
                 hangs?.stop()
                 hangs = nil
@@ -126,20 +162,12 @@ final class CommandWatch: Sendable {
         return { calls.allSatisfy { $0() } }
     }
 
-    /// Whether a stall would be noticed now.
-    func isWatching() async -> Bool { await ProbeAnswers.allArrive([probeLiveness()]) }
-
     /// Those that are watched now, with their loops.
     private var processes: [WatchedProcess] {
-        tableWatch.watchedProcesses + [attached.withLock { $0 }?.watch.watchedProcess].compactMap { $0 }
+        tableWatch.watchedProcesses + (attached.withLock { $0 }?.watchedProcesses ?? [])
     }
 
-    var lags: [StallCounts.LoopKey: UInt64] {
-        let loops = processes.flatMap { process in
-            process.loops.map { (lines.place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
-        }
-        return Dictionary(loops, uniquingKeysWith: max)
-    }
+    var lags: [StallCounts.LoopKey: UInt64] { lines.lags(of: processes) }
 
     var status: TargetStatus {
         let lifecycle = lifecycle.status
@@ -153,4 +181,9 @@ final class CommandWatch: Sendable {
             processes: processes.map(TargetStatus.Process.init)
         )
     }
+}
+
+extension CommandWatch: HttpStatusSource {
+    func isWatching() async -> Bool { await ProbeAnswers.allArrive([probeLiveness()]) }
+    var targets: [TargetStatus] { [status] }
 }

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import LagWorkload
 
 /// A command as it was given: found the way a shell finds it, and handed on byte for byte.
 struct WrappedCommand {
@@ -98,11 +97,4 @@ struct WrappedCommand {
     private static func failure(_ name: String, _ code: Int32, _ status: Int32) -> StartFailure {
         StartFailure(status: status, message: "\(name): \(Diagnostics.reason(code))")
     }
-}
-
-extension ExitStatus {
-    /// The command was found, and cannot be run: what shells say.
-    static let notExecutable: Int32 = 126
-    /// There is no such command.
-    static let notFound: Int32 = 127
 }

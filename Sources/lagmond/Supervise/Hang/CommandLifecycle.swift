@@ -1,6 +1,5 @@
 internal import Glibc
 internal import LagMonitor
-internal import LagWorkload
 internal import Synchronization
 
 /// What becomes of one command over its runs: who may end it, what follows an end, and what of it is told.
@@ -67,7 +66,7 @@ final class CommandLifecycle: Sendable {
         }
     }
 
-    func say(_ message: String) { Diagnostics.say(label + message) }
+    func say(_ message: String) { Diagnostics.report(label + message) }
 
     func started(_ process: WrappedProcess) {
         state.withLock { state in

@@ -2,7 +2,6 @@ internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
-internal import LagWorkload
 internal import Synchronization
 
 /// Does what the policy asks for when a loop of the command hangs. A thread of its own, which is there only where something is asked for.
@@ -32,8 +31,8 @@ final class HangWatch: @unchecked Sendable {
         self.lines = lines
     }
 
-    func start() throws(WorkloadError) {
-        try WorkerThread.start { [self] in
+    func start() throws(StartFailure) {
+        try HelperThread.start("hang-watch") { [self] in
             while !isOver.load(ordering: .acquiring) {
                 let policy = lifecycle.policy
                 let interval = Self.interval(policy)

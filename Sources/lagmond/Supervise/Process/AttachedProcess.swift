@@ -1,6 +1,5 @@
 internal import LagMonitor
 internal import LagRemote
-internal import LagWorkload
 
 /// The watch of one process that runs already, with what is shown of it. Any thread.
 final class AttachedProcess: Sendable {
@@ -26,7 +25,7 @@ final class AttachedProcess: Sendable {
             watch = try AttachWatch(process: process, loops: loops, configuration: configuration, sink: sink) { context in
                 [lines.sink(of: context)]
             } reportError: {
-                Diagnostics.say(label + $0)
+                Diagnostics.report(label + $0)
             }
         } catch {
             throw StartFailure(status: error.status, message: "\(error)")
@@ -43,14 +42,13 @@ final class AttachedProcess: Sendable {
         }
     }
 
-    var lags: [StallCounts.LoopKey: UInt64] {
-        guard let process = watch.watchedProcess else { return [:] }
-        let loops = process.loops.map { (lines.place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
-        return Dictionary(loops, uniquingKeysWith: max)
-    }
+    /// The process, while it is watched.
+    var watchedProcesses: [WatchedProcess] { watch.watchedProcess.map { [$0] } ?? [] }
+
+    var lags: [StallCounts.LoopKey: UInt64] { lines.lags(of: watchedProcesses) }
 
     var status: TargetStatus {
-        let processes = [watch.watchedProcess].compactMap { $0 }.map(TargetStatus.Process.init)
+        let processes = watchedProcesses.map(TargetStatus.Process.init)
         let phase: CommandLifecycle.Phase = watch.isOver ? .ended : .running
         return TargetStatus(name: name, phase: phase.rawValue, pid: watch.isOver ? 0 : watch.process, processes: processes)
     }
@@ -64,9 +62,4 @@ extension AttachRefusal {
         default: ExitStatus.noInput
         }
     }
-}
-
-extension ExitStatus {
-    /// The kernel does not let us look into a process.
-    static let notPermitted: Int32 = 77
 }

@@ -1,12 +1,10 @@
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
-internal import LagWorkload
 internal import Synchronization
 
 /// A target that is a command: started in a session of its own, watched, and started again where its settings say so.
-// Unchecked: `run` holds pointers into memory of its own that nobody writes; the rest is immutable, atomic or in a Mutex.
-final class CommandTarget: Target, @unchecked Sendable {
+final class CommandTarget: Target {
     private struct State {
         var settings: TargetSettings
         var configuration: RemoteConfiguration
@@ -15,7 +13,6 @@ final class CommandTarget: Target, @unchecked Sendable {
     }
 
     private let words: [String]
-    private let run: CommandLauncher
     private let watch: CommandWatch
     private let state: Mutex<State>
     private let onEnd: @Sendable () -> Void
@@ -36,11 +33,15 @@ final class CommandTarget: Target, @unchecked Sendable {
         var environment = ChildEnvironment.current()
         for name in Self.ownVariables { environment.remove(name) }
         do throws(StartFailure) {
-            run = try CommandLauncher(WrappedCommand(words: words), signals: dependencies.inherited, environment: environment)
-            let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+            let launcher = try CommandLauncher(
+                WrappedCommand(words: words),
+                signals: dependencies.inherited,
+                environment: environment
+            )
+            let configuration = try settings.remoteConfiguration()
             watch = CommandWatch(
                 name: settings.name,
-                loopTable: run.loopTable,
+                launcher: launcher,
                 configuration: configuration,
                 policy: settings.policy,
                 sink: dependencies.sink,
@@ -48,7 +49,7 @@ final class CommandTarget: Target, @unchecked Sendable {
             )
             state = Mutex(State(settings: settings, configuration: configuration))
         } catch {
-            throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
+            throw error.ofTarget(settings.name)
         }
         onEnd = dependencies.onEnd
     }
@@ -67,69 +68,36 @@ final class CommandTarget: Target, @unchecked Sendable {
         guard !watch.lifecycle.isStopping else { return }
         try watch.start()
         isWatched.store(true, ordering: .releasing)
+        hasStarted.store(true, ordering: .releasing)
         do throws(StartFailure) {
-            let process = try run.start(ownSession: true)
-            hasStarted.store(true, ordering: .releasing)
-            recordStart(of: process)
-            try begin(process)
-            if watch.lifecycle.isStopping { watch.lifecycle.stop() }
+            let process = try watch.startCommand(ownSession: true)
+            try HelperThread.start("target-command") { [self] in
+                finish(watch.supervise(process, ownSession: true, waitForEnd: waitForEnd(of:), pause: pause))
+            }
         } catch {
+            hasEnded.store(true, ordering: .releasing)
             isWatched.store(false, ordering: .releasing)
             watch.stop()
-            throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
+            throw error.ofTarget(settings.name)
         }
     }
 
-    private func recordStart(of process: WrappedProcess) {
-        watch.lifecycle.started(process)
-        if let obstacle = run.obstacle { watch.attach(to: process.pid, because: obstacle) }
-    }
-
-    private func begin(_ process: WrappedProcess) throws(StartFailure) {
-        do throws(WorkloadError) {
-            try WorkerThread.start { [self] in supervise(startingWith: process) }
-        } catch {
-            throw StartFailure(status: ExitStatus.systemError, message: "no thread: \(error)")
-        }
-    }
-
-    /// The thread's body: until the command has ended for good.
-    private func supervise(startingWith first: WrappedProcess) {
-        var next = waitForEnd(of: first)
+    private func waitForEnd(of process: WrappedProcess) -> WrappedProcess.Termination {
         while true {
-            switch next {
-            case .finish(let end): return finish(end)
-            case .restart(let delay):
-                guard sleep(delay) else { return finish(watch.lifecycle.status.lastEnd ?? .exited(0)) }
-                do throws(StartFailure) {
-                    let process = try run.start(ownSession: true)
-                    recordStart(of: process)
-                    // Who asked for an end just before found no process.
-                    if watch.lifecycle.isStopping { watch.lifecycle.stop() }
-                    next = waitForEnd(of: process)
-                } catch {
-                    next = watch.lifecycle.failedToStart(error)
-                }
-            }
-        }
-    }
-
-    private func waitForEnd(of process: WrappedProcess) -> CommandLifecycle.Next {
-        while true {
-            if let end = process.ended() { return watch.lifecycle.ended(end) }
+            if let end = process.ended() { return end }
             var entry = pollfd(fd: process.pidfd, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, -1)
         }
     }
 
-    /// - Returns: false when it is to end meanwhile.
-    private func sleep(_ time: Duration) -> Bool {
+    /// - Returns: how it ended the last time, where it is stopped meanwhile.
+    private func pause(_ time: Duration) -> WrappedProcess.Termination? {
         let deadline = MonotonicTime.now + time
-        while MonotonicTime.now < deadline {
-            if watch.lifecycle.isStopping { return false }
+        while !watch.lifecycle.isStopping {
+            if MonotonicTime.now >= deadline { return nil }
             usleep(50_000)
         }
-        return !watch.lifecycle.isStopping
+        return watch.lifecycle.status.lastEnd ?? .exited(0)
     }
 
     private func finish(_ end: WrappedProcess.Termination) {
@@ -143,16 +111,12 @@ final class CommandTarget: Target, @unchecked Sendable {
 
     func change(to settings: TargetSettings) throws(StartFailure) -> Bool {
         guard case .command(words) = settings.kind else { return false }
-        let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+        let configuration = try settings.remoteConfiguration()
         let isSame = state.withLock { state in
             defer { (state.settings, state.configuration) = (settings, configuration) }
             return state.configuration == configuration
         }
-        do throws(WorkloadError) {
-            try watch.change(isSame ? nil : configuration, settings.policy)
-        } catch {
-            throw StartFailure(status: ExitStatus.systemError, message: "no thread: \(error)")
-        }
+        try watch.change(isSame ? nil : configuration, settings.policy)
         return true
     }
 

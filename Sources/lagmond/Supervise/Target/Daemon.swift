@@ -1,18 +1,12 @@
 internal import Foundation
 internal import Glibc
 internal import LagMonitor
-internal import LagWorkload
 internal import Synchronization
 
 /// `lagmond run --config FILE` with targets: runs and watches all of them until a signal, the time, or their own end.
 struct Daemon {
     let settings: Settings
     let inherited: InheritedSignals
-
-    init(_ settings: Settings, _ inherited: InheritedSignals) {
-        self.settings = settings
-        self.inherited = inherited
-    }
 
     /// Everything is opened and checked first, then the targets start.
     /// - Parameter reload: reads the settings anew, for SIGHUP.
@@ -22,24 +16,14 @@ struct Daemon {
         reload: @escaping () throws(SettingsError) -> Settings
     ) throws(StartFailure) -> Never {
         try settings.rejectUnusedSettings(on: .targets)
-        let sink = HealthTrackingSink(try CommandOutput(settings: settings).open())
-        let live = settings.listen.map { _ in
-            LiveLines(
-                counts: StallCounts(places: []),
-                context: .current(serviceName: nil, serviceVersion: settings.monitor.serviceVersion)
-            )
-        }
+        let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
         let list = TargetList()
-        let dependencies = TargetDependencies(sink: sink, live: live, inherited: inherited) {
-            // Taken up as a look at the targets.
+        let dependencies = TargetDependencies(sink: output.sink, live: output.live, inherited: inherited) {
+            // Handled as a check of the targets.
             kill(getpid(), SIGCHLD)
         }
         let made = try settings.targets.map { settings throws(StartFailure) in try dependencies.makeTarget(settings) }
-        var service: HttpService?
-        if let address = settings.listen, let live {
-            service = HttpService(address: address, live: live, output: sink)
-            try service?.start(list)
-        }
+        try output.serve(list)
         for target in made {
             do throws(StartFailure) {
                 try target.start()
@@ -54,7 +38,7 @@ struct Daemon {
             dependencies: dependencies,
             list: list,
             manager: ServiceManager(ProcessInfo.processInfo.environment),
-            service: service,
+            output: output,
             reload: reload
         ).run(signals)
     }
@@ -75,7 +59,7 @@ struct TargetShutdown {
                     target.stop()
                     box.count.subtract(1, ordering: .releasing)
                 }
-                do { try WorkerThread.start(end) } catch { end() }
+                do { try HelperThread.start("target-stop", end) } catch { end() }
             }
             while box.count.load(ordering: .acquiring) > 0 { usleep(2000) }
         }

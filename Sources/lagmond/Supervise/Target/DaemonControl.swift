@@ -2,7 +2,6 @@ internal import Dispatch
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
-internal import LagWorkload
 
 /// The main thread of a run with targets: waits for signals and for the time, tells the service manager, reloads, and ends everything.
 struct DaemonControl {
@@ -10,7 +9,7 @@ struct DaemonControl {
     private let dependencies: TargetDependencies
     private let list: TargetList
     private let manager: ServiceManager?
-    private let service: HttpService?
+    private let output: RunOutput
     private let reload: () throws(SettingsError) -> Settings
     private let deadline: MonotonicTime
     /// Targets come and go here, one change after the other.
@@ -28,16 +27,16 @@ struct DaemonControl {
         dependencies: TargetDependencies,
         list: TargetList,
         manager: ServiceManager?,
-        service: HttpService?,
+        output: RunOutput,
         reload: @escaping () throws(SettingsError) -> Settings
     ) {
         self.settings = settings
         self.dependencies = dependencies
         self.list = list
         self.manager = manager
-        self.service = service
+        self.output = output
         self.reload = reload
-        deadline = settings.duration.map { .now + $0 } ?? .distantFuture
+        deadline = settings.deadline
     }
 
     consuming func run(_ signals: StopSignals) -> Never {
@@ -75,7 +74,7 @@ struct DaemonControl {
         let found = list.unresponsiveTargets(within: wait) { usleep(Self.answerPollMicroseconds) }
         if found.isEmpty { manager?.notify("WATCHDOG=1") }
         if found != unresponsive, !found.isEmpty {
-            Diagnostics.say(
+            Diagnostics.report(
                 "the watch of \(found.joined(separator: ", ")) does not answer; the service manager is not told that all is well"
             )
         }
@@ -108,15 +107,15 @@ struct DaemonControl {
     }
 
     private func refuse(_ problems: [String]) {
-        for problem in problems { Diagnostics.say(problem) }
-        Diagnostics.say("not reloaded: everything stays as it was")
+        for problem in problems { Diagnostics.report(problem) }
+        Diagnostics.report("not reloaded: everything stays as it was")
     }
 
     /// On a thread of its own: a disk that hangs is no reason to hang here.
     private func reopenOutput() {
-        let sink = dependencies.sink
-        try? WorkerThread.start {
-            do throws(SinkError) { try SharedLoopTableWatch.reopen(sink) } catch { Diagnostics.say("output: \(error)") }
+        let sink = output.sink
+        try? HelperThread.start("reopen-output") {
+            do throws(SinkError) { try SharedLoopTableWatch.reopen(sink) } catch { Diagnostics.report("output: \(error)") }
         }
     }
 
@@ -136,21 +135,21 @@ struct DaemonControl {
             if let target = present.first(where: { $0.settings.name == settings.name && $0.settings.kind == settings.kind }),
                 target.end == nil
             {
-                _ = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+                _ = try settings.remoteConfiguration()
                 kept.append((target, settings))
             } else {
                 fresh.append(try dependencies.makeTarget(settings))
             }
         }
-        for text in next.settingsThatNeedRestart(after: settings) { Diagnostics.say("\(text): takes effect with the next start") }
+        for text in next.settingsThatNeedRestart(after: settings) { Diagnostics.report("\(text): takes effect with the next start") }
         let gone = present.filter { target in !kept.contains { $0.0 === target } }
         for (target, settings) in kept {
-            do throws(StartFailure) { _ = try target.change(to: settings) } catch { Diagnostics.say(error.message) }
+            do throws(StartFailure) { _ = try target.change(to: settings) } catch { Diagnostics.report(error.message) }
         }
         exchange(gone, for: fresh)
         settings = next
         let counts = [(fresh.count, "started"), (gone.count, "stopped"), (kept.count, "kept")].filter { $0.0 > 0 }
-        Diagnostics.say("reloaded; targets: " + counts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
+        Diagnostics.report("reloaded; targets: " + counts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
     }
 
     /// Those that go first, as one that comes may need their ports. Not on this thread: an end may take its time.
@@ -165,7 +164,7 @@ struct DaemonControl {
                 do throws(StartFailure) {
                     try target.start()
                 } catch {
-                    Diagnostics.say(error.message)
+                    Diagnostics.report(error.message)
                     list.remove(target)
                 }
             }
@@ -178,13 +177,12 @@ struct DaemonControl {
         manager?.notify("STOPPING=1", "STATUS=ending the targets")
         let targets = list.all
         let isFailure = allEnded && list.active.contains { $0.end.map { $0 != .exited(0) } ?? false }
-        if allEnded { Diagnostics.say("all targets have ended") }
+        if allEnded { Diagnostics.report("all targets have ended") }
         TargetShutdown(targets).run()
         // One that was just being started has heard of it.
         changes.sync {}
-        service?.finish()
-        dependencies.sink.close()
-        Diagnostics.say("\(RunSummary(list.statistics)); lines in \(dependencies.sink.name)")
+        output.close()
+        Diagnostics.report("\(RunSummary(list.statistics)); lines in \(output.sink.name)")
         _exit(isFailure ? ExitStatus.targetFailed : ExitStatus.success)
     }
 }

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
-internal import LagWorkload
 internal import Synchronization
 
 /// A target that runs already: attached to by its number, or by a file that says its number, which is read again when the process has ended.
@@ -28,7 +27,7 @@ final class ProcessTarget: Target {
     init(_ settings: TargetSettings, _ dependencies: TargetDependencies) throws(StartFailure) {
         self.dependencies = dependencies
         do throws(StartFailure) {
-            configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+            configuration = try settings.remoteConfiguration()
             var state = State(settings: settings)
             // One that is named by its number must be there, before anything starts.
             if case .process(let pid) = settings.kind {
@@ -36,7 +35,7 @@ final class ProcessTarget: Target {
             }
             self.state = Mutex(state)
         } catch {
-            throw StartFailure(status: error.status, message: "targets: \(settings.name): \(error.message)")
+            throw error.ofTarget(settings.name)
         }
     }
 
@@ -67,14 +66,14 @@ final class ProcessTarget: Target {
             do throws(StartFailure) { try attach() } catch { reportFault(error.message) }
         }
         hasEnded.store(false, ordering: .releasing)
-        do throws(WorkloadError) {
-            try WorkerThread.start { [self] in
+        do throws(StartFailure) {
+            try HelperThread.start("target-process") { [self] in
                 follow()
                 hasEnded.store(true, ordering: .releasing)
             }
         } catch {
             hasEnded.store(true, ordering: .releasing)
-            throw StartFailure(status: ExitStatus.systemError, message: "targets: \(settings.name): no thread: \(error)")
+            throw error.ofTarget(settings.name)
         }
     }
 
@@ -115,7 +114,7 @@ final class ProcessTarget: Target {
             if let process = present {
                 guard process.watch.isOver else { continue }
                 stopWatching(process)
-                Diagnostics.say("\(settings.name): process \(process.watch.process) has ended")
+                Diagnostics.report("\(settings.name): process \(process.watch.process) has ended")
                 guard case .processFile = settings.kind else {
                     state.withLock { $0.end = .exited(0) }
                     return dependencies.onEnd()
@@ -131,7 +130,7 @@ final class ProcessTarget: Target {
             defer { state.fault = fault }
             return state.fault != fault
         }
-        if isNew { Diagnostics.say("\(settings.name): \(fault); waiting") }
+        if isNew { Diagnostics.report("\(settings.name): \(fault); waiting") }
     }
 
     private func stopWatching(_ process: AttachedProcess) {
@@ -143,7 +142,7 @@ final class ProcessTarget: Target {
     }
 
     func change(to settings: TargetSettings) throws(StartFailure) -> Bool {
-        let configuration = try settings.monitor.forCommand(choosesRules: settings.choosesRules, settings.policy)
+        let configuration = try settings.remoteConfiguration()
         return state.withLock { state in
             guard state.settings.kind == settings.kind, configuration == self.configuration else { return false }
             state.settings = settings

@@ -1,5 +1,4 @@
 internal import LagMonitor
-internal import LagWorkload
 internal import Synchronization
 
 /// The targets there are now, and the counts of those that were. Any thread.
