@@ -34,7 +34,7 @@ internal import Testing
         #expect(settings.output == OutputSettings(.stdout))
         #expect(settings.truthPath == nil)
         #expect(settings.duration == nil)
-        #expect(settings.steps.isEmpty)
+        #expect(settings.workloadSteps.isEmpty)
     }
 
     @Test func aFileSetsEverything() throws {
@@ -57,7 +57,7 @@ internal import Testing
         #expect(settings.truthPath == "t")
         #expect(settings.duration == .milliseconds(1500))
         #expect(
-            settings.steps == [
+            settings.workloadSteps == [
                 WorkloadStep(kind: .cpu, forMilliseconds: 1, everyMilliseconds: 2, count: 3, startMilliseconds: 4),
                 WorkloadStep(kind: .hang),
             ]

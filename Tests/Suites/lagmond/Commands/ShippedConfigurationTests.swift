@@ -55,7 +55,7 @@ internal import Testing
     @Test func itHoldsEveryKindAndIsAccepted() {
         let file = SettingsFile(path: Self.path)
         #expect(file.problems.isEmpty)
-        #expect(Set(file.steps.map(\.kind)) == Self.kinds)
+        #expect(Set(file.steps.compactMap { WorkloadStep.read($0).step?.kind }) == Self.kinds)
     }
 
     @Test func everyInjectedStallIsReportedOnceWithItsFunction() throws {

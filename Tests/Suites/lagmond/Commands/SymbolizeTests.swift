@@ -1,6 +1,7 @@
 internal import Foundation
 import Glibc
 import LagDiagnosis
+import LagSymbols
 internal import TestSupport
 internal import Testing
 

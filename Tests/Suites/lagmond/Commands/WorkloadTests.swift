@@ -93,7 +93,7 @@ internal import Testing
                 let workload = try workload([WorkloadStep(kind: kind, forMilliseconds: 300)], loop, truth: log)
                 workload.start()
                 // A hang keeps its thread for good.
-                try WorkerThread.start { _ = loop.runNext() }
+                try WorkloadThread.start { _ = loop.runNext() }
                 usleep(100_000)
                 let start = MonotonicTime.now
                 workload.end(grace: .seconds(20))
