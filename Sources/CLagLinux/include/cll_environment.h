@@ -1,4 +1,5 @@
-// The environment of the process, which Swift's Glibc shows only as a variable that strict concurrency refuses.
+// The environment of the process, which Swift's Glibc shows only as a variable that strict concurrency refuses. The path of the shared
+// loop table is taken from it when the program is loaded (clb_mirror_record_path).
 #ifndef CLL_ENVIRONMENT_H
 #define CLL_ENVIRONMENT_H
 

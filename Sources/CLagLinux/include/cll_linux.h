@@ -18,7 +18,7 @@ int cll_mutex_lock_until(pthread_mutex_t *mutex, uint64_t deadline_ns);
 // its parent, not even one that is stopped. 0 or an errno.
 int cll_die_with_parent(int signal);
 
-// For loops that look for another processor's store: lets go of the pipeline for a moment.
+// For loops that poll for another processor's store: lets go of the pipeline for a moment.
 static inline void cll_relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

@@ -7,7 +7,7 @@ struct SignalCapture: RunningThreadCapture {
     let method = CaptureMethod.signal
     let snapshot: Snapshot
 
-    /// Takes over the signals that nobody handles.
+    /// Takes over the signals that have no handler.
     static func install() -> Int { Int(cll_signal_install()) }
 
     /// Gives the signals back.
