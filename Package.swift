@@ -26,22 +26,13 @@ func probe(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, path: "Tests/Probes/\(name)")
 }
 
-/// The same in C and without the Swift runtime, like the programs that the preloaded library is for.
-func cProbe(_ name: String, _ settings: [CSetting] = []) -> Target {
-    .executableTarget(
-        name: name,
-        path: "Tests/Probes/\(name)",
-        cSettings: settings,
-        linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
-    )
-}
-
 func support(_ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [CSetting] = []) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", cSettings: settings)
 }
 
-func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, path: "Tests/Suites/\(name)")
+/// A test suite: `Tests/Suites/<folder>`.
+func suite(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: ["TestSupport"] + dependencies, path: "Tests/Suites/\(folder)")
 }
 
 /// A package's product that is there with a trait alone: without the trait the package is not even resolved.
@@ -178,77 +169,74 @@ let package = Package(
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
 
         // Tests
-        support("TestSupport"),
+        support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
         // Has a malloc of its own, and must not be linked into anything else.
         support("CountingMalloc"),
-        support("MainProbeKit", ["LagMonitor"]),
 
         probe("CaptureProbe", cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]),
-        probe("MonitorProbe", cEdge + ["LagMonitor", "StallFixtures"]),
-        probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
-        probe("RunLoopProbe", cEdge + ["LagRunLoop", "LagActivity"]),
-        probe("EnvironmentProbe", ["LagMonitor", "StallFixtures"]),
+        probe(
+            "MonitorProbe",
+            cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "StallFixtures"]
+        ),
+        probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
+        probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
         probe("FoundationProbe", ["LagMonitor", "LagMonitorFoundation"]),
         // Who runs the main queue is the program's choice, so each choice is a program.
-        probe("MainActorProbe", ["MainProbeKit"]),
-        probe("MainQueueProbe", ["MainProbeKit"]),
-        probe("PoolProbe", ["LagMonitor", "LagMonitorConcurrency"]),
-        cProbe("PreloadProbe"),
-        cProbe("RemoteProbe", [.unsafeFlags(["-O2", "-fomit-frame-pointer"])]),
-        cProbe("WrapProbe"),
-        // Has a monitor of its own, and is watched from another process as well.
-        probe("LinkedProbe", ["LagMonitor"]),
-        probe("AttachProbe", ["LagMonitor", "LagRemote"]),
-        probe("LineProbe", ["LagOutput"]),
+        probe("MainActorProbe", ["TestSupport"]),
+        probe("MainQueueProbe", ["TestSupport"]),
+        // In C and without the Swift runtime, like the programs that the preloaded library is for.
+        .executableTarget(
+            name: "ForeignProbe",
+            path: "Tests/Probes/ForeignProbe",
+            cSettings: [withoutFramePointer],
+            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+        ),
 
-        suite("LagDetectionTests", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
+        // A suite a layer; its folders are its parts.
+        suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
+        suite("LagCaptureTests", "Capture", ["LagCapture", "CaptureProbe"]),
+        suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
+        suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "StallFixtures"]),
+        // Last in the suite by `make test`: every line that its programs made, against the schema.
+        suite("LagOutputTests", "Output", cEdge + ["LagOutput", "LagReader", "MonitorProbe", "lagmond"]),
         suite(
             "LagMonitorTests",
-            cEdge + ["CLibunwind", "TestSupport", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe"]
-        ),
-        suite("LagMonitorTestKitTests", ["LagMonitorTestKit", "LagMonitor"]),
-        suite(
-            "ConventionsTests",
-            [
-                "LagMonitor", "LagMonitorTestKit", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfiguration", "EnvironmentProbe", logging, lifecycle, configuration,
-                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
-                product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+            "Monitor",
+            cEdge + [
+                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe", "MainActorProbe",
+                "MainQueueProbe",
             ]
         ),
-        // What the documentation shows, compiled.
         suite(
-            "SnippetTests",
-            [
-                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
-                "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration",
-                logging, lifecycle, configuration, product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+            "LagAdapterTests",
+            "Adapters",
+            cEdge + [
+                "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency", "LagMonitorOTLP",
+                "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
+                "LagMonitorConfiguration", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
+                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
+                product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+                product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagCaptureTests", ["LagCapture", "CaptureProbe"]),
-        suite("LagRunLoopTests", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
-        suite("LagMonitorFoundationTests", cEdge + ["TestSupport", "LagMonitor", "LagMonitorFoundation", "FoundationProbe"]),
-        suite("MainQueueTests", ["TestSupport", "MainActorProbe", "MainQueueProbe"]),
-        suite("LagMonitorExecutorsTests", ["LagMonitor", "LagMonitorExecutors"]),
-        suite("LagMonitorConcurrencyTests", cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "PoolProbe"]),
-        suite("LagMonitorNIOTests", cEdge + ["LagMonitorNIO", "LagMonitor", "StallFixtures"] + nio),
-        suite("RemoteTests", cEdge + ["LagMonitor", "LagRemote", "LagActivity", "LagDetection", "RemoteProbe", "LinkedProbe"]),
-        suite("AttachTests", cEdge + ["LagMonitor", "LagRemote", "LagActivity", "RemoteProbe", "AttachProbe"]),
-        suite("LagPreloadTests", cEdge),
-        suite("WrapTests", cEdge + ["lagmond", "LagMonitor", "LagRemote", "LagOutput"]),
-        suite("LagOutputTests", cEdge + ["LagOutput"]),
-        suite("LagMonitorOTLPTests", ["LagMonitorOTLP", "LagOutput"]),
-        // Last in the suite by `make test`: every line that its programs made, against the schema.
-        suite("LagSchemaTests", ["LagReader", "LagOutput", "LineProbe", "lagmond"]),
-        suite("LagDiagnosisTests", ["LagDiagnosis", "StallFixtures"]),
-        suite("LagReaderTests", ["LagReader", "LagOutput"]),
-        suite("lagbenchTests", ["lagbench"]),
-        suite("lagaccuracyTests", ["lagaccuracy", "LagMonitor", "LagWorkload"]),
-        suite("lagdiagnosisTests", ["lagdiagnosis", "LagOutput"]),
+        suite(
+            "LagRemoteTests",
+            "Remote",
+            cEdge + ["LagMonitor", "LagRemote", "LagActivity", "LagDetection", "MonitorProbe", "ForeignProbe"]
+        ),
         suite(
             "lagmondTests",
-            ["lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "LineProbe", "MonitorProbe"]
+            "lagmond",
+            cEdge + [
+                "lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "MonitorProbe",
+                "ForeignProbe",
+            ]
+        ),
+        suite(
+            "EvaluationTests",
+            "Evaluation",
+            ["lagbench", "lagaccuracy", "lagdiagnosis", "LagMonitor", "LagOutput", "LagWorkload"]
         ),
     ]
 )

@@ -1,5 +1,6 @@
 import Glibc
 import LagMonitor
+import TestSupport
 
 /// A stop while the symbolizer is still reading: the records come without lines, and the symbolizer is gone.
 enum SlowSymbolizer {
@@ -31,8 +32,8 @@ enum SlowSymbolizer {
         for thread in threads { try monitor.watch(thread.loop) }
         for thread in threads { thread.perform { usleep(250_000) } }
         // The reporter waits for the first answer then.
-        if !Probe.eventually({ access(started, F_OK) == 0 }) { Probe.fail("no symbolizer was started") }
-        if !Probe.eventually({ monitor.statistics.stalls == 4 }) { Probe.fail("stalls: \(monitor.statistics)") }
+        if !eventually({ access(started, F_OK) == 0 }) { Probe.fail("no symbolizer was started") }
+        if !eventually({ monitor.statistics.stalls == 4 }) { Probe.fail("stalls: \(monitor.statistics)") }
         monitor.stop()
         let statistics = monitor.statistics
         let records = sink.lines.filter { $0.contains("\"event\":\"stall\"") }
@@ -42,7 +43,7 @@ enum SlowSymbolizer {
         if records.contains(where: { $0.contains("\"file\":") }) { Probe.fail("lines from nowhere") }
         if waitpid(-1, nil, WNOHANG) != -1 || errno != ECHILD { Probe.fail("a child is left") }
         var after = Leftovers.Inventory(threads[0].loop)
-        _ = Probe.eventually(seconds: 5) {
+        _ = eventually(seconds: 5) {
             after = Leftovers.Inventory(threads[0].loop)
             return after == before
         }
