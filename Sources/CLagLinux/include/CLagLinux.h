@@ -1,9 +1,8 @@
 // Linux calls that Swift's Glibc lacks: one header a concern.
 #include "cll_child.h"
-#include "cll_environment.h"
 #include "cll_epoll_wait.h"
+#include "cll_iteration_check.h"
 #include "cll_linux.h"
-#include "cll_mapping_owner.h"
 #include "cll_memory.h"
 #include "cll_message.h"
 #include "cll_poller.h"
@@ -15,7 +14,6 @@
 #include "cll_thread.h"
 #include "cll_thread_sample.h"
 #include "cll_trace.h"
-#include "cll_iteration_check.h"
 #include "cll_wait_counter.h"
 #include "cll_waiting.h"
 #include "cll_wake.h"
