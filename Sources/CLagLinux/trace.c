@@ -153,8 +153,8 @@ static void *cll_tracer_run(void *context) {
         if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
         __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
         sem_post(&tracer->answered);
-        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where there is none to be
-        // had, this one has to stay.
+        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where no thread can be
+        // made, this one has to stay.
         if (holds && cll_tracer_start(tracer) == 0) return NULL;
     }
     cll_tracer_release(tracer);

@@ -79,7 +79,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     package func start() throws(StallMonitorError) {
         let managing = try WorkerThread(name: "lag-processes", submitsToQueues: false) { [self] in run() }
         threads.withLock { $0 = [managing] }
-        let relaying = try WorkerThread(name: "lag-page", submitsToQueues: false) { [relay] in relay.run() }
+        let relaying = try WorkerThread(name: "lag-loop-table", submitsToQueues: false) { [relay] in relay.run() }
         threads.withLock { $0.append(relaying) }
     }
 

@@ -2,7 +2,7 @@ public import CLagLinux
 
 /// How a stalled thread's registers and stack were taken.
 public enum CaptureMethod: String, Sendable {
-    /// Without a signal, from what the kernel tells of a sleeping thread.
+    /// Without a signal, from what the kernel says of a sleeping thread.
     case passive
     /// By a signal, from a running thread.
     case signal

@@ -156,7 +156,7 @@ package struct StallDetector: Sendable {
         return events
     }
 
-    /// The interval of the stall in progress up to `now`; nil when there is none.
+    /// The interval of the stall in progress up to `now`; nil without a stall.
     func presentInterval(at now: UInt64) -> StallInterval? {
         activeStall.flatMap { interval(of: $0.lead) }?.ended(at: now)
     }

@@ -1,7 +1,7 @@
 /// Reads for how long the process's control group was out of processor time (its own quota's or an ancestor's) or frozen.
 ///
 /// The watchdog asks only when a wait ended late: a meter that is not asked costs nothing. Whether there is a quota is not
-/// looked at, because one can be set at any time.
+/// checked, because one can be set at any time.
 ///
 /// Three sources, in this order:
 /// 1. `cpu.stat.local` (Linux 6.6): the time for which this group was throttled, whosever quota caused it. It counts quotas

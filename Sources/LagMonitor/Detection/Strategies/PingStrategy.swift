@@ -2,7 +2,7 @@ internal import LagActivity
 
 /// A task is given to the loop; if it is not answered in time, the loop is stalled. Two rules differ in when:
 /// - *while waiting* (``whileWaiting``): when the loop says that it waits. That catches what never passes the observed
-///   activities: a loop that is stuck in its wait, or in something that it does not tell.
+///   activities: a loop that is stuck in its wait, or in something that it does not publish.
 /// - *periodic*: an interval after the last answer, whatever the loop says. It needs no observer, so it works on queues.
 ///
 /// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer.
@@ -63,7 +63,7 @@ package struct PingStrategy: DetectionStrategy {
     package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
         wantsPing = false
         guard observation.reading.mayAnswer else {
-            // It does not run, or nobody expects an answer now: what was asked is taken back.
+            // It does not run, or no answer is expected now: what was asked is taken back.
             defer { state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds)) }
             guard case .stalled(let interval, _) = state else { return .nothing }
             return .ended(interval.ended(at: interval.until, latest: observation.now, observation.processPause))
@@ -91,7 +91,7 @@ package struct PingStrategy: DetectionStrategy {
                 earliest: alive > 0 ? max(alive, ignoreBefore) : nil,
                 seen: observation.pingedNanoseconds
             )
-            // It may have answered before the ping was noted as given.
+            // It may have answered before the ping was recorded as given.
             return wait(interval, at: since, observation, ignoreBefore: ignoreBefore)
         case .asked(let interval, let asked): return wait(interval, at: asked, observation, ignoreBefore: ignoreBefore)
         case .stalled(var interval, let asked):

@@ -65,7 +65,7 @@ extension Watch {
             if case .paused = condition { true } else { false }
         }
 
-        /// The stall in progress; nil when there is none. Set only while there is one.
+        /// The stall in progress; nil without a stall, and then setting it changes nothing.
         var recording: StallRecording? {
             get {
                 if case .stalled(let recording) = condition { recording } else { nil }
