@@ -70,6 +70,7 @@ let package = Package(
         .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
         .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
+        .library(name: "LagSymbols", targets: ["LagSymbols"]),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
         .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
     ],
@@ -116,7 +117,7 @@ let package = Package(
         adapter("Executors", ["LagRunLoop"]),
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
         adapter("OTLP", ["LagOutput"]),
-        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity"]),
+        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
         adapter("Lifecycle", ["LagMonitor", lifecycle]),
@@ -124,6 +125,8 @@ let package = Package(
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 
         // lagmond
+        // Files and lines from a kept llvm-symbolizer.
+        .target(name: "LagSymbols", dependencies: cEdge + ["LagDiagnosis"]),
         .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         .target(name: "LagReader", dependencies: ["CZlib"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
@@ -141,19 +144,18 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
-                .product(name: "Configuration", package: "swift-configuration"),
+                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
             resources: [
-                .embedInCode("Schema/lagmonitor.stall.v1.schema.json"),
-                .embedInCode("Report/Page/report.css"),
-                .embedInCode("Report/Page/core.js"), .embedInCode("Report/Page/tables.js"), .embedInCode("Report/Page/flame.js"),
-                .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"),
-                .embedInCode("Report/Page/detail.js"), .embedInCode("Report/Page/report.js"),
+                .embedInCode("Commands/Schema/lagmonitor.stall.v1.schema.json"),
+                .embedInCode("ReportPage/Page/report.css"),
+                .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"), .embedInCode("ReportPage/Page/flame.js"),
+                .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),
+                .embedInCode("ReportPage/Page/detail.js"), .embedInCode("ReportPage/Page/report.js"),
             ]
         ),
 
@@ -162,7 +164,7 @@ let package = Package(
             "lagbench",
             [
                 "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-                "LagOutput", "CLibunwind",
+                "LagOutput", "LagSymbols", "CLibunwind",
             ]
         ),
         evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
@@ -178,7 +180,7 @@ let package = Package(
         probe("CaptureProbe", cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
-            cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "StallFixtures"]
+            cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
@@ -198,7 +200,7 @@ let package = Package(
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
         suite("LagCaptureTests", "Capture", ["LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
-        suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "StallFixtures"]),
+        suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
         suite("LagOutputTests", "Output", cEdge + ["LagOutput", "LagReader", "MonitorProbe", "lagmond"]),
         suite(
@@ -215,7 +217,7 @@ let package = Package(
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency", "LagMonitorOTLP",
                 "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfiguration", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
+                "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
@@ -230,8 +232,8 @@ let package = Package(
             "lagmondTests",
             "lagmond",
             cEdge + [
-                "lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "MonitorProbe",
-                "ForeignProbe",
+                "lagmond", "LagMonitor", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload",
+                "MonitorProbe", "ForeignProbe",
             ]
         ),
         suite(
