@@ -1,5 +1,6 @@
 internal import LagRemote
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import LagMonitor
