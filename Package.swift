@@ -144,18 +144,17 @@ let package = Package(
             name: "lagmond",
             dependencies: cEdge + [
                 "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
             resources: [
-                .embedInCode("Schema/lagmonitor.stall.v1.schema.json"),
-                .embedInCode("Report/Page/report.css"),
-                .embedInCode("Report/Page/core.js"), .embedInCode("Report/Page/tables.js"), .embedInCode("Report/Page/flame.js"),
-                .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"),
-                .embedInCode("Report/Page/detail.js"), .embedInCode("Report/Page/report.js"),
+                .embedInCode("Commands/Schema/lagmonitor.stall.v1.schema.json"),
+                .embedInCode("ReportPage/Page/report.css"),
+                .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"), .embedInCode("ReportPage/Page/flame.js"),
+                .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),
+                .embedInCode("ReportPage/Page/detail.js"), .embedInCode("ReportPage/Page/report.js"),
             ]
         ),
 

@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+internal import Foundation
 import LagMonitor
 import Synchronization
 

@@ -38,7 +38,7 @@ struct SemaphoreWatchdogRuleTests {
     ) throws -> (posted: Bool, length: Duration) {
         let semaphore = RealtimeSemaphore(isFaked: true)
         let begin = MonotonicTime.now
-        try WorkerThread.start { happens(semaphore) }
+        try WorkloadThread.start { happens(semaphore) }
         let posted = semaphore.wait(nanoseconds: milliseconds * 1_000_000)
         return (posted, MonotonicTime.now - begin)
     }

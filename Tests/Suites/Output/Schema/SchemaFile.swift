@@ -5,7 +5,7 @@ import Testing
 
 /// The schema as it lies in the repository.
 enum SchemaFile {
-    static let path = Repository.root.appendingPathComponent("Sources/lagmond/Schema/lagmonitor.stall.v1.schema.json").path
+    static let path = Repository.root.appendingPathComponent("Sources/lagmond/Commands/Schema/lagmonitor.stall.v1.schema.json").path
 
     static func json() throws -> [String: Any] {
         let data = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -1,8 +1,8 @@
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 /// Where a setting comes from, and what happens to a wrong one.
 @Suite struct SettingsTests {
@@ -34,7 +34,7 @@ import Testing
         #expect(settings.output == OutputSettings(.stdout))
         #expect(settings.truthPath == nil)
         #expect(settings.duration == nil)
-        #expect(settings.steps.isEmpty)
+        #expect(settings.workloadSteps.isEmpty)
     }
 
     @Test func aFileSetsEverything() throws {
@@ -57,7 +57,7 @@ import Testing
         #expect(settings.truthPath == "t")
         #expect(settings.duration == .milliseconds(1500))
         #expect(
-            settings.steps == [
+            settings.workloadSteps == [
                 WorkloadStep(kind: .cpu, forMilliseconds: 1, everyMilliseconds: 2, count: 3, startMilliseconds: 4),
                 WorkloadStep(kind: .hang),
             ]

@@ -1,10 +1,10 @@
 import Glibc
-import LagMonitor
+internal import LagMonitor
 import Synchronization
-import Testing
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 /// The workload on a loop that the test turns by hand.
 @Suite(.serialized) struct WorkloadTests {
@@ -93,7 +93,7 @@ import Testing
                 let workload = try workload([WorkloadStep(kind: kind, forMilliseconds: 300)], loop, truth: log)
                 workload.start()
                 // A hang keeps its thread for good.
-                try WorkerThread.start { _ = loop.runNext() }
+                try WorkloadThread.start { _ = loop.runNext() }
                 usleep(100_000)
                 let start = MonotonicTime.now
                 workload.end(grace: .seconds(20))
