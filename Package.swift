@@ -70,6 +70,7 @@ let package = Package(
         .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
         .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
+        .library(name: "LagSymbols", targets: ["LagSymbols"]),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
         .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
     ],
@@ -116,7 +117,7 @@ let package = Package(
         adapter("Executors", ["LagRunLoop"]),
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
         adapter("OTLP", ["LagOutput"]),
-        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity"]),
+        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
         adapter("Lifecycle", ["LagMonitor", lifecycle]),
@@ -124,6 +125,8 @@ let package = Package(
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 
         // lagmond
+        // Files and lines from a kept llvm-symbolizer.
+        .target(name: "LagSymbols", dependencies: cEdge + ["LagDiagnosis"]),
         .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         .target(name: "LagReader", dependencies: ["CZlib"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out.
@@ -140,7 +143,7 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
+                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
@@ -160,7 +163,7 @@ let package = Package(
             "lagbench",
             [
                 "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-                "LagOutput", "CLibunwind",
+                "LagOutput", "LagSymbols", "CLibunwind",
             ]
         ),
         evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
@@ -176,7 +179,7 @@ let package = Package(
         probe("CaptureProbe", cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
-            cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "StallFixtures"]
+            cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
@@ -196,7 +199,7 @@ let package = Package(
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
         suite("LagCaptureTests", "Capture", ["LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
-        suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "StallFixtures"]),
+        suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
         suite("LagOutputTests", "Output", cEdge + ["LagOutput", "LagReader", "MonitorProbe", "lagmond"]),
         suite(
@@ -213,7 +216,7 @@ let package = Package(
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency", "LagMonitorOTLP",
                 "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfiguration", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
+                "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
@@ -228,8 +231,8 @@ let package = Package(
             "lagmondTests",
             "lagmond",
             cEdge + [
-                "lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "MonitorProbe",
-                "ForeignProbe",
+                "lagmond", "LagMonitor", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload",
+                "MonitorProbe", "ForeignProbe",
             ]
         ),
         suite(

@@ -160,7 +160,7 @@ struct LittleEndianBytes {
 }
 
 /// Bytes and numbers as lower-case hex.
-enum Hex {
+package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
     static func text(_ bytes: some Collection<UInt8>) -> String {
@@ -174,7 +174,7 @@ enum Hex {
     }
 
     /// Sixteen digits.
-    static func text(_ number: UInt64) -> String {
+    package static func text(_ number: UInt64) -> String {
         text((0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) })
     }
 }

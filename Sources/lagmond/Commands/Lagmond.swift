@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagMonitor
+internal import LagSymbols
 
 /// The entry: reads the command line and hands over to a command.
 @main
@@ -28,6 +29,7 @@ struct Lagmond: ParsableCommand {
 
     static func main() {
         Diagnostics.reserveStandardDescriptors()
+        LineSymbols.enable()
         let arguments = Array(CommandLine.arguments.dropFirst())
         // `run` is the default subcommand: its options belong to the general help.
         if arguments == ["--help"] || arguments == ["-h"] {

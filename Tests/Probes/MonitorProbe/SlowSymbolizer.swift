@@ -1,5 +1,6 @@
 import Glibc
 import LagMonitor
+import LagSymbols
 import TestSupport
 
 /// A stop while the symbolizer is still reading: the records come without lines, and the symbolizer is gone.
@@ -26,6 +27,7 @@ enum SlowSymbolizer {
         let sink = MemorySink()
         var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
+        LineSymbols.enable()
         configuration.symbols = .lines
         let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()

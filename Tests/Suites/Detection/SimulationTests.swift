@@ -1,4 +1,5 @@
 internal import LagActivity
+import TestSupport
 import Testing
 
 @testable import LagDetection

@@ -4,6 +4,7 @@ import StallFixtures
 import Testing
 
 @testable import LagDiagnosis
+@testable import LagSymbols
 
 /// Children that hang, die, or talk nonsense; scripts play them.
 struct LineSymbolizerErrorTests {

@@ -4,6 +4,7 @@ import StallFixtures
 import Testing
 
 @testable import LagDiagnosis
+@testable import LagSymbols
 
 /// Real programs, asked with the real `llvm-symbolizer`.
 @Suite(.enabled(if: SymbolizerProgram.find() != nil, "no llvm-symbolizer on this machine"))

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LagDiagnosis
+@testable import LagSymbols
 
 struct SymbolizerRepliesTests {
     private static let text = "0x10\ninner\n/s/a.c:3:5\nouter\n/s/b.c:9:0\n\n0x20\n??\n??:0:0\n\n0xff\nf\n/s/c:d.c:0:0\n\n"

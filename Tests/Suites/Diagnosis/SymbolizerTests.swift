@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LagDiagnosis
+import LagSymbols
 import Testing
 
 /// Real files: this test's own binary, its stripped copy, the C library, the kernel's image.

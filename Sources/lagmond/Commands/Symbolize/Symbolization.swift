@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
+internal import LagSymbols
 internal import LagReader
 
 /// One run of `lagmond symbolize`: lines in, lines out.

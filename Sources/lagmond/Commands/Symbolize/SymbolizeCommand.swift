@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
+internal import LagSymbols
 
 /// `lagmond symbolize`: adds files, lines and inlined functions to records that were written without.
 struct SymbolizeCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 #if NIO
-    import CLagLinux
+    internal import CLagLinux
     import Glibc
     import NIOCore
     import NIOPosix

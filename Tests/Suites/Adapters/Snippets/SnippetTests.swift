@@ -18,6 +18,13 @@ import Testing
         for line in snippet.imports { #expect(Self.compiled.joined().contains(line), "\(line)") }
     }
 
+    /// A reader copies one snippet, or reads a page from its top: so the first snippet of a page or file names the modules, and a later one
+    /// continues it.
+    @Test(arguments: code) func showsItsImports(_ snippet: Snippet) {
+        let before = Snippet.all.filter { $0.file == snippet.file && $0.line <= snippet.line }
+        #expect(before.contains { $0.imports.contains { $0.hasPrefix("import LagMonitor") } }, "no import of LagMonitor up to here")
+    }
+
     /// The check itself: with any letter of it changed, no snippet would pass.
     @Test(arguments: code) func isMissedWhenALineOfItChanges(_ snippet: Snippet) {
         for index in snippet.code.indices {
@@ -52,7 +59,7 @@ import Testing
 
     @Test func thereAreSnippetsEverywhere() {
         let files = Set(Snippet.all.map(\.file))
-        for file in ["README.md", "Sources/LagMonitor/LagMonitor.swift", "Sources/LagMonitor/LagMonitor.docc/Conventions.md"] {
+        for file in ["README.md", "Sources/LagMonitor/StallMonitor.swift", "Sources/LagMonitor/LagMonitor.docc/Conventions.md"] {
             #expect(files.contains(file), "\(files)")
         }
         #expect(Snippet.all.count > 30 && !Self.manifests.isEmpty)

@@ -1,6 +1,7 @@
 import Glibc
 import LagMonitor
 import Synchronization
+import TestSupport
 
 // What the tests let a loop do. The names are looked for in the records.
 
@@ -8,9 +9,8 @@ import Synchronization
     usleep(UInt32(milliseconds) * 1000)
 }
 
-@inline(never) func spinForTheTest(milliseconds: Int) {
-    let end = MonotonicTime.now + .milliseconds(milliseconds)
-    while MonotonicTime.now < end {}
+@inline(never) @discardableResult func spinForTheTest(milliseconds: Int) -> ProcessorTime {
+    ProcessorTime.compute(milliseconds: milliseconds)
 }
 
 @inline(never) func otherBlockForTheTest(milliseconds: Int) {

@@ -1,5 +1,5 @@
 import Glibc
-import Testing
+internal import Testing
 
 @testable import LagMonitor
 @testable internal import LagRemote

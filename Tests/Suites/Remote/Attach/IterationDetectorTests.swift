@@ -1,4 +1,4 @@
-import Testing
+internal import Testing
 
 @testable import LagMonitor
 @testable internal import LagRemote

@@ -1,9 +1,9 @@
 internal import CLagBeacon
-import Foundation
-import Testing
+internal import Foundation
+internal import Testing
 
 @testable import LagMonitor
-import TestSupport
+internal import TestSupport
 @testable internal import LagRemote
 
 /// Programs that have a monitor of their own: what it knows of their loops is known here, too.

@@ -1,6 +1,7 @@
-import Foundation
+internal import Foundation
 import LagDetection
-import Testing
+internal import TestSupport
+internal import Testing
 
 @testable import LagMonitor
 @testable internal import LagRemote
@@ -13,7 +14,7 @@ final class RemoteProcess {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
-    private var pending = Data()
+    private lazy var lines = LineReader(output)
 
     private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
@@ -58,17 +59,12 @@ final class RemoteProcess {
     func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
     /// Waits for the next line that the program says; nil at its end.
-    func nextLine() -> String? {
-        while true {
-            if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-                let line = String(decoding: pending[..<end], as: UTF8.self)
-                pending = Data(pending[pending.index(after: end)...])
-                return line
-            }
-            let piece = output.fileHandleForReading.availableData
-            if piece.isEmpty { return nil }
-            pending += piece
-        }
+    func nextLine() -> String? { lines.next() }
+
+    /// What the handler that computes had of the processors, in the stall of a line.
+    func processorTime(of line: [String: Any]) throws -> ProcessorTime {
+        let start = try #require(line["mono_us"] as? NSNumber).uint64Value * 1000
+        return try #require(ProcessorTime.next(in: lines, endingAfter: start))
     }
 
     /// Waits until the program has said this; what it said before.

@@ -1,6 +1,6 @@
 internal import CLagBeacon
 internal import Foundation
-import TestSupport
+internal import TestSupport
 internal import Testing
 
 @Suite("Which waits are a loop")

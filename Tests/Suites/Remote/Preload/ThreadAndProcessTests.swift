@@ -1,7 +1,7 @@
 internal import CLagBeacon
 internal import CLagLinux
 internal import Foundation
-import TestSupport
+internal import TestSupport
 internal import Testing
 
 @Suite("Threads and processes with the preloaded library")

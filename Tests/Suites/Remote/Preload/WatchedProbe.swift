@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 /// A program with the preloaded library in it, and a table of its own.
@@ -14,7 +15,7 @@ final class WatchedProbe {
     private let input = Pipe()
     private let output = Pipe()
     private let errors = Pipe()
-    private var pending: [UInt8] = []
+    private lazy var lines = LineReader(output)
 
     static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     static let library = folder.appendingPathComponent("liblagmonitor-preload.so").path
@@ -45,14 +46,8 @@ final class WatchedProbe {
 
     /// The next line of the program: a word, its process and its thread.
     func word(_ expected: String) throws -> Word {
-        while !pending.contains(UInt8(ascii: "\n")) {
-            let piece = output.fileHandleForReading.availableData
-            try #require(!piece.isEmpty, "the program ended before it said \(expected)")
-            pending += piece
-        }
-        let end = try #require(pending.firstIndex(of: UInt8(ascii: "\n")))
-        let parts = String(decoding: pending[..<end], as: UTF8.self).split(separator: " ")
-        pending.removeSubrange(...end)
+        let line = try #require(lines.next(), "the program ended before it printed \(expected)")
+        let parts = line.split(separator: " ")
         try #require(parts.count == 3, "not what was expected: \(parts)")
         let word = Word(text: String(parts[0]), pid: try #require(Int32(parts[1])), tid: try #require(Int32(parts[2])))
         try #require(word.text == expected)

@@ -1,6 +1,6 @@
-import Testing
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 struct CheckTests {
     @Test func rightLinesAreRight() throws {

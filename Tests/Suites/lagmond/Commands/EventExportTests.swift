@@ -1,10 +1,10 @@
-import Foundation
+internal import Foundation
 import LagReader
 import LagOutput
-import Testing
+internal import Testing
 
 @testable import MonitorProbe
-@testable import lagmond
+@testable internal import lagmond
 
 /// What `export` makes of a native line, against what the encoder of that format writes of the record itself.
 struct EventExportTests {

@@ -1,8 +1,8 @@
-import Foundation
-import Testing
+internal import Foundation
+internal import Testing
 
 @testable import LagReader
-@testable import lagmond
+@testable internal import lagmond
 
 struct ExportTests {
     private let lines =

@@ -1,7 +1,7 @@
-import Foundation
+internal import Foundation
 import Glibc
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
 /// The built binary, asked over sockets of the loopback.
 struct HttpTests {

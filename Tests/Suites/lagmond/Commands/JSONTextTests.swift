@@ -1,6 +1,6 @@
-import Testing
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 struct JSONTextTests {
     private func text(_ json: String) throws -> JSONText { try JSONText(Array(json.utf8)) }

@@ -1,7 +1,7 @@
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 @Suite struct JSONValueTests {
     @Test func everyKindOfValueIsRead() throws {

@@ -1,7 +1,7 @@
-import Foundation
+internal import Foundation
 import Glibc
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
 /// The built binary, started in a directory of its own, with an environment that holds no setting.
 final class LagmondProcess {

@@ -1,7 +1,7 @@
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 /// The settings of volume, and of what a record holds.
 @Suite struct LimitSettingsTests {

@@ -1,8 +1,8 @@
 import Dispatch
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 struct LiveLinesTests {
     private static let context = ProcessContext(

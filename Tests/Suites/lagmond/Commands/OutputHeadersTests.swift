@@ -1,7 +1,7 @@
-import Testing
+internal import Testing
 
-@testable import LagMonitor
-@testable import lagmond
+@testable internal import LagMonitor
+@testable internal import lagmond
 
 struct OutputHeadersTests {
     private func load(

@@ -1,9 +1,9 @@
-import Foundation
+internal import Foundation
 import Glibc
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 /// Where lagmond's lines go, and in which form.
 @Suite(.serialized) struct OutputTests {

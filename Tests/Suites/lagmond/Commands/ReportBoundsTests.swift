@@ -1,8 +1,8 @@
-import Foundation
-import Testing
+internal import Foundation
+internal import Testing
 
 @testable import LagReader
-@testable import lagmond
+@testable internal import lagmond
 
 /// What keeps a page, and the memory for it, small.
 struct ReportBoundsTests {

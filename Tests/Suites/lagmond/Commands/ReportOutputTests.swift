@@ -1,8 +1,8 @@
-import Foundation
+internal import Foundation
 import Glibc
-import Testing
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 /// Where the page goes.
 struct ReportOutputTests {

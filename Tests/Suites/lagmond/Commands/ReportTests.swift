@@ -1,8 +1,8 @@
-import Foundation
-import Testing
+internal import Foundation
+internal import Testing
 
 @testable import LagReader
-@testable import lagmond
+@testable internal import lagmond
 
 /// The page that `lagmond report` writes, as bytes.
 struct ReportTests {

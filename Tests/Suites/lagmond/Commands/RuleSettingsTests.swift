@@ -1,7 +1,7 @@
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 /// Which rules the settings choose, with which parameters.
 @Suite struct RuleSettingsTests {

@@ -1,7 +1,7 @@
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 @Suite struct RunSummaryTests {
     private static let always = "stalls=4 reported=3 dropped=2 suppressed=1"

@@ -1,8 +1,8 @@
-import Foundation
+internal import Foundation
 import Glibc
-import Testing
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 /// The running program: how it ends, and what it leaves.
 @Suite(.serialized) struct RunTests {

@@ -1,8 +1,8 @@
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 /// Where a setting comes from, and what happens to a wrong one.
 @Suite struct SettingsTests {

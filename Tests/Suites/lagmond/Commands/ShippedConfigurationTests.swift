@@ -1,10 +1,10 @@
-import Foundation
-import LagMonitor
-import TestSupport
-import Testing
+internal import Foundation
+internal import LagMonitor
+internal import TestSupport
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 /// The run that `make run` does: every injected stall at or above the threshold comes out exactly once, with the
 /// injected function among its frames, and nothing else comes out.

@@ -1,7 +1,7 @@
 import LagDiagnosis
-import Testing
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 /// What becomes of a line, whatever the names are.
 struct StallLineEditorTests {

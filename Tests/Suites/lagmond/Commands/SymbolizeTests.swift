@@ -1,10 +1,11 @@
-import Foundation
+internal import Foundation
 import Glibc
 import LagDiagnosis
-import TestSupport
-import Testing
+import LagSymbols
+internal import TestSupport
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 /// `lagmond symbolize` as people run it, on a record of a run of its own.
 @Suite(.serialized) struct SymbolizeTests {

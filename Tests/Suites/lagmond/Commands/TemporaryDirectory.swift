@@ -1,5 +1,5 @@
-import Foundation
-import Testing
+internal import Foundation
+internal import Testing
 
 /// A directory that exists for one test.
 struct TemporaryDirectory {

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 import Glibc
 
 /// How the calling thread spends its time.

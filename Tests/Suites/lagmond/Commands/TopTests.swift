@@ -1,7 +1,7 @@
-import Foundation
-import Testing
+internal import Foundation
+internal import Testing
 
-@testable import lagmond
+@testable internal import lagmond
 
 struct TopTests {
     private let lines =

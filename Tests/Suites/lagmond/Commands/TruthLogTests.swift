@@ -1,9 +1,9 @@
-import Foundation
-import LagMonitor
-import Testing
+internal import Foundation
+internal import LagMonitor
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 @Suite struct TruthLogTests {
     private struct Line: Decodable {

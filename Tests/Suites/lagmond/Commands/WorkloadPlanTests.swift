@@ -1,7 +1,7 @@
-import Testing
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 /// When which step is due; no clock is involved.
 @Suite struct WorkloadPlanTests {

@@ -1,8 +1,8 @@
-import LagMonitor
-import Testing
+internal import LagMonitor
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 /// Each kind does the real thing for about as long as it was asked to.
 @Suite(.serialized) struct WorkloadStepsTests {

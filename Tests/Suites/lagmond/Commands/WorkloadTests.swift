@@ -1,10 +1,10 @@
 import Glibc
-import LagMonitor
+internal import LagMonitor
 import Synchronization
-import Testing
+internal import Testing
 
 @testable import LagWorkload
-@testable import lagmond
+@testable internal import lagmond
 
 /// The workload on a loop that the test turns by hand.
 @Suite(.serialized) struct WorkloadTests {

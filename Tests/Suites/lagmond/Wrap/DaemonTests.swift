@@ -1,5 +1,5 @@
 internal import Foundation
-import TestSupport
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond

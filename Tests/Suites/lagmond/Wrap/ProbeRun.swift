@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 
 /// A program of the test suite, run bare or below `lagmond run --`.
 struct ProbeRun {
@@ -36,7 +37,7 @@ final class RunningProbe {
     private let input = Pipe()
     private let output = Pipe()
     private let errors = Pipe()
-    private var pending = Data()
+    private lazy var lines = LineReader(output)
 
     init(_ command: [String], environment: [String: String] = [:]) throws {
         process.executableURL = URL(fileURLWithPath: command[0])
@@ -55,18 +56,7 @@ final class RunningProbe {
     var pid: pid_t { process.processIdentifier }
 
     /// The next line of stdout; `nil` at the end.
-    func line() -> String? {
-        while true {
-            if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-                let line = String(decoding: pending[pending.startIndex..<end], as: UTF8.self)
-                pending = Data(pending[pending.index(after: end)...])
-                return line
-            }
-            let piece = output.fileHandleForReading.availableData
-            if piece.isEmpty { return nil }
-            pending += piece
-        }
-    }
+    func line() -> String? { lines.next() }
 
     func end(input data: Data = Data()) throws -> ProbeRun {
         let writer = input.fileHandleForWriting
@@ -75,14 +65,14 @@ final class RunningProbe {
             try? writer.close()
         }
         feeding.start()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        let text = try lines.rest()
         let complaints = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
         let isSignal = process.terminationReason == .uncaughtSignal
         return ProbeRun(
             status: isSignal ? -1 : process.terminationStatus,
             signal: isSignal ? process.terminationStatus : 0,
-            output: pending + text,
+            output: text,
             errors: complaints
         )
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import LagMonitor
-import TestSupport
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond

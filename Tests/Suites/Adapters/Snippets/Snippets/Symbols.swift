@@ -7,6 +7,7 @@ import LagMonitorExecutors
 import LagMonitorFoundation
 import LagMonitorOTLP
 import LagMonitorTestKit
+import LagSymbols
 import Synchronization
 import Testing
 
@@ -72,6 +73,13 @@ struct SymbolSnippets {
         return monitor
     }
 
+    static func lines() -> StallMonitorConfiguration {
+        LineSymbols.enable()
+        var configuration = StallMonitorConfiguration()
+        configuration.symbols = .lines
+        return configuration
+    }
+
     static func pools(_ monitor: StallMonitor) throws {
         let pools = try monitor.watchConcurrencyPool()
         for pool in pools { monitor.unwatch(pool) }
@@ -92,6 +100,13 @@ struct SymbolSnippets {
         let loop = FoundationLoop(RunLoop.main)
         try monitor.watch(loop)
         RunLoop.main.run()
+    }
+
+    static func logging() -> (StallMonitor) async -> Void {
+        func logStalls(of monitor: StallMonitor) async {
+            for await stall in monitor.stalls { print(stall.message) }
+        }
+        return logStalls
     }
 
     static func scriptedLoop(_ kit: TestMonitor) {

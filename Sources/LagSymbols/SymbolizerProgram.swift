@@ -3,14 +3,14 @@ internal import Glibc
 /// Looks for `llvm-symbolizer`.
 ///
 /// Reads the environment: at start, while no other thread changes it.
-public enum SymbolizerProgram {
+package enum SymbolizerProgram {
     private static let name = "llvm-symbolizer"
     /// Where Debian's `llvm` packages put theirs.
     private static let versionedRoot = "/usr/lib"
 
     /// The program's absolute path: the one beside the first `swift` in PATH (it starts in half the time of Debian's),
     /// the first in PATH, `/usr/bin`'s, or that of the newest `/usr/lib/llvm-*`. Nil when there is none.
-    public static func find() -> String? { find(in: getenv("PATH").map { String(cString: $0) } ?? "") }
+    package static func find() -> String? { find(in: getenv("PATH").map { String(cString: $0) } ?? "") }
 
     static func find(in searchPath: String) -> String? {
         // A relative place depends on where the process happens to be.
@@ -22,7 +22,7 @@ public enum SymbolizerProgram {
     }
 
     /// Whether `path` is a file that may be executed.
-    public static func isProgram(_ path: String) -> Bool {
+    package static func isProgram(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
     }

@@ -1,4 +1,5 @@
 internal import CLagBeacon
+package import LagDiagnosis
 
 /// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
 /// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.
@@ -16,10 +17,10 @@ internal import CLagBeacon
 /// The first batch also costs the child's start and its first look at the program (some ten milliseconds); a query at a
 /// quiet time takes that out of the way. The end of a child raises SIGCHLD in the host, as any child's does, which is why a
 /// monitored process does not have lines unless it is asked for them.
-public struct LineSymbolizer: Sendable {
+package struct LineSymbolizer: LineSource {
     /// Memory for answers that are kept, by (build-id or path, address), unless it is set otherwise.
-    public static let defaultCacheBytes = 4 << 20
-    public static let defaultDeadline = Duration.seconds(2)
+    package static let defaultCacheBytes = 4 << 20
+    package static let defaultDeadline = Duration.seconds(2)
     /// A child that says nothing for so long is not reading a big file any more, it hangs.
     static let defaultSilenceNanoseconds: UInt64 = 30_000_000_000
     /// What a batch waits for answers to an earlier one: as good as none.
@@ -52,11 +53,11 @@ public struct LineSymbolizer: Sendable {
     }
 
     /// The program, nil when there is none.
-    public let program: String?
+    package let program: String?
     /// How long a batch may take.
-    public let deadline: Duration
+    package let deadline: Duration
     /// Cuts waits short, from any thread.
-    public let waitLimit: SymbolizerWaitLimit
+    package let waitLimit: SymbolizerWaitLimit
     private let files: SymbolFiles
     private let demangler = Demangler()
     private var cache: SymbolCache<[ResolvedFrame]>
@@ -77,7 +78,7 @@ public struct LineSymbolizer: Sendable {
     ///   - deadline: how long a batch may take.
     ///   - cacheBytes: memory for answers.
     ///   - waitLimit: what can end a wait before that.
-    public init(
+    package init(
         program: String? = nil,
         debugRoots: [String] = [Symbolizer.debugRoot],
         deadline: Duration = LineSymbolizer.defaultDeadline,
@@ -109,7 +110,7 @@ public struct LineSymbolizer: Sendable {
 
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where
     /// no line is known, and where the child needs longer: it goes on, and a later query finds the answer.
-    public mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]] {
+    package mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]] {
         if work != nil { _ = takeAnswers(until: clb_now_ns() + Self.lateNanoseconds) }
         var answers: [Key: [ResolvedFrame]] = [:]
         var unknown: [SymbolFiles.Module: Set<Key>] = [:]
@@ -128,7 +129,7 @@ public struct LineSymbolizer: Sendable {
     }
 
     /// Ends the child, if there is one; the next question starts another. What is known stays known.
-    public mutating func close() {
+    package mutating func close() {
         child?.end()
         child = nil
         work = nil

@@ -1,6 +1,7 @@
 internal import CLagBeacon
 internal import CLagLinux
 internal import Glibc
+internal import LagDiagnosis
 internal import Synchronization
 
 /// A running `llvm-symbolizer` that answers questions until it is ended.

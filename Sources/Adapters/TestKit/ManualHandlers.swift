@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 

@@ -1,23 +1,24 @@
 internal import CLagBeacon
-package import Dispatch
-package import LagActivity
+internal import Dispatch
+internal import LagActivity
 internal import LagCapture
 internal import LagDetection
-package import LagOutput
+internal import LagMonitor
+internal import LagOutput
 internal import Synchronization
 
 /// A monitor without threads: its watchdog looks when time is moved, and the same call does the reporter's part.
 ///
 /// Everything between a beacon and a handler is what a real monitor has; only the clock, and what a capture would have found, are
 /// the caller's. For the test kit. Any thread, one call at a time.
-package final class ManualMonitor: Sendable {
+final class ManualMonitor: Sendable {
     private struct State: ~Copyable {
         var builder: RecordBuilder
         var steps: ManualWatchdog
         var ids: [StallID: StallID] = [:]
     }
 
-    package let configuration: StallMonitorConfiguration
+    let configuration: StallMonitorConfiguration
     private let clock: ManualClock
     private let core: MonitorCore
     private let registry: WatchRegistry
@@ -28,7 +29,7 @@ package final class ManualMonitor: Sendable {
 
     /// - Parameter enrich: adds to a record what a capture would have found: cause, evidence, frames, culprit.
     /// - Throws: ``StallMonitorError`` as ``StallMonitor/start()`` does.
-    package init(
+    init(
         configuration: StallMonitorConfiguration,
         sinks: [any RecordSink],
         enrich: @escaping @Sendable (inout StallRecord) -> Void
@@ -71,9 +72,9 @@ package final class ManualMonitor: Sendable {
     }
 
     /// The present, which only ``advance(by:)`` moves.
-    package var now: UInt64 { clock.now }
+    var now: UInt64 { clock.now }
 
-    package func watch(_ loop: any ObservableLoop, rules: StallRules? = nil) throws(StallMonitorError) {
+    func watch(_ loop: any ObservableLoop, rules: StallRules? = nil) throws(StallMonitorError) {
         let rules = rules ?? configuration.rules
         try rules.validate()
         try Self.check(rules)
@@ -84,30 +85,33 @@ package final class ManualMonitor: Sendable {
         poll()
     }
 
-    package func unwatch(_ loop: any ObservableLoop) {
+    func unwatch(_ loop: any ObservableLoop) {
         if registry.end(loop, of: core) { poll() }
     }
 
     /// Ends every watch, tells what is left, and closes the sinks.
-    package func stop() {
+    func stop() {
         _ = registry.endAll(of: core)
         poll()
         core.close(announcing: true)
+        core.subscriptions.finish()
     }
 
-    package func addHandler(queue: DispatchQueue, _ body: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
+    func addHandler(queue: DispatchQueue, _ body: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
         let handler = handlers.make(queue: queue, body)
         core.addHandler(handler)
         return handler
     }
 
-    /// Whether every handler is done with what it was given.
-    package var handlersAreDone: Bool { handlers.areDone }
+    var stalls: StallSequence { StallSequence(core.subscriptions) }
 
-    package var statistics: StallMonitorStatistics { core.statistics(of: registry.counters(of: core)) }
+    /// Whether every handler is done with what it was given.
+    var handlersAreDone: Bool { handlers.areDone }
+
+    var statistics: StallMonitorStatistics { core.statistics(of: registry.counters(of: core)) }
 
     /// Tells the activity of a loop, as the loop would, and looks if that would have woken the watchdog.
-    package func publishActivity(of beacon: ActivityBeacon, _ publish: (UInt64) -> Void) {
+    func publishActivity(of beacon: ActivityBeacon, _ publish: (UInt64) -> Void) {
         let now = clock.now
         let before = beacon.raw.pointee.armed
         publish(now)
@@ -118,7 +122,7 @@ package final class ManualMonitor: Sendable {
     }
 
     /// Lets time pass. The watchdog looks whenever its plan says so.
-    package func advance(by nanoseconds: UInt64) {
+    func advance(by nanoseconds: UInt64) {
         let (sum, isTooLate) = clock.now.addingReportingOverflow(nanoseconds)
         let end = isTooLate ? .max - 1 : sum
         state.withLock { state in
@@ -132,7 +136,7 @@ package final class ManualMonitor: Sendable {
     }
 
     /// One look at every loop, now.
-    package func poll() { state.withLock { poll(&$0) } }
+    func poll() { state.withLock { poll(&$0) } }
 
     private func poll(_ state: inout State) {
         state.steps.scan(at: clock.now)
@@ -175,7 +179,7 @@ package final class ManualMonitor: Sendable {
     }
 
     /// Gives a record the fingerprint and the message that a real one with these frames and this cause has.
-    package static func describe(_ record: inout StallRecord) {
+    static func describe(_ record: inout StallRecord) {
         record.group(by: record.frames)
         record.message = StallMessage(record).text
     }
