@@ -10,13 +10,13 @@ struct Lagmond: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "lagmond",
-        abstract: "Reports the stalls of a main thread, one JSON line each.",
+        abstract: "Reports the stalls of run loops and event loops, one JSON line each.",
         discussion: """
             Records go to stdout (or --output), everything else to stderr.
 
             Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
             1 check found damage; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
-            73 the output cannot be opened; 77 a process may not be looked into; 78 a setting is wrong or unknown.
+            73 the output cannot be opened; 77 a process may not be read; 78 a setting is wrong or unknown.
             """,
         version: version,
         subcommands: [
@@ -31,7 +31,7 @@ struct Lagmond: ParsableCommand {
         Diagnostics.reserveStandardDescriptors()
         LineSymbols.enable()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        // `run` is the default verb: its options belong to the first help that anybody asks for.
+        // `run` is the default subcommand: its options belong to the general help.
         if arguments == ["--help"] || arguments == ["-h"] {
             print(helpMessage(for: Lagmond.self), helpMessage(for: RunCommand.self), separator: "\n")
             return

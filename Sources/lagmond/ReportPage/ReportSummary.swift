@@ -33,7 +33,7 @@ struct ReportSummary {
         let more = report.inputs.count > 8 ? " and \(report.inputs.count - 8) more" : ""
         let items = [
             item("Lines", tally.lines, "Of \(names.isEmpty ? "nothing" : names)\(more)."),
-            item("Lines that tell again of a stall", tally.repeated, "It counts once."),
+            item("Duplicate lines of a stall", tally.repeated, "It counts once."),
             item("Stalls without an end", report.all.openCount, "They go on, or it was lost: they count with what is known."),
             item("Abandoned stalls", report.abandonedCount, "The process ended in them."),
         ]
@@ -46,9 +46,9 @@ struct ReportSummary {
         let marks = HTMLText.number(report.marks.count)
         let lost = [
             item("Damaged lines", tally.damaged, "No JSON, or too long."),
-            item("Lines that lack what a stall must have", tally.incomplete, "lagmond check tells which."),
+            item("Lines without required fields", tally.incomplete, "lagmond check shows which."),
             item("Lines that are not the monitor’s", tally.foreign),
-            item("Stalls that began outside the times asked for", tally.outside),
+            item("Stalls that began outside the given times", tally.outside),
             item("Lines lost before they were written", report.lostLines, "As the monitors themselves say."),
             item(
                 "Stalls that a limit held back",

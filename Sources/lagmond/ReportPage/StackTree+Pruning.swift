@@ -1,4 +1,4 @@
-/// A call tree of one group that is small enough to be looked at: parents first, the heaviest child first.
+/// A call tree of one group that is small enough to be shown: parents first, the heaviest child first.
 struct PrunedTree {
     struct Node {
         /// Index in the tree; -1: a root.

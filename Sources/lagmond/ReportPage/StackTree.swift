@@ -3,7 +3,7 @@ internal import LagReader
 
 /// The stacks of all stalls, merged from the root on, under their groups; a bounded number of nodes.
 ///
-/// A frame is a function by its name here, whatever the build and the line: this is to be looked at. Of its module and whose code it
+/// A frame is a function by its name here, whatever the build and the line: the tree is made for people. Of its module and whose code it
 /// is not every line knows.
 struct StackTree: Sendable {
     struct Frame: Sendable {

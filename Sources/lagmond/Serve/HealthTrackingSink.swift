@@ -53,7 +53,7 @@ final class HealthTrackingSink: RecordSink {
     var unsettledLines: Int {
         let lines = sink.unsettledLines
         state.withLock { state in
-            // What waited is gone: it has arrived, or it is told next that it has not.
+            // What waited is gone: it has arrived, or the next call reports that it has not.
             if state.unsettled > 0, lines == 0 { state.loss = nil }
             state.unsettled = lines
         }

@@ -49,7 +49,7 @@ final class HttpService: Sendable {
         while live.clients > 0, MonotonicTime.now < deadline { usleep(5000) }
     }
 
-    /// Serves until the process ends. An error (no descriptors left) ends a server: it is told and another begins.
+    /// Serves until the process ends. An error (no descriptors left) ends a server: it is reported, and another one starts.
     private func run(_ decide: @escaping @Sendable (Result<ListenAddress, StartFailure>) -> Void) async {
         var bound: ListenAddress?
         while true {

@@ -1,12 +1,12 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// What the pages tell of besides lines: who is watched, and whether anybody is there to watch.
+/// The status behind the pages: what is watched, and whether the watch works.
 protocol HttpStatusSource: Sendable {
-    /// Whether a stall would be noticed now. Asks those who would have to, and waits a moment for their answer.
+    /// Whether a stall would be detected now. Probes the threads that detection needs, and waits a moment for their answers.
     func isWatching() async -> Bool
     var statistics: StallMonitorStatistics { get }
-    /// For how long each loop that is watched now has been at what it does.
+    /// How long each loop that is watched now has been busy with its current activity.
     var lags: [StallCounts.LoopKey: UInt64] { get }
     /// Commands; empty where the monitor watches its own process.
     var targets: [TargetStatus] { get }

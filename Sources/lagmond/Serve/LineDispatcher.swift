@@ -10,7 +10,7 @@ final class LineDispatcher: Sendable {
         let thread: Int32
     }
 
-    /// nil: nobody serves anything.
+    /// nil: there is no HTTP service.
     private let live: LiveLines?
     private let target: String?
     private let stalled = Mutex<[StalledThread: Int]>([:])
@@ -62,7 +62,7 @@ final class LineDispatcher: Sendable {
 private final class ProcessLineSink: RecordSink {
     private let log: LineDispatcher
     private let process: ProcessContext
-    /// Told by a `begin` line, and not over.
+    /// Reported by a `begin` line, and not over.
     private let begun = Mutex<[(StallCounts.LoopKey, StallID)]>([])
 
     let name = "/stalls"

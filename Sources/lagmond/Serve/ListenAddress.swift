@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Where the HTTP service listens: `http.listen`.
 ///
-/// A port alone is one of 127.0.0.1: what a program does is nobody's business but its host's, unless somebody writes another address.
+/// A port alone is one of 127.0.0.1: what a program does stays on its host, unless the user names another address.
 struct ListenAddress: Equatable, CustomStringConvertible {
     enum Host: Equatable {
         case ip4(String)
@@ -15,7 +15,7 @@ struct ListenAddress: Equatable, CustomStringConvertible {
 
     static let allowed = "a port, or an address and a port: 9464, 127.0.0.1:9464, [::1]:9464, 0.0.0.0:9464 for every network"
 
-    /// nil when `text` is none.
+    /// nil when `text` is not an address.
     init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard let last = parts.last, !last.isEmpty, last.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(last)
@@ -49,7 +49,7 @@ struct ListenAddress: Equatable, CustomStringConvertible {
         return inet_pton(family, text, &bytes) == 1
     }
 
-    static func validationError(for text: String) -> String? { Self(text) == nil ? "\"\(text)\" is no address to listen on" : nil }
+    static func validationError(for text: String) -> String? { Self(text) == nil ? "\"\(text)\" is not an address to listen on" : nil }
 
     var description: String {
         switch host {

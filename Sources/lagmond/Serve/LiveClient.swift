@@ -2,9 +2,9 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// What waits for one client of `/stalls`: bounded, whoever is slow.
+/// The queue of one client of `/stalls`, bounded also for a slow one.
 ///
-/// What did not fit is counted, and told in a `dropped` line (`sink_slow`) before the next line that does.
+/// Lines that did not fit are counted, and reported by a `dropped` line (`sink_slow`) before the next line that does.
 final class LiveClient: Sendable {
     static let maximumBytes = 1 << 20
 

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A sink that counts stalls for `/metrics` and hands each line, in the native format, to the clients of `/stalls`.
 ///
-/// It takes every line and waits for nobody: a client that is too slow loses lines and is told (``LiveClient``).
+/// It takes every line and never waits: a client that is too slow loses lines, and gets a `dropped` line (``LiveClient``).
 final class LiveLines: RecordSink {
     static let maximumClients = 8
     /// So often a client that gets no lines gets an empty one: writing is the only way to notice that it is gone.

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// The meaning of each number is that of the product LagMonitorMetrics: a stall counts once, with its last line.
 final class StallCounts: Sendable {
-    /// Upper bounds in seconds. The shortest stall that anybody asks for is some 50 ms, and a minute is a hang by any measure.
+    /// Upper bounds in seconds. Practical thresholds begin at 50 ms, and a minute is a hang by any measure.
     static let bounds: [Double] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
     /// Whose loop it is: the own one (neither target nor process), or one of a command.

@@ -18,9 +18,9 @@ struct OutputHeaders: Equatable {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = Self.trimmed(parts[0])
             // Not shown: what stands there may be a secret.
-            guard parts.count == 2, Self.isName(name) else { throw ValidationError(reason: "one of the pairs has no name of a header") }
+            guard parts.count == 2, Self.isName(name) else { throw ValidationError(reason: "one of the pairs has no valid header name") }
             guard fields.keys.allSatisfy({ $0.lowercased() != name.lowercased() }) else {
-                throw ValidationError(reason: "\"\(name)\" stands there twice")
+                throw ValidationError(reason: "\"\(name)\" is given twice")
             }
             let value = try Self.expanded(Self.trimmed(parts[1]), environment)
             // A line's end in a value would be another header.

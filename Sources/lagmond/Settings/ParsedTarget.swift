@@ -2,7 +2,7 @@ internal import LagMonitor
 
 /// One element of `targets` in the settings file, read and checked.
 struct ParsedTarget {
-    /// Whom it is about.
+    /// What is watched.
     enum Kind: Equatable, Sendable {
         case command([String])
         case process(Int32)
@@ -22,7 +22,7 @@ struct ParsedTarget {
 
     private static let commandPrefix = "command."
     private static let monitorPrefix = "monitor."
-    /// As a label, in a file's name and in front of a line it looks the same.
+    /// It reads the same as a label, in a file's name and in front of a line.
     private static let nameAllowed = "1 to 64 letters, digits, '.', '_' and '-'"
 
     init(_ value: JSONValue) {
@@ -48,7 +48,7 @@ struct ParsedTarget {
         if given["name"] == nil { reject("name", "missing", Self.nameAllowed) }
         let present = Self.kinds.filter { given[$0] != nil }
         if present.count != 1 {
-            let reason = present.isEmpty ? "says nowhere whom it is about" : "has \(present.joined(separator: " and "))"
+            let reason = present.isEmpty ? "names nothing to watch" : "has \(present.joined(separator: " and "))"
             reject("", reason, "one of \(Self.kinds.joined(separator: ", "))")
         }
         let ofCommands = given.keys.filter(Self.policies.contains).sorted()
@@ -68,7 +68,7 @@ struct ParsedTarget {
                 || "._-".utf8.contains(byte)
         }
         guard isGood, (1...64).contains(text.utf8.count) else {
-            return reject("name", "\"\(text)\" is no name of a target", Self.nameAllowed)
+            return reject("name", "\"\(text)\" is not a target name", Self.nameAllowed)
         }
         name = text
     }
@@ -89,14 +89,14 @@ struct ParsedTarget {
     }
 
     private mutating func readProcess(_ value: JSONValue) {
-        let allowed = "a process's number, from 1 to \(Int32.max)"
+        let allowed = "a process ID, from 1 to \(Int32.max)"
         guard case .int(let number) = value else { return reject("pid", "\(value.displayText) is not a whole number", allowed) }
         guard let pid = Int32(exactly: number), pid > 0 else { return reject("pid", "\(number) is out of bounds", allowed) }
         kind = .process(pid)
     }
 
     private mutating func readProcessFile(_ value: JSONValue) {
-        let allowed = "the path of a file with a process's number in it"
+        let allowed = "the path of a file with a process ID in it"
         guard case .string(let path) = value else { return reject("pid_file", "\(value.displayText) is not a text", allowed) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             return reject("pid_file", "the path is empty or holds a zero byte", allowed)

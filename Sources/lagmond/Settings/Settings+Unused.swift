@@ -6,7 +6,7 @@ extension Settings {
         case command, targets, process, workload
     }
 
-    /// Settings that would be ignored are refused: whoever gave them expects something.
+    /// Refuses settings that would be ignored: the user expects an effect of them.
     func rejectUnusedSettings(on subject: Subject) throws(StartFailure) {
         let given: [(SettingKey, Bool)] = [
             (.duration, duration != nil), (.truth, truthPath != nil), (.unfinished, choosesUnfinished),
@@ -33,7 +33,7 @@ extension Settings {
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .workload:
             unused = []
-            (what, allowed) = ("the own main thread", "only with a command or with targets")
+            (what, allowed) = ("lagmond's own main thread", "only with a command or with targets")
             others = explicitPolicyKeys.map(Self.shown)
         }
         let names =

@@ -1,21 +1,21 @@
 internal import LagMonitor
 
-/// What a run does: the settings of all sources, put together and checked.
+/// What a run does: the settings of all sources, combined and checked.
 struct Settings: Sendable, WatchSettings {
     var monitor = StallMonitorConfiguration()
     /// Where the records go.
     var output = OutputSettings(.stdout)
-    /// Whether anybody said so.
+    /// Whether a source sets ``output``.
     var choosesOutput = false
-    /// Whether anybody said where stalls in progress are kept.
+    /// Whether a source sets where stalls in progress are kept.
     var choosesUnfinished = false
-    /// Whether anybody said what counts as a stall.
+    /// Whether a source sets what counts as a stall.
     var choosesRules = false
     /// Of requests to an `otlp:` destination.
     var outputHeaders: [String: String] = [:]
     /// Where the truth goes; nil: nowhere.
     var truthPath: String?
-    /// Where the HTTP service listens; nil: there is none.
+    /// Where the HTTP service listens; nil: there is no service.
     var listen: ListenAddress?
     /// How long the run takes; nil: until a signal ends it.
     var duration: Duration?
@@ -24,12 +24,12 @@ struct Settings: Sendable, WatchSettings {
 
     /// What is done with a command that hangs or ends; of targets what their own settings do not say.
     var policy = CommandPolicy()
-    /// Which of these settings anybody gave.
+    /// Which of these settings a source sets.
     var explicitPolicyKeys: [SettingKey] = []
     /// Commands to run and to watch; empty: none.
     var targets: [TargetSettings] = []
 
-    /// Parameters without effect that whoever gave them should know of.
+    /// Parameters without effect that are reported to the user.
     var unusedOptions: [UnusedOption] = []
 
     /// When the run that begins now ends by itself.

@@ -9,13 +9,13 @@ struct SettingsFile {
     private(set) var steps: [JSONValue] = []
     private(set) var targets: [ParsedTarget] = []
     private(set) var problems: [SettingValidationError] = []
-    /// As it was named; empty: there is no file.
+    /// As the user gave it; empty: there is no file.
     let path: String
 
-    /// A file that says nothing.
+    /// No file.
     init() { path = "" }
 
-    /// Reads `path`. What is wrong stands in ``problems``; nothing is thrown, so that all of it can be told at once.
+    /// Reads `path`. Errors go to ``problems``; nothing is thrown, so that all of them can be reported at once.
     init(path: String) {
         self.path = path
         switch Self.contents(of: path) {
@@ -76,7 +76,7 @@ struct SettingsFile {
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
             let key = prefix.isEmpty ? name : "\(prefix).\(name)"
             if name.contains(".") {
-                // Would look like a key one level down.
+                // Would read as a key one level down.
                 reject(key, "unknown key", Self.children(of: prefix).joined(separator: ", "))
             } else if key == Self.stepsKey {
                 checkSteps(value)
@@ -126,7 +126,7 @@ struct SettingsFile {
             let target = ParsedTarget(element)
             reject(place, target.errors)
             if !target.name.isEmpty, targets.contains(where: { $0.name == target.name }) {
-                reject("\(place).name", "\"\(target.name)\" stands there twice", "a name of its own for each target")
+                reject("\(place).name", "\"\(target.name)\" is used twice", "a different name for each target")
             }
             targets.append(target)
         }

@@ -1,8 +1,8 @@
 internal import LagMonitor
 
-/// One target: whom it is about, what counts as a stall of it, and what is done then.
+/// One target: what is watched, what counts as its stall, and what is done then.
 struct TargetSettings: Sendable, WatchSettings {
-    /// Stands in its records as `service_name`, in metrics as `target`, and in front of what is said of it.
+    /// `service_name` in its records, the label `target` in metrics, and the prefix of its messages.
     let name: String
     let kind: ParsedTarget.Kind
     let policy: CommandPolicy
@@ -12,7 +12,7 @@ struct TargetSettings: Sendable, WatchSettings {
     /// - Parameter settings: its own over those of the file.
     init(_ reading: ParsedTarget, _ settings: Settings) {
         name = reading.name
-        // A file with an objection is refused as a whole; what stands here instead is never used.
+        // A file with an error is refused as a whole; the default here is never used.
         kind = reading.kind ?? .command([])
         policy = settings.policy
         var monitor = settings.monitor

@@ -2,8 +2,8 @@ internal import LagMonitor
 
 /// The last line of a run: what the monitor counted.
 ///
-/// The first four numbers are always there; of the others only those that are not zero. Times are whole milliseconds, and what
-/// is told is never more than what was.
+/// The first four numbers are always there; of the others only those that are not zero. Times are whole milliseconds,
+/// rounded down.
 struct RunSummary: CustomStringConvertible {
     let description: String
 

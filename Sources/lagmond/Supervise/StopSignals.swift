@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 
-/// The signals that steer a run. They are blocked in every thread and taken up by one thread that waits for them, so
+/// The signals that control a run. They are blocked in every thread and received by one thread that waits for them, so
 /// no code is ever interrupted by them and no handler has to be careful.
 struct StopSignals {
     enum Event: Equatable {
@@ -9,7 +9,7 @@ struct StopSignals {
         case stop(Int32)
         /// SIGHUP: reopen the output.
         case reopen
-        /// SIGCHLD: look at the targets.
+        /// SIGCHLD: check the targets.
         case child
         /// The time given was over first.
         case deadlineReached
@@ -28,7 +28,7 @@ struct StopSignals {
         var set = set
         pthread_sigmask(SIG_BLOCK, &set, nil)
         signal(SIGPIPE, SIG_IGN)
-        // Who started us may have ignored it; then no child's end could be learned of.
+        // The parent may have ignored it; then the end of a child would not be reported.
         signal(SIGCHLD, SIG_DFL)
     }
 
@@ -38,7 +38,7 @@ struct StopSignals {
         while true {
             let left = deadline - .now
             guard left > .zero else { return .deadlineReached }
-            // The kernel's limit is far above a day; a run without an end looks at the clock once a day.
+            // The kernel's limit is far above a day; a run without an end reads the clock once a day.
             let nanoseconds = min(left, Self.longestWait).wholeNanoseconds
             var timeout = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
             switch sigtimedwait(&set, nil, &timeout) {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import LagReader
 
-/// What is read, for the commands that read records.
+/// The inputs of the commands that read records.
 struct InputOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Files with records, a JSON line each, plain or gzip; - is stdin.", valueName: "file"))
     var files: [String] = [InputFile.stdin]
@@ -20,7 +20,7 @@ struct InputOptions: ParsableArguments {
         }
     }
 
-    /// Looks at all and tells what cannot be read.
+    /// Opens all files and reports what cannot be read.
     /// - Returns: the files, and the exit status so far.
     func open() -> (files: [InputFile], status: Int32) {
         var opened: [InputFile] = []
@@ -70,7 +70,7 @@ struct TimeOptions: ParsableArguments {
         }
         if let time = TimeText.nanoseconds(text) ?? TimeText.nanoseconds(text + "T00:00:00Z") { return time }
         let allowed = "2026-11-21T18:00:00Z, 2026-11-21, or a number with s, m, h or d for that long before now"
-        throw StartFailure(status: ExitStatus.usage, message: "\(option): \"\(text)\" is no time; allowed: \(allowed)")
+        throw StartFailure(status: ExitStatus.usage, message: "\(option): \"\(text)\" is not a time; allowed: \(allowed)")
     }
 
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000_000) }

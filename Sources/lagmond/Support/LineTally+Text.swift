@@ -1,13 +1,13 @@
 internal import LagReader
 
 extension LineTally {
-    /// What was left out, for people; nil when nothing was.
+    /// A message about what was skipped; nil when nothing was.
     var leftOut: String? {
         var parts: [String] = []
         if damaged > 0 { parts.append("\(damaged) damaged (no JSON, or longer than \(LineReader.maximumLineBytes) bytes)") }
-        if incomplete > 0 { parts.append("\(incomplete) without what a stall must have (lagmond check tells)") }
-        if foreign > 0 { parts.append("\(foreign) of others") }
-        return parts.isEmpty ? nil : "left out of \(lines) lines: " + parts.joined(separator: ", ")
+        if incomplete > 0 { parts.append("\(incomplete) without the required fields (see lagmond check)") }
+        if foreign > 0 { parts.append("\(foreign) of other programs") }
+        return parts.isEmpty ? nil : "skipped \(damaged + incomplete + foreign) of \(lines) lines: " + parts.joined(separator: ", ")
     }
 }
 

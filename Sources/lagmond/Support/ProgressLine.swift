@@ -2,7 +2,7 @@ internal import Foundation
 internal import LagReader
 internal import Synchronization
 
-/// Tells on a terminal how far a long reading has come; silent elsewhere, and for short ones.
+/// Shows on a terminal how much of a long input has been read; silent elsewhere, and for short inputs.
 final class ProgressLine: Sendable {
     let progress: ReadProgress
     private let isOver = Atomic<Bool>(false)

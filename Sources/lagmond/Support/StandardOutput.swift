@@ -3,7 +3,7 @@ internal import Glibc
 
 /// stdout, written whole.
 enum StandardOutput {
-    /// - Throws: the exit code, when stdout takes no more: success when its reader went away, for nobody misses anything then.
+    /// - Throws: the exit code, when stdout accepts no more: success when its reader went away, because nothing is missing then.
     static func write(_ bytes: [UInt8]) throws(ExitCode) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -19,7 +19,7 @@ final class SlowServer: Sendable {
         }
     }
 
-    /// Binds to a port that the kernel chooses, and tells which.
+    /// Binds to a port that the kernel chooses, and returns it.
     private static func listen(on listener: Int32) throws(WorkloadError) -> UInt16 {
         guard withAddress(port: 0, { bind(listener, $0, $1) }) == 0 else { throw WorkloadError(call: "bind", code: errno) }
         guard Glibc.listen(listener, 8) == 0 else { throw WorkloadError(call: "listen", code: errno) }

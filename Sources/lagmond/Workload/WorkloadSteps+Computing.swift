@@ -4,7 +4,7 @@ internal import Synchronization
 
 // Kinds that keep the processor busy: cpu, short, starve, format; and idle, which does not.
 
-/// Looks for long Collatz sequences.
+/// Searches for long Collatz sequences.
 @inline(never)
 func computeUntil(_ deadline: MonotonicTime) {
     var candidate: UInt64 = 1
@@ -32,7 +32,7 @@ func stayIdle() {
     longestSequence.store(0, ordering: .relaxed)
 }
 
-/// Looks at the clock more often than ``computeUntil(_:)``. Inlined, so that the caller's name is the one in a stack.
+/// Reads the clock more often than ``computeUntil(_:)``. Inlined, so that the caller's name is the one in a stack.
 @inline(__always)
 private func searchFinely(until deadline: MonotonicTime) {
     var candidate: UInt64 = 1

@@ -6,22 +6,22 @@ internal import LagMonitor
 struct AttachCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attach",
-        abstract: "Watch the loops of a process that runs already, without its help.",
+        abstract: "Watch the loops of a running process from outside.",
         discussion: """
-            What the kernel tells of a thread says whether it rests or works. The process is neither changed nor stopped, but for some \
-            microseconds while the stack of a running thread is copied. Ends with the process (or all of them), or by SIGTERM or SIGINT.
+            The kernel's view of each thread shows whether it waits or works. The process is not changed, and not stopped but for some \
+            microseconds while the stack of a running thread is copied. Ends with the process (with several, the last), or by SIGTERM or SIGINT.
 
-            Threads that rest in epoll_wait, poll or select are found by themselves; --loop names others.
+            Threads that wait in epoll_wait, poll or select are found automatically; --loop names others.
             """
     )
 
-    @Option(help: ArgumentHelp("The process; may be given several times.", valueName: "pid"))
+    @Option(help: ArgumentHelp("The process to watch; may be repeated.", valueName: "pid"))
     var pid: [Int32]
 
-    @Option(help: ArgumentHelp("Watch this thread and no other that is not named; may be given several times.", valueName: "tid"))
+    @Option(help: ArgumentHelp("Watch only this thread; may be repeated.", valueName: "tid"))
     var loop: [Int32] = []
 
-    @Option(help: ArgumentHelp("How long to watch; without it, until the end.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to watch; by default until the process ends.", valueName: "seconds"))
     var duration: Double?
 
     @OptionGroup
@@ -29,10 +29,10 @@ struct AttachCommand: ParsableCommand {
 
     func validate() throws {
         if !loop.isEmpty, pid.count > 1 {
-            throw ValidationError("--loop: which of the processes is meant? (allowed: with one --pid)")
+            throw ValidationError("--loop: with several processes it is not clear whose thread is meant (allowed: with one --pid)")
         }
         for number in pid + loop where number <= 0 {
-            throw ValidationError("\(number): no number of a process or thread (allowed: 1 and above)")
+            throw ValidationError("\(number): not a process or thread ID (allowed: 1 and above)")
         }
     }
 

@@ -8,14 +8,14 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Check every line against the schema lagmonitor.stall.v1.",
         discussion: """
-            Tells each damaged line with file, line number and what is wrong with which field, goes on, and sums up on stderr. Fields that \
-            the schema does not know are allowed. Ends with 1 when something is damaged.
+            Reports each damaged line with file, line number, field and error, and a summary on stderr. Fields that \
+            the schema does not define are allowed. The exit code is 1 when a line is damaged.
             """
     )
 
     @OptionGroup var input: InputOptions
 
-    @Option(help: ArgumentHelp("How many damaged lines of a file are told; 0: all.", valueName: "count"))
+    @Option(help: ArgumentHelp("How many damaged lines of a file to report; 0: all.", valueName: "count"))
     var limit: Int = 0
 
     func validate() throws {

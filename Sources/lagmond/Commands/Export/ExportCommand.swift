@@ -21,14 +21,14 @@ struct ExportCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Turn stalls into profiles (flame graphs, perf, speedscope, pprof) or events (sentry, otlp).",
+        abstract: "Convert stalls to profiles (flame graphs, perf, speedscope, pprof) or events (sentry, otlp).",
         discussion: """
-            folded: a stack a line, for flamegraph.pl and inferno; perf: what perf script writes; speedscope: a file for speedscope.app; \
+            folded: one stack per line, for flamegraph.pl and inferno; perf: what perf script writes; speedscope: a file for speedscope.app; \
             pprof: gzip'ed protobuf, for go tool pprof. Weights are the time stalled, in milliseconds (pprof: nanoseconds). \
-            Records with all looks at a thread (samples: all) give each look its part. Each stall counts once.
+            Records with all samples of a thread (samples: all) share their time among the samples. Each stall counts once.
 
             sentry and otlp: a JSON line for each line, as lagmond would have written it with that --format: a Sentry event; a request \
-            of OTLP over HTTP with one log record. Lines about losses are events, too; a line that comes twice is written once.
+            of OTLP over HTTP with one log record. Lines about losses are events, too; duplicates are written once.
             """
     )
 

@@ -6,11 +6,11 @@ internal import LagReader
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Make a page of stalls: groups, call graph, heat map, timeline, details.",
+        abstract: "Make an HTML page of stalls: groups, call graph, heat map, timeline, details.",
         discussion: """
-            One HTML file of at most 5 MB that needs no network and works from a disk; its tables are there without scripts as well. \
-            Each stall counts once, as in top. What the page has no room for is summed up, and said at its top.
-            The file is replaced when the page is whole. The same lines make the same page.
+            One HTML file of at most 5 MB that needs no network; its tables are readable without scripts. \
+            Each stall counts once, as in top. What does not fit is summarized, and named at the top of the page.
+            The file is replaced when the page is complete. The same lines make the same page.
             """
     )
 
@@ -20,7 +20,7 @@ struct ReportCommand: ParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("Where the page goes; - is stdout.", valueName: "file"))
     var output: String
 
-    @Option(help: ArgumentHelp("How many groups are shown by themselves.", valueName: "count"))
+    @Option(help: ArgumentHelp("How many groups to show individually.", valueName: "count"))
     var top: Int = 40
 
     @Option(help: ArgumentHelp("The page's title.", valueName: "text"))
@@ -44,7 +44,7 @@ struct ReportCommand: ParsableCommand {
         if output == Self.stdout, isatty(STDOUT_FILENO) == 1 {
             throw StartFailure(
                 status: ExitStatus.usage,
-                message: "-o -: a page is nothing for a terminal; allowed: a file or a pipe"
+                message: "-o -: the page cannot be written to a terminal; allowed: a file or a pipe"
             )
         }
         try refuseInputAsOutput()

@@ -2,22 +2,22 @@ internal import ArgumentParser
 internal import Foundation
 internal import LagMonitor
 
-/// `lagmond run`: watches its own main thread while the workload stalls it.
+/// `lagmond run`: watches a command, the targets of the settings, or its own main thread while a workload stalls it.
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Run a command, the targets of a configuration, or a workload, and report stalls.",
         discussion: """
-            Settings: options over environment (LAGMONITOR_ and the key's path in capitals: LAGMONITOR_MONITOR_INTERVAL_MS) \
-            over file. With a command behind -- that is run and watched; with targets in the file, all of them are. Otherwise lagmond \
-            watches its own main thread; without workload.steps nothing stalls that.
+            Settings: options over environment (LAGMONITOR_ and the key in capitals: LAGMONITOR_MONITOR_INTERVAL_MS) \
+            over file. lagmond runs and watches the command after --, or the targets of the file. With neither, it \
+            watches its own main thread, which workload.steps stall.
             """
     )
 
-    @Option(help: ArgumentHelp("How long to run; without it, until SIGTERM or SIGINT.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to run; by default until SIGTERM or SIGINT.", valueName: "seconds"))
     var duration: Double?
 
-    @Option(help: ArgumentHelp("Where to write what was really injected, a JSON line a step.", valueName: "path"))
+    @Option(help: ArgumentHelp("A file for the ground truth of the workload: one JSON line for each injected stall.", valueName: "path"))
     var truth: String?
 
     @OptionGroup
@@ -26,7 +26,7 @@ struct RunCommand: ParsableCommand {
     @Option(
         name: .customLong("on-hang"),
         help: ArgumentHelp(
-            "What is done when a loop of the command hangs: report (default), signal:NAME to that process, restart.",
+            "What to do when a loop of the command hangs: report (default), signal:NAME to that process, restart.",
             valueName: "action"
         )
     )
@@ -34,14 +34,14 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         name: .customLong("on-hang-after"),
-        help: ArgumentHelp("How long it has to hang for that (30).", valueName: "seconds")
+        help: ArgumentHelp("How long the hang lasts before that (30).", valueName: "seconds")
     )
     var onHangAfter: Double?
 
-    @Option(help: ArgumentHelp("Whether a command that fails is started again: never (default), on-failure.", valueName: "when"))
+    @Option(help: ArgumentHelp("When to restart a command that ended: never (default), on-failure.", valueName: "when"))
     var restart: String?
 
-    @Argument(parsing: .postTerminator, help: "After --: a command to run and to watch, instead of the workload.")
+    @Argument(parsing: .postTerminator, help: "After --: the command to run and watch.")
     var command: [String] = []
 
     /// What the options say, by key path.

@@ -6,7 +6,7 @@ struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
         abstract: "Print the JSON Schema (2020-12) of every line that is written.",
-        discussion: "Validates one line. Members that it does not name are allowed: later versions add some."
+        discussion: "It validates one line. Members that it does not name are allowed: later versions add some."
     )
 
     func run() throws {

@@ -17,10 +17,10 @@ struct SymbolizeCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Files with records, a JSON line each; - is stdin.", valueName: "file"))
     var files: [String] = ["-"]
 
-    @Option(help: ArgumentHelp("A program or library that the records are about; may be repeated.", valueName: "path"))
+    @Option(help: ArgumentHelp("A program or library of the records' processes; may be repeated.", valueName: "path"))
     var binary: [String] = []
 
-    @Option(help: ArgumentHelp("A folder to look through for binaries by build-id; may be repeated.", valueName: "folder"))
+    @Option(help: ArgumentHelp("A folder to search for binaries by build-id; may be repeated.", valueName: "folder"))
     var search: [String] = []
 
     @Option(
@@ -31,18 +31,18 @@ struct SymbolizeCommand: ParsableCommand {
     )
     var debugRoot: [String] = []
 
-    @Option(help: ArgumentHelp("The llvm-symbolizer to use; else the toolchain's or the system's.", valueName: "path"))
+    @Option(help: ArgumentHelp("The llvm-symbolizer to use; by default the toolchain's or the system's.", valueName: "path"))
     var symbolizer: String?
 
     @Option(
         help: ArgumentHelp(
-            "A beginning of modules or symbols that are the program's own, as monitor.in_app_prefixes; may be repeated.",
+            "A prefix of modules or symbols that are the program's own code, as monitor.in_app_prefixes; may be repeated.",
             valueName: "prefix"
         )
     )
     var inAppPrefix: [String] = []
 
-    @Flag(help: "Write text for people, one paragraph a record.")
+    @Flag(help: "Write readable text, one paragraph per record.")
     var text = false
 
     func validate() throws { try InputOptions.validate(files) }
@@ -51,7 +51,7 @@ struct SymbolizeCommand: ParsableCommand {
         // The end of stdout's reader is an answer to a write.
         signal(SIGPIPE, SIG_IGN)
         if let symbolizer, !SymbolizerProgram.isProgram(symbolizer) {
-            let message = "\(symbolizer): no program; allowed: an llvm-symbolizer"
+            let message = "\(symbolizer): not a program; allowed: an llvm-symbolizer"
             throw StartFailure(status: ExitStatus.unavailable, message: message)
         }
         let finder = try BinaryFinder(binaries: binary, searchFolders: search, debugRoots: debugRoot)

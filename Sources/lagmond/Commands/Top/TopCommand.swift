@@ -8,13 +8,13 @@ extension GroupKey: ExpressibleByArgument {}
 struct TopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Rank stalls by what they cost, in groups.",
+        abstract: "Rank groups of stalls by their total time.",
         discussion: """
-            A stall counts once, however many lines tell of it (begin and end, lines sent twice); after more than 2 million others a \
-            repeated line may no longer be known, and count again. A stall whose end has not come counts with what is known, as open. \
-            held: stalls that a limit held back, in the total and in no other column. p50 and p99 are right within 0.4 %; hosts are \
-            counted exactly up to 64, beyond that with a standard error of 3 %. Above 65536 groups the rest is one group, -.
-            Lines that are damaged or of others are left out and counted on stderr.
+            A stall counts once, however many lines report it (begin and end, duplicates); after more than 2 million others a \
+            duplicate may count again. A stall without an end line counts with its begin line, as open. \
+            held: stalls that a rate limit suppressed; only the total includes them. p50 and p99 are accurate to 0.4 %; hosts are \
+            counted exactly up to 64, above that with a standard error of 3 %. Above 65536 groups the rest is one group, -.
+            Lines that are damaged or of other programs are skipped and counted on stderr.
             """
     )
 
@@ -24,13 +24,13 @@ struct TopCommand: ParsableCommand {
     @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, host.", valueName: "what"))
     var by: GroupKey = .fingerprint
 
-    @Option(help: ArgumentHelp("How many groups are shown; 0: all.", valueName: "count"))
+    @Option(help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))
     var limit: Int = 20
 
-    @Flag(help: "Write a JSON object a group, and line.")
+    @Flag(help: "Write one JSON object per group and line.")
     var json = false
 
-    @Flag(help: "Go on as the files grow, through rotation and truncation; ends by SIGINT or SIGTERM.")
+    @Flag(help: "Follow the files as they grow, through rotation and truncation, until SIGINT or SIGTERM.")
     var follow = false
 
     @Option(

@@ -15,10 +15,10 @@ struct ChildEnvironment {
         return ChildEnvironment(entries: entries)
     }
 
-    /// Has the loader take `library` in, after those that the user named; and says where the page is.
+    /// Makes the loader load `library`, after those that the user named, and names the shared loop table.
     ///
-    /// Fails where the path cannot be told to the loader, which separates by colons and blanks and knows no quoting.
-    /// - Returns: Whether it is there now.
+    /// Fails where the path cannot be written for the loader, which separates by colons and blanks and has no quoting.
+    /// - Returns: whether the library will be loaded.
     mutating func preload(_ library: String, loopTable: String) -> Bool {
         guard !library.contains(where: { $0 == ":" || $0.isWhitespace }), !library.contains("$") else { return false }
         let present = value(of: "LD_PRELOAD")
@@ -43,7 +43,7 @@ struct ChildEnvironment {
         entries.removeAll { $0.starts(with: prefix) }
     }
 
-    /// Lends it in the form that `execve` takes.
+    /// Passes it to `body` in the form that `execve` takes.
     func withPointers<Result>(_ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
         let owned = entries.map { entry in (entry + [0]).withUnsafeBufferPointer { strdup($0.baseAddress!) } }
         defer { for entry in owned { free(entry) } }

@@ -20,7 +20,7 @@ struct CommandOutput {
         return try settings.openOutput()
     }
 
-    /// What the command writes is its reader's alone.
+    /// The command's output must contain only what the command writes.
     private func refuseStandardOutput() throws(StartFailure) {
         var isStandard = settings.output.destination == .stdout
         if case .file(let path) = settings.output.destination {
@@ -39,6 +39,6 @@ struct CommandOutput {
         )
     }
 
-    /// `/dev/null` (major 1, minor 3), which everybody may have.
+    /// `/dev/null` (major 1, minor 3), which both may share.
     private static let nullDevice: dev_t = 0x103
 }

@@ -2,7 +2,7 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// The watch of one command's loops, with all that hangs on it: lines, counts, and what is done when one hangs.
+/// The watch of one command's loops, with its lines, its counts, and the action when a loop hangs.
 ///
 /// Any thread.
 final class CommandWatch: Sendable {
@@ -14,14 +14,14 @@ final class CommandWatch: Sendable {
     private let sink: any RecordSink
     private let launcher: CommandLauncher
     private let configuration: Mutex<RemoteConfiguration>
-    /// The command itself, where the library that tells of its loops cannot be loaded into it.
+    /// The command itself, where the library that publishes its loops cannot be loaded into it.
     private let attached = Mutex<AttachedProcess?>(nil)
     private let pastAttached = Mutex(StallMonitorStatistics())
 
     /// - Parameters:
     ///   - name: of the target; nil: there is only this command.
     ///   - configuration: as ``StallMonitor/StallMonitorConfiguration`` has it for a command.
-    ///   - live: whom the lines are counted by and handed to; nil: nobody.
+    ///   - live: counts the lines for the HTTP service; nil: there is no service.
     init(
         name: String?,
         launcher: CommandLauncher,
@@ -156,7 +156,7 @@ final class CommandWatch: Sendable {
         return sum
     }
 
-    /// Asks all threads that a stall needs to be noticed; whether they all answer in time is to be asked afterwards.
+    /// Sends a probe to all threads that detection needs; the result says whether they have answered.
     func probeLiveness() -> LivenessProbe.Check {
         let calls = [tableWatch.probeLiveness()] + [attached.withLock { $0 }?.watch.probeLiveness()].compactMap { $0 }
         return { calls.allSatisfy { $0() } }

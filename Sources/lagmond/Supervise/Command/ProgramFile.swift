@@ -1,7 +1,7 @@
 internal import CLagLinux
 internal import Glibc
 
-/// A file that is to be run: what the kernel's `execve` will make of it, as far as watching is concerned.
+/// A program file: how the kernel and the loader will run it, as far as that decides how it is watched.
 struct ProgramFile: Equatable {
     /// Why the preloaded library will not be in the program. It is run all the same.
     enum Obstacle: Equatable {
@@ -18,8 +18,8 @@ struct ProgramFile: Equatable {
 
     let path: String
 
-    /// Looks at the file, and for a script at its interpreter.
-    /// - Returns: `nil` when nothing speaks against it, or nothing is known: it may not be ours to read.
+    /// Examines the file, or a script's interpreter.
+    /// - Returns: nil where there is no obstacle, or the file cannot be read.
     func obstacle() -> Obstacle? {
         var file = path
         // A script's own setuid bits mean nothing. The kernel follows interpreters up to four deep.

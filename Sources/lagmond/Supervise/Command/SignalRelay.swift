@@ -19,10 +19,10 @@ struct SignalRelay {
     mutating func forwards(signal: Int32, code: Int32, sender: pid_t) -> Bool {
         switch signal {
         case SIGCHLD:
-            // A child's change of state has a code of its own; one that somebody sent is for the command.
+            // A child's change of state has its own code; a SIGCHLD sent by another process is for the command.
             return code == CLL_SIGNAL_OF_PROCESS && sender != child
         case SIGCONT:
-            // The kernel continues whom it was sent to by itself: WrappedProcess looks whether the command was among them.
+            // The kernel continues the receivers by itself; WrappedProcess checks whether the command was one of them.
             return false
         case SIGTSTP, SIGTTIN, SIGTTOU:
             stoppedAtTerminal = now()

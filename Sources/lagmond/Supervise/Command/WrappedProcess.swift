@@ -47,7 +47,7 @@ struct WrappedProcess {
     }
 
     /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``; others may do what they like.
-    /// - Parameter onEndSignal: told of each SIGTERM, SIGINT and SIGQUIT, wherever it came from.
+    /// - Parameter onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, wherever it came from.
     func supervise(onEndSignal: () -> Void = {}) -> Termination {
         var relay = SignalRelay(child: pid)
         while true {
@@ -104,7 +104,7 @@ struct WrappedProcess {
     /// We are to go on; so is the command, if that was said to us alone.
     private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continuePolls {
-            // A change that was not told yet is a later one: it was continued, and perhaps has stopped anew, which is to stay so.
+            // A change that was not reported yet is a later one: it was continued, and perhaps stopped again, which has to stay.
             guard isStopped, alsoLaterStops || cll_wrap_has_change(pidfd) == 0 else { return }
             usleep(Self.continuePollMicroseconds)
         }
@@ -121,7 +121,7 @@ struct WrappedProcess {
     }
 
     /// Between two runs of a command, on the thread that supervises.
-    /// - Returns: the signal that somebody sent to end all of it; nil: the time is over.
+    /// - Returns: a signal that asks lagmond to end; nil: the time is over.
     static func waitWithoutCommand(for time: Duration) -> Int32? {
         let deadline = MonotonicTime.now + time
         while true {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// What becomes of one command over its runs: who may end it, what follows an end, and what of it is told.
+/// The lifecycle of one command over its restarts: who may end it, what follows an end, and what is reported of it.
 ///
 /// Any thread. One thread waits for the command and asks ``ended(_:at:)`` what is next; the one that watches for hangs may end it.
 final class CommandLifecycle: Sendable {
@@ -38,13 +38,13 @@ final class CommandLifecycle: Sendable {
         var restart: String?
         /// It is to end for good.
         var isStopping = false
-        /// When somebody last sent a signal that ends programs.
+        /// When a signal that ends programs last came.
         var endSignalAt: MonotonicTime?
-        /// Somebody is ending it, and still has to do with its descriptor.
+        /// A thread is ending it, and still uses its descriptor.
         var isBeingEnded = false
     }
 
-    /// Empty, or the target's name and a colon: in front of what is said.
+    /// The prefix of its messages: empty, or the target's name and a colon.
     private let label: String
     private let state: Mutex<State>
 
@@ -153,7 +153,7 @@ final class CommandLifecycle: Sendable {
         if let (process, grace) = found { finishEnding(process, grace) }
     }
 
-    /// Somebody sent a signal that ends programs: an end soon after it, whatever the status, is what was meant.
+    /// A signal that ends programs came: an end soon after it is intended, whatever the status.
     func recordEndSignal() { state.withLock { $0.endSignalAt = .now } }
 
     /// Whether ``stop()`` was called.
@@ -170,7 +170,7 @@ final class CommandLifecycle: Sendable {
 }
 
 extension WrappedProcess.Termination: CustomStringConvertible {
-    /// What systemd's `Restart=on-failure` takes for one: another status than 0, and signals that nobody sends to end a program in order.
+    /// As systemd's `Restart=on-failure` defines it: a status other than 0, and signals that do not end a program in order.
     var isFailure: Bool {
         switch self {
         case .exited(let status): status != 0

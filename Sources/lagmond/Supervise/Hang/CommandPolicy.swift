@@ -1,6 +1,6 @@
 internal import LagMonitor
 
-/// What is done with a command besides reporting its stalls: nothing, unless somebody asks for it.
+/// What is done with a command besides reporting its stalls; by default nothing.
 struct CommandPolicy: Equatable, Sendable {
     enum OnHang: Equatable, Sendable {
         /// Lines, as for every stall.

@@ -1,11 +1,11 @@
 internal import LagMonitor
 
-/// For how long a loop has been hanging in one callback, counting only time in which it could have got on.
+/// For how long a loop has been hanging in one callback, counting only time in which it could have made progress.
 ///
 /// Not counted: time in which the process was stopped (SIGSTOP, ^Z) or traced by a debugger, time for which its thread waited for a
-/// processor, and time in which nobody looked, as while the whole machine, or lagmond's own group, stood still.
+/// processor, and time between polls that came late, as while the whole machine, or lagmond's own control group, was stopped.
 ///
-/// Pure: readings are told.
+/// Pure: readings are passed in.
 struct HangMeter: Sendable {
     struct Reading: Equatable, Sendable {
         /// Changes with every activity.
@@ -14,13 +14,13 @@ struct HangMeter: Sendable {
         var time: MonotonicTime
         /// For how long it has been at what it does now, by the loop's own clock.
         var lag: Duration
-        /// Nobody may expect anything of it now.
+        /// It cannot make progress now.
         var isStoppedOrTraced: Bool
         /// How long its thread has waited for a processor, ever.
         var waitedForProcessor: Duration
     }
 
-    /// The longest time between two looks that counts.
+    /// The longest time between two polls that counts.
     let longestGap: Duration
     private var last: Reading?
     private(set) var hung: Duration = .zero
@@ -33,7 +33,7 @@ struct HangMeter: Sendable {
         defer { last = reading }
         guard let last, last.sequence == reading.sequence, last.isWorking, reading.isWorking else {
             isHandled = false
-            // What passed since the callback's beginning, at most since the last look.
+            // What passed since the callback's beginning, at most since the last poll.
             hung = reading.isWorking && !reading.isStoppedOrTraced ? min(reading.lag, longestGap) : .zero
             return
         }

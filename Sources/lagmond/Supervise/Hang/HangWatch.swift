@@ -4,7 +4,7 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// Does what the policy asks for when a loop of the command hangs. A thread of its own, which is there only where something is asked for.
+/// Takes the policy's action when a loop of the command hangs. Runs a thread, only where the policy has an action.
 ///
 /// Any process of the command counts, and any loop of it that is watched: the signal goes to the process that hangs, a restart concerns
 /// the whole command. Nothing is done before the hang's line was written, or had two seconds to be.
@@ -44,7 +44,7 @@ final class HangWatch: @unchecked Sendable {
 
     func stop() { isOver.store(true, ordering: .releasing) }
 
-    /// A tenth of the time that a hang has to last: more looks find it no better.
+    /// A tenth of the time that a hang has to last: more polls would not find it sooner.
     private static func interval(_ policy: CommandPolicy) -> Duration {
         min(max(policy.onHangAfter / 10, .milliseconds(50)), .seconds(1))
     }
@@ -103,7 +103,7 @@ extension HangMeter.Reading {
         waitedForProcessor = isWorking ? Self.waited(process.pid, thread) : .zero
     }
 
-    /// Stopped, or traced by anybody but us.
+    /// Stopped, or traced by another process.
     private static func isStoppedOrTraced(_ process: pid_t, _ thread: pid_t) -> Bool {
         let text = text(process, thread, "status")
         // Gone: what it hung in is over.
@@ -112,7 +112,7 @@ extension HangMeter.Reading {
             let words = line.split(separator: "\t")
             guard words.count > 1 else { continue }
             if words[0] == "State:", "Tt".contains(words[1].first ?? " ") { return true }
-            // We look at stacks by tracing; for some microseconds.
+            // lagmond itself traces for some microseconds to read a stack.
             if words[0] == "TracerPid:", let tracer = pid_t(words[1]), tracer != 0, !isOwn(tracer) { return true }
         }
         return false

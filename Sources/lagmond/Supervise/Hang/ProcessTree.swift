@@ -1,7 +1,7 @@
 internal import CLagLinux
 internal import Glibc
 
-/// A process and all below it at one moment, each as a descriptor: whoever gets one of the numbers later is not meant.
+/// A process and its descendants at one moment, each as a pidfd: a process that reuses one of the numbers is not meant.
 struct ProcessTree: ~Copyable {
     private struct Member {
         let pid: pid_t
@@ -26,7 +26,7 @@ struct ProcessTree: ~Copyable {
         for pid in found where pid != getpid() && !members.contains(where: { $0.pid == pid && !Self.hasEnded($0.pidfd) }) {
             let pidfd = cll_pidfd_open(pid)
             guard pidfd >= 0 else { continue }
-            // Between the list and the descriptor the number may have gone to somebody else.
+            // Between the list and the descriptor the number may have been reused.
             guard pid == root || Self.parent(of: pid) == parents[pid] else {
                 close(pidfd)
                 continue

@@ -1,8 +1,8 @@
 internal import LagMonitor
 
-/// When a command that ended is started again, and when no more: back-off with jitter, and a bound.
+/// When a command that ended is restarted, and when no more: back-off with jitter, and a bound.
 ///
-/// Pure: what time it is and the dice are told.
+/// Pure: the time and the random number are passed in.
 struct RestartRule: Sendable {
     struct Limits: Equatable, Sendable {
         /// Before the first start again; each further one waits twice as long.

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagMonitor
 internal import LagRemote
 
-/// The main thread of a run with targets: waits for signals and for the time, tells the service manager, reloads, and ends everything.
+/// The main thread of a run with targets: waits for signals and for the deadline, notifies the service manager, reloads, and ends everything.
 struct DaemonControl {
     private var settings: Settings
     private let dependencies: TargetDependencies
@@ -15,10 +15,10 @@ struct DaemonControl {
     /// Targets come and go here, one change after the other.
     private let changes = DispatchQueue(label: "lagmond.targets")
     private var status = ""
-    /// Whose watch did not answer when it was last asked.
+    /// The targets whose watch did not answer the last liveness probe.
     private var unresponsive: [String] = []
 
-    /// How often what the manager shows is looked at.
+    /// How often the status line for the service manager is updated.
     private static let statusPeriod: Duration = .seconds(10)
     private static let answerPollMicroseconds: UInt32 = 2000
 
@@ -67,15 +67,15 @@ struct DaemonControl {
 
     private var allEnded: Bool { list.active.allSatisfy { $0.end != nil } }
 
-    // MARK: What the service manager is told
+    // MARK: Notifications to the service manager
 
-    /// Only while every thread that a stall needs to be noticed comes round.
+    /// Only while every thread that detection needs makes progress.
     private mutating func notifyAlive(within wait: Duration) {
         let found = list.unresponsiveTargets(within: wait) { usleep(Self.answerPollMicroseconds) }
         if found.isEmpty { manager?.notify("WATCHDOG=1") }
         if found != unresponsive, !found.isEmpty {
             Diagnostics.report(
-                "the watch of \(found.joined(separator: ", ")) does not answer; the service manager is not told that all is well"
+                "the watch of \(found.joined(separator: ", ")) does not answer; no keep-alive is sent to the service manager"
             )
         }
         unresponsive = found
@@ -111,7 +111,7 @@ struct DaemonControl {
         Diagnostics.report("not reloaded: everything stays as it was")
     }
 
-    /// On a thread of its own: a disk that hangs is no reason to hang here.
+    /// On another thread: a disk that hangs must not block this one.
     private func reopenOutput() {
         let sink = output.sink
         try? HelperThread.start("reopen-output") {
@@ -179,7 +179,7 @@ struct DaemonControl {
         let isFailure = allEnded && list.active.contains { $0.end.map { $0 != .exited(0) } ?? false }
         if allEnded { Diagnostics.report("all targets have ended") }
         TargetShutdown(targets).run()
-        // One that was just being started has heard of it.
+        // A start in progress ends by itself.
         changes.sync {}
         output.close()
         Diagnostics.report("\(RunSummary(list.statistics)); lines in \(output.sink.name)")
@@ -188,7 +188,7 @@ struct DaemonControl {
 }
 
 extension Settings {
-    /// Which of these settings a run that goes on cannot take up.
+    /// Which of these settings a running daemon cannot change.
     fileprivate func settingsThatNeedRestart(after old: Settings) -> [String] {
         let changed: [(SettingKey, Bool)] = [
             (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),

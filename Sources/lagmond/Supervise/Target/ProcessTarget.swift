@@ -10,7 +10,7 @@ final class ProcessTarget: Target {
         var present: AttachedProcess?
         var past = StallMonitorStatistics()
         var end: WrappedProcess.Termination?
-        /// What keeps it from being watched; told once.
+        /// Why it cannot be watched; reported once.
         var fault: String?
     }
 
@@ -21,7 +21,7 @@ final class ProcessTarget: Target {
     private let hasEnded = Atomic(true)
 
     private static let pollMicroseconds: UInt32 = 100_000
-    /// A process that could not be had is looked for again after so many looks.
+    /// The next attempt to attach comes after so many polls.
     private static let pollsBetweenAttempts = 10
 
     init(_ settings: TargetSettings, _ dependencies: TargetDependencies) throws(StartFailure) {
@@ -99,7 +99,7 @@ final class ProcessTarget: Target {
         guard let number = Int32(text), number > 0 else {
             throw StartFailure(
                 status: ExitStatus.noInput,
-                message: "pid_file: \(path): \"\(text)\" is no process's number (allowed: 1 and above, in decimal)"
+                message: "pid_file: \(path): \"\(text)\" is not a process ID (allowed: 1 and above, in decimal)"
             )
         }
         return number

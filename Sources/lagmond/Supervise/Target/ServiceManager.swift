@@ -1,13 +1,13 @@
 internal import Glibc
 internal import LagMonitor
 
-/// The service manager that started us, where one did and wants to be told: the protocol of `sd_notify(3)`, a datagram each.
+/// The service manager that started us, where it asks for notifications: the protocol of `sd_notify(3)`, one datagram each.
 ///
-/// Any thread. Nothing here waits: a manager that does not read loses what it is told.
+/// Any thread. Nothing here waits: a manager that does not read loses notifications.
 struct ServiceManager: Sendable {
     /// A path, or `@` and an abstract name.
     private let address: String
-    /// How often it wants to hear that we are alive; nil: it does not.
+    /// The interval in which it expects a keep-alive; nil: it expects none.
     let watchdog: Duration?
 
     /// - Parameter environment: with `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.

@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// Something that is watched for as long as it stands in the settings: a command that is run, or a process that runs already.
+/// Something that is watched for as long as the settings name it: a command that lagmond runs, or a process that runs already.
 ///
 /// ``Daemon`` calls all of these from one thread, but ``stop()`` from any.
 protocol Target: AnyObject, Sendable {
@@ -24,7 +24,7 @@ protocol Target: AnyObject, Sendable {
     /// The counts so far; final after ``stop()``.
     var statistics: StallMonitorStatistics { get }
 
-    /// Asks all threads that a stall needs to be noticed; whether they answer in time is to be asked afterwards.
+    /// Sends a probe to all threads that detection needs; the result says whether they have answered.
     func probeLiveness() -> LivenessProbe.Check
 }
 

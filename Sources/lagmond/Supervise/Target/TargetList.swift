@@ -53,8 +53,8 @@ final class TargetList: HttpStatusSource {
         all.reduce(into: [:]) { lags, target in lags.merge(target.lags, uniquingKeysWith: max) }
     }
 
-    /// Whose threads owe an answer after `wait`; empty: every stall would be noticed.
-    /// - Parameter pause: between two looks.
+    /// The targets with threads that do not answer within `wait`; empty: every stall would be detected.
+    /// - Parameter pause: between two polls.
     func unresponsiveTargets(within wait: Duration, pause: () -> Void) -> [String] {
         var calls = all.map { ($0.settings.name, $0.probeLiveness()) }
         let deadline = MonotonicTime.now + wait
@@ -69,7 +69,7 @@ final class TargetList: HttpStatusSource {
         await ProbeAnswers.allArrive(all.map { $0.probeLiveness() })
     }
 
-    /// In a line, for people.
+    /// One line for the service manager.
     var summary: String {
         let targets = targets
         let running = targets.count { $0.pid != 0 }

@@ -1,3 +1,4 @@
+internal import TestSupport
 internal import LagRemote
 internal import Foundation
 internal import TestSupport

@@ -1,6 +1,6 @@
-import Foundation
-import TestSupport
-import Testing
+internal import Foundation
+internal import TestSupport
+internal import Testing
 
 /// The dependency rules inside lagmond that the compiler cannot check, because one program is one module.
 @Suite struct DependencyTests {

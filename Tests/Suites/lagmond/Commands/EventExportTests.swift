@@ -94,9 +94,9 @@ struct EventExportTests {
         #expect(lines.count == 3, "\(output)")
         #expect(lines.allSatisfy { $0.hasPrefix(#"{"resourceLogs":["#) })
         #expect(lines.last?.contains(#""host.name","value":{"stringValue":"web-2""#) == true)
-        #expect(errors.contains("left out of 14 lines: 2 damaged"))
+        #expect(errors.contains("of 14 lines: 2 damaged"))
         #expect(errors.contains("2 without what a stall must have"))
-        #expect(errors.contains("2 of others"))
+        #expect(errors.contains("2 of other programs"))
     }
 
     @Test func fingerprintAndTimeChoose() throws {

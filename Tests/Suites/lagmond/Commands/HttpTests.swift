@@ -154,7 +154,7 @@ struct HttpTests {
     func whatIsNoAddressIsRefused(text: String) throws {
         let (status, _, errors) = try LagmondProcess.run(["run", "--listen", text, "--duration", "1"])
         #expect(status == 78)
-        #expect(errors.contains("option --listen: \"\(text)\" is no address to listen on; allowed: a port"), "\(errors)")
+        #expect(errors.contains("option --listen: \"\(text)\" is not an address to listen on; allowed: a port"), "\(errors)")
     }
 
     @Test func withoutTheSettingNothingListens() throws {

@@ -19,8 +19,8 @@ struct OutputHeadersTests {
     }
 
     @Test(arguments: [
-        ("a", "has no name of a header"), ("=b", "has no name of a header"), ("a b=c", "has no name of a header"),
-        ("a=b,", "has no name of a header"), ("a=b,A=c", "\"A\" stands there twice"),
+        ("a", "has no valid header name"), ("=b", "has no valid header name"), ("a b=c", "has no valid header name"),
+        ("a=b,", "has no valid header name"), ("a=b,A=c", "\"A\" is given twice"),
         ("a=${NO_SUCH}", "there is no environment variable NO_SUCH"), ("a=${NO", "a ${ without its }"),
         ("a=${EVIL}", "holds a control character"),
     ]) func whatIsWrongIsNamed(headers: String, wrong: String) throws {

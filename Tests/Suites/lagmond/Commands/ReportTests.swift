@@ -175,7 +175,7 @@ struct ReportTests {
     @Test func timesNarrowWhatIsCounted() throws {
         let page = try page(lines, ["--since", "2027-01-01"])
         #expect(page.contains("No stalls were found."))
-        #expect(page.contains("Stalls that began outside the times asked for: <b>4</b>."))
+        #expect(page.contains("Stalls that began outside the given times: <b>4</b>."))
     }
 
     private func element(_ page: String, _ open: String, _ close: String) throws -> String {

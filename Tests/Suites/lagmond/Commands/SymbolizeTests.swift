@@ -162,7 +162,7 @@ internal import Testing
         (["--binary", "/etc/passwd"], 66, "/etc/passwd: no program or library"),
         (["--search", "/nonexistent"], 66, "/nonexistent: no folder; allowed: a folder that can be read"),
         (["--debug-root", "/etc/passwd"], 66, "/etc/passwd: no folder"),
-        (["--symbolizer", "/nonexistent"], 69, "/nonexistent: no program; allowed: an llvm-symbolizer"),
+        (["--symbolizer", "/nonexistent"], 69, "/nonexistent: not a program; allowed: an llvm-symbolizer"),
         (["--bogus"], 64, "Unknown option"),
     ])
     func whatIsNotThereIsToldWithAStatus(arguments: [String], status: Int32, message: String) throws {

@@ -55,7 +55,7 @@ struct TopTests {
         let (status, output, errors) = try LagmondProcess.run(["top", "a"], files: ["a": text])
         #expect(status == 0)
         #expect(output.hasPrefix("2 stalls"))
-        #expect(errors == "lagmond: left out of 5 lines: 2 damaged (no JSON, or longer than 1048576 bytes), 1 of others\n")
+        #expect(errors == "lagmond: skipped 3 of 5 lines: 2 damaged (no JSON, or longer than 1048576 bytes), 1 of other programs\n")
     }
 
     @Test func textOfARecordCannotSteerATerminal() throws {

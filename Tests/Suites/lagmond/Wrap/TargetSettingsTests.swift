@@ -41,10 +41,10 @@ struct TargetSettingsTests {
         (#"{}"#, "targets: an object is not a list"),
         (#"[3]"#, "targets[0]: 3 is not an object; allowed: an object with name, one of command, pid, pid_file"),
         (#"[{"command": ["x"]}]"#, "targets[0].name: missing; allowed: 1 to 64 letters"),
-        (#"[{"name": "a b", "command": ["x"]}]"#, "targets[0].name: \"a b\" is no name of a target"),
-        (#"[{"name": "a"}]"#, "targets[0]: says nowhere whom it is about; allowed: one of command, pid, pid_file"),
+        (#"[{"name": "a b", "command": ["x"]}]"#, "targets[0].name: \"a b\" is not a target name"),
+        (#"[{"name": "a"}]"#, "targets[0]: names nothing to watch; allowed: one of command, pid, pid_file"),
         (#"[{"name": "a", "pid": 3, "pid_file": "f"}]"#, "targets[0]: has pid and pid_file"),
-        (#"[{"name": "a", "pid": 0}]"#, "targets[0].pid: 0 is out of bounds; allowed: a process's number"),
+        (#"[{"name": "a", "pid": 0}]"#, "targets[0].pid: 0 is out of bounds; allowed: a process ID"),
         (#"[{"name": "a", "command": []}]"#, "targets[0].command: the list is empty; allowed: a list of texts"),
         (#"[{"name": "a", "command": ["x", 1]}]"#, "targets[0].command: 1 is not a text"),
         (#"[{"name": "a", "command": "x y"}]"#, "is not a list; allowed: a list of texts: the program and its arguments"),
@@ -61,7 +61,7 @@ struct TargetSettingsTests {
             "targets[0].restart: unknown name \"always\"; allowed: never, on-failure"
         ),
         (#"[{"name": "a", "command": ["x"], "monitor": {"interval": 3}}]"#, "targets[0].monitor.interval: unknown key"),
-        (#"[{"name": "a", "command": ["x"]}, {"name": "a", "command": ["y"]}]"#, "targets[1].name: \"a\" stands there twice"),
+        (#"[{"name": "a", "command": ["x"]}, {"name": "a", "command": ["y"]}]"#, "targets[1].name: \"a\" is used twice"),
     ])
     func whatIsWrongIsNamedWithWhatIsAllowed(targets: String, message: String) {
         let problems = Self.file(#"{"targets": \#(targets)}"#).problems.map(\.description)
