@@ -129,13 +129,14 @@ let package = Package(
         .target(name: "LagSymbols", dependencies: cEdge + ["LagDiagnosis"]),
         .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         .target(name: "LagReader", dependencies: ["CZlib"]),
-        // Linked as Embedded Swift is, which leaves the Swift runtime out.
+        // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
+        // it drops (gold does, and other C libraries lack some of it).
         .target(
             name: "LagPreload",
             dependencies: ["CLagBeacon"],
             linkerSettings: [
                 .linkedLibrary("dl"),
-                .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"]),
+                .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath", "-use-ld=lld"]),
             ]
         ),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.

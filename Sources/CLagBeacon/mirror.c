@@ -10,11 +10,11 @@
 
 // A beacon of this process and its mirror.
 typedef struct clb_link {
-    clb_beacon *own;     // NULL: nobody's. Set by the one who wishes, cleared with the beacon
-    clb_beacon *mirror;  // NULL: none at present. The loop's own thread
-    uint64_t place;      // the slot's claim with its index in place of the state; 0: none. The loop's own thread
-    uint32_t requested;       // CLB_MIRROR_…, any thread
-    uint32_t activities; // until a slot is looked for again
+    clb_beacon *own;     // NULL: unused. Set by the first request, cleared with the beacon
+    clb_beacon *mirror;  // NULL: no slot at present. The loop's own thread
+    uint64_t place;      // the slot's claim with its index in place of the state; 0: no slot. The loop's own thread
+    uint32_t requested;  // CLB_MIRROR_…, any thread
+    uint32_t activities; // until a slot is claimed again
     // Written before the first request, and read after it.
     char name[CLB_LOOP_TABLE_NAME_MAX];
     char modes[CLB_LOOP_TABLE_MODES_MAX];
@@ -37,9 +37,7 @@ static int32_t process;
 
 static char table_path[CLB_LOOP_TABLE_PATH_MAX];
 
-// Before there is a second thread that could change the environment.
-__attribute__((constructor)) static void clb_mirror_record_path(void) {
-    const char *path = secure_getenv(CLB_LOOP_TABLE_VARIABLE);
+void clb_mirror_record_path(const char *path) {
     if (path != NULL && strlen(path) < sizeof(table_path)) strcpy(table_path, path);
 }
 
@@ -57,7 +55,7 @@ int clb_mirror_open_path(const char *path) {
         return error;
     }
     process = getpid();
-    // The preloaded library has done so for all kinds, where there is one; by now it may have found loops of this program.
+    // The preloaded library has done so for all kinds, if there is one; by now it may have found loops of this program.
     clb_loop_table_end_all(table, process, CLB_LOOP_FROM_MONITOR);
     __atomic_store_n(&links, memory, __ATOMIC_RELEASE);
     return 0;
@@ -65,12 +63,13 @@ int clb_mirror_open_path(const char *path) {
 
 #else
 
+void clb_mirror_record_path(const char *path) {}
 int clb_mirror_open(void) { return ENOSYS; }
 int clb_mirror_open_path(const char *path) { return ENOSYS; }
 
 #endif
 
-// MARK: Wishes
+// MARK: Requests
 
 static clb_link *clb_link_of(const clb_beacon *beacon) {
     uint16_t armed = __atomic_load_n(&beacon->armed, __ATOMIC_ACQUIRE);
@@ -83,8 +82,8 @@ static void clb_link_change(uint64_t place, uint32_t state) {
     if (place != 0) clb_loop_table_change(table, clb_claim_state(place), clb_claim_with_state(place, 0), state);
 }
 
-// Says in the claim word what is wished now. By who wishes and by the loop's thread, each after it has said its part: whoever comes
-// second sees both.
+// Writes the present request into the claim word. Called by whoever requests and by the loop's thread, each after its own store:
+// whoever comes second sees both.
 static void clb_link_apply(clb_link *link) {
     static const uint32_t states[] = {
         [CLB_MIRROR_NONE] = CLB_SLOT_UNWATCHED, [CLB_MIRROR_LIVE] = CLB_SLOT_LIVE, [CLB_MIRROR_PAUSED] = CLB_SLOT_PAUSED,
@@ -163,7 +162,7 @@ static void clb_mirror_publish(const clb_beacon *own, clb_beacon *mirror, uint8_
     if (__builtin_expect(armed != 0, 0)) clb_beacon_answer(mirror, activity);
 }
 
-// Gives the slot back. Nobody writes it from now on.
+// Gives the slot back. This process does not write it from now on.
 static void clb_link_end(clb_link *link) {
     link->mirror = NULL;
     clb_link_change(__atomic_exchange_n(&link->place, 0, __ATOMIC_SEQ_CST), CLB_SLOT_ENDED);
@@ -186,7 +185,7 @@ static void clb_link_begin(clb_link *link) {
     memcpy(slot->name, link->name, sizeof(slot->name));
     memcpy(slot->modes, link->modes, sizeof(slot->modes));
     link->mirror = &slot->beacon;
-    // What the loop does now is told before it counts.
+    // What the loop does now is published before the slot counts.
     clb_beacon *own = __atomic_load_n(&link->own, __ATOMIC_RELAXED);
     uint8_t activity = (uint8_t)__atomic_load_n(&own->word, __ATOMIC_RELAXED);
     clb_mirror_publish(own, link->mirror, activity);

@@ -18,7 +18,7 @@ int cll_epoll_marker(void) {
 
 static int cll_is_epoll_wait(int64_t number) {
     switch (number) {
-#ifdef SYS_epoll_wait  // there is none on arm64
+#ifdef SYS_epoll_wait  // arm64 lacks it
     case SYS_epoll_wait:
 #endif
 #ifdef SYS_epoll_pwait2

@@ -1,7 +1,11 @@
 #define _GNU_SOURCE
 #include "cll_linux.h"
 
+#include "clb_mirror.h"
+
 #include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,4 +57,11 @@ int cll_dispatch_main_queue_fd(void) {
 
 void cll_dispatch_main_queue_drain(void) {
     if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(NULL);
+}
+
+const char *cll_environment_entry(int index) { return environ == NULL ? NULL : environ[index]; }
+
+// Here, because the preloaded library links CLagBeacon and must not have this.
+__attribute__((constructor)) static void cll_record_loop_table_path(void) {
+    clb_mirror_record_path(secure_getenv(CLB_LOOP_TABLE_VARIABLE));
 }

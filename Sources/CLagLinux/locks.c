@@ -49,7 +49,7 @@ void cll_lock_prepare(void) {
     uint32_t idle[QUEUE_WORDS];
     if (layout.complete && cll_read_words(getpid(), (uint64_t)(uintptr_t)layout.queue, idle, QUEUE_WORDS)) {
         uint32_t tid = (uint32_t)cll_gettid();
-        // The first two words are the class, which no queue can be told by.
+        // The first two words are the class, by which no queue can be recognised.
         for (uint32_t index = 2; index < QUEUE_WORDS; index++) {
             if ((layout.held[index] & FUTEX_TID_MASK) != tid || (idle[index] & FUTEX_TID_MASK) == tid) continue;
             queue_owner_offset = index * (uint32_t)sizeof(uint32_t);
@@ -93,7 +93,7 @@ static void cll_find_queue(pid_t pid, pid_t tid, uint64_t event, uint64_t stack_
 static int cll_is_mutex(pid_t pid, const uint32_t *words, pid_t *owner) {
     // The highest bit of a kind says that it was made as PTHREAD_MUTEX_NORMAL, and not by default.
     enum { MOST_USERS = 1 << 20, MOST_KIND = 0x400, ROBUST = 0x10 };
-    // A robust one, whose end the kernel tells of when its owner ends, holds the owner's tid.
+    // A robust one, whose end the kernel announces when its owner ends, holds the owner's tid.
     int is_robust = (words[4] & ROBUST) != 0 && (words[0] & FUTEX_TID_MASK) == words[2];
     if (words[0] != 1 && words[0] != 2 && !is_robust) return 0;
     if (words[3] == 0 || words[3] > MOST_USERS || words[4] >= MOST_KIND) return 0;
@@ -110,7 +110,7 @@ static int cll_is_write_locked(pid_t pid, uint64_t futex, uint64_t *address, pid
         if (futex < 16 || !cll_read_words(pid, futex - (uint64_t)word * 4, lock, 7)) continue;
         // While a writer holds it, both low bits of the readers' word are set: its phase, and locked.
         if ((lock[0] & 3) != 3) continue;
-        // 1: set, 2: somebody waits.
+        // 1: set, 2: a thread waits.
         if (lock[2] > 3 || lock[3] > 3 || lock[4] != 0 || lock[5] != 0) continue;
         if (!cll_thread_is_live(pid, (pid_t)lock[6])) continue;
         *address = futex - (uint64_t)word * 4;

@@ -1,6 +1,6 @@
 // What the kernel knows of a process that claims to have a file mapped.
 #define _GNU_SOURCE
-#include "cll_mapping_owner.h"
+#include "cll_procfs.h"
 #include "procfs_text.h"
 
 #include <errno.h>

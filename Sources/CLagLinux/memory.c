@@ -71,7 +71,7 @@ int cll_memory_is_untouched(uint64_t low, uint64_t size) {
         uint64_t step = end - at;
         if (step > sizeof(resident) * page) step = sizeof(resident) * page;
         if (mincore((void *)(uintptr_t)at, step, resident) != 0) {
-            // ENOMEM: not mapped. That part of a growing main stack was never reached; look at the rest by pages.
+            // ENOMEM: not mapped. That part of a growing main stack was never reached; check the rest by pages.
             if (errno != ENOMEM) return 0;
             if (step == page) {
                 at += page;

@@ -28,16 +28,16 @@ static pid_t cll_entry_number(const char *name) {
 size_t cll_pool_threads(const cll_name *name, pid_t *tids, size_t capacity) {
     int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return 0;
-    size_t found = 0, looked = 0;
+    size_t found = 0, visited = 0;
     char buffer[4096] __attribute__((aligned(8)));
     long length;
-    while (found < capacity && looked < CLL_POOL_THREADS_MAX && (length = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0) {
-        for (long at = 0; at < length && found < capacity && looked < CLL_POOL_THREADS_MAX;) {
+    while (found < capacity && visited < CLL_POOL_THREADS_MAX && (length = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0) {
+        for (long at = 0; at < length && found < capacity && visited < CLL_POOL_THREADS_MAX;) {
             const cll_directory_entry *entry = (const cll_directory_entry *)(buffer + at);
             at += entry->length;
             pid_t tid = cll_entry_number(entry->name);
             if (tid == 0) continue;
-            looked++;
+            visited++;
             cll_name present;
             cll_procfs_name(getpid(), tid, &present);
             if (strncmp(present.text, name->text, sizeof name->text) == 0) tids[found++] = tid;

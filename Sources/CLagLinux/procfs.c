@@ -72,8 +72,7 @@ uint64_t cll_parse_number(const char **text, int base) {
     return value;
 }
 
-// The value behind "\nNAME:\t" in a status file; 0 when it is missing.
-static const char *cll_field(const char *text, const char *name) {
+const char *cll_status_field(const char *text, const char *name) {
     const char *at = strstr(text, name);
     return at ? at + strlen(name) : NULL;
 }
@@ -83,12 +82,12 @@ int cll_procfs_status(pid_t pid, pid_t tid, cll_thread_status *status) {
     long length = cll_procfs_read(pid, tid, "status", text, sizeof(text));
     if (length < 0) return (int)-length;
     memset(status, 0, sizeof(*status));
-    const char *at = cll_field(text, "\nState:\t");
+    const char *at = cll_status_field(text, "\nState:\t");
     status->state = at ? *at : '?';
-    if ((at = cll_field(text, "\nSigBlk:\t"))) status->blocked_signals = cll_parse_number(&at, 16);
-    if ((at = cll_field(text, "\nSigCgt:\t"))) status->caught_signals = cll_parse_number(&at, 16);
-    if ((at = cll_field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = cll_parse_number(&at, 10);
-    if ((at = cll_field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = cll_parse_number(&at, 10);
+    if ((at = cll_status_field(text, "\nSigBlk:\t"))) status->blocked_signals = cll_parse_number(&at, 16);
+    if ((at = cll_status_field(text, "\nSigCgt:\t"))) status->caught_signals = cll_parse_number(&at, 16);
+    if ((at = cll_status_field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = cll_parse_number(&at, 10);
+    if ((at = cll_status_field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = cll_parse_number(&at, 10);
     return 0;
 }
 

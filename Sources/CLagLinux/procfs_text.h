@@ -13,6 +13,9 @@ char *cll_append_number(char *out, unsigned number);
 // The number at `*text`, behind blanks; base 0: hexadecimal where it begins with 0x. Moves `*text` behind it.
 uint64_t cll_parse_number(const char **text, int base);
 
+// The value of a field of a `status` file, which ends with its line; NULL when the file lacks it. `name` has the form "\nNAME:\t".
+const char *cll_status_field(const char *text, const char *name);
+
 // The text of a thread's `syscall`: as cll_procfs_syscall.
 int cll_parse_syscall(const char *text, cll_thread_syscall *result);
 

@@ -22,14 +22,14 @@
 enum { IDLE, REQUESTED, COPYING, DONE, PHASES = 3 };
 enum {
     SIGNALS = 2,
-    UNKNOWN_STACK_BYTES = 16 * 1024, // how much of a stack whose bounds nobody knows is copied
-    SPIN_NS = 50000,           // an answer is looked for so long before it is slept for: a running thread needs less
+    UNKNOWN_STACK_BYTES = 16 * 1024, // how much of a stack without known bounds is copied
+    SPIN_NS = 50000,           // an answer is polled for so long before it is slept for: a running thread needs less
     COPY_GRACE_NS = 100000000, // a handler that has begun is waited for so long (it may be descheduled)
 };
 
 // The request. The watchdog fills it while `state` is IDLE and publishes it with REQUESTED; the handler owns it from
-// COPYING to DONE. The generation tells an answer to this request from a late one to an earlier; it is in the same word as
-// the phase, so that a handler that was put aside between looking and taking cannot take a younger request.
+// COPYING to DONE. The generation distinguishes an answer to this request from a late one to an earlier; it is in the same word as
+// the phase, so that a handler that was put aside between checking and taking cannot take a younger request.
 static struct {
     uint32_t state;
     uint64_t stack_low, stack_high;
@@ -88,7 +88,7 @@ static void cll_pass_on(int number, siginfo_t *info, void *context) {
         if (previous->sa_flags & SA_SIGINFO) {
             previous->sa_sigaction(number, info, context);
         } else if (previous->sa_handler == SIG_DFL) {
-            // Somebody who took the signal over after us may chain to us: then the default action is not in force.
+            // A handler that took the signal over after us may chain to us: then the default action is not in force.
             if (!cll_is_ours(number)) return;
             // A signal of which the kernel had no memory to keep the sender (RLIMIT_SIGPENDING) may well be our own request.
             if (info->si_code == SI_USER && info->si_pid == 0) return;
@@ -109,14 +109,14 @@ static void cll_handle(int number, siginfo_t *info, void *context) {
         errno = saved;
         return;
     }
-    // `si_errno` carries the generation: a late answer to a withdrawn request is ours, and nobody waits for it.
+    // `si_errno` carries the generation: a late answer to a withdrawn request is ours, and no thread waits for it.
     const uint32_t generation = (uint32_t)info->si_errno << 2;
     uint32_t expected = generation | REQUESTED;
     if (__atomic_compare_exchange_n(&request.state, &expected, generation | COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         cll_copy_registers(request.snapshot, context);
         cll_copy_stack(request.snapshot);
         __atomic_store_n(&request.state, generation | DONE, __ATOMIC_SEQ_CST);
-        // Waking a sleeper would be the longest part of the thread's pause; nearly always nobody sleeps.
+        // Waking a sleeper would be the longest part of the thread's pause; nearly always no thread sleeps.
         if (__atomic_load_n(&request.asleep, __ATOMIC_SEQ_CST)) sem_post(&request.answered);
     }
     errno = saved;
@@ -129,7 +129,7 @@ static int cll_is_ours(int number) {
 
 int cll_signal_install(void) {
     // SIGPROF first: it is the one useful signal that Dispatch's workers and the concurrency pool do not block.
-    // The real-time signal is for processes in which somebody else profiles.
+    // The real-time signal is for processes in which a profiler runs.
     const int candidates[SIGNALS] = {SIGPROF, SIGRTMAX - 3};
     int count = 0;
     for (int index = 0; index < SIGNALS; index++) {
@@ -180,11 +180,11 @@ int cll_signal_choose(uint64_t blocked) {
     return 0;
 }
 
-// Whether the answer came before the deadline. A post can be an earlier answer's: only the state tells.
+// Whether the answer came before the deadline. A post can be an earlier answer's: only the state says.
 static int cll_wait_until_done(uint32_t done_state, uint64_t deadline_ns) {
     uint64_t end = clb_now_ns() + SPIN_NS;
     do {
-        for (int look = 0; look < 32; look++) {
+        for (int poll = 0; poll < 32; poll++) {
             if (__atomic_load_n(&request.state, __ATOMIC_ACQUIRE) == done_state) return 1;
             cll_relax();
         }
@@ -228,7 +228,7 @@ int cll_signal_withdraw(void) {
 
 int cll_signal_capture(pid_t tid, int number, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot,
                        uint64_t deadline_ns) {
-    // DONE here is an answer that came after its grace: nobody took it, the request is free again.
+    // DONE here is an answer that came after its grace: it was not taken, the request is free again.
     uint32_t state = __atomic_load_n(&request.state, __ATOMIC_ACQUIRE);
     if ((state & PHASES) == REQUESTED || (state & PHASES) == COPYING) return CLL_SIGNAL_BUSY;
     while (sem_trywait(&request.answered) == 0) {}

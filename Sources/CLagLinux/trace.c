@@ -5,6 +5,7 @@
 #include "cll_linux.h"
 #include "cll_memory.h"
 #include "cll_procfs.h"
+#include "procfs_text.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -84,18 +85,18 @@ static void cll_read_stack(const cll_tracer *tracer, cll_snapshot *snapshot) {
 static int cll_is_held(const cll_tracer *tracer) {
     char text[4096];
     long length = cll_procfs_read(tracer->pid, tracer->tid, "status", text, sizeof(text));
-    // Without a descriptor, or memory, nothing is known: it is looked at again.
+    // Without a descriptor, or memory, nothing is known: it is read again.
     if (length < 0) return length != -ESRCH && length != -ENOENT;
-    const char *state = strstr(text, "\nState:\t"), *holder = strstr(text, "\nTracerPid:\t");
+    const char *state = cll_status_field(text, "\nState:\t"), *holder = cll_status_field(text, "\nTracerPid:\t");
     if (state == NULL || holder == NULL) return 1;
-    return state[8] != 'Z' && state[8] != 'X' && (pid_t)strtol(holder + 12, NULL, 10) == cll_gettid();
+    return *state != 'Z' && *state != 'X' && (pid_t)cll_parse_number(&holder, 10) == cll_gettid();
 }
 
 // Waits until the thread has stopped, for as long as it takes. Not by waitpid: the target may be a child of this process, whose
-// changes another thread waits for, and the two would take each other's news. A request that needs a stop tells as well.
+// changes another thread waits for, and each would take what the other waits for. A request that needs a stop says as much.
 // 0 with the reason for the stop, or an errno.
 static int cll_await_stop(const cll_tracer *tracer, siginfo_t *stop) {
-    for (uint64_t look = 0;; look++) {
+    for (uint64_t attempt = 0;; attempt++) {
         if (ptrace(PTRACE_GETSIGINFO, tracer->tid, NULL, stop) == 0) return 0;
         // A stop of its whole process has no such information (ptrace(2), "Group-stop").
         if (errno == EINVAL) {
@@ -104,18 +105,18 @@ static int cll_await_stop(const cll_tracer *tracer, siginfo_t *stop) {
             return 0;
         }
         if (errno != ESRCH) return errno;
-        if (look % 8 == 7 && !cll_is_held(tracer)) return ESRCH;
+        if (attempt % 8 == 7 && !cll_is_held(tracer)) return ESRCH;
         // A running thread stops within microseconds; one that gets no processor may take long.
-        struct timespec pause = {.tv_sec = 0, .tv_nsec = look < 50 ? 5000 : 500000};
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = attempt < 50 ? 5000 : 500000};
         nanosleep(&pause, NULL);
     }
 }
 
 // Stops the thread, copies, lets it go. 0, or an errno. `*holds` where it may still be seized, by whatever it has become: then only
-// the end of this thread lets it go for sure, and tells a dead one's parent.
+// the end of this thread lets it go for sure, and reports a dead one to its parent.
 static int cll_trace(cll_tracer *tracer, int *holds) {
     pid_t tid = tracer->tid;
-    // Withdrawn before it was begun: nobody has to stand still.
+    // Withdrawn before it was begun: the thread need not stop.
     if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) return errno;
     siginfo_t stop;
@@ -152,8 +153,8 @@ static void *cll_tracer_run(void *context) {
         if (state == WITHDRAWN) __atomic_store_n(&tracer->state, IDLE, __ATOMIC_RELEASE);
         __atomic_store_n(&tracer->busy, 0u, __ATOMIC_RELEASE);
         sem_post(&tracer->answered);
-        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where there is none to be
-        // had, this one has to stay.
+        // The next thread takes over what this one has of the tracer, which this one does not touch any more. Where no thread can be
+        // made, this one has to stay.
         if (holds && cll_tracer_start(tracer) == 0) return NULL;
     }
     cll_tracer_release(tracer);
@@ -188,8 +189,8 @@ static void *cll_try_to_seize(void *context) {
 int cll_tracer_may_seize(pid_t pid) {
     char text[4096];
     long length = cll_procfs_read(pid, 0, "status", text, sizeof(text));
-    const char *holder = length > 0 ? strstr(text, "\nTracerPid:\t") : NULL;
-    if (holder != NULL && holder[12] != '0') return 1;
+    const char *holder = length > 0 ? cll_status_field(text, "\nTracerPid:\t") : NULL;
+    if (holder != NULL && *holder != '0') return 1;
     cll_trial trial = {.pid = pid};
     pthread_t thread;
     if (pthread_create(&thread, NULL, cll_try_to_seize, &trial) != 0) return 1;

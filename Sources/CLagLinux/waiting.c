@@ -1,4 +1,4 @@
-// What a thread waits for in the kernel, told by `/proc` and by the memory that its system call points to.
+// What a thread waits for in the kernel, read from `/proc` and from the memory that its system call points to.
 #define _GNU_SOURCE
 #include "cll_waiting.h"
 
@@ -71,7 +71,7 @@ static shape cll_shape_of(const cll_thread_syscall *call) {
     return found;
 }
 
-// The link tells a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`: without touching the file itself.
+// The link shows a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`: without touching the file itself.
 static void cll_read_link(pid_t pid, int descriptor, cll_wait *wait) {
     char path[48] = "/proc/";
     char *end = cll_append_number(path + 6, (unsigned)pid);
@@ -111,7 +111,7 @@ void cll_wait_describe(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll
     wait->target_length = 0;
     wait->address_length = 0;
     long length = cll_procfs_read(pid, tid, "wchan", wait->wchan, sizeof(wait->wchan));
-    // "0": it does not sleep, or the kernel does not tell.
+    // "0": it does not sleep, or the kernel does not say.
     wait->wchan_length = length > 0 && wait->wchan[0] != '0' ? (uint32_t)length : 0;
     shape shape = cll_shape_of(call);
     if (shape.descriptor >= 0) wait->descriptor = (int32_t)call->arguments[shape.descriptor];

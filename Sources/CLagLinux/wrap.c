@@ -38,7 +38,7 @@ static void cll_set_ignored(int signal, int ignored) {
 
 static void cll_save_descriptors(cll_signal_state *state) {
     DIR *folder = opendir("/proc/self/fd");
-    // Where nobody says which there are, those that a library opens count as the command's.
+    // Where the kernel does not say which there are, those that a library opens count as the command's.
     state->descriptors_end = folder == NULL ? UINT32_MAX : CLL_KEPT_DESCRIPTORS;
     if (folder == NULL) memset(state->descriptors, 0xff, sizeof(state->descriptors));
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
@@ -179,7 +179,7 @@ int cll_wrap_start(
     *pid = child;
     *pidfd = cll_pidfd_open(child);
     if (*pidfd >= 0) return 0;
-    // It runs already, and nobody could look after it.
+    // It runs already, and could not be supervised.
     error = errno;
     kill(child, SIGKILL);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
@@ -207,7 +207,7 @@ int cll_wrap_change(int pidfd, int *value) {
         case CLD_KILLED:
         case CLD_DUMPED: return CLL_CHANGE_KILLED;
         case CLD_STOPPED: return CLL_CHANGE_STOPPED;
-        // A tracer's stop (our own, cll_trace.h, among others) is nobody else's business. There may be more to ask for.
+        // A tracer's stop (our own, cll_trace.h, among others) is no news for others. There may be more to ask for.
         case CLD_TRAPPED:
         case CLD_CONTINUED: return CLL_CHANGE_CONTINUED;
         default: return CLL_CHANGE_NONE;

@@ -1,8 +1,8 @@
-// /proc/…/syscall tells SP and PC, not the frame pointer. Compilers that keep frame pointers put a record of two
+// /proc/…/syscall shows SP and PC, not the frame pointer. Compilers that keep frame pointers put a record of two
 // words at the frame pointer's address: the caller's frame pointer, then the return address. So the frame pointer
 // is the address, somewhere above SP, of the record that is consistent: 16-byte aligned, its return address
 // follows a call instruction in executable memory, that call (when direct) goes to the function we are in, and the
-// chain of saved frame pointers climbs on in the same way. How far above SP, the function's prologue often tells.
+// chain of saved frame pointers climbs on in the same way. How far above SP, the function's prologue often says.
 #define _GNU_SOURCE
 #include "frame_record_search.h"
 
@@ -32,7 +32,7 @@ static int clu_is_executable(const memory_view *view, uint64_t address) {
 static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 static const uint8_t set_frame[4] = {0x55, 0x48, 0x89, 0xe5};  // push rbp; mov rbp, rsp
 
-// Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is none.
+// Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is no such jump.
 static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
     uint8_t bytes[16];
     if (cll_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
@@ -225,15 +225,15 @@ static uint64_t clu_search_upward(const memory_view *view, uint64_t sp, uint64_t
 }
 
 uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function) {
-    uint64_t told = clu_prologue_frame_pointer(view, sp, function), return_address;
+    uint64_t expected = clu_prologue_frame_pointer(view, sp, function), return_address;
     call_kind kind = CALL_NONE;
-    if (told != 0 && (told & 15) == 0 && clu_memory_view_word(view, told + 8, &return_address) && clu_is_executable(view, return_address)) {
+    if (expected != 0 && (expected & 15) == 0 && clu_memory_view_word(view, expected + 8, &return_address) && clu_is_executable(view, return_address)) {
         kind = clu_call_before(view, return_address, function);
     }
-    if (kind == CALL_DIRECT) return told;
+    if (kind == CALL_DIRECT) return expected;
     // Without that proof the prologue may mislead: a frame that grew since (alloca, pushed arguments) has old records of
     // earlier calls where it points to. A record that is proved goes before it.
     int proved;
     uint64_t found = clu_search_upward(view, sp, function, &proved);
-    return proved || kind == CALL_NONE ? found : told;
+    return proved || kind == CALL_NONE ? found : expected;
 }

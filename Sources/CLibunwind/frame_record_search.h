@@ -1,4 +1,4 @@
-// Finding the frame pointer that the kernel does not tell. Private to this target.
+// Finding the frame pointer that the kernel does not report. Private to this target.
 #ifndef FRAME_RECORD_SEARCH_H
 #define FRAME_RECORD_SEARCH_H
 
@@ -37,7 +37,7 @@ uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t 
 // processors where a call leaves nothing on the stack.
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address);
 
-// So far into a function its code is looked at.
+// So far into a function its code is read.
 enum { CLU_FUNCTION_BYTES = 1024 };
 
 // Whether the code from a function's beginning up to `pc` makes a frame record of its own; also if it cannot be read.

@@ -42,7 +42,7 @@ static void *clu_find_symbol(void *handle, const char *name) {
 
 // libunwind initialises itself once, and opens a pipe for checking addresses of *local* unwinding, which we never do. It
 // never closes that pipe; and closing it behind libunwind's back would be worse than leaving it: should the host use
-// this library for local unwinding, libunwind would read, write and close descriptors that are somebody else's by then.
+// this library for local unwinding, libunwind would read, write and close descriptors that were reused by then.
 // So the first use happens on a thread to which the kernel refuses pipes (a filter of this thread alone, seccomp(2);
 // needs no privilege and ends with the thread). libunwind then has no pipe, and makes one when it really needs it.
 // Where filters are forbidden, the pipe stays: two descriptors for the life of the process.

@@ -1,194 +1,8 @@
+// The walk from frame to frame.
 #define _GNU_SOURCE
-#include "clu_unwind.h"
-
-#include "cll_memory.h"
-#include "frame_record_search.h"
-#include "libunwind_calls.h"
+#include "unwinder.h"
 
 #include <string.h>
-#include <unistd.h>
-
-enum { PAGE = 4096, CACHED_PAGES = 64 };
-
-// In a page's stamp: valid for the epoch, not for the walk.
-static const uint32_t CONSTANT = 1u << 31;
-
-// Pages of code, tables and stack outside the snapshot: one system call a page instead of one a word. A page of code or
-// of unwind tables does not change while its module is there, so its copy holds until the modules change; any other
-// copy holds for one walk.
-typedef struct page_cache {
-    uint64_t page[CACHED_PAGES];
-    uint32_t stamp[CACHED_PAGES];  // the walk, or CONSTANT with the epoch
-    uint8_t bytes[CACHED_PAGES][PAGE];
-} page_cache;
-
-struct clu_unwinder {
-    unw_addr_space_t space;
-    unw_accessors_t accessors;
-    memory_view view;
-    uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
-    int reading_tables;             // a look-up is under way
-    uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
-    uint64_t frame_pointer;
-    int frame_pointer_recovered;
-    int lookup_failed;  // the frame being stepped has no unwind information
-    int only_known;     // a frame pointer that is not known is not searched for
-    int restarted;      // the walk goes on from these, the only registers that are known then
-    uint64_t restart_pc, restart_sp, restart_fp;
-    page_cache cache;
-};
-
-static int clu_is_constant(const clu_unwinder *unwinder, uint64_t page) {
-    if (unwinder->reading_tables) return 1;
-    int index = clu_module_find(unwinder->view.table, page);
-    if (index < 0) return 0;
-    const clu_module *module = &unwinder->view.table->modules[index];
-    return page >= (module->text_start & ~(uint64_t)(PAGE - 1)) && page < module->text_end;
-}
-
-static int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size) {
-    uint8_t *out = buffer;
-    while (size > 0) {
-        uint64_t page = address & ~(uint64_t)(PAGE - 1);
-        size_t slot = (page / PAGE) % CACHED_PAGES, offset = address - page;
-        size_t step = PAGE - offset < size ? PAGE - offset : size;
-        uint32_t stamp = unwinder->cache.stamp[slot], constant = CONSTANT | unwinder->epoch;
-        if (unwinder->cache.page[slot] != page || (stamp != unwinder->walk && stamp != constant)) {
-            unwinder->cache.stamp[slot] = 0;
-            if (cll_memory_read(unwinder->view.pid, page, unwinder->cache.bytes[slot], PAGE) != PAGE) return 0;
-            unwinder->cache.page[slot] = page;
-            unwinder->cache.stamp[slot] = clu_is_constant(unwinder, page) ? constant : unwinder->walk;
-        }
-        memcpy(out, unwinder->cache.bytes[slot] + offset, step);
-        out += step;
-        address += step;
-        size -= step;
-    }
-    return 1;
-}
-
-static int clu_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
-    clu_unwinder *unwinder = argument;
-    if (write) return -UNW_EINVAL;
-    if (snapshot_word(unwinder->view.snapshot, address, value)) return 0;
-    return clu_cached_read(unwinder, address, value, 8) ? 0 : -UNW_EINVAL;
-}
-
-static int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info);
-
-static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write, void *argument) {
-    clu_unwinder *unwinder = argument;
-    if (write) return -UNW_EREADONLYREG;
-    if (number < 0 || number >= CLL_REGISTERS) return -UNW_EBADREG;
-    if (unwinder->restarted) {
-        if (number != CLL_REGISTER_PC && number != CLL_REGISTER_SP && number != CLL_REGISTER_FP) return -UNW_EBADREG;
-        *value = number == CLL_REGISTER_PC ? unwinder->restart_pc : number == CLL_REGISTER_SP ? unwinder->restart_sp : unwinder->restart_fp;
-        return 0;
-    }
-    if (unwinder->view.snapshot->known >> number & 1) {
-        *value = unwinder->view.snapshot->registers[number];
-        return 0;
-    }
-    // Without unwind information for the function nothing proves a frame record to be its own.
-    if (number != CLL_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
-    if (unwinder->frame_pointer == 0) {
-        // Only a missing frame pointer needs to know the function, and only where it is asked for.
-        unw_proc_info_t info;
-        memset(&info, 0, sizeof(info));
-        uint64_t function = clu_look_up(unwinder, unwinder->frame_code, &info, 0) == 0 ? info.start_ip : 0;
-        unwinder->frame_pointer = clu_frame_record_search(&unwinder->view, unwinder->frame_sp, function);
-        if (unwinder->frame_pointer == 0) return -UNW_EBADREG;
-        unwinder->frame_pointer_recovered = 1;
-    }
-    *value = unwinder->frame_pointer;
-    return 0;
-}
-
-// The unwind table of the module that holds `ip`: .eh_frame_hdr as the linkers write it (LSB Core, 10.6.2), that is
-// version 1, a pc-relative pointer, a 32-bit count, and a sorted table of 32-bit pairs relative to the header.
-static int clu_search_tables(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
-    int index = clu_module_find(unwinder->view.table, ip);
-    if (index < 0) return -UNW_ENOINFO;
-    const clu_module *module = &unwinder->view.table->modules[index];
-    uint8_t header[12];
-    if (module->eh_frame_hdr == 0 || !clu_cached_read(unwinder, module->eh_frame_hdr, header, sizeof(header))) return -UNW_ENOINFO;
-    if (header[0] != 1 || header[2] != 0x03 || header[3] != 0x3b) return -UNW_ENOINFO;
-    uint32_t entries;
-    memcpy(&entries, header + 8, 4);
-    unw_dyn_info_t table;
-    memset(&table, 0, sizeof(table));
-    table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-    table.start_ip = module->start;
-    table.end_ip = module->end;
-    table.u.rti.segbase = module->eh_frame_hdr;
-    table.u.rti.table_data = module->eh_frame_hdr + 12;
-    table.u.rti.table_len = (unw_word_t)entries * 8 / sizeof(unw_word_t);
-    return clu_libunwind()->search_unwind_table(unwinder->space, ip, &table, info, need_unwind_info, unwinder);
-}
-
-static int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info) {
-    unwinder->reading_tables = 1;
-    int result = clu_search_tables(unwinder, ip, info, need_unwind_info);
-    unwinder->reading_tables = 0;
-    return result;
-}
-
-static int clu_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument) {
-    clu_unwinder *unwinder = argument;
-    int result = clu_look_up(unwinder, ip, info, need_unwind_info);
-    if (result < 0) unwinder->lookup_failed = 1;
-    return result;
-}
-
-// libunwind returns what it made of a table entry to its own pool by itself; this call is for callers' memory.
-static void clu_put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument) {}
-
-static int clu_get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument) { return -UNW_ENOINFO; }
-
-static int clu_access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write, void *argument) {
-    return -UNW_EBADREG;
-}
-
-static int clu_resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument) { return -UNW_EINVAL; }
-
-static int clu_get_proc_name(unw_addr_space_t space, unw_word_t address, char *name, size_t size, unw_word_t *offset, void *argument) {
-    return -UNW_ENOINFO;
-}
-
-clu_unwinder *clu_unwinder_create(void) {
-    const libunwind_calls *calls = clu_libunwind();
-    if (calls == NULL) return NULL;
-    clu_unwinder *unwinder = cll_memory_map(sizeof(*unwinder));
-    if (unwinder == NULL) return NULL;
-    unwinder->accessors = (unw_accessors_t){
-        .find_proc_info = clu_find_proc_info,
-        .put_unwind_info = clu_put_unwind_info,
-        .get_dyn_info_list_addr = clu_get_dyn_info_list_addr,
-        .access_mem = clu_access_mem,
-        .access_reg = clu_access_reg,
-        .access_fpreg = clu_access_fpreg,
-        .resume = clu_resume,
-        .get_proc_name = clu_get_proc_name,
-    };
-    unwinder->space = calls->create_addr_space(&unwinder->accessors, 0);
-    if (unwinder->space == NULL) {
-        cll_memory_unmap(unwinder, sizeof(*unwinder));
-        return NULL;
-    }
-    calls->set_caching_policy(unwinder->space, UNW_CACHE_GLOBAL);
-    return unwinder;
-}
-
-void clu_unwinder_destroy(clu_unwinder *unwinder) {
-    if (unwinder == NULL) return;
-    clu_libunwind()->destroy_addr_space(unwinder->space);
-    cll_memory_unmap(unwinder, sizeof(*unwinder));
-}
-
-void clu_unwinder_forget(clu_unwinder *unwinder) {
-    unwinder->epoch = (unwinder->epoch + 1) & ~CONSTANT;
-    clu_libunwind()->flush_cache(unwinder->space, 0, 0);
-}
 
 static void clu_store(clu_unwinder *unwinder, clu_frame *frames, uint32_t capacity, clu_unwind_result *result, uint64_t pc,
                   int is_return_address, int is_signal_frame) {
@@ -219,7 +33,7 @@ static int clu_is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
 // In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
 // full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
 // left out. Its return address is then between the stack pointer and that record, right after a call of this very function.
-// The place of that return address; 0: there is none.
+// The place of that return address, or 0.
 static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp, uint64_t record) {
     enum { SLOTS = 32 };
     int module = clu_module_find(unwinder->view.table, pc);
@@ -248,7 +62,7 @@ static int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc
 }
 
 // Finds the caller of code without unwind information, whose stack and frame pointers are these; libunwind has made a step by the frame
-// pointer (`stepped`) or none. Nothing but a caller that really calls is believed.
+// pointer (`stepped`) or none. Only a caller that really calls is accepted.
 static int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t sp, uint64_t fp, int stepped) {
     uint64_t caller = 0, saved = 0;
     uint64_t slot = fp != 0 ? clu_return_slot(unwinder, unwinder->frame_code, sp, fp) : 0;
@@ -325,14 +139,4 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         is_return_address = !is_signal_frame;
     }
     result->frame_pointer_recovered = unwinder->frame_pointer_recovered;
-}
-
-uint64_t clu_unwinder_function(clu_unwinder *unwinder, const clu_module_table *table, uint64_t address) {
-    // The walk's own table was its caller's.
-    unwinder->view.table = table;
-    unw_proc_info_t info;
-    memset(&info, 0, sizeof(info));
-    uint64_t start = clu_look_up(unwinder, address, &info, 0) == 0 ? info.start_ip : 0;
-    unwinder->view.table = NULL;
-    return start;
 }

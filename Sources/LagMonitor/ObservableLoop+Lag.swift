@@ -3,7 +3,7 @@ package import LagActivity
 
 extension ObservableLoop {
     /// For how long the loop has been at what it does now, which is what anything new has to wait for at least; 0 at rest, and for a
-    /// loop that does not tell its activities. Any thread; some 50 ns.
+    /// loop that does not publish its activities. Any thread; some 50 ns.
     package var lagNanoseconds: UInt64 {
         // With the same word before and after, the time belongs to it; a loop that has just moved on is not behind.
         let sequence = beacon.sequence

@@ -1,11 +1,11 @@
 internal import LagActivity
 internal import LagOutput
 
-/// How many records are told when there are many.
+/// How many records are reported when there are many.
 ///
 /// What is beyond a limit is written nowhere and given to no handler; it is counted (`suppressed_total`, and
 /// ``StallMonitorStatistics/suppressed``) and summed up in one `event` `suppressed` line a fingerprint, when it is over or after
-/// ``quiet``. The lines of one stall belong together: once its `begin` line was told, its `end` line is told, and an
+/// ``quiet``. The lines of one stall belong together: once its `begin` line is written, its `end` line is written too, and an
 /// `abandoned` line is never held back.
 public struct RecordLimits: Sendable, Equatable {
     /// So many at once, then one an interval.
@@ -15,6 +15,7 @@ public struct RecordLimits: Sendable, Equatable {
         /// After so long there may be one more; 1 ms to one day.
         public var interval: Duration
 
+        /// Checked by ``StallMonitor/start()``.
         public init(burst: Int, interval: Duration) {
             self.burst = burst
             self.interval = interval
@@ -33,9 +34,10 @@ public struct RecordLimits: Sendable, Equatable {
     /// When nothing was held back of a fingerprint for so long, what was before is summed up; 1 ms to one day.
     public var quiet: Duration = .seconds(60)
 
+    /// The defaults: 10 a minute for each fingerprint, 60 a second in all.
     public init() {}
 
-    /// Everything is told.
+    /// No limit: every record is reported.
     public static var none: RecordLimits {
         var limits = RecordLimits()
         limits.perFingerprint = nil

@@ -10,6 +10,7 @@ public struct RecurrenceRule: Sendable, Equatable {
     /// Within so long; one second to one day.
     public var window: Duration
 
+    /// Checked by ``StallMonitor/start()``.
     public init(count: Int = 3, window: Duration = .seconds(600)) {
         self.count = count
         self.window = window

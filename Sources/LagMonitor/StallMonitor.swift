@@ -31,6 +31,7 @@ public final class StallMonitor: Sendable {
         var unfinished: MonitorEngine.Parts?
     }
 
+    /// As it was given; it does not change.
     public let configuration: StallMonitorConfiguration
     private let core: MonitorCore
     private let engine: MonitorEngine
@@ -55,7 +56,7 @@ public final class StallMonitor: Sendable {
     /// - Parameters:
     ///   - process: as its records say it.
     ///   - semaphore: to be posted when one of the beacons answers.
-    ///   - externalSampler: tells for loops that tell nothing themselves; nil: their beacons lie in memory that both processes share.
+    ///   - externalSampler: reports for loops that publish nothing themselves; nil: their beacons lie in memory that both processes share.
     package init(
         of process: ProcessContext,
         semaphore: WakeSemaphore,
@@ -109,7 +110,7 @@ public final class StallMonitor: Sendable {
             _ = parts.registry.endAll(of: core)
             parts.watchdog.wake()
             // The reporter lets go of the entries after it has written their last lines.
-            // Looked at once more after the deadline: the process may have been stopped in between.
+            // Checked once more after the deadline: the process may have been stopped in between.
             var drained = !parts.registry.holds(anythingOf: core)
             while !drained, clb_now_ns() < deadline {
                 _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
@@ -169,7 +170,7 @@ public final class StallMonitor: Sendable {
         _ parts: MonitorEngine.Parts
     ) throws(StallMonitorError) -> (ticks: TickCell, ticker: any LoopTicker)? {
         if !loop.publishesActivity, rules.ping == nil, rules.frame == nil {
-            let reason = "'\(loop.name)' tells no activities, so only ping and frame find anything"
+            let reason = "'\(loop.name)' publishes no activities, so only the rules ping and frame apply"
             throw .ruleNotPossible(rule: "callout", reason: reason)
         }
         if rules.ping != nil || rules.pingWhileWaiting != nil {
@@ -231,7 +232,7 @@ public final class StallMonitor: Sendable {
         }
     }
 
-    /// Has every record that is told delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
+    /// Has every reported record delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
     /// that queue runs things concurrently). Records that wait for a queue which is itself stuck are bounded
     /// (``StallHandler/capacity``).
     @discardableResult
@@ -260,7 +261,7 @@ public final class StallMonitor: Sendable {
         }
     }
 
-    /// Has the watchdog look at its loops once, which shows in its counters. Any thread.
+    /// Has the watchdog scan its loops once, which shows in its counters. Any thread.
     package func wakeWatchdog() { state.withLock { $0.parts?.watchdog.wake() } }
 
     /// What the process's watchdog has done so far; nil while this monitor does not run. For tests and the benchmark.

@@ -10,14 +10,14 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     /// For so long after the watch of a loop began nothing counts: programs start slowly. A hang that outlives it is found.
     /// At most one hour.
     public var startupGrace: Duration = .zero
-    /// A stall that lasts so long is told while it lasts, by a `begin` line; zero: at detection. At most one hour.
+    /// A stall that lasts so long is reported while it lasts, by a `begin` line; zero: at detection. At most one hour.
     public var hangAfter: Duration = .milliseconds(5000)
     /// A file that keeps the stalls in progress, for the case that the process dies in one: SIGKILL, a crash, the end of memory. The next
-    /// start tells them as `abandoned` lines. The file is there while something stalls, and afterwards until ``StallMonitor/stop()``; of
+    /// start reports them as `abandoned` lines. The file is there while something stalls, and afterwards until ``StallMonitor/stop()``; of
     /// several processes with the same path each takes a name of its own (`PATH`, `PATH.1`, …). On a disk that does not hang: the
     /// reporter waits for it. nil: nothing is kept.
     public var unfinishedPath: String?
-    /// How many records are told when there are many; the others are counted and summed up.
+    /// How many records are reported when there are many; the others are counted and summed up.
     public var limits = RecordLimits()
     /// From when on a stall that comes again and again is worth a line about that; nil: never.
     public var recurrence: RecurrenceRule? = RecurrenceRule()
@@ -55,6 +55,7 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
         case lines
     }
 
+    /// The defaults.
     public init() {}
 
     /// The settings of a preset; everything else as by default.

@@ -15,6 +15,7 @@ public enum StallMonitorError: Error, Sendable, Equatable, CustomStringConvertib
     /// The monitor was not started, or was stopped.
     case notRunning
 
+    /// The reason, as one line for a log.
     public var description: String {
         switch self {
         case .captureUnavailable(let reason): reason

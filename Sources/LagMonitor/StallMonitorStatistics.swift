@@ -1,4 +1,4 @@
-/// What a monitor has seen and told so far. Counters that never go back while it exists.
+/// What a monitor has found and reported so far. Counters that never go back while it exists.
 public struct StallMonitorStatistics: Sendable, Equatable {
     /// Stalls found.
     public var stalls: UInt64 = 0
@@ -30,9 +30,11 @@ public struct StallMonitorStatistics: Sendable, Equatable {
         /// How often the wall clock was set; stalls do not follow it, only `time` in records does.
         public var clockSteps: UInt64 = 0
 
+        /// All zero.
         public init() {}
     }
 
+    /// All zero.
     public init() {}
 
     /// Sums up what several monitors have seen; the pauses are not theirs and not summed.

@@ -12,7 +12,7 @@ internal import LagDetection
 /// try monitor.watch(loop, rules: rules)                 // for this loop alone
 /// ```
 ///
-/// The first two cost an idle loop nothing. The others wake the loop or look at its stack, as often as they say.
+/// The first two cost an idle loop nothing. The others wake the loop or sample its stack, as often as they say.
 public struct StallRules: Sendable, Equatable {
     /// N timeouts of one interval in a row; the threshold is interval × timeouts.
     public struct Timeouts: Sendable, Equatable {
@@ -21,6 +21,7 @@ public struct StallRules: Sendable, Equatable {
         /// Timeouts in a row that make a stall; 1 to 1000.
         public var timeouts: Int
 
+        /// 50 ms × 3 unless said otherwise.
         public init(interval: Duration = .milliseconds(50), timeouts: Int = 3) {
             self.interval = interval
             self.timeouts = timeouts
@@ -37,6 +38,7 @@ public struct StallRules: Sendable, Equatable {
         /// Missed ticks in a row that make a stall; 1 to 100,000.
         public var missed: Int
 
+        /// 9 of 60 ticks a second unless said otherwise: 150 ms.
         public init(rate: Int = 60, missed: Int = 9) {
             self.rate = rate
             self.missed = missed
@@ -46,15 +48,16 @@ public struct StallRules: Sendable, Equatable {
         public var period: Duration { .nanoseconds((1_000_000_000 + max(1, rate) / 2) / max(1, rate)) }
     }
 
-    /// Looks at the stack.
+    /// Samples of the stack.
     public struct StackSampling: Sendable, Equatable {
-        /// Between two looks; 1 ms to 60 s.
+        /// Between two samples; 1 ms to 60 s.
         public var interval: Duration
-        /// Looks in a row that are alike and make a stall; 2 to 1000.
+        /// Equal samples in a row that make a stall; 2 to 1000.
         public var samples: Int
         /// How many functions, from the innermost on, have to be the same; 1 to 4.
         public var functions: Int
 
+        /// 4 samples, 50 ms apart, with the same innermost function, unless said otherwise.
         public init(interval: Duration = .milliseconds(50), samples: Int = 4, functions: Int = 1) {
             self.interval = interval
             self.samples = samples
@@ -68,7 +71,7 @@ public struct StallRules: Sendable, Equatable {
     public var starvationThreshold: Duration? = .seconds(1)
     /// A ping when the loop says that it waits: finds what passes no activity. Wakes an idle loop once an interval. `kind`: `ping`.
     public var pingWhileWaiting: Timeouts?
-    /// A ping an interval, whatever the loop says; for loops and queues that tell nothing (``PingedQueue``). `kind`: `ping`.
+    /// A ping an interval, whatever the loop says; for loops and queues that publish no activity (``PingedQueue``). `kind`: `ping`.
     public var ping: Timeouts?
     /// Ticks at a fixed rate, of which so many in a row are missed. The rate that is reached: ``StallMonitor/frameRate(of:)``.
     /// `kind`: `frame`.
@@ -76,6 +79,7 @@ public struct StallRules: Sendable, Equatable {
     /// The same functions on top of the stack again and again. A running thread is asked by a signal. `kind`: `sample`.
     public var sampling: StackSampling?
 
+    /// The defaults: ``callout`` and ``starvationThreshold``.
     public init() {}
 
     /// No rule but those that are set afterwards.

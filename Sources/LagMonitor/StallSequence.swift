@@ -20,7 +20,9 @@ public import LagOutput
 /// delivered. Neither the monitored loops nor the monitor's threads wait for a subscriber. The code of the iteration runs on the
 /// executor of its task: for a monitor that watches the main actor, use a task that is not isolated to it.
 public struct StallSequence: AsyncSequence, Sendable {
+    /// A record, as handlers receive it.
     public typealias Element = StallRecord
+    /// It does not throw.
     public typealias Failure = Never
 
     /// Records that are buffered for one iteration.

@@ -1,7 +1,7 @@
 // What every wrapped call reads, on one page: a program comes back from the kernel with cold caches, where each further page costs some
 // nanoseconds more.
 //
-// The page reads 0 after a fork (MADV_WIPEONFORK), which is how a child is told from its parent; so all that is here can be had again.
+// The page reads 0 after a fork (MADV_WIPEONFORK), which is how a child is distinguished from its parent; so all that is here can be made again.
 #ifndef LAG_PRELOAD_HOT_H
 #define LAG_PRELOAD_HOT_H
 
@@ -20,9 +20,9 @@ enum { HOT_BYTES = 4096 };
 
 typedef union hot_page {
     struct {
-        // The number of the present process; 0: forked just now, or there is nobody to tell.
+        // The number of the present process; 0: forked just now, or there is no table.
         uint32_t process;
-        // The functions behind ours; NULL: to be asked for.
+        // The functions behind ours; NULL: not resolved yet.
         void *functions[REAL_COUNT];
     };
     char bytes[HOT_BYTES];

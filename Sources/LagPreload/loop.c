@@ -14,7 +14,7 @@
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
 clb_loop_table *loop_table;
 
-// Whether there is somebody to tell.
+// Whether there is a table to publish to.
 static int is_active;
 static uint32_t last_process;
 static pthread_key_t end_key;
@@ -41,9 +41,9 @@ static void begin_thread(loop_thread *thread) {
 
 static void end_thread(void *value) {
     loop_thread *thread = value;
-    // Destructors that come after this one may wait as well: from now on that is nobody's business.
+    // Destructors that come after this one may wait as well: from now on that does not count.
     if (thread->beacon != NULL && loop_is_same_process(thread)) {
-        clb_beacon_publish(thread->beacon, CLB_ACTIVITY_FINISHED);
+        clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_FINISHED);
         clb_loop_table_end(loop_table, thread->index, thread->claim);
     }
     thread->place.sp = 0;
@@ -61,7 +61,7 @@ static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
 }
 
 static loop_thread *rest(loop_thread *thread) {
-    clb_beacon_publish(thread->beacon, CLB_ACTIVITY_WAITING);
+    clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
 
@@ -72,7 +72,7 @@ static loop_thread *claim_loop(loop_thread *thread, uint64_t address, uint64_t s
         return NULL;
     }
     thread->index = (uint32_t)index;
-    // The kernel tells lagmond the rest (name, stack): a program in a sandbox may not be allowed to ask for it.
+    // The kernel gives lagmond the rest (name, stack): a program in a sandbox may not be allowed to ask for it.
     __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
     write_place(thread, address, sp);
     thread->beacon = clb_loop_table_beacon(loop_table, thread->index);
@@ -119,7 +119,7 @@ __attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
     if (thread->beacon != NULL) return handle_other_place(thread, address, sp, may_last);
-    // A wait that cannot last makes no loop by itself. But who has something to do at each turn (libuv with pending immediates) waits
+    // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
     if (!may_last && !loop_is_at(&thread->other, address, sp)) return NULL;
     if (count_other(thread, address, sp) < LOOP_WAITS) return NULL;
@@ -140,7 +140,7 @@ __attribute__((constructor)) static void begin(void) {
     real_resolve_all();
     const char *path = secure_getenv(CLB_LOOP_TABLE_VARIABLE);
     if (gnu_get_libc_version != NULL && path != NULL && (loop_table = clb_loop_table_open(path)) != NULL) {
-        // Linux 4.14. Without it a fork's child could not be told from its parent.
+        // Linux 4.14. Without it a fork's child could not be distinguished from its parent.
         if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&end_key, end_thread) == 0) {
             clb_loop_table_end_all(loop_table, getpid(), 0);
             last_process = 1;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "clb_beacon.h"
-#include "clb_page.h"
+#include "clb_loop_table.h"
 #include "hot.h"
 
 #pragma GCC visibility push(hidden)
@@ -61,7 +61,7 @@ static inline loop_thread *loop_enter(uint64_t address, uint64_t sp, int may_las
         return loop_consider(thread, address, sp, may_last);
     }
     thread->other_waits = 0;
-    clb_beacon_publish(thread->beacon, CLB_ACTIVITY_WAITING);
+    clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
 
@@ -71,7 +71,7 @@ extern clb_loop_table *loop_table;
 static inline void loop_leave(loop_thread *thread) {
     if (__builtin_expect(thread == NULL, 0)) return;
     if (__builtin_expect(!loop_is_same_process(thread), 0)) return;
-    clb_beacon_wake(thread->beacon, CLB_ACTIVITY_AFTER_WAITING, clb_ticker_now_ns(&thread->ticker, loop_table));
+    clb_beacon_wake_shared(thread->beacon, CLB_ACTIVITY_AFTER_WAITING, clb_ticker_now_ns(&thread->ticker, loop_table));
 }
 
 #pragma GCC visibility pop

@@ -37,7 +37,7 @@ WRAP(
     epoll_pwait, int, (int set, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
     (set, events, count, timeout, mask), timeout != 0, -1
 )
-// The kernel alone looks at these time-outs, and at an address that is none it says so: they all count as waits that may last.
+// The kernel alone reads these time-outs, and rejects an invalid address: they all count as waits that may last.
 WRAP(
     epoll_pwait2, int,
     (int set, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),

@@ -11,7 +11,7 @@ package final class LivenessProbe: Sendable {
     /// Says whether all who were asked have answered. Any thread.
     package typealias Check = @Sendable () -> Bool
 
-    /// Asks the thread that looks at the loops of one process.
+    /// Asks the thread that watches the loops of one process.
     static func ask(watchdogOf monitor: StallMonitor) -> Check {
         // How often it had come round before it was asked.
         guard let wakes = monitor.watchdogCounters?.wakes else { return { true } }

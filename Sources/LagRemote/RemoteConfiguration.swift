@@ -3,7 +3,7 @@ internal import LagOutput
 
 /// What counts as a stall in other processes.
 package struct RemoteConfiguration: Sendable, Equatable {
-    /// For loops that tell what they do.
+    /// For loops that publish what they do.
     package let monitor: StallMonitorConfiguration
     /// For loops that are known by their waits alone.
     package let preloadRules: StallRules

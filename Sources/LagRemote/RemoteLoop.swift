@@ -2,13 +2,13 @@ internal import LagMonitor
 internal import CLagBeacon
 package import LagActivity
 
-/// A loop of another process, found by its waits or told by that process's own monitor.
+/// A loop of another process, found by its waits or published by that process's own monitor.
 package final class RemoteLoop: ObservableLoop {
     package let beacon: ActivityBeacon
     package let thread: ThreadIdentity
     package let name: String
     let claim: UInt64
-    /// Told by the process's own monitor.
+    /// Published by the process's own monitor.
     let isFromMonitor: Bool
     private let modes: [String]
 

@@ -4,7 +4,7 @@ internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 
-/// The table in which the loops of other processes tell what they do (clb_page.h).
+/// The table in which the loops of other processes publish what they do (clb_loop_table.h).
 ///
 /// Any thread reads; everything in it is what other processes claim, and is checked against what the kernel says of them.
 // Unchecked: the pointer and the descriptor are immutable, and what the pointer leads to is touched by atomic operations and by copies.
@@ -46,7 +46,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         /// The same as long as it is this loop's place.
         let claim: UInt64
         let state: State
-        /// Told by a monitor in its process; otherwise it is known by its waits alone.
+        /// Published by a monitor in its process; otherwise it is known by its waits alone.
         let isFromMonitor: Bool
         let thread: ProcessThread
         /// Somewhere in its thread's stack.
@@ -130,7 +130,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         return sum
     }
 
-    /// Waits until a loop has something to tell, or until then (`CLOCK_MONOTONIC`).
+    /// Waits until a loop has published something, or until then (`CLOCK_MONOTONIC`).
     func wait(until deadline: UInt64) { _ = clb_waker_wait(clb_loop_table_waker(raw), deadline) }
 
     /// When the first beacon of those that answered since the last call did so; 0: none.

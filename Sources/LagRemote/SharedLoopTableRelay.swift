@@ -6,7 +6,7 @@ internal import Synchronization
 /// Passes on what the loops of a table answer, each to the watchdog of its own process.
 ///
 /// All loops post to one semaphore in the table; whose beacon it was shows by the time of its last answer. Nothing here waits for anything
-/// else: an answer that came late would look as if the watchdog, and so perhaps the machine, had stood still.
+/// else: an answer that came late would seem as if the watchdog, and so perhaps the machine, had stood still.
 // Unchecked: the places are in a Mutex; the rest is immutable or atomic.
 final class SharedLoopTableRelay: @unchecked Sendable {
     private struct Place {

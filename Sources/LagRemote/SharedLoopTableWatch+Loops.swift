@@ -9,15 +9,15 @@ extension SharedLoopTableWatch {
     /// Begins, pauses and ends watches, as the table has it now.
     func scan() {
         let loops = (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).map { table.loop(at: $0) }
-        // What a process's own monitor tells of a thread goes before what is known of its waits: no stall has two lines.
-        let told = Set(loops.lazy.compactMap { $0 }.filter { $0.isFromMonitor && $0.isPresent }.map(\.thread))
+        // What a process's own monitor publishes of a thread goes before what is known of its waits: no stall has two lines.
+        let published = Set(loops.lazy.compactMap { $0 }.filter { $0.isFromMonitor && $0.isPresent }.map(\.thread))
         unwatched = []
         for (index, loop) in zip(UInt32(0)..., loops) {
             guard let loop else {
                 refused[index] = nil
                 continue
             }
-            let counts = loop.state == .live && (loop.isFromMonitor || !told.contains(loop.thread))
+            let counts = loop.state == .live && (loop.isFromMonitor || !published.contains(loop.thread))
             if !loop.isPresent {
                 forget(loop)
             } else if processes[loop.process]?.loops[index]?.claim == loop.claim {
@@ -50,7 +50,7 @@ extension SharedLoopTableWatch {
         switch table.owner(of: loop.process, stackPointer: loop.stackPointer) {
         case .found(let found) where found.mapsTable: owner = found
         case .found, .gone: return table.free(loop)
-        case .unknown: return refuse(loop, "the kernel does not let us look at it")
+        case .unknown: return refuse(loop, "the kernel does not let us read it")
         }
         if let watched = processes[loop.process], watched.startTicks != owner.startTicks { end(loop.process) }
         do throws(StallMonitorError) {

@@ -6,11 +6,11 @@ internal import LagDetection
 package import LagOutput
 internal import Synchronization
 
-/// Watches every loop that tells itself in a table: a monitor for each process, made when its first loop comes, ended when the
+/// Watches every loop that publishes itself in a table: a monitor for each process, made when its first loop comes, ended when the
 /// process does. What a process was stalled in when it died comes out as `abandoned`.
 ///
-/// Two threads: ``SharedLoopTableRelay`` passes on what loops tell, at once; this one's starts and ends monitors, which may take long. It sleeps until a
-/// loop comes or goes; while there are loops it looks once a second whether the processes of those that have not moved are still there.
+/// Two threads: ``SharedLoopTableRelay`` passes on what loops publish, at once; this one's starts and ends monitors, which may take long. It sleeps until a
+/// loop comes or goes; while there are loops it checks once a second whether the processes of those that have not moved are still there.
 /// Records of all processes go to the same sink.
 // Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 package final class SharedLoopTableWatch: @unchecked Sendable {
@@ -45,7 +45,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var processes: [Int32: Watched] = [:]
     /// Loops that could not be watched, by their place: each is tried again once a second, and complained of once.
     var refused: [UInt32: UInt64] = [:]
-    /// Processes that have places and no loop to be watched: nobody else would notice their end.
+    /// Processes that have places and no loop to be watched: their end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
     private let past = Mutex(StallMonitorStatistics())
     private let watching = Mutex<[StallMonitor]>([])
@@ -60,7 +60,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
 
     /// - Parameters:
     ///   - processSinks: further sinks of each process, made when its first loop comes and closed with its watch.
-    ///   - reportError: told in a line what cannot be watched, and why.
+    ///   - reportError: gets a line on what cannot be watched, and why.
     package init(
         table: SharedLoopTable,
         configuration: RemoteConfiguration,
@@ -79,7 +79,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     package func start() throws(StallMonitorError) {
         let managing = try WorkerThread(name: "lag-processes", submitsToQueues: false) { [self] in run() }
         threads.withLock { $0 = [managing] }
-        let relaying = try WorkerThread(name: "lag-page", submitsToQueues: false) { [relay] in relay.run() }
+        let relaying = try WorkerThread(name: "lag-loop-table", submitsToQueues: false) { [relay] in relay.run() }
         threads.withLock { $0.append(relaying) }
     }
 
@@ -100,7 +100,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// The counts of all processes that are not watched any more.
     package var statistics: StallMonitorStatistics { past.withLock { $0 } }
 
-    /// Stalls of the processes that are watched now, found so far and not told.
+    /// Stalls of the processes that are watched now, found so far and not reported.
     package var stallsInProgress: UInt64 {
         watching.withLock { monitors in
             monitors.reduce(0) { sum, monitor in
@@ -115,7 +115,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
 
     /// The counts of all processes, those that are watched now among them.
     package var totalStatistics: StallMonitorStatistics {
-        // Past first: what moves from one to the other meanwhile is told late rather than twice.
+        // Past first: what moves from one to the other meanwhile is reported late rather than twice.
         var sum = past.withLock { $0 }
         for monitor in watching.withLock({ $0 }) { sum += monitor.statistics }
         return sum
@@ -224,7 +224,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         }
     }
 
-    /// Nobody writes there any more.
+    /// No thread writes there any more.
     private func freeAll(of process: Int32) {
         for index in 0..<UInt32(CLB_LOOP_TABLE_SLOTS) {
             if let loop = table.loop(at: index), loop.process == process { table.free(loop) }

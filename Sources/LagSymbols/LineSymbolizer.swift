@@ -7,14 +7,14 @@ package import LagDiagnosis
 /// Swift and C, with and without optimisation, whatever DWARF version and compression the program knows. The module's
 /// file must carry the build-id that was asked for; where it has no line tables, the debug file of the same build-id serves.
 /// Never fails: where there is no program, no file, no line, where the child hangs or dies, the answer is empty. A child that
-/// needs longer, as for its first look at a big program, goes on, and its answers are taken when they are there. One that
+/// needs longer, as for reading a big program the first time, goes on, and its answers are taken when they are there. One that
 /// fails, or says nothing for 30 s, is ended, and another is started at most three times a minute; the question at which it
 /// failed is not asked again.
 ///
 /// Memory: ``cacheBytes`` here. The child is bounded to 512 MiB of its own, and ended when it has seen
 /// 32 files, or when a file that it has read is another one now. Descriptors: two, while there is a child.
 ///
-/// The first batch also costs the child's start and its first look at the program (some ten milliseconds); a query at a
+/// The first batch also costs the child's start and its first reading of the program (some ten milliseconds); a query at a
 /// quiet time takes that out of the way. The end of a child raises SIGCHLD in the host, as any child's does, which is why a
 /// monitored process does not have lines unless it is asked for them.
 package struct LineSymbolizer: LineSource {
@@ -68,7 +68,7 @@ package struct LineSymbolizer: LineSource {
     /// What the child has read.
     private var childFiles: [String: FileIdentity] = [:]
     private var budget = RestartBudget()
-    /// Questions put to a child so far; tells tests that the cache works.
+    /// Questions put to a child so far; shows tests that the cache works.
     package private(set) var questionCount = 0
 
     /// Looks for the program and the demanglers, which takes the loader's lock: create it at start. Starts nothing.

@@ -63,7 +63,7 @@ final class SymbolizerProcess: Sendable {
         }
         let pidfd = cll_pidfd_open(pid)
         guard pidfd >= 0 else {
-            // A kernel or a container without such descriptors. The child is a moment old and nobody has waited for it.
+            // A kernel or a container without such descriptors. The child is a moment old and was not waited for.
             close(ends.0)
             kill(-pid, SIGKILL)
             while waitpid(pid, nil, 0) < 0, errno == EINTR {}
@@ -167,7 +167,7 @@ final class SymbolizerProcess: Sendable {
     func end() {
         guard let child = child.withLock({ $0.take() }) else { return }
         close(child.socket)
-        // What a wrapper has started is in its group. Before it is waited for: until then the group's number is nobody else's.
+        // What a wrapper has started is in its group. Before it is waited for: until then the group's number is not reused.
         _ = cll_pidfd_kill_group(child.pidfd, pid, SIGKILL)
         var poller = pollfd(fd: child.pidfd, events: Int16(POLLIN), revents: 0)
         while poll(&poller, 1, Self.endMilliseconds) < 0, errno == EINTR {}

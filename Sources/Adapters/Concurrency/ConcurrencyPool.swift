@@ -12,7 +12,7 @@ public import LagMonitor
 /// let pools = try monitor.watchConcurrencyPool()      // pool.high, pool.medium, pool.low, pool.background
 /// ```
 /// How: a detached task of that priority is started now and then, and a pool in which it does not begin for the rule's time is
-/// stalled (`kind`: `ping`). Then every thread that runs a task's job for that pool is looked at: the record's own stack is what most
+/// stalled (`kind`: `ping`). Then every thread that runs a task's job for that pool is sampled: the record's own stack is what most
 /// of them do, `workers` says what each does, up to 256 of them. On Linux each priority has a pool of its own, of as many threads as there are processors
 /// (a queue of libdispatch; the names of its threads tell them apart; seen with Swift 6.3).
 ///

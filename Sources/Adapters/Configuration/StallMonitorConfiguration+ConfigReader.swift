@@ -14,7 +14,7 @@
         /// let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
         /// ```
         /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … What is read is
-        /// checked as there. (A reader cannot tell what else its sources hold, so an unknown key is not noticed.)
+        /// checked as there. (A reader does not know what else its sources hold, so an unknown key is not an error.)
         ///
         /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
         public init(config: ConfigReader) throws(StallMonitorError) {

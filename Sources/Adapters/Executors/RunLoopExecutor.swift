@@ -22,7 +22,7 @@ public import LagRunLoop
 ///
 /// The executor keeps its thread, and ends it when the last reference goes. An actor has to hold its executor: Swift does not.
 /// A job is never lost: one that finds the thread ended (by ``ObservedRunLoop`` work that stops it) runs on a serial dispatch queue
-/// instead, where nobody watches it.
+/// instead, where it is not watched.
 ///
 /// Cost: a job is one submission to the loop (a lock, some allocations), and a wake when the loop sleeps.
 public final class RunLoopExecutor: SerialExecutor, TaskExecutor {

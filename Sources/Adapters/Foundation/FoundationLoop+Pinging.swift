@@ -2,9 +2,9 @@ internal import CoreFoundation
 public import LagActivity
 internal import Synchronization
 
-// What others ask of a loop to see whether it answers, and what it tells them about its own blocking.
+// What others ask of a loop to see whether it answers, and what it publishes about its own blocking.
 extension FoundationLoop: PingableLoop {
-    /// Has the loop tell its beacon ``ActivityBeacon/pong()``: a block for its watched modes, and a wake. Any thread; takes the
+    /// Has the loop call its beacon's ``ActivityBeacon/pong()``: a block for its watched modes, and a wake. Any thread; takes the
     /// loop's lock and a little memory. Pings not yet answered are answered once. One that has ended never answers.
     ///
     /// A block is no handled source. A run that would end at once for want of sources goes on for one turn, to perform it.

@@ -17,14 +17,14 @@ public import LagActivity
 /// every mode that there is by then. They go with this object; the monitor holds it while it watches. Nothing else of the loop
 /// changes: an observer keeps no run from ending.
 ///
-/// What is seen. CFRunLoop tells of phases, not of callbacks: all timers, the main queue's blocks, ports and descriptors of one
+/// What is seen. CFRunLoop reports phases, not callbacks: all timers, the main queue's blocks, ports and descriptors of one
 /// turn stand in `after_waiting`, all manual sources (source0) of one turn in `before_sources`, and so does all that is served
 /// after them without a wait; performed blocks come at the end of either. What other observers of `beforeTimers` and `exit` do
 /// counts to the phase before. Callbacks that are short by themselves count together within a phase: the loop did not come round
 /// meanwhile. Under `RunLoop.run()` and `run(mode:before:)`, a turn performs one manual source at most.
 ///
-/// Rests. A wait for events is one, however short. After a handled manual source CFRunLoop does not wait but looks at everything
-/// it has and goes on, without a word to its observers; that look counts as a rest too, as does the time between two runs.
+/// Rests. A wait for events is one, however short. After a handled manual source CFRunLoop does not wait but checks everything
+/// it has and goes on, without a word to its observers; that check counts as a rest too, as does the time between two runs.
 /// Everybody had his turn there, so a loop that handles one short callback after the other is not starved, however long it does so.
 ///
 /// Runs inside callbacks are watched like any other; after them the outer phase goes on as a new stretch of work. A run in a mode
@@ -73,7 +73,7 @@ public final class FoundationLoop: ObservableLoop {
 
     deinit { attachment.detach() }
 
-    /// The loop's thread; id 0 as long as the loop has not told it.
+    /// The loop's thread; id 0 until the loop has run.
     public var thread: ThreadIdentity { publisher.loopThread.details.thread }
 
     /// `main`, or the thread's name, or its id.

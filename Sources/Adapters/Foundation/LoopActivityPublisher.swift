@@ -3,7 +3,7 @@ internal import CoreFoundation
 internal import LagActivity
 internal import Synchronization
 
-/// The loop's side: tells the beacon what the observers hear. It outlives them, and not the other way round.
+/// The loop's side: publishes to the beacon what the observers receive. It outlives them, and not the other way round.
 ///
 /// Of the two observers, the first hears of each activity before all others do, so that what those do counts as its part; the last
 /// hears of the wait and of the exit after all others, when nothing more is done.
@@ -63,7 +63,7 @@ final class LoopActivityPublisher: @unchecked Sendable {
     /// Whether the turn before has not come to its wait.
     private var isProcessingSources: Bool { clb_beacon_word(raw) & 0xff == UInt64(LoopActivity.beforeSources.rawValue) }
 
-    /// After a rest, another one is told no sooner than that: a rest is a rest by when it was, and telling one takes time.
+    /// After a rest, another one is published no sooner than that: a rest is a rest by when it was, and publishing one takes time.
     private static let minimumRestGapNanoseconds: UInt64 = 200_000
 
     /// A turn begins with no wait after the one before: CFRunLoop had handled a manual source, or the main queue after it, and has

@@ -19,7 +19,7 @@ enum ThreadEnd {
         return error == 0 ? key : nil
     }()
 
-    /// Has `publisher` told of the calling thread's end, if it is still there then.
+    /// Notifies `publisher` of the calling thread's end, if it is still there then.
     static func notify(_ publisher: LoopActivityPublisher) {
         guard let key else { return }
         let present = pthread_getspecific(key).map { Unmanaged<Listeners>.fromOpaque($0).takeUnretainedValue() }

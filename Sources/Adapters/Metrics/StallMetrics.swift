@@ -61,7 +61,7 @@
 
         /// Sets `lagmonitor_loop_lag_seconds`: for how long these loops have been at what they do now, which is what anything new has
         /// to wait for at least; 0 at rest. Call it as often as the metrics are collected; some 50 ns a loop and the factory's cost.
-        /// - Parameter loops: with a name as they were watched with; only those that tell their activities.
+        /// - Parameter loops: with a name as they were watched with; only those that publish their activities.
         public func updateLag(of loops: [any ObservableLoop]) {
             for loop in loops where loop.publishesActivity {
                 gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(loop.lagNanoseconds))

@@ -5,7 +5,7 @@
 
     /// An event loop of SwiftNIO as something that can be watched. ``NIOLoops`` makes one for each loop of a group.
     ///
-    /// How: whenever the rule wants a sign of life, the loop's thread is looked at from outside (some 4 µs, on the monitor's side). If it
+    /// How: whenever the rule wants a sign of life, the loop's thread is sampled from outside (some 4 µs, on the monitor's side). If it
     /// sleeps in its own `epoll_wait` it is idle, which is as good as an answer: an idle loop is never woken. Otherwise it gets a
     /// heartbeat, an `execute` of two stores. So a busy loop is charged at most one heartbeat an interval of the rule, and a blocked
     /// channel handler, task or actor job is found by the heartbeat that is not answered.
@@ -43,11 +43,11 @@
         /// Heartbeats that were given to the loop so far.
         public var heartbeats: UInt64 { link.heartbeats.load(ordering: .relaxed) }
 
-        /// Whether idleness can be told from outside, so that an idle loop need not be woken. Some microseconds after the beginning; never
-        /// for loops of other makers than NIOPosix, nor where the kernel does not tell what a thread sleeps in.
+        /// Whether idleness can be recognised from outside, so that an idle loop need not be woken. Some microseconds after the beginning; never
+        /// for loops of other makers than NIOPosix, nor where the kernel does not report what a thread sleeps in.
         public var detectsIdleness: Bool { link.detectsIdleness }
 
-        /// Whether the loop has said which thread it is, and can be looked at if that is possible at all.
+        /// Whether the loop has said which thread it is, and can be sampled if that is possible at all.
         var isReady: Bool { link.isReady }
     }
 #endif

@@ -8,14 +8,14 @@
 
     /// What ties an event loop to its watch: what heartbeats and the loop's thread touch, and what must outlive the watch.
     ///
-    /// The *marker* is a channel on the loop over an eventfd that nobody ever writes to. It costs the loop nothing (an entry in its
+    /// The *marker* is a channel on the loop over an eventfd that is never written to. It costs the loop nothing (an entry in its
     /// epoll instance, never ready), and serves twice:
     /// - The epoll instance that watches it is the loop's own, so that a thread that sleeps in that one is idle, and one that sleeps
     ///   in another is blocked (a handler may have an epoll of its own).
     /// - A loop that shuts down closes its channels before it refuses work, so the marker's end is the sign to give it none: NIO prints
     ///   an error for work given to a loop that has shut down, and in its strict mode crashes.
     ///
-    /// A scheduled task would tell of the shutdown as well, but a loop that has one reads the clock twice a turn.
+    /// A scheduled task would report the shutdown as well, but a loop that has one reads the clock twice a turn.
     final class NIOLoopLink: Sendable {
         private enum Marker {
             /// Not there yet.
@@ -30,11 +30,11 @@
             var marker = Marker.none
             /// The loop's epoll instance; negative: not known.
             var epoll: Int32 = -1
-            /// When to look for it again.
+            /// When to search for it again.
             var searchNanoseconds: UInt64 = 0
             /// The loop shuts down: nothing is to be given to it.
             var isClosed = false
-            /// Nobody watches any more.
+            /// It is not watched any more.
             var isReleased = false
 
             var isReady: Bool {
@@ -44,7 +44,7 @@
             }
         }
 
-        /// After an epoll instance that was not the loop's, no other is looked into for so long.
+        /// After an epoll instance that was not the loop's, no other is examined for so long.
         private static let searchGapNanoseconds: UInt64 = 1_000_000_000
 
         let beacon = ActivityBeacon()

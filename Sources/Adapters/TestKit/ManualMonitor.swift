@@ -7,7 +7,7 @@ internal import LagMonitor
 internal import LagOutput
 internal import Synchronization
 
-/// A monitor without threads: its watchdog looks when time is moved, and the same call does the reporter's part.
+/// A monitor without threads: its watchdog scans when time is moved, and the same call does the reporter's part.
 ///
 /// Everything between a beacon and a handler is what a real monitor has; only the clock, and what a capture would have found, are
 /// the caller's. For the test kit. Any thread, one call at a time.
@@ -89,7 +89,7 @@ final class ManualMonitor: Sendable {
         if registry.end(loop, of: core) { poll() }
     }
 
-    /// Ends every watch, tells what is left, and closes the sinks.
+    /// Ends every watch, reports what is left, and closes the sinks.
     func stop() {
         _ = registry.endAll(of: core)
         poll()
@@ -110,7 +110,7 @@ final class ManualMonitor: Sendable {
 
     var statistics: StallMonitorStatistics { core.statistics(of: registry.counters(of: core)) }
 
-    /// Tells the activity of a loop, as the loop would, and looks if that would have woken the watchdog.
+    /// Publishes the activity of a loop, as the loop would, and scans if that would have woken the watchdog.
     func publishActivity(of beacon: ActivityBeacon, _ publish: (UInt64) -> Void) {
         let now = clock.now
         let before = beacon.raw.pointee.armed
@@ -121,7 +121,7 @@ final class ManualMonitor: Sendable {
         if state.withLock({ $0.steps.wantsPosts }) { poll() }
     }
 
-    /// Lets time pass. The watchdog looks whenever its plan says so.
+    /// Lets time pass. The watchdog scans whenever its plan says so.
     func advance(by nanoseconds: UInt64) {
         let (sum, isTooLate) = clock.now.addingReportingOverflow(nanoseconds)
         let end = isTooLate ? .max - 1 : sum
@@ -135,7 +135,7 @@ final class ManualMonitor: Sendable {
         }
     }
 
-    /// One look at every loop, now.
+    /// One scan of every loop, now.
     func poll() { state.withLock { poll(&$0) } }
 
     private func poll(_ state: inout State) {

@@ -71,7 +71,7 @@ public final class ScriptedLoop: PingableLoop, Sendable {
         }
     }
 
-    /// Comes to rest. What there is to tell of its work is told now.
+    /// Comes to rest. What there is to report of its work is reported now.
     public func end() {
         endCurrentWork()
         monitor.publishActivity(of: beacon) { now in

@@ -1,15 +1,15 @@
-// The activity beacon: what a run loop tells its watchdog, in one cache line, and a second one for stretches of work that were long.
+// The activity beacon: what a run loop publishes to its watchdog, in one cache line, and a second one for long stretches of work.
 //
 // Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`, `stretch_count` and
 // `stretches`; `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker`
 // (once, before it arms); the loop clears bits of `armed`. Whoever begins to watch lowers `limit_ns`, and may give the beacon a
-// mirror (clb_mirror.h), which the loop's own thread writes as well. Everybody may read. A reader that finds the same `word` before and after reading the
-// times has times that belong to that word or to a younger one, never to an older one: a duration
-// computed from them can be too short for a moment, never too long. (clb_beacon_publish leaves the times alone: a loop tells
-// by clb_beacon_begin or clb_beacon_wake when a stretch of work begins, and by mark only what follows at once or is no work.)
+// mirror (clb_mirror.h), which the loop's own thread writes as well. Any thread may read. A reader that finds the same `word` before
+// and after reading the times has times that belong to that word or to a younger one, never to an older one: a duration computed from
+// them can be too short for a moment, never too long. (clb_beacon_publish leaves the times alone: a loop says by clb_beacon_begin or
+// clb_beacon_wake when a stretch of work begins, and by clb_beacon_publish only what follows at once or is no work.)
 //
 // Ordering. `word` is published with a release store. `armed` is loaded relaxed: a loop that is working
-// may miss an arming for some nanoseconds, which costs nothing because the watchdog looks again within
+// may miss an arming for some nanoseconds, which costs nothing because the watchdog scans again within
 // an interval. Only leaving the wait needs the strong order, because there the watchdog may be parked
 // without a timeout; a system call has just been made, so the fence is not felt.
 #ifndef CLB_BEACON_H
@@ -22,7 +22,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// What the loop is doing. The six activities of the seeds, plus the states around them.
+// What the loop is doing. The six activities of CFRunLoop, plus the states around them.
 enum {
     CLB_ACTIVITY_NOT_RUNNING = 0,
     CLB_ACTIVITY_ENTRY = 1,
@@ -70,15 +70,15 @@ typedef struct clb_beacon {
     uint64_t woke_ns;      // CLOCK_MONOTONIC when the loop last ended a rest
     uint64_t answered_ns;  // CLOCK_MONOTONIC when the loop last answered an arming
     uint16_t armed;
-    uint16_t stretch_count;        // how many stretches were noted; wraps around
+    uint16_t stretch_count;        // how many stretches were recorded; wraps around
     uint32_t mode;         // number of the mode the loop runs in (0 = none)
     clb_waker *waker;      // the watchdog's; never freed
     uint64_t pong_ns;      // CLOCK_MONOTONIC when the loop last answered a ping
-    uint64_t limit_ns;     // a stretch of work of this length is noted; 0: none is
+    uint64_t limit_ns;     // a stretch of work of this length is recorded; 0: none is
     clb_beacon_stretch stretches[CLB_BEACON_STRETCHES];  // number n is at n % CLB_BEACON_STRETCHES
 } clb_beacon;  // 64-byte aligned by clb_beacon_create: Swift does not import over-aligned types
 
-_Static_assert(offsetof(clb_beacon, stretches) == 64, "what every activity and every look touches is one cache line");
+_Static_assert(offsetof(clb_beacon, stretches) == 64, "what every activity and every scan touches is one cache line");
 _Static_assert(sizeof(clb_beacon) == 128, "a beacon is two cache lines");
 
 static inline uint64_t clb_now_ns(void) {
@@ -87,52 +87,69 @@ static inline uint64_t clb_now_ns(void) {
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-// Whether nobody waits for a loop that does this.
+// Whether a loop that does this keeps no work waiting.
 static inline int clb_activity_is_rest(uint8_t activity) {
     return activity == CLB_ACTIVITY_NOT_RUNNING || activity == CLB_ACTIVITY_WAITING || activity == CLB_ACTIVITY_FINISHED
         || activity == CLB_ACTIVITY_EXPECTED;
 }
 
-// Answers an arming that this activity answers to: clears it, notes the time, wakes the watchdog. The slow path.
+// Answers an arming that this activity answers to: clears it, records the time, wakes the watchdog. The slow path.
 void clb_beacon_answer(clb_beacon *beacon, uint8_t activity);
 
-// Somebody else hears of this activity: the mirror, then whoever armed the beacon.
+// Passes this activity on to the mirror, if there is one, and to whoever armed the beacon. The slow path.
 void clb_beacon_notify(clb_beacon *beacon, uint8_t activity);
 
-// One activity: a plain release store and one relaxed load.
-static inline void clb_beacon_publish(clb_beacon *beacon, uint8_t activity) {
+// One activity: a plain release store and one relaxed load; whether the beacon is armed or mirrored.
+static inline int clb_beacon_store(clb_beacon *beacon, uint8_t activity) {
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_RELEASE);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0)) clb_beacon_notify(beacon, activity);
+    return __builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_RELAXED) != 0, 0);
+}
+static inline void clb_beacon_publish(clb_beacon *beacon, uint8_t activity) {
+    if (clb_beacon_store(beacon, activity)) clb_beacon_notify(beacon, activity);
 }
 
-// Notes that the stretch of work since `since_ns` was as long as a stall. The slow path.
+// Records that the stretch of work since `since_ns` was as long as a stall. The slow path.
 void clb_beacon_record_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns);
 
 // A new stretch of work (a callout) begins at `now_ns`, within the given activity. If the one before was as long as a stall the
-// loop notes that itself: a watchdog that was kept from looking, by the same busy machine perhaps, still gets to know.
+// loop records that itself: a watchdog that got no processor, on the same busy machine perhaps, still gets to know.
 static inline void clb_beacon_begin(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
     uint64_t since_ns = __atomic_load_n(&beacon->callout_ns, __ATOMIC_RELAXED);
     uint64_t limit_ns = __atomic_load_n(&beacon->limit_ns, __ATOMIC_RELAXED);
-    // A limit of 0 wraps around, and nothing is that long; so does a clock that went back, and that is looked at there.
+    // A limit of 0 wraps around, and nothing is that long; so does a clock that went back, and clb_beacon_record_stretch checks for it.
     if (__builtin_expect(now_ns - since_ns > limit_ns - 1, 0)) clb_beacon_record_stretch(beacon, since_ns, now_ns);
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     clb_beacon_publish(beacon, activity);
 }
 
-// The loop runs again at `now_ns` after a moment in which it did not, too short for a rest. Strongly ordered: it un-parks the
-// watchdog, which may have seen that moment.
-static inline void clb_beacon_resume(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+// The same at the end of a rest, strongly ordered: it un-parks the watchdog, which may have seen the rest.
+static inline int clb_beacon_store_strongly(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
     __atomic_store_n(&beacon->callout_ns, now_ns, __ATOMIC_RELAXED);
     uint64_t sequence = (__atomic_load_n(&beacon->word, __ATOMIC_RELAXED) >> 8) + 1;
     __atomic_store_n(&beacon->word, sequence << 8 | activity, __ATOMIC_SEQ_CST);
-    if (__builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0)) clb_beacon_notify(beacon, activity);
+    return __builtin_expect(__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) != 0, 0);
+}
+
+// The loop runs again at `now_ns` after a moment in which it did not, too short for a rest.
+static inline void clb_beacon_resume(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    if (clb_beacon_store_strongly(beacon, activity, now_ns)) clb_beacon_notify(beacon, activity);
 }
 
 // The loop ended a rest (it left the wait, or began to run) at `now_ns`.
 static inline void clb_beacon_wake(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
     __atomic_store_n(&beacon->woke_ns, now_ns, __ATOMIC_RELAXED);
     clb_beacon_resume(beacon, activity, now_ns);
+}
+
+// The two for a beacon that lies in the shared loop table itself. It has no mirror: the bits of `armed` that would name one are
+// claims of other processes.
+static inline void clb_beacon_publish_shared(clb_beacon *beacon, uint8_t activity) {
+    if (clb_beacon_store(beacon, activity)) clb_beacon_answer(beacon, activity);
+}
+static inline void clb_beacon_wake_shared(clb_beacon *beacon, uint8_t activity, uint64_t now_ns) {
+    __atomic_store_n(&beacon->woke_ns, now_ns, __ATOMIC_RELAXED);
+    if (clb_beacon_store_strongly(beacon, activity, now_ns)) clb_beacon_answer(beacon, activity);
 }
 
 static inline void clb_beacon_set_mode(clb_beacon *beacon, uint32_t mode) {
@@ -152,16 +169,16 @@ static inline void clb_beacon_arm(clb_beacon *beacon, clb_waker *waker, uint32_t
     __atomic_store_n(&beacon->waker, waker, __ATOMIC_RELAXED);
     __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
 }
-// The same for a beacon in memory shared with its loop's process, which knows whom to wake (clb_page.h): no address is written.
+// The same for a beacon in memory shared with its loop's process, which knows whom to wake (clb_loop_table.h): no address is written.
 static inline void clb_beacon_rearm(clb_beacon *beacon, uint32_t armed) {
     __atomic_fetch_or(&beacon->armed, (uint16_t)armed, __ATOMIC_SEQ_CST);
 }
-// Stretches of this length or more are noted from now on; of several wishes the lowest counts. Any thread.
+// Stretches of this length or more are recorded from now on; of several requests the lowest counts. Any thread.
 void clb_beacon_limit(clb_beacon *beacon, uint64_t limit_ns);
 static inline uint16_t clb_beacon_stretch_count(const clb_beacon *beacon) {
     return __atomic_load_n(&beacon->stretch_count, __ATOMIC_ACQUIRE);
 }
-// The note of that number (the first is 1); 0 when it has been overwritten.
+// The stretch of that number (the first is 1); 0 when it has been overwritten.
 int clb_beacon_read_stretch(const clb_beacon *beacon, uint16_t number, clb_beacon_stretch *stretch);
 static inline void clb_beacon_disarm(clb_beacon *beacon) {
     __atomic_fetch_and(&beacon->armed, (uint16_t)~CLB_ARMED_ALL, __ATOMIC_SEQ_CST);
@@ -192,7 +209,7 @@ clb_waker *clb_waker_create(void);
 void clb_waker_destroy(clb_waker *waker);
 // Any thread; async-signal-safe. Leaves posted_ns alone: that is a beacon's.
 void clb_waker_post(clb_waker *waker);
-// Notes the time of an answer, unless one is noted: for who passes on what another waker got. Any thread.
+// Records the time of an answer, unless there is one: for who passes on what another waker got. Any thread.
 static inline void clb_waker_record_answer(clb_waker *waker, uint64_t answered_ns) {
     uint64_t none = 0;
     __atomic_compare_exchange_n(&waker->posted_ns, &none, answered_ns, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -205,9 +222,9 @@ int clb_waker_wait(clb_waker *waker, uint64_t deadline_ns);
 // Takes all posts that are there, and the time of the first answer among them: 0 when there was none.
 uint64_t clb_waker_drain(clb_waker *waker);
 
-// Heap memory on cache lines of its own; NULL when there is none.
+// Heap memory on cache lines of its own; NULL when memory is short.
 clb_beacon *clb_beacon_create(void);
-// Its mirror ends with it. Nobody tells it anything any more.
+// Its mirror ends with it. Not while a thread may still publish to it.
 void clb_beacon_destroy(clb_beacon *beacon);
 
 #pragma GCC visibility pop

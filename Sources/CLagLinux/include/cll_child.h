@@ -15,9 +15,9 @@ int cll_pidfd_open(pid_t pid);
 // 0, or -1 and errno: ESRCH when it has ended and been waited for.
 int cll_pidfd_kill(int pidfd, int signal);
 // The same for the whole group that the child leads. Linux 6.9 signals it through the descriptor; before that by the number, and
-// only while the child has not been waited for, for then that number is nobody else's.
+// only while the child has not been waited for, for then no other process has that number.
 int cll_pidfd_kill_group(int pidfd, pid_t pid, int signal);
-// Waits for the child without blocking: 1 waited for, 0 still running, -1 and errno (ECHILD: somebody else did).
+// Waits for the child without blocking: 1 waited for, 0 still running, -1 and errno (ECHILD: another thread did).
 int cll_pidfd_reap(int pidfd);
 // Bounds the private writable memory of a process (RLIMIT_DATA; files that are only read do not count). 0, or -1 and errno.
 int cll_limit_data(pid_t pid, uint64_t bytes);

@@ -1,4 +1,4 @@
-// Whether a thread of somebody else's event loop sleeps in that loop's own epoll_wait: idle, as against blocked.
+// Whether a thread of a foreign event loop sleeps in that loop's own epoll_wait: idle, as against blocked.
 //
 // Everything here reads only, from `/proc`; no lock of this process, no allocation.
 #ifndef CLL_EPOLL_WAIT_H
@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-// A descriptor by which an epoll instance can be recognised: an eventfd that nobody ever writes to. Negative: an errno.
+// A descriptor by which an epoll instance can be recognised: an eventfd that is never written to. Negative: an errno.
 int cll_epoll_marker(void);
 
 // The epoll instance that a thread of this process sleeps in; -1 when it runs, or sleeps in something else. Some 3 µs.

@@ -1,4 +1,4 @@
-// Linux calls that Swift's Glibc module does not carry, and two that need a plain C signature.
+// Linux calls that Swift's Glibc module does not carry, and some that need a plain C signature.
 #ifndef CLL_LINUX_H
 #define CLL_LINUX_H
 
@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+
+// The environment's entry at this index, "NAME=value"; NULL after the last. (Swift's Glibc shows it only as a variable that strict
+// concurrency refuses.) Not while another thread calls setenv or putenv. What names the shared loop table is taken from it when the
+// program is loaded: clb_mirror_record_path.
+const char *cll_environment_entry(int index);
 
 pid_t cll_gettid(void);
 int cll_tgkill(pid_t pid, pid_t tid, int signal);
@@ -18,7 +23,7 @@ int cll_mutex_lock_until(pthread_mutex_t *mutex, uint64_t deadline_ns);
 // its parent, not even one that is stopped. 0 or an errno.
 int cll_die_with_parent(int signal);
 
-// For loops that look for another processor's store: lets go of the pipeline for a moment.
+// For loops that poll for another processor's store: lets go of the pipeline for a moment.
 static inline void cll_relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

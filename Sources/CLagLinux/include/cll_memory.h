@@ -7,14 +7,14 @@
 #include <sys/types.h>
 
 // Finds out which way of reading this kernel and its sandbox allow. Call once before the others. 0, or an
-// errno when there is none (then nothing can be captured).
+// errno when none is allowed (then nothing can be captured).
 int cll_memory_prepare(void);
 
 // Copies up to `size` bytes from `address` of process `pid`; returns how many could be read (0 when none).
 // Async-signal-safe.
 size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 
-// Anonymous zeroed memory straight from the kernel, not from malloc; NULL when there is none.
+// Anonymous zeroed memory straight from the kernel, not from malloc; NULL when memory is short.
 void *cll_memory_map(size_t size);
 void cll_memory_unmap(void *memory, size_t size);
 // Gives its pages back; it reads as zero afterwards.

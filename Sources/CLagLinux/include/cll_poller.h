@@ -17,7 +17,7 @@ int cll_poller_create(void);
 // Makes the eventfd of `wake` and lets `epoll_fd` watch it. 0 or an errno.
 int cll_poller_attach_wake(int epoll_fd, cll_wake *wake);
 // Closes the eventfd of `wake`. The caller guarantees that the loop will not sleep again; a wake that is still
-// under way is waited for, so that it cannot write to a descriptor that was closed and given to somebody else.
+// under way is waited for, so that it cannot write to a descriptor that was closed and reused.
 void cll_poller_detach_wake(cll_wake *wake);
 // Watches `fd` for `events` (CLL_POLL_…), level-triggered, or edge-triggered when `edge` is set. 0 or an errno.
 int cll_poller_watch(int epoll_fd, int fd, uint32_t events, int edge);

@@ -1,4 +1,4 @@
-// What the kernel tells of a thread under /proc/<pid>/task/<tid>/, read without allocating.
+// What the kernel says of a thread under /proc/<pid>/task/<tid>/, read without allocating.
 #ifndef CLL_PROCFS_H
 #define CLL_PROCFS_H
 
@@ -52,15 +52,15 @@ int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults);
 int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks);
 
 // Something that a process keeps until it becomes another program by exec: where its first stack begins. 0, or an errno; the value is 0
-// where the kernel does not tell. From `stat`, field 28 (proc(5)).
+// where the kernel does not say. From `stat`, field 28 (proc(5)).
 int cll_procfs_image(pid_t pid, uint64_t *image);
 
 // Whether a thread is gone, or on its way out: it keeps a state and a number while its memory is taken down, which may take long. Where
 // the kernel does not say it counts as being there. From `stat`, field 9 (proc(5)).
 int cll_thread_is_ending(pid_t pid, pid_t tid);
 
-// The time on processors of a thread of this process, exact also while it runs; one system call. 0 when the thread is gone. Nobody has that
-// clock of another process's thread.
+// The time on processors of a thread of this process, exact also while it runs; one system call. 0 when the thread is gone. The clock of
+// another process's thread cannot be read.
 uint64_t cll_thread_cpu_ns(pid_t tid);
 
 // Reads a whole /proc file below the thread's folder (or below /proc/<pid> when `tid` is 0), at most size - 1 bytes,
@@ -72,7 +72,18 @@ long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
 long cll_procfs_maps(pid_t pid, char *buffer, size_t size);
 long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 
-// The mapping that holds `address`, [*low, *high); zeros where there is none. Reads all of `maps`: not for a hot path. 0, or an errno.
+// The mapping that holds `address`, [*low, *high); zeros where no mapping does. Reads all of `maps`: not for a hot path. 0, or an errno.
 int cll_procfs_mapping(pid_t pid, uint64_t address, uint64_t *low, uint64_t *high);
+
+// What the kernel knows of a process that claims to have a file mapped.
+typedef struct cll_mapping_owner {
+    uint64_t start_ticks;  // field 22 of /proc/<pid>/stat: since the machine started, without CLOCK_MONOTONIC's meaning
+    uint64_t stack_low;    // the mapping that holds `sp`; 0: none does
+    uint64_t stack_high;
+    uint32_t maps_file;    // whether it has the file of the descriptor mapped
+} cll_mapping_owner;
+
+// Reads /proc/<pid>/stat and maps; `sp` is an address in the stack in question. 0, or an errno (ESRCH: gone; EACCES, EPERM: not ours to see).
+int cll_mapping_owner_find(int descriptor, int32_t pid, uint64_t sp, cll_mapping_owner *owner);
 
 #endif

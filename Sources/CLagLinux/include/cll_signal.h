@@ -11,12 +11,12 @@
 
 #include "cll_snapshot.h"
 
-// Installs the handler for each of our signals that nobody else handles. Returns how many are ours (0: none was free).
+// Installs the handler for each of our signals that has no other handler. Returns how many are ours (0: none was free).
 int cll_signal_install(void);
 // Gives the dispositions back where they are still ours, and discards a request that is still pending somewhere.
 void cll_signal_remove(void);
 
-// A signal of ours that `blocked` (SigBlk) lets through and whose handler is still ours; 0 when there is none.
+// A signal of ours that `blocked` (SigBlk) lets through and whose handler is still ours; 0 when no signal does.
 int cll_signal_choose(uint64_t blocked);
 
 enum {

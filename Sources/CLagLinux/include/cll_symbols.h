@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Where the kernel mapped the vDSO's ELF image (AT_SYSINFO_EHDR); NULL when there is none.
+// Where the kernel mapped the vDSO's ELF image (AT_SYSINFO_EHDR); NULL where it mapped no such image.
 const void *cll_vdso_image(void);
 
 // Exported by libswiftCore; declared in no header that ships. Declared here in C, where the compiler knows the calling

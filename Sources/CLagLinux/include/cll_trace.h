@@ -2,7 +2,7 @@
 //
 // A tracer is a thread of its own, because only the thread that seized another may let it go, and because it may have to wait for
 // one that gets no processor: whoever asks does not. The target is let go as soon as it is copied, or when it stops at last, whether
-// or not anybody still wants the answer; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
+// or not the answer is still wanted; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
 // An interrupt may cut a wait short that does not restart (epoll_wait), so only threads that do not wait are to be asked.
 #ifndef CLL_TRACE_H
 #define CLL_TRACE_H
@@ -15,7 +15,7 @@
 
 typedef struct cll_tracer cll_tracer;
 
-// Starts the thread, with all signals blocked. NULL when there is none to be had.
+// Starts the thread, with all signals blocked. NULL when no thread can be made.
 cll_tracer *cll_tracer_create(void);
 // Ends it. One that waits for a target stays until that stops, and frees itself then; it writes into no snapshot any more.
 void cll_tracer_destroy(cll_tracer *tracer);

@@ -24,22 +24,22 @@ typedef struct cll_wait {
     char wchan[CLL_WAIT_WCHAN_MAX];
 } cll_wait;
 
-// Describes the system call that a thread sleeps in. What the kernel does not tell is left empty.
+// Describes the system call that a thread sleeps in. What the kernel does not say is left empty.
 void cll_wait_describe(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll_wait *wait);
 
-// The inode of the socket that the call works on; 0 when it is none.
+// The inode of the socket that the call works on; 0 when it works on no socket.
 uint32_t cll_wait_socket(const cll_wait *wait);
 
 enum { CLL_CALL_NONE = -1, CLL_CALL_UNKNOWN = -2 };
 // The number of the system call that a thread was in when the signal came that took this snapshot: the instruction before the
-// program counter is the one that enters the kernel. CLL_CALL_NONE when it is not; CLL_CALL_UNKNOWN where the number is not told.
+// program counter is the one that enters the kernel. CLL_CALL_NONE when it is not; CLL_CALL_UNKNOWN where the number is not shown.
 int64_t cll_snapshot_call(pid_t pid, const cll_snapshot *snapshot);
 
 enum {
     CLL_LOCK_NONE = 0,          // not asleep in a futex
     CLL_LOCK_FUTEX = 1,         // a futex without an owner that we know: a semaphore, a condition variable, …
     CLL_LOCK_MUTEX = 2,         // a pthread mutex (pthread_mutex_t of glibc: lock, count, owner, users, kind)
-    CLL_LOCK_OWNED_WORD = 3,    // the futex word looks like its owner's tid: dispatch_once
+    CLL_LOCK_OWNED_WORD = 3,    // the futex word may be its owner's tid: dispatch_once
     CLL_LOCK_THREAD = 4,        // the futex word is a thread's tid, cleared at its end: pthread_join
     CLL_LOCK_QUEUE = 5,         // dispatch_sync: the queue's state word holds the tid of the thread that drains it
     CLL_LOCK_READ_WRITE = 6,    // a pthread rwlock that a writer holds

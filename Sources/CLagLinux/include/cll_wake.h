@@ -3,7 +3,7 @@
 // Threads. Any thread sets bits of `work` and calls cll_wake_up. Only the loop's own thread takes the bits, takes
 // the wake and goes to sleep.
 //
-// Ordering. A producer publishes its work, then exchanges `state` to PENDING. The loop takes PENDING before it looks
+// Ordering. A producer publishes its work, then exchanges `state` to PENDING. The loop takes PENDING before it checks
 // for work, and goes from AWAKE to ASLEEP by compare-and-swap. All of these are read-modify-writes of one location,
 // so either the loop sees the producer's work, or its compare-and-swap fails, or the producer sees ASLEEP and makes
 // the one system call. Further wakes of the same sleep see PENDING and make none.
@@ -25,7 +25,7 @@ enum {
     CLL_WORK_PORTS = 2,    // a port has a message
     CLL_WORK_BLOCKS = 4,   // work was submitted
     CLL_WORK_ITEMS = 8,    // items or modes changed
-    CLL_WORK_PINGS = 16,   // somebody wants to know whether the loop gets here
+    CLL_WORK_PINGS = 16,   // a ping waits to be answered
 };
 
 typedef struct cll_wake {
@@ -74,7 +74,7 @@ static inline void cll_wake_take(cll_wake *wake) {
 
 static inline uint32_t cll_wake_work(const cll_wake *wake) { return __atomic_load_n(&wake->work, __ATOMIC_RELAXED); }
 
-// Takes the given bits and tells which of them were set.
+// Takes the given bits and returns which of them were set.
 static inline uint32_t cll_wake_take_work(cll_wake *wake, uint32_t bits) {
     if ((cll_wake_work(wake) & bits) == 0) return 0;
     return __atomic_fetch_and(&wake->work, ~bits, __ATOMIC_SEQ_CST) & bits;
@@ -83,7 +83,7 @@ static inline uint32_t cll_wake_take_work(cll_wake *wake, uint32_t bits) {
 // When the last sleep was asked to end, if a wake ended it: without the time the thread took to come back.
 static inline uint64_t cll_wake_asked_ns(const cll_wake *wake) { return __atomic_load_n(&wake->asked_ns, __ATOMIC_RELAXED); }
 
-// Looks for a wake for at most `budget_ns` without sleeping; whether one came.
+// Polls for a wake for at most `budget_ns` without sleeping; whether one came.
 int cll_wake_spin(cll_wake *wake, uint64_t now_ns, uint64_t budget_ns);
 
 // Sleeps until woken or until `deadline_ns` of CLOCK_MONOTONIC (UINT64_MAX: none), waiting for nothing but this word.

@@ -1,4 +1,4 @@
-// A command run in one's place: started with the signals as they came, told of what others tell us, and imitated in its end.
+// A command run in one's place: started with the signals as they came, passed the signals that this process gets, and imitated in its end.
 #ifndef CLL_WRAP_H
 #define CLL_WRAP_H
 
@@ -44,7 +44,7 @@ enum {
 };
 // What became of the child since it was last asked; never blocks. A CLL_CHANGE_…, or -1 and errno.
 int cll_wrap_change(int pidfd, int *value);
-// Whether there is a change that nobody has been told of yet; it stays.
+// Whether there is a change that was not taken yet; it stays.
 int cll_wrap_has_change(int pidfd);
 
 typedef struct cll_signal_event {

@@ -17,7 +17,7 @@ enum { CLU_BUILD_ID_MAX = 32, CLU_MODULE_PATH_MAX = 240 };
 typedef struct clu_module {
     uint64_t start, end;      // [start, end) of all its segments
     uint64_t bias;            // address = bias + ELF virtual address
-    uint64_t eh_frame_hdr;    // address of the unwind table's header; 0 when there is none
+    uint64_t eh_frame_hdr;    // address of the unwind table's header; 0 when it has none
     uint64_t text_start, text_end;  // the executable part
     uint32_t build_id_length;
     uint8_t build_id[CLU_BUILD_ID_MAX];
@@ -76,7 +76,7 @@ void clu_unwinder_destroy(clu_unwinder *unwinder);
 // Forgets what was learned of unwind tables: after modules came or went.
 void clu_unwinder_forget(clu_unwinder *unwinder);
 
-// Walks the snapshot of a thread of process `pid`, leaf first: stores up to `capacity` frames, looks at up to `limit`.
+// Walks the snapshot of a thread of process `pid`, leaf first: stores up to `capacity` frames, visits up to `limit`.
 void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
                        clu_frame *frames, uint32_t capacity, uint32_t limit, clu_unwind_result *result);
 

@@ -1,6 +1,6 @@
 public import CLagBeacon
 
-/// Where a loop tells what it is doing: one cache line (and one for long stretches), written by the loop's own thread alone.
+/// Where a loop publishes what it is doing: one cache line (and one for long stretches), written by the loop's own thread alone.
 ///
 /// Cost: ``publish(_:)`` is one release store and one relaxed load (under 2 ns, `make bench` measures it).
 /// No call allocates, locks or makes a system call, except that answering an armed beacon posts a
@@ -21,7 +21,7 @@ public final class ActivityBeacon: @unchecked Sendable {
         self.memory = nil
     }
 
-    /// A beacon in memory of somebody else: another process's, which is only to be read here.
+    /// A beacon in memory of another process, which is only to be read here.
     /// - Parameter memory: keeps it mapped.
     package init(at raw: UnsafeMutablePointer<clb_beacon>, in memory: AnyObject) {
         self.raw = raw
@@ -30,7 +30,7 @@ public final class ActivityBeacon: @unchecked Sendable {
 
     deinit { if memory == nil { clb_beacon_destroy(raw) } }
 
-    /// Tells an activity. Own thread only.
+    /// Publishes an activity. Own thread only.
     @inlinable public func publish(_ activity: LoopActivity) { clb_beacon_publish(raw, activity.rawValue) }
 
     /// A new callout begins: own thread only.
@@ -55,12 +55,12 @@ public final class ActivityBeacon: @unchecked Sendable {
     /// Runs `body`, which is expected to block: the time in it is no stall, and what comes after it is a stretch of its own.
     ///
     /// Scopes may be nested; the outermost counts. What an observed run inside it does is watched as ever: an adapter to a
-    /// loop whose runs nest tells, after the exit of an inner run, the activity that the beacon had before its entry (with
+    /// loop whose runs nest publishes, after the exit of an inner run, the activity that the beacon had before its entry (with
     /// ``begin(_:at:)``), and enters it by ``wake(_:at:)`` when that was `expected`. Own thread only; some 50 ns.
     @inlinable @discardableResult
     public func expectingBlock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         let outer = activity
-        // Outside of a run nobody watches, so there is nothing to keep out.
+        // Outside of a run the loop is not watched, so there is nothing to keep out.
         guard outer.isWorking else { return try body() }
         begin(.expected, at: clb_now_ns())
         // As after a sleep: the watchdog may have parked meanwhile.
@@ -68,13 +68,13 @@ public final class ActivityBeacon: @unchecked Sendable {
         return try body()
     }
 
-    /// The mode the loop runs in, by its number; 0 is none. Own thread only.
+    /// The mode the loop runs in, by its number; 0: no mode. Own thread only.
     @inlinable public func setMode(_ number: UInt32) { clb_beacon_set_mode(raw, number) }
 
     /// What the loop is doing now. Any thread.
     public var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: clb_beacon_word(raw))) ?? .notRunning }
 
-    /// How many activities were told so far. Any thread.
+    /// How many activities were published so far. Any thread.
     public var sequence: UInt64 { clb_beacon_word(raw) >> 8 }
 
     /// The number of the present mode. Any thread.

@@ -2,7 +2,7 @@ internal import CLagBeacon
 internal import Synchronization
 
 /// A watch's share in the mirror of its loop's beacon: a second beacon, in a table that this process shares with the lagmond that
-/// started it. Through it lagmond sees what the loop does, even when nobody in here can report any more.
+/// started it. Through it lagmond sees what the loop does, even when this process cannot report any more.
 ///
 /// A loop has one mirror however many watch it; it is there while anybody does, and paused while all who do are. A process that was
 /// not started by lagmond, or whose table is full, has none, and nothing else changes. Any thread.
@@ -30,7 +30,7 @@ package final class BeaconMirror: Sendable {
     /// Whether there is a table. The first to ask maps it: some system calls.
     package static let isPossible = clb_mirror_open() == 0
 
-    /// Nil where there is no table, and for loops whose beacon several threads may tell, or none.
+    /// Nil where there is no table, and for loops to whose beacon several threads may publish, or no thread.
     package convenience init?(of loop: any ObservableLoop, named name: String) {
         guard Self.isPossible, loop.publishesActivity, !(loop is any UnpinnedLoop), !(loop is any ThreadPoolLoop) else { return nil }
         self.init(of: loop.beacon, named: name) { loop.modeName($0) }

@@ -14,7 +14,7 @@ public enum LoopActivity: UInt8, Sendable, CaseIterable {
     case exit = 7
     /// The loop ended with its thread; its thread id means nothing any more.
     case finished = 8
-    /// Inside a scope that expects to block (``ActivityBeacon/expectingBlock(_:)``): nobody waits for the loop.
+    /// Inside a scope that expects to block (``ActivityBeacon/expectingBlock(_:)``): no work waits for the loop.
     case expected = 9
 
     /// Whether standing still here counts as a stall.

@@ -2,7 +2,7 @@ internal import CLagBeacon
 
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds: the only clock of this package.
 ///
-/// It does not follow the wall clock, so nothing misfires when somebody sets the time. It does not advance while
+/// It does not follow the wall clock, so nothing misfires when the wall clock is set. It does not advance while
 /// the machine is suspended.
 public struct MonotonicTime: Sendable, Hashable, Comparable {
     /// Nanoseconds since an unspecified start (the boot, on Linux).

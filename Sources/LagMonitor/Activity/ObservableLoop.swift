@@ -2,13 +2,13 @@
 ///
 /// ``ObservedRunLoop`` is one; an adapter to another event loop makes its own by giving it a beacon.
 public protocol ObservableLoop: AnyObject, Sendable {
-    /// Where the loop tells its activities.
+    /// Where the loop publishes its activities.
     var beacon: ActivityBeacon { get }
     /// The thread that runs the loop. Its id is 0 where it is unknown or changes: then no stack can be taken.
     var thread: ThreadIdentity { get }
     /// The loop's name in records: `main`, or the thread's name.
     var name: String { get }
-    /// Whether the loop tells its activities. One that does not can only be pinged or asked to tick. True unless said.
+    /// Whether the loop publishes its activities. One that does not can only be pinged or asked to tick. True unless said.
     var publishesActivity: Bool { get }
     /// The name of a mode by the number that stands in the beacon; any thread, may lock, not called by the watchdog.
     func modeName(_ number: UInt32) -> String?
@@ -53,7 +53,7 @@ public protocol ThreadPoolLoop: ObservableLoop {
 /// A loop that can call something at a fixed rate.
 public protocol TickingLoop: ObservableLoop {
     /// Has `tick` called on the loop every `interval`, in whatever mode it runs, until the result is cancelled or released. Ticks
-    /// that the loop misses are not made up; while it does not run there are none. Any thread.
+    /// that the loop misses are not made up; while it does not run there are no ticks. Any thread.
     /// - Parameter interval: less than a millisecond is taken as one.
     /// - Returns: nil when the loop has ended.
     func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)?

@@ -7,7 +7,7 @@ package final class PingMailbox: Sendable {
 
     package init() {}
 
-    /// Whether a ping is to be given now. Whoever was told so has ``answer()`` called by what is pinged. Any thread.
+    /// Whether a ping is to be given now. Whoever got true has ``answer()`` called by what is pinged. Any thread.
     package func beginPing() -> Bool { !isOutstanding.exchange(true, ordering: .sequentiallyConsistent) }
 
     /// The ping got there. On whatever was pinged.

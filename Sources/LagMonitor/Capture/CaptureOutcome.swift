@@ -2,7 +2,7 @@ public import CLagLinux
 
 /// How a stalled thread's registers and stack were taken.
 public enum CaptureMethod: String, Sendable {
-    /// Without a signal, from what the kernel tells of a sleeping thread.
+    /// Without a signal, from what the kernel says of a sleeping thread.
     case passive
     /// By a signal, from a running thread.
     case signal
@@ -18,7 +18,7 @@ public enum CaptureFailure: String, Sendable, CaseIterable {
     case threadGone = "thread_gone"
     /// The thread blocks every signal that we may use, and it is running, so it could not be read without one.
     case signalsBlocked = "signals_blocked"
-    /// All our signals are handled by somebody else in this process.
+    /// All our signals have other handlers in this process.
     case noFreeSignal = "no_free_signal"
     /// The thread did not answer in time: it was not scheduled, or it is in the kernel.
     case signalTimedOut = "signal_timed_out"
@@ -48,7 +48,7 @@ public enum CaptureFailure: String, Sendable, CaseIterable {
 public enum UnwindEnd: Int32, Sendable {
     /// The thread's first frame was reached.
     case complete = 0
-    /// There are more frames than are looked at.
+    /// There are more frames than are visited.
     case limit = 1
     /// The next frame lies in no module, or in one without unwind tables.
     case noUnwindInfo = 2
@@ -68,7 +68,7 @@ public enum KernelState: Sendable, Equatable {
     case waiting(cll_thread_syscall)
     /// Asleep outside of any: it waits for a page of memory.
     case faulting
-    /// Asleep, and the kernel does not tell us in what.
+    /// Asleep, and the kernel does not say in what.
     case asleep
 
     /// Whether the thread slept; nil: not known, or it waited for memory, which may have been at hand.

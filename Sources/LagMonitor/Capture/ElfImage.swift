@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The headers of an ELF image in a process's memory (System V ABI, chapter 5; ELF-64 object file format).
 ///
-/// Every read goes through the call that cannot fault: a library may be unloaded while we look at it.
+/// Every read goes through the call that cannot fault: a library may be unloaded while it is read.
 enum ElfImage {
     private static let maximumProgramHeaders = 64
     private static let maximumNotes: UInt64 = 4096
@@ -62,7 +62,7 @@ enum ElfImage {
         withUnsafeMutableBytes(of: &value) { cll_memory_read(process, address, $0.baseAddress, $0.count) == $0.count }
     }
 
-    /// Looks for the GNU build-id note: name "GNU\0", type NT_GNU_BUILD_ID (3).
+    /// Finds the GNU build-id note: name "GNU\0", type NT_GNU_BUILD_ID (3).
     private static func readBuildID(
         _ process: Int32,
         _ address: UInt64,

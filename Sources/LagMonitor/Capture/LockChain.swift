@@ -52,7 +52,7 @@ public final class LockChain {
             let owner = links[count - 1].lock.owner
             guard owner > 0 else { return }
             if let known = position(of: owner) {
-                // While each was looked at another may have gone on: only threads that none of has run since make a deadlock.
+                // While each was read another may have gone on: only threads of which none has run since make a deadlock.
                 cycle = isStill(from: known) ? known : nil
                 return
             }

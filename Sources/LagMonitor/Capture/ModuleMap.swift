@@ -109,7 +109,7 @@ public final class ModuleMap: @unchecked Sendable {
         return index < 0 ? nil : Int(index)
     }
 
-    /// The mapping that holds an address and has a guard below it (a mapping that nobody may read), as of the last ``refresh()``, if
+    /// The mapping that holds an address and has a guard below it (a mapping without access rights), as of the last ``refresh()``, if
     /// any. Owner thread.
     func guardedMapping(containing address: UInt64) -> (low: UInt64, high: UInt64)? {
         var at = 0

@@ -4,7 +4,7 @@ internal import LagActivity
 
 /// Takes a sleeping thread's registers and stack without its noticing.
 ///
-/// `/proc/<pid>/task/<tid>/syscall` (proc(5)) tells the system call a blocked thread is in, its arguments, its stack
+/// `/proc/<pid>/task/<tid>/syscall` (proc(5)) shows the system call a blocked thread is in, its arguments, its stack
 /// pointer and its program counter. No signal is sent, so no wait is cut short. It works for threads in `D` state too,
 /// where a signal never arrives.
 ///

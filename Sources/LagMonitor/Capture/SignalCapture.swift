@@ -7,7 +7,7 @@ struct SignalCapture: RunningThreadCapture {
     let method = CaptureMethod.signal
     let snapshot: Snapshot
 
-    /// Takes over the signals that nobody handles.
+    /// Takes over the signals that have no handler.
     static func install() -> Int { Int(cll_signal_install()) }
 
     /// Gives the signals back.
@@ -23,7 +23,7 @@ struct SignalCapture: RunningThreadCapture {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
-        // is, nobody tells; that it never was near the end can be told by the pages there.
+        // is, is not known; that it never was near the end is known by the pages there.
         if target.stackLow != 0, cll_memory_is_untouched(target.stackLow, cll_signal_stack_need()) == 0 {
             return .failed(.stackNearlyFull)
         }

@@ -27,7 +27,7 @@ final class Snapshot {
     }
 
     deinit {
-        // A leak once in a lifetime, instead of a handler that writes into memory of somebody else.
+        // A leak once in a lifetime, instead of a handler that writes into memory that was given to another use.
         guard cll_signal_is_writing(raw) == 0 else { return }
         raw.deallocate()
         cll_memory_unmap(stack, Self.stackCapacity)

@@ -6,15 +6,15 @@ public import LagActivity
 
 /// How long a capture may take.
 public struct CaptureBudget: Sendable {
-    /// A thread that runs and sleeps by turns is looked at so often, 0.1 ms apart, to find it asleep.
+    /// A thread that runs and sleeps by turns is polled so often, 0.1 ms apart, to find it asleep.
     let attempts: Int
     /// How long the answer to a signal is waited for. A thread on a processor answers within microseconds; one that waits for a
     /// processor may need a few scheduling slices.
     let answerNanoseconds: UInt64
 
-    /// For the first look at a stall: 12 ms, or 50 ms.
+    /// For the first sample of a stall: 12 ms, or 50 ms.
     public static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000)
-    /// For what is worth less: further looks, and other threads. 2 ms, or 5 ms.
+    /// For what is worth less: further samples, and other threads. 2 ms, or 5 ms.
     public static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000)
 }
 
@@ -25,7 +25,7 @@ public struct CaptureBudget: Sendable {
 public final class ThreadCapture {
     /// The modules that frames refer to by index.
     public let modules: ModuleMap
-    /// For how long captures have slept in all, on purpose: between looks, and for the answer to a signal.
+    /// For how long captures have slept in all, on purpose: between polls, and for the answer to a signal.
     public private(set) var sleptNanoseconds: UInt64 = 0
 
     private let main: ThreadIdentity?
@@ -40,7 +40,7 @@ public final class ThreadCapture {
     private let running: any RunningThreadCapture
 
     private static let pauseNanoseconds = 100_000
-    // A thread that runs with every signal blocked is looked at so often.
+    // A thread that runs with every signal blocked is polled so often.
     private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
@@ -60,7 +60,7 @@ public final class ThreadCapture {
         else { throw CaptureUnavailable(reason: "no memory for stack snapshots") }
         self.modules = modules
         self.unwinder = unwinder
-        // One for each way: a handler that answers too late still writes into its own, which nobody reads then.
+        // One for each way: a handler that answers too late still writes into its own, which is not read then.
         passive = PassiveCapture(snapshot: sleeping, check: again)
         if process == getpid() {
             running = SignalCapture(snapshot: other)
@@ -189,13 +189,13 @@ public final class ThreadCapture {
         _ = running.withdraw()
     }
 
-    /// A thread of the process, with the bounds of its stack where they can be found out (never in another process): those of a thread that nobody watches,
+    /// A thread of the process, with the bounds of its stack where they can be found out (never in another process): those of a thread that is not watched,
     /// as of the last reading of the maps. No lock, no allocation.
     public func identity(of tid: Int32) -> ThreadIdentity {
         guard let main else { return ThreadIdentity(tid: tid, process: process, stackLow: 0, stackHigh: 0) }
         if tid == main.tid { return main }
         let descriptor = cll_thread_descriptor(tid)
-        // Without a guard below it nobody knows where the stack ends: it may lie in a larger mapping.
+        // Without a guard below it the stack's end is not known: it may lie in a larger mapping.
         guard descriptor > 0, let mapping = modules.guardedMapping(containing: descriptor - 1) else {
             return ThreadIdentity(tid: tid, stackLow: 0, stackHigh: 0)
         }
@@ -203,7 +203,7 @@ public final class ThreadCapture {
     }
 
     /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
-    /// Names need files, and so the reporter; this tells functions apart without any. About 1 µs.
+    /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
     public func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
 
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
@@ -271,7 +271,7 @@ public struct CaptureUnavailable: Error, CustomStringConvertible {
 
 /// The process's signal handlers for captures: shared by all, installed while anybody captures.
 public enum CaptureSignals {
-    /// Takes over the signals nobody handles; returns how many. Not from two threads at once.
+    /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
     @discardableResult
     public static func install() -> Int { SignalCapture.install() }
 

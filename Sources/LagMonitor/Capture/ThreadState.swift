@@ -6,7 +6,7 @@ public struct ThreadState: Sendable {
     private let status: cll_thread_status
 
     /// - Parameter tid: a thread of this process.
-    /// - Returns: nil when the thread is gone or cannot be looked at.
+    /// - Returns: nil when the thread is gone or cannot be read.
     public init?(tid: Int32) { self.init(tid: tid, process: getpid()) }
 
     /// The same for a thread of any process.

@@ -49,7 +49,7 @@ public final class FrameBuffer {
 
 /// Walks snapshots by libunwind's remote interface. Owned by one thread.
 final class Unwinder {
-    /// Frames that are looked at. A runaway recursion has more; the record then says so.
+    /// Frames that are visited. A runaway recursion has more; the record then says so.
     static let frameLimit: UInt32 = 4096
 
     private let raw: OpaquePointer

@@ -22,7 +22,7 @@ package final class Episode: @unchecked Sendable {
         package var kind = StallKind.callout
         /// All rules that found it.
         package var kinds: StallKinds = []
-        package var interval = StallInterval(OngoingInterval(since: 0, seen: 0), until: 0)
+        package var interval = StallInterval(since: 0, seen: 0)
         package var thresholdNanoseconds: UInt64 = 0
         /// `CLOCK_REALTIME` at the start, nanoseconds since 1970, fixed at detection: all lines of a stall say the same.
         package var startRealtimeNanoseconds: Int64 = 0
@@ -46,7 +46,7 @@ package final class Episode: @unchecked Sendable {
         self.tally = tally
     }
 
-    /// Why there is no stack, if there is none.
+    /// Why there is no stack; nil when there is one.
     package var failure: CaptureFailure? { tally.count == 0 ? tally.failure.failure : nil }
 
     /// Becomes the same stall as another. Allocates nothing.

@@ -73,7 +73,7 @@ package final class EpisodeQueue: @unchecked Sendable {
         episodes[index].tally.release()
         _ = free.give(index)
     }
-    /// A socket that a stalled thread waits for, by its inode: whoever makes a line of it later had better look it up now.
+    /// A socket that a stalled thread waits for, by its inode: its peer is resolved now, because it may be gone when the line is made.
     /// Watchdog only.
     package func giveSocket(_ inode: UInt32) { _ = sockets.give(Int(inode)) }
     /// Reporter only.

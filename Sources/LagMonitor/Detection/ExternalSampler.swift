@@ -1,11 +1,11 @@
-/// Looks at loops that tell nothing themselves, and writes into their beacons what they would have told.
+/// Samples loops that publish nothing themselves, and writes their activities into their beacons.
 ///
-/// Called by the watchdog's thread around each of its looks: no lock that is held for long, no allocation, nothing unbounded.
+/// Called by the watchdog's thread around each of its scans: no lock that is held for long, no allocation, nothing unbounded.
 package protocol ExternalSampler: AnyObject, Sendable {
-    /// Before a look at the beacons.
+    /// Before a scan of the beacons.
     func sample(at now: UInt64)
 
     /// After it.
-    /// - Returns: when to look again at the latest.
+    /// - Returns: when to scan again at the latest.
     func prepareNextSample() -> UInt64
 }

@@ -1,4 +1,4 @@
-/// A watchdog without its thread: every look is a call, at a time that the caller sets. For the test kit.
+/// A watchdog without its thread: every scan is a call, at a time that the caller sets. For the test kit.
 ///
 /// One thread at a time.
 package struct ManualWatchdog: ~Copyable {
@@ -7,11 +7,11 @@ package struct ManualWatchdog: ~Copyable {
 
     package init(_ watchdog: Watchdog) { self.watchdog = watchdog }
 
-    /// When the thread would look again; `.max`: when a loop wakes.
+    /// When the thread would scan again; `.max`: when a loop wakes.
     package var deadline: UInt64 { plan.deadline }
-    /// Whether the thread would look because a loop posted.
+    /// Whether the thread would scan because a loop posted.
     package var wantsPosts: Bool { plan.wantsPosts }
 
-    /// One look at every loop.
+    /// One scan of every loop.
     package mutating func scan(at now: UInt64) { plan = watchdog.scan(at: now) }
 }

@@ -14,7 +14,7 @@ package final class PingRelay: Sendable {
 
     package init(registry: WatchRegistry) { self.registry = registry }
 
-    /// Takes note of a ping to be given. Neither locks nor allocates.
+    /// Records a ping to be given. Neither locks nor allocates.
     func requestPing(_ index: Int) {
         _ = asked.give(index)
         semaphore.post()

@@ -1,7 +1,7 @@
 internal import LagActivity
 
 extension StallDetector {
-    /// Judges made-up loops that stall in every way.
+    /// Observes made-up loops that stall in every way.
     ///
     /// In a build without optimisation, generic code takes memory when it is first used with a type, also that of optionals and
     /// of option sets. The watchdog must not do that later: the thread that stalls may hold malloc's lock. Half a millisecond,

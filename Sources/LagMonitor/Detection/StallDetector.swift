@@ -1,12 +1,12 @@
-/// Puts together what the rules say of one loop: one stall is reported once, whichever rules find it. Pure.
+/// Combines what the rules find in one loop: one stall is reported once, whichever rules find it. Pure: observation in, events out.
 ///
 /// - What several rules find at the same time is one stall, which names them all. The one that knows beginning and end most
 ///   exactly *leads*: the stall's times, threshold and kind are that rule's, and it is over when that rule says so.
-/// - What was told once is not told again: nothing before the end of a stall counts for any rule (`ignoreBefore`).
-/// - `callout` and `starvation` are two troubles. A callout that stalls ends the starvation around it, and after the callout
+/// - What was reported once is not reported again: nothing before the end of a stall counts for any rule (`ignoreBefore`).
+/// - `callout` and `starvation` are two kinds of stall. A callout that stalls ends the starvation around it, and after the callout
 ///   starvation begins to count anew.
-/// - After a stall that was told, further ones are only counted for the restore interval. If one ends there it is
-///   *muted*; if it outlives the interval it is told after all, because a hang must not stay silent.
+/// - After a reported stall, further ones are *muted* for the restore interval: counted, not reported. One that outlives the interval
+///   is reported after all, because a hang must not stay silent.
 package struct StallDetector: Sendable {
     package let rules: WatchRules
     package private(set) var callout: CalloutStrategy?
@@ -34,29 +34,29 @@ package struct StallDetector: Sendable {
         sampling = rules.sampling.map { SamplingStrategy(rule: $0) }
     }
 
-    /// Whether a stall is in progress that is, or will be, told.
+    /// Whether a stall is in progress that is, or will be, reported.
     package var isStalled: Bool { activeStall.map { !$0.isMuted } ?? false }
 
-    /// A stall of more intervals than that needs no closer looks: what a process pause leaves open is little in comparison.
+    /// A stall of more intervals than that needs no shorter waits: what a process pause leaves open is little in comparison.
     private static let closeTicks: UInt64 = 64
 
-    /// Whether closer looks than once an interval are worth their cost: the shorter the waits, the better is known what a
+    /// Whether observations more often than once an interval are worth their cost: the shorter the waits, the better is known what a
     /// process pause took.
     var isSuspicious: Bool {
-        if let activeStall, let span = span(of: activeStall.lead) {
+        if let activeStall, let interval = self.interval(of: activeStall.lead) {
             // These two have no exact beginning or are long: there an interval does not matter.
             guard activeStall.lead != .starvation, activeStall.lead != .sample else { return false }
-            return !activeStall.isReported && span.length(at: span.seen) < Self.closeTicks * rules.tickNanoseconds
+            return !activeStall.isReported && interval.length(at: interval.until) < Self.closeTicks * rules.tickNanoseconds
         }
         return (callout?.isSuspicious ?? false) || (ping?.isSuspicious ?? false) || (pingWhileWaiting?.isSuspicious ?? false)
             || (frame?.isSuspicious ?? false)
     }
 
-    /// Whether a look that finds the loop at work at another word need not come here at once, but with the next look, by
-    /// ``recordProgress(to:at:)``: no stall is in progress, and no look is wanted before the next tick.
+    /// Whether a scan that finds the loop at work at another word need not be observed at once, but only recorded with the next
+    /// observation, by ``recordProgress(to:at:)``: no stall is in progress, and no rule asks for a time before the next tick.
     var canFastPoll: Bool { activeStall == nil && rules.allowsFastPoll }
 
-    /// Times, other than the next tick, at which a look is wanted.
+    /// The next time, other than the next tick, at which an observation is wanted.
     package var nextPoll: UInt64? {
         var next = UInt64.max
         if let time = callout?.nextPoll { next = min(next, time) }
@@ -68,8 +68,8 @@ package struct StallDetector: Sendable {
         if let activeStall {
             if activeStall.isMuted {
                 next = min(next, restoreUntil)
-            } else if !activeStall.isReported, let span = span(of: activeStall.lead) {
-                next = min(next, span.time(ofLength: rules.hangNanoseconds))
+            } else if !activeStall.isReported, let interval = self.interval(of: activeStall.lead) {
+                next = min(next, interval.time(ofLength: rules.hangNanoseconds))
             }
         }
         return next == .max ? nil : next
@@ -79,10 +79,10 @@ package struct StallDetector: Sendable {
     mutating func recordProgress(to reading: BeaconReading, at seen: UInt64) { callout?.recordProgress(to: reading, at: seen, ignoreBefore: ignoreBefore) }
 
     /// Shows the loop to every rule.
-    package mutating func observe(_ observation: Observation) -> Events {
-        var events = Events()
-        // What has ended is past, unless the clock went back: only a grace lies ahead. (A look's time may be older than the end of
-        // the last stall, by what the looks at other loops took.)
+    package mutating func observe(_ observation: Observation) -> DetectorEvents {
+        var events = DetectorEvents()
+        // What has ended is past, unless the clock went back: only a grace lies ahead. (An observation's time may be older than the
+        // end of the last stall, by what the scan of other loops took.)
         let ahead = observation.now.saturatingSum(rules.graceNanoseconds)
         if ignoreBefore > ahead.saturatingSum(Observation.longestRoundNanoseconds) { ignoreBefore = ahead }
         handle(callout?.observe(observation, ignoreBefore: ignoreBefore), of: .callout, at: observation.now, &events)
@@ -94,139 +94,142 @@ package struct StallDetector: Sendable {
         handle(ping?.observe(observation, ignoreBefore: ignoreBefore), of: .ping, at: observation.now, &events)
         handle(frame?.observe(observation, ignoreBefore: ignoreBefore), of: .frame, at: observation.now, &events)
         handle(sampling?.observe(observation, ignoreBefore: ignoreBefore), of: .sample, at: observation.now, &events)
-        events.wantsPing = (pingWhileWaiting?.wantsPing ?? false) || (ping?.wantsPing ?? false)
-        if var present = activeStall {
-            if present.isMuted, !isRestoring(at: observation.now) {
-                present.isMuted = false
-                events.opened = present.lead
-            } else if !present.isMuted, !present.isReported, events.opened == nil, let span = span(of: present.lead),
-                span.length(at: observation.now) >= rules.hangNanoseconds
-            {
-                present.isReported = true
-                events.hanging = ended(present, StallInterval(span, until: observation.now))
-            }
-            activeStall = present
-        }
+        reportLongStall(at: observation.now, &events)
+        if (pingWhileWaiting?.wantsPing ?? false) || (ping?.wantsPing ?? false) { events.append(.wantsPing) }
         return events
     }
 
-    /// A stretch of work is over of which the loop itself noted that it was long. To be called before ``observe(_:)``, which sees what
+    /// A muted stall that outlived the restore interval is reported after all; one that lasts long is reported before its end.
+    private mutating func reportLongStall(at now: UInt64, _ events: inout DetectorEvents) {
+        guard var stall = activeStall else { return }
+        if stall.isMuted {
+            guard !isRestoring(at: now) else { return }
+            stall.isMuted = false
+            activeStall = stall
+            events.append(.opened(stall.lead))
+        } else if !stall.isReported, !events.hasOpened, let interval = self.interval(of: stall.lead), interval.length(at: now) >= rules.hangNanoseconds {
+            stall.isReported = true
+            activeStall = stall
+            events.append(.hanging(stall, interval.ended(at: now)))
+        }
+    }
+
+    /// A stretch of work is over that the loop itself recorded as long. To be called before ``observe(_:)``, which sees what
     /// came after it.
     ///
-    /// That tells no more than the looks do, as long as they come: it is for the watchdog that had no processor meanwhile.
-    package mutating func replay(since: UInt64, until: UInt64, _ observation: Observation) -> Events {
-        var events = Events()
-        // It may have ended after the round of looks began.
+    /// That says no more than the observations do, as long as they come: it is for the watchdog that had no processor meanwhile.
+    package mutating func replay(since: UInt64, until: UInt64, _ observation: Observation) -> DetectorEvents {
+        var events = DetectorEvents()
+        // It may have ended after the scan began.
         guard let callout, until > ignoreBefore, since <= until else { return events }
-        // Another process's loop may note anything.
+        // Another process's loop may record anything.
         guard until <= observation.now.saturatingSum(Observation.longestRoundNanoseconds) else { return events }
-        let isSeen = callout.span.map { since <= $0.since && $0.since < until } ?? false
-        // Then its end will be told by the next look.
-        if isSeen && callout.isStalled { return events }
-        var span = isSeen ? callout.span! : OngoingInterval(since: since, seen: since)
-        span.begin(notBefore: ignoreBefore)
-        let interval = StallInterval(span, until: until, observation.processPause)
-        guard interval.lengthAtLeast >= callout.thresholdNanoseconds, activeStall?.lead != .callout else { return events }
-        let wasMuted = endEarlier(than: .callout, span, at: observation.now, &events)
-        var present = ActiveStall(
+        let seen = callout.interval.flatMap { since <= $0.since && $0.since < until ? $0 : nil }
+        // Then the next observation reports its end.
+        if seen != nil && callout.isStalled { return events }
+        var interval = seen ?? StallInterval(since: since, seen: since)
+        interval.begin(notBefore: ignoreBefore)
+        let ended = interval.ended(at: until, observation.processPause)
+        guard ended.lengthAtLeast >= callout.thresholdNanoseconds, activeStall?.lead != .callout else { return events }
+        let wasMuted = endEarlier(than: .callout, interval, at: observation.now, &events)
+        var stall = ActiveStall(
             lead: .callout,
             kinds: StallKinds(.callout),
             thresholdNanoseconds: callout.thresholdNanoseconds,
             isMuted: wasMuted ?? isRestoring(at: observation.now)
         )
         if let other = activeStall {
-            // Found by another rule as well, and told with its identity.
-            present.kinds.formUnion(other.kinds)
-            present.isMuted = other.isMuted
-            activeStall = present
-            close(interval, at: observation.now, &events)
+            // Found by another rule as well, and reported with its identity.
+            stall.kinds.formUnion(other.kinds)
+            stall.isMuted = other.isMuted
+            activeStall = stall
+            close(ended, at: observation.now, &events)
             return events
         }
-        activeStall = nil
-        if present.isMuted {
-            events.isSuppressed = true
+        if stall.isMuted {
+            events.append(.suppressed)
         } else {
-            events.unobserved = ended(present, interval)
+            events.append(.unobserved(stall, ended))
             if rules.restoreNanoseconds > 0 { restoreUntil = observation.now.saturatingSum(rules.restoreNanoseconds) }
         }
         beginAll(notBefore: until)
         return events
     }
 
-    /// How far the stall got that is in progress; nil when there is none.
-    func present(at now: UInt64) -> DetectedStall? {
-        guard let activeStall, let span = span(of: activeStall.lead) else { return nil }
-        return ended(activeStall, StallInterval(span, until: now))
+    /// The interval of the stall in progress up to `now`; nil without a stall.
+    func presentInterval(at now: UInt64) -> StallInterval? {
+        activeStall.flatMap { interval(of: $0.lead) }?.ended(at: now)
     }
 
-    /// The stall that was just opened is none: a debugger holds the loop. Nothing before `now` counts.
+    /// The stall that was just opened does not count: a debugger holds the loop. Nothing before `now` counts.
     mutating func dismiss(at now: UInt64) {
         activeStall = nil
         beginAll(notBefore: now)
     }
 
     /// The watch ends or pauses: a stall in progress ends with it, so far as it got. Nothing before `ignoreBefore` counts afterwards.
-    /// - Parameter processPause: one since the last look.
-    package mutating func finish(at now: UInt64, ignoreBefore: UInt64 = 0, _ processPause: ProcessPause? = nil) -> FinishResult {
+    /// - Parameter processPause: one since the last observation.
+    /// - Returns: ``DetectorEvent/ended(_:_:)`` or ``DetectorEvent/suppressed``; nil when no stall was in progress.
+    package mutating func finish(at now: UInt64, ignoreBefore: UInt64 = 0, _ processPause: ProcessPause? = nil) -> DetectorEvent? {
         let last = activeStall
-        let span = last.flatMap { self.span(of: $0.lead) }
+        let interval = last.flatMap { self.interval(of: $0.lead) }
         let restoreUntil = restoreUntil
         self = StallDetector(rules: rules, ignoreBefore: max(self.ignoreBefore, ignoreBefore))
         self.restoreUntil = restoreUntil
-        guard let last, let span else { return .nothing }
-        return last.isMuted ? .suppressed : .stalled(ended(last, StallInterval(span, until: now, processPause)))
+        guard let last, let interval else { return nil }
+        return last.isMuted ? .suppressed : .ended(last, interval.ended(at: now, processPause))
     }
 
-    private mutating func handle(_ event: DetectorEvent?, of kind: StallKind, at now: UInt64, _ events: inout Events) {
+    private mutating func handle(_ event: RuleEvent?, of kind: StallKind, at now: UInt64, _ events: inout DetectorEvents) {
         switch event {
         case nil, .nothing: break
-        case .suspected: events.isSuspected = true
+        case .suspected: events.appendSuspicion()
         case .stalled: found(kind, at: now, &events)
         case .ended(let interval):
             if activeStall?.lead == kind { close(interval, at: now, &events) }
         }
     }
 
-    private mutating func found(_ kind: StallKind, at now: UInt64, _ events: inout Events) {
+    private mutating func found(_ kind: StallKind, at now: UInt64, _ events: inout DetectorEvents) {
         // One callout that stalls is no starvation, however long it takes.
         if kind == .starvation, activeStall?.lead == .callout { return }
-        let wasMuted = span(of: kind).flatMap { endEarlier(than: kind, $0, at: now, &events) }
-        guard var present = activeStall else {
+        let wasMuted = interval(of: kind).flatMap { endEarlier(than: kind, $0, at: now, &events) }
+        guard var stall = activeStall else {
             let isMuted = wasMuted ?? isRestoring(at: now)
             let threshold = threshold(of: kind)
             activeStall = ActiveStall(lead: kind, kinds: StallKinds(kind), thresholdNanoseconds: threshold, isMuted: isMuted)
-            if !isMuted { events.opened = kind }
+            if !isMuted { events.append(.opened(kind)) }
             return
         }
-        present.kinds.insert(StallKinds(kind))
-        if kind < present.lead {
-            present.lead = kind
-            present.thresholdNanoseconds = threshold(of: kind)
+        stall.kinds.insert(StallKinds(kind))
+        if kind < stall.lead {
+            stall.lead = kind
+            stall.thresholdNanoseconds = threshold(of: kind)
         }
-        activeStall = present
+        activeStall = stall
     }
 
     /// A rule that knows better takes over the stall, or begins another: what the stall had lasted for before was long enough
-    /// for a stall, then it ends with the beginning of the new one and is told.
+    /// for a stall, then it ends with the beginning of the new one and is reported.
     ///
     /// Only callouts and starvations know their beginning well enough for that; a ping may be given in the midst of what others have
-    /// found already. A starvation that was not long enough is none: what was found was the callout all along.
-    /// - Returns: whether the stall that was ended was muted, and so is what follows it at once; nil when none was.
+    /// found already. A starvation that was not long enough is dropped: what was found was the callout all along.
+    /// - Returns: whether the stall that was ended was muted, and so is what follows it at once; nil when no stall was ended.
     private mutating func endEarlier(
         than kind: StallKind,
-        _ span: OngoingInterval,
+        _ interval: StallInterval,
         at now: UInt64,
-        _ events: inout Events
+        _ events: inout DetectorEvents
     ) -> Bool? {
-        guard kind <= .starvation, let present = activeStall, kind < present.lead, let earlier = self.span(of: present.lead) else {
+        guard kind <= .starvation, let stall = activeStall, kind < stall.lead, let earlier = self.interval(of: stall.lead) else {
             return nil
         }
-        let interval = StallInterval(earlier.part(before: span), until: span.since)
-        if interval.lengthAtLeast >= present.thresholdNanoseconds {
-            close(interval, at: now, exceptFor: kind, &events)
-            return present.isMuted
+        let part = earlier.part(before: interval)
+        if part.lengthAtLeast >= stall.thresholdNanoseconds {
+            close(part, at: now, exceptFor: kind, &events)
+            return stall.isMuted
         }
-        if present.lead == .starvation {
+        if stall.lead == .starvation {
             let threshold = threshold(of: kind)
             activeStall?.kinds.remove(StallKinds(.starvation))
             activeStall?.lead = kind
@@ -239,14 +242,14 @@ package struct StallDetector: Sendable {
         _ interval: StallInterval,
         at now: UInt64,
         exceptFor kind: StallKind? = nil,
-        _ events: inout Events
+        _ events: inout DetectorEvents
     ) {
         guard let last = activeStall else { return }
         activeStall = nil
         if last.isMuted {
-            events.isSuppressed = true
+            events.append(.suppressed)
         } else {
-            events.ended = ended(last, interval)
+            events.append(.ended(last, interval))
             if rules.restoreNanoseconds > 0 { restoreUntil = now.saturatingSum(rules.restoreNanoseconds) }
         }
         beginAll(notBefore: interval.until, exceptFor: kind)
@@ -267,17 +270,13 @@ package struct StallDetector: Sendable {
         if kind != .sample { sampling?.begin(notBefore: ignoreBefore) }
     }
 
-    private func ended(_ activeStall: ActiveStall, _ interval: StallInterval) -> DetectedStall {
-        DetectedStall(kind: activeStall.lead, kinds: activeStall.kinds, interval: interval, thresholdNanoseconds: activeStall.thresholdNanoseconds)
-    }
-
-    package func span(of kind: StallKind) -> OngoingInterval? {
+    package func interval(of kind: StallKind) -> StallInterval? {
         switch kind {
-        case .callout: callout?.span
-        case .starvation: starvation?.span
-        case .ping: stalledPing?.span
-        case .frame: frame?.span
-        case .sample: sampling?.span
+        case .callout: callout?.interval
+        case .starvation: starvation?.interval
+        case .ping: stalledPing?.interval
+        case .frame: frame?.interval
+        case .sample: sampling?.interval
         }
     }
 

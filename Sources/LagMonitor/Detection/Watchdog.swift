@@ -5,13 +5,15 @@ package import LagActivity
 package import LagCapture
 internal import Synchronization
 
-/// The thread that looks at every watched loop of the process, decides, and captures.
+/// The thread that scans every watched loop of the process.
 ///
 /// It waits on one semaphore with a deadline on `CLOCK_MONOTONIC`. While every loop sleeps it waits without one: the
 /// beacons are armed, and the first loop that wakes posts. While loops work it ticks once an interval, however often
 /// they turn; while one of them may be stalled, more often, so that a stop of the process is known more exactly. It takes no
 /// lock, opens no file but the kernel's own under `/proc` and `/sys/fs/cgroup`, and allocates nothing, so it does
 /// not matter what the stalled thread holds.
+///
+/// What it does with one loop is ``Watch``; whether that is a stall is decided by ``StallDetector``.
 ///
 /// Threads: ``run(starter:ready:)`` is the watchdog's thread; ``wake()``, ``stop()`` and the counters are for any.
 // Unchecked: what `run` uses is touched by its thread only; the rest is atomic or immutable.
@@ -20,48 +22,26 @@ package final class Watchdog: @unchecked Sendable {
     package struct Counters: Sendable, Equatable {
         /// Waits that ended, however.
         package let wakes: UInt64
-        /// How long the last look at all loops took.
+        /// How long the last scan took.
         package let lastScanNanoseconds: UInt64
     }
 
     // Every beacon points to it, and a loop may post at any later time: it is never freed.
     private static let ownSemaphore = WakeSemaphore()
-    /// Tells for loops that tell nothing themselves.
-    let externalSampler: (any ExternalSampler)?
-    /// What this thread waits on.
-    let semaphore: WakeSemaphore
-    /// Whether the loops are those of another process.
-    let isRemote: Bool
-
-    let registry: WatchRegistry
-    let queue: EpisodeQueue
-    let capture: ThreadCapture
-    /// Gives the pings that this thread must not.
-    let relay: PingRelay
-    /// Wakes the reporter; must not block or allocate.
-    let notify: @Sendable () -> Void
-    /// `CLOCK_MONOTONIC`, nanoseconds.
-    let clock: @Sendable () -> UInt64
-    /// Frames of the stack that is looked at.
-    let scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames)
-    /// Threads that may be at work for a pool.
-    let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
-    /// Which of them comes first in the next round.
-    var roundStart = 0
-    /// Who holds the lock that the stalled thread waits for.
-    let chain: LockChain
-    var wait = cll_wait()
+    /// Writes the beacons of loops that publish nothing themselves.
+    private let externalSampler: (any ExternalSampler)?
+    /// What the watches use, on this thread.
+    let services: WatchServices
+    private let semaphore: WakeSemaphore
     private let pauses = PauseLog()
     private let wakes = Atomic<UInt64>(0)
     private let lastScanNanoseconds = Atomic<UInt64>(0)
     private let stopping = Atomic<Bool>(false)
     private let changed = Atomic<Bool>(false)
-    var modulesReadAt: UInt64 = 0
-    var random = SystemRandomNumberGenerator()
 
     /// - Parameters:
     ///   - semaphore: whom the beacons of another process wake; nil: they are those of this one.
-    ///   - externalSampler: tells for loops that tell nothing themselves.
+    ///   - externalSampler: writes the beacons of loops that publish nothing themselves.
     ///   - clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
     package init(
         registry: WatchRegistry,
@@ -73,19 +53,20 @@ package final class Watchdog: @unchecked Sendable {
         clock: @escaping @Sendable () -> UInt64 = { clb_now_ns() },
         notify: @escaping @Sendable () -> Void
     ) {
-        self.registry = registry
-        self.queue = queue
-        self.capture = capture
-        self.relay = relay
         self.semaphore = semaphore ?? Self.ownSemaphore
         self.externalSampler = externalSampler
-        isRemote = semaphore != nil
-        chain = LockChain(process: capture.process)
-        self.clock = clock
-        self.notify = notify
+        services = WatchServices(
+            registry: registry,
+            queue: queue,
+            capture: capture,
+            relay: relay,
+            semaphore: self.semaphore,
+            isRemote: semaphore != nil,
+            isSampled: externalSampler != nil,
+            clock: clock,
+            notify: notify
+        )
     }
-
-    deinit { candidates.deallocate() }
 
     package var counters: Counters {
         Counters(
@@ -99,7 +80,7 @@ package final class Watchdog: @unchecked Sendable {
 
     var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
-    /// The registry changed: look again.
+    /// The registry changed: scan again.
     package func wake() {
         changed.store(true, ordering: .releasing)
         semaphore.post()
@@ -113,18 +94,13 @@ package final class Watchdog: @unchecked Sendable {
 
     /// The thread's body.
     /// - Parameters:
-    ///   - starter: the thread that waits for `ready`: captured once, so that the first real capture finds everything bound and cached.
+    ///   - starter: the thread that waits for `ready`: what is needed later is tried on it.
     ///   - ready: called when stalls will be found from now on.
     package func run(starter: ThreadIdentity, ready: () -> Void) {
-        capture.warmUp(starter, into: scratch)
-        // The first use of a type takes memory; the thread that stalls may hold malloc's lock.
-        _ = TracerCheck.read(tid: cll_gettid())
-        _ = UsageMeter.Totals(tid: cll_gettid(), at: clock())
-        warmUpSampling(starter)
-        modulesReadAt = clb_now_ns()
+        services.warmUp(starter)
         semaphore.drain()
         var meter = PauseMeter(tid: cll_gettid(), log: pauses)
-        var plan = poll(at: clock(), nil)
+        var plan = poll(at: services.clock(), nil)
         ready()
         var processPause = meter.scanEnded(slept: .max, closely: plan.isClose)
         while !stopping.load(ordering: .acquiring) {
@@ -139,10 +115,10 @@ package final class Watchdog: @unchecked Sendable {
             if stopping.load(ordering: .acquiring) { break }
             if isPosted, !plan.wantsPosts, !isNews { continue }
             processPause = .joined(processPause, meter.waitEnded(due: plan.deadline, answered: answered))
-            let (now, slept) = (meter.now, capture.sleptNanoseconds)
+            let (now, slept) = (meter.now, services.capture.sleptNanoseconds)
             plan = poll(at: now, processPause)
-            // A stop in the midst of a look shows by the look's length; the next look gets to know it.
-            processPause = meter.scanEnded(slept: capture.sleptNanoseconds - slept, closely: plan.isClose)
+            // A stop in the midst of a scan shows by the scan's length; the next scan gets to know it.
+            processPause = meter.scanEnded(slept: services.capture.sleptNanoseconds - slept, closely: plan.isClose)
             lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
         }
         // A process that was stopped is often continued in order to be ended.
@@ -156,7 +132,4 @@ package final class Watchdog: @unchecked Sendable {
         plan.deadline = min(plan.deadline, externalSampler.prepareNextSample())
         return plan
     }
-
-    /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.
-    static let suspicionPollNanoseconds: UInt64 = 10_000_000
 }

@@ -1,4 +1,4 @@
-/// What a file of machine code can tell about addresses.
+/// What a file of machine code knows about addresses.
 ///
 /// Any thread; reads some kilobytes.
 package struct BinarySummary: Sendable, Hashable {

@@ -18,13 +18,13 @@ package enum StallCause: Sendable, Equatable, CaseIterable {
 /// From what was measured and seen during a stall to its cause: the stall's time is divided among the causes, and the largest share
 /// names it.
 ///
-/// Measured is how long the thread was on a processor, waited for one, and slept; seen is, at some looks, what it did. So the
+/// Measured is how long the thread was on a processor, waited for one, and slept; seen is, in some samples, what it did. So the
 /// measured times are divided by what was seen: the time asleep among the waits that were seen, the time on a processor among
 /// computing and system calls. What of the kernel's own share no system call explains is page faults, if there were enough of them.
 ///
 /// Pure. Nothing here knows names of functions.
 package struct CauseRule: Sendable {
-    /// What a look found the thread doing.
+    /// What a sample found the thread doing.
     package enum SampledState: Sendable, Equatable, CaseIterable {
         case computing
         /// In a system call, on a processor.
@@ -45,12 +45,12 @@ package struct CauseRule: Sendable {
     /// Time in the kernel, a part of `cpu`.
     package var system: UInt64?
     package var faults: UInt64?
-    /// How much of the stall the looks stand for, by what they saw.
+    /// How much of the stall the samples stand for, by what they found.
     package var seen: [SampledState: UInt64] = [:]
 
     /// A page fault takes so long at most without input: 2 MiB to be zeroed, on a slow machine.
     private static let longestFault: UInt64 = 1_000_000
-    /// The kernel tells its share of the time in hundredths of a second: two readings are wrong by so much.
+    /// The kernel reports its share of the time in hundredths of a second: two readings are wrong by so much.
     private static let systemTimeError: UInt64 = 20_000_000
 
     package init(duration: UInt64) { self.duration = duration }

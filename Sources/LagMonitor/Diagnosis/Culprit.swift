@@ -1,6 +1,6 @@
-/// The frame to blame for a stall, from several looks at the thread, and the look that stands for them all.
+/// The frame to blame for a stall, from several samples of the thread, and the sample that stands for them all.
 ///
-/// A look weighs as much as the time it stands for: the looks come at growing gaps, so counting them would favour the
+/// A sample weighs as much as the time it stands for: the samples come at growing gaps, so counting them would favour the
 /// beginning. A function *covers* when the stacks it is in make up more than half of the weight of all stacks. Recursion
 /// counts once a stack.
 ///
@@ -15,10 +15,10 @@
 /// nothing covers, the same order is applied to the heaviest stack alone. Thunks are never blamed.
 ///
 /// ``confidence`` = `coverage` × `kind` × `samples` × `completeness`, where
-/// - `coverage` is the share of the weight of *all* looks, also of those without a stack, whose stacks hold the function;
+/// - `coverage` is the share of the weight of *all* samples, also of those without a stack, whose stacks hold the function;
 /// - `kind` is 1 for code of the program, otherwise 0.5;
-/// - `samples` is 1 − 0.3 / n for n looks of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
-///   after Kish, "Survey Sampling", 1965): 0.7 for one look, 0.9 for three;
+/// - `samples` is 1 − 0.3 / n for n samples of the same weight (for other weights the number that says as much, (Σw)² / Σw²,
+///   after Kish, "Survey Sampling", 1965): 0.7 for one sample, 0.9 for three;
 /// - `completeness` is 1 − 0.2 × the share of what covers that is of stacks whose root was not reached.
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames.
@@ -27,16 +27,16 @@ package struct Culprit: Sendable, Hashable {
     /// the weight together with those like it (the same functions in the same order, recursion left out); of those alike
     /// the heaviest, then the first.
     package let representative: Int
-    /// How many looks found a stack like the representative.
+    /// How many samples found a stack like the representative.
     package let samplesMatched: UInt64
-    /// Their share of the weight of all looks, 0…1.
+    /// Their share of the weight of all samples, 0…1.
     package let matchedShare: Double
     /// Index of the blamed frame among the representative's, leaf first; nil when no frame can be blamed.
     package let frameIndex: Int?
     /// How sure the blame is, 0…1; 0 without a blamed frame.
     package let confidence: Double
 
-    /// Nil when no look brought a stack.
+    /// Nil when no sample has a stack.
     package init?(stacks: [CulpritStack]) {
         let search = CulpritSearch(stacks)
         guard search.stackWeight > 0 else { return nil }

@@ -20,15 +20,15 @@ package struct CulpritFrame: Sendable, Hashable {
     }
 }
 
-/// One look at the stalled thread, or several alike.
+/// One sample of the stalled thread, or several equal ones.
 package struct CulpritStack: Sendable, Hashable {
-    /// The stretch of the stall that the looks stand for in all.
+    /// The stretch of the stall that the samples stand for in all.
     package var weightNanoseconds: UInt64
-    /// Leaf first; empty when the look brought no stack.
+    /// Leaf first; empty when the sample has no stack.
     package var frames: [CulpritFrame]
     /// Whether the walk reached the thread's first frame.
     package var isComplete: Bool
-    /// How many looks found it; at least 1.
+    /// In how many samples it was found; at least 1.
     package var samples: UInt64
 
     package init(weightNanoseconds: UInt64, frames: [CulpritFrame], isComplete: Bool = true, samples: UInt64 = 1) {

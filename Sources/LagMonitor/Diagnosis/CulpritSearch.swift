@@ -29,9 +29,9 @@ struct CulpritSearch {
     private let roles: [[FrameRole]]
     /// Doubles hold nanoseconds exactly for 104 days.
     private let weights: [Double]
-    /// Of all looks.
+    /// Of all samples.
     let totalWeight: Double
-    /// Of the looks that brought a stack.
+    /// Of the samples with a stack.
     let stackWeight: Double
     private var coverage: [String: Double] = [:]
 
@@ -46,7 +46,7 @@ struct CulpritSearch {
                 return role
             }
         }
-        // Looks that nobody gave a weight count alike.
+        // Samples without a weight count alike.
         let areWeighted = stacks.contains { $0.weightNanoseconds > 0 && !$0.frames.isEmpty }
         weights = stacks.map { Double(areWeighted ? $0.weightNanoseconds : $0.samples) }
         totalWeight = weights.reduce(0, +)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Tells whether a path still leads to the file, in the state, that was looked at.
+/// Identifies a file and its state: whether a path still leads to what was read.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64

@@ -1,4 +1,4 @@
-/// What part a frame plays in its stack, told by its simplified name: not every frame can be to blame.
+/// What part a frame plays in its stack, by its simplified name: not every frame can be to blame.
 package enum FrameRole: Sendable {
     /// A function that somebody wrote.
     case code

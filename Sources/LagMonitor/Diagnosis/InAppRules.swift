@@ -51,7 +51,7 @@ package struct InAppRules: Sendable, Hashable {
         let names = [modulePath, base, owner].compactMap { $0 }
         if Self.matches(names, inAppPrefixes) { return true }
         if Self.matches(names, notInAppPrefixes) { return false }
-        // What the compiler made by itself: nobody wrote it, and the next compiler makes something else.
+        // What the compiler made by itself: it is in no source file, and the next compiler makes something else.
         if let symbol, FrameRole.isThunk(symbol) { return false }
         guard let base else { return owner.map { !Self.systemSymbolPrefixes.holdsPrefix(of: $0) } ?? false }
         if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }

@@ -1,12 +1,12 @@
-/// The merged call tree of all looks at a stalled thread: who called what, for how long.
+/// The merged call tree of all samples of a stalled thread: who called what, for how long.
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames, memory to the number of different ones.
 package struct SampleTree: Sendable, Hashable {
-    /// A run of calls that all looks through here share.
+    /// A run of calls that all samples through here share.
     package struct Node: Sendable, Hashable {
-        /// The stretch of the stall that the looks through here stand for.
+        /// The stretch of the stall that the samples through here stand for.
         package let weightNanoseconds: UInt64
-        /// How many looks went through here.
+        /// How many samples went through here.
         package let samples: UInt64
         /// The functions, root to leaf; each but the last called only the next one, all the time.
         package let frames: [String]

@@ -87,14 +87,14 @@ package struct SymbolFiles: Sendable {
 
     private func debugPaths(buildID: String) -> [String] {
         guard buildID.utf8.count > 2 else { return [] }
-        // Packages with debug files are where the program is, or where who looks at it is.
+        // Packages with debug files are where the program is, or where its observer is.
         return (root.isEmpty ? debugRoots : debugRoots.map { root + $0 } + debugRoots).map {
             "\($0)/.build-id/\(buildID.prefix(2))/\(buildID.dropFirst(2)).debug"
         }
     }
 
     /// Where the module's file can be read: its path, and for one that was deleted the process's own program, which the
-    /// kernel keeps as long as it runs. That is how a service looks after an upgrade. The build-id tells whether it is it.
+    /// kernel keeps as long as it runs. A service is in that state after an upgrade. The build-id tells whether it is it.
     private func place(of module: Module) -> String {
         guard module.path.hasSuffix(Self.deleted), !module.buildID.isEmpty else {
             return module.path.hasPrefix("/") ? root + module.path : module.path

@@ -40,7 +40,7 @@ package struct Symbolizer: Sendable {
     private let demangler = Demangler()
     private let files: SymbolFiles
     private var cache: SymbolCache<Entry>
-    /// Passes over symbol tables so far; tells tests that the cache works.
+    /// Passes over symbol tables so far; shows tests that the cache works.
     package private(set) var tablePasses = 0
 
     /// Finds the demanglers, which takes the loader's lock: create it at start.

@@ -146,7 +146,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         for sink in sinks { try? sink.reopen() }
     }
 
-    /// Tells a record, or holds it back.
+    /// Reports a record, or holds it back.
     /// - Parameter sum: the counts of everything watched so far.
     package func deliver(_ record: StallRecord, _ sum: WatchCounters) {
         reopenIfRequested()
@@ -189,26 +189,26 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         subscriptions.deliver(record)
     }
 
-    /// A stall began, or was told while it lasts: it is kept for the case that the process dies in it.
+    /// A stall began, or was reported while it lasts: it is kept for the case that the process dies in it.
     func keep(_ record: StallRecord) {
         var record = record
         record.sequence = sequence + 1
         unfinished?.keep(record, &outputs, at: clock().monotonicNanoseconds)
     }
 
-    /// Tells what earlier processes left, once; and keeps what is in progress up to date.
+    /// Reports what earlier processes left, once; and keeps what is in progress up to date.
     /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` while nothing is in progress.
     func emitUnfinished() -> UInt64 {
         let now = clock()
-        guard let told = unfinished?.emitRecovered(&outputs, now) else { return .max }
-        if told > 0 { reported.add(told, ordering: .relaxed) }
+        guard let recovered = unfinished?.emitRecovered(&outputs, now) else { return .max }
+        if recovered > 0 { reported.add(recovered, ordering: .relaxed) }
         updateLossCount()
         return unfinished?.refresh(&outputs, at: now.monotonicNanoseconds) ?? .max
     }
 
-    /// Tells what was held back of stalls that have been quiet since.
-    /// - Parameter sum: the counts of everything watched so far; asked for only if there is something to tell.
-    /// - Returns: when there will be more to tell (`CLOCK_MONOTONIC`); `.max` when nothing is held back.
+    /// Reports what was held back of stalls that have been quiet since.
+    /// - Parameter sum: the counts of everything watched so far; asked for only if there is something to report.
+    /// - Returns: when there will be more to report (`CLOCK_MONOTONIC`); `.max` when nothing is held back.
     package func emitDueSuppressions(_ sum: () -> WatchCounters) -> UInt64 {
         guard let deadline = limiter.deadline else { return .max }
         let now = clock()
@@ -219,7 +219,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         return limiter.deadline ?? .max
     }
 
-    /// Tells losses that no later line has told, where it is time to try again.
+    /// Reports losses that no later line has reported, where it is time to try again.
     /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` when nothing is left.
     package func emitLosses() -> UInt64 {
         guard !outputs.isEmpty else { return .max }
@@ -251,7 +251,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         lost.store(sum, ordering: .relaxed)
     }
 
-    /// Releases the sinks' descriptors, after the last lines: what was lost or held back and not told yet.
+    /// Releases the sinks' descriptors, after the last lines: what was lost or held back and not reported yet.
     /// - Parameter announcing: whether the reporter is done with this core, so that its outputs may be used here.
     package func close(announcing: Bool) {
         if announcing {
@@ -270,7 +270,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             for index in outputs.indices { outputs[index].close() }
             updateLossCount()
         } else {
-            // The reporter still writes, perhaps to a disk that hangs: nobody waits for that here.
+            // The reporter still writes, perhaps to a disk that hangs: that is not waited for here.
             let sinks = sinks
             try? ObservedRunLoop.performInBackground(name: "lag-closer") { for sink in sinks { sink.close() } }
         }

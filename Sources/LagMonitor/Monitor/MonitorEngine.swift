@@ -18,7 +18,7 @@ final class MonitorEngine: Sendable {
         let process: Int32
         /// Posted when one of its beacons answers.
         let semaphore: WakeSemaphore
-        /// Tells for its loops, where they tell nothing themselves.
+        /// Reports for its loops, where they publish nothing themselves.
         let externalSampler: (any ExternalSampler)?
     }
 

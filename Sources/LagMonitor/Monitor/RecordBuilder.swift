@@ -57,7 +57,7 @@ package struct RecordBuilder {
             record.durationBounds = facts.interval.lengthAtLeast...facts.interval.lengthAtMost
         }
         if facts.interval.excluded > 0 { record.excludedNanoseconds = facts.interval.excluded }
-        // Nobody saw what a loop was doing that had moved on before it was looked at.
+        // What a loop did that had moved on before it was sampled is not known.
         if facts.activity != .notRunning { record.activity = facts.activity.name }
         record.mode = watch.loop.modeName(facts.mode)
         record.cause = Self.cause(findings.cause)

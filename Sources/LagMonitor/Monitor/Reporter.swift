@@ -26,7 +26,7 @@ final class Reporter: @unchecked Sendable {
     /// Any thread; does not block.
     func wake() { semaphore.post() }
 
-    /// Nobody's record waits for lines beyond this time (`CLOCK_MONOTONIC`): it would be in the way of those of a monitor
+    /// No record waits for lines beyond this time (`CLOCK_MONOTONIC`): it would be in the way of those of a monitor
     /// that stops. Any thread; ``liftWaitLimit(_:)`` ends it.
     func limitWaiting(until deadline: UInt64) {
         waitDeadlines.withLock { deadlines in
@@ -49,7 +49,7 @@ final class Reporter: @unchecked Sendable {
         semaphore.post()
     }
 
-    /// The thread's body. It sleeps without a deadline unless a summary of suppressed records, or a loss, is to be told.
+    /// The thread's body. It sleeps without a deadline unless a summary of suppressed records, or a loss, is to be reported.
     func run() {
         var deadline = UInt64.max
         while true {

@@ -1,6 +1,6 @@
 internal import LagDiagnosis
 
-/// What sockets are connected to, asked for while a thread waits for them: when its stall is told they may be closed.
+/// What sockets are connected to, asked for while a thread waits for them: when its stall is reported they may be closed.
 /// Reporter thread only.
 struct SocketNames {
     /// Sockets that are remembered.
@@ -12,7 +12,7 @@ struct SocketNames {
     /// - Parameter process: whose sockets they are; it may be in another network namespace.
     init(process: Int32) { reader = NetworkTableReader(folder: "/proc/\(process)/net") }
 
-    /// Looks a socket up now.
+    /// Resolves a socket now.
     mutating func resolve(_ inode: UInt32) {
         if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
         known[inode] = reader.socket(inode: UInt64(inode))

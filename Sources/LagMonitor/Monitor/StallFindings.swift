@@ -4,7 +4,7 @@ internal import LagDetection
 internal import LagDiagnosis
 internal import LagOutput
 
-/// What the looks at one stall brought, with names: why, where, and who is to blame. Reporter thread only.
+/// What the samples of one stall contain, with names: why, where, and who is to blame. Reporter thread only.
 struct StallFindings {
     /// A stack that was seen, named.
     struct NamedStack {
@@ -17,7 +17,7 @@ struct StallFindings {
         var isInFutex: Bool {
             switch stack.outcome.state {
             case .waiting(let call): call.number == cll_syscall_futex
-            // The kernel's own function, where it tells nothing else: `futex_wait_queue`, `futex_do_wait`, …
+            // The kernel's own function, where it reports nothing else: `futex_wait_queue`, `futex_do_wait`, …
             case .asleep: kernelFunction?.hasPrefix("futex_") ?? false
             default: false
             }
@@ -72,7 +72,7 @@ struct StallFindings {
 
     init(_ episode: Episode, _ rules: InAppRules, _ builder: inout FrameBuilder) {
         let tally = episode.tally
-        // All at once: names are looked for in one pass over each module's table.
+        // All at once: names are searched in one pass over each module's table.
         builder.prepare(Self.captured(in: tally))
         var seen: [NamedStack] = []
         for index in 0..<tally.count {

@@ -4,7 +4,7 @@ package import LagOutput
 package struct StallMessage {
     package let text: String
 
-    /// - Parameter isCutOff: whether this is what is told if the process dies in the stall.
+    /// - Parameter isCutOff: whether this is what is reported if the process dies in the stall.
     package init(_ record: StallRecord, isCutOff: Bool = false) {
         let milliseconds = record.durationNanoseconds / 1_000_000 + (record.durationNanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
         let begun =

@@ -2,10 +2,10 @@ internal import LagOutput
 
 /// What a monitor has in progress, and what earlier processes left: the file of both.
 ///
-/// Reporter thread only. While something stalls the file is written anew four times a second, so that what is told of a killed process
+/// Reporter thread only. While something stalls the file is written anew four times a second, so that what is reported of a killed process
 /// says how long the stall had lasted then, to a quarter of a second.
 struct UnfinishedStalls: ~Copyable {
-    /// A stall that was told to be in progress.
+    /// A stall that was reported to be in progress.
     private struct Stall {
         var record: StallRecord
         /// When its duration was last right.
@@ -27,7 +27,7 @@ struct UnfinishedStalls: ~Copyable {
         file = UnfinishedFile(place, bootID: bootID, maxLineBytes: maxLineBytes)
     }
 
-    /// A stall began, or is told while it lasts.
+    /// A stall began, or is reported while it lasts.
     mutating func keep(_ record: StallRecord, _ outputs: inout [RecordOutput], at now: UInt64) {
         var record = record
         record.phase = .abandoned
@@ -37,7 +37,7 @@ struct UnfinishedStalls: ~Copyable {
         write(&outputs, at: now)
     }
 
-    /// A stall is over, and told.
+    /// A stall is over, and reported.
     mutating func settle(_ id: StallID, _ outputs: inout [RecordOutput], at now: UInt64) {
         let count = stalls.count
         stalls.removeAll { $0.record.id == id }
@@ -52,13 +52,13 @@ struct UnfinishedStalls: ~Copyable {
         return nextNanoseconds
     }
 
-    /// Tells what earlier processes left; once.
+    /// Reports what earlier processes left; once.
     /// - Returns: how many stalls.
     mutating func emitRecovered(_ outputs: inout [RecordOutput], _ now: OutputTime) -> UInt64 {
         guard !hasCheckedForRecovered else { return 0 }
         hasCheckedForRecovered = true
         let recovered = RecoveredStalls(at: place, bootID: bootID)
-        var told: UInt64 = 0
+        var written: UInt64 = 0
         var isTaken = recovered.stalls.isEmpty
         for index in outputs.indices {
             outputs[index].countDropped(UInt64(recovered.refused), reason: .unfinishedRefused)
@@ -66,12 +66,12 @@ struct UnfinishedStalls: ~Copyable {
                 // What cannot be written now is written by the next start.
                 guard let isWritten = try? outputs[index].write(stall, now: now), isWritten else { continue }
                 isTaken = true
-                if index == 0 { told += 1 }
+                if index == 0 { written += 1 }
             }
             try? outputs[index].announce(now: now)
         }
         if isTaken { recovered.remove() }
-        return told
+        return written
     }
 
     /// Nothing is in progress any more.
@@ -85,7 +85,7 @@ struct UnfinishedStalls: ~Copyable {
     private mutating func write(_ outputs: inout [RecordOutput], at now: UInt64) {
         for index in stalls.indices {
             let passed = now > stalls[index].seenNanoseconds ? now - stalls[index].seenNanoseconds : 0
-            // More has passed only if this thread could not run, and then perhaps nobody could.
+            // More has passed only if this thread could not run, and then perhaps no thread could.
             stalls[index].record.durationNanoseconds &+= min(passed, Self.refreshNanoseconds * 2)
             stalls[index].seenNanoseconds = now
             stalls[index].record.message = StallMessage(stalls[index].record, isCutOff: true).text

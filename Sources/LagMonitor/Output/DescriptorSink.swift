@@ -8,7 +8,7 @@ internal import Synchronization
 /// socket is written with `MSG_DONTWAIT`; where neither can be, it polls and writes at most `PIPE_BUF` bytes at a time.
 ///
 /// A reader that closed its end gives ``SinkError/Reason/readerGone``; SIGPIPE never reaches the host
-/// (``WriteSignalGuard`` says how). A slow reader is waited for up to the time-out a line, then
+/// (`WriteSignalGuard` says how). A slow reader is waited for up to the time-out a line, then
 /// ``SinkError/Reason/tooSlow``. The reader sees the end of the stream only when this sink is closed, too.
 public final class DescriptorSink: RecordSink {
     /// How long a line waits for a slow reader when nothing is configured. One second is less than the two in

@@ -28,7 +28,7 @@ final class LoopSignals: @unchecked Sendable {
     /// Any thread. One atomic operation.
     func add(_ work: Work) { cll_wake_add_work(raw, work.rawValue) }
 
-    /// Any thread. One atomic operation; a system call only when the loop sleeps and nobody has woken it yet.
+    /// Any thread. One atomic operation; a system call only when the loop sleeps and was not woken yet.
     func wakeUp() { cll_wake_up(raw) }
 
     /// Any thread.

@@ -4,19 +4,19 @@ internal import LagActivity
 final class LoopThreadState {
     /// The mode of the innermost run; nil while the loop does not run.
     var mode: RunLoopMode?
-    /// The mode's items as they were at the last look; see `ObservedRunLoop.refreshItems()`.
+    /// The mode's items as they were at the last refresh; see `ObservedRunLoop.refreshItems()`.
     var items = ModeItems()
     /// Which activities any observer of the mode wants.
     var observed: RunLoopActivities = []
     /// Whether the mode is one of the common ones.
     var isCommonMode = false
-    /// Counts the looks, so that an iteration sees that something has changed under it.
+    /// Counts the refreshes, so that an iteration sees that something has changed under it.
     var version: UInt64 = 0
     /// The loop's clock: nanoseconds, read after every sleep, poll and callout.
     var clock: UInt64 = 0
     /// When the last outermost run ended, by that clock.
     var exited: UInt64 = 0
-    /// What the beacon was told last.
+    /// What was published to the beacon last.
     var activity: LoopActivity = .notRunning
     /// When the earliest timer of the mode is due, and until when the loop may sleep for it.
     var nextFire: UInt64 = .max

@@ -4,7 +4,7 @@ internal import Synchronization
 
 // What the steps of a turn do. Own thread only; no lock and no allocation while nothing changes.
 extension ObservedRunLoop {
-    /// Tells an activity to the beacon and to the observers, in this order.
+    /// Publishes an activity to the beacon and to the observers, in this order.
     func publish(_ activity: LoopActivity) {
         refreshItems()
         own.activity = activity
@@ -59,7 +59,7 @@ extension ObservedRunLoop {
             guard mayCallOut, source.isValid, source.takeSignal() else { continue }
             callOut { source.perform() }
             handled = true
-            // The rest stays marked; the next run looks at everything when it begins.
+            // The rest stays marked; the next run checks everything when it begins.
             if onlyOne { break }
         }
         return handled
@@ -121,7 +121,7 @@ extension ObservedRunLoop {
         for source in ready {
             refreshItems()
             let events = source.takeReady()
-            // The rule is level-triggered: what is passed over now is found again by the next look.
+            // The rule is level-triggered: what is passed over now is found again by the next poll.
             guard !events.isEmpty, !(onlyOne && handled) else { continue }
             guard mayCallOut, source.isValid, own.items.descriptors.contains(item: source) else { continue }
             callOut { source.handler(source, events) }
@@ -176,7 +176,7 @@ extension ObservedRunLoop {
         planTimers()
     }
 
-    /// When the loop must look at its timers again.
+    /// When the loop must check its timers again.
     private func planTimers() {
         var nextFire = UInt64.max
         var latestFire = UInt64.max

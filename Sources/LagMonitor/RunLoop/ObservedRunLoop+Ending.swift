@@ -3,7 +3,7 @@ internal import LagActivity
 internal import Synchronization
 
 extension ObservedRunLoop {
-    /// The thread ends: everything the loop holds is let go, and whoever waits for it is told. On the loop's thread, once.
+    /// The thread ends: everything the loop holds is released, and every waiting thread is notified. On the loop's thread, once.
     ///
     /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. The beacon
     /// says `.finished` last, when nothing of the loop's work is left.

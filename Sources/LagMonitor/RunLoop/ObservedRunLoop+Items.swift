@@ -121,7 +121,7 @@ extension ObservedRunLoop {
         return modes
     }
 
-    /// Makes the loop look at its items again before it goes on.
+    /// Makes the loop check its items again before it goes on.
     func itemsChanged() {
         signals.add(.items)
         if !isCurrent { signals.wakeUp() }

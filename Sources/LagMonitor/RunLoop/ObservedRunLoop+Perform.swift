@@ -15,7 +15,7 @@ public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
     public init(stringLiteral name: String) { self.init(name) }
 }
 
-// Work submitted to a loop, in all forms the seeds have. Any thread unless said otherwise. Work runs in the order it was submitted
+// Work submitted to a loop, in all forms. Any thread unless said otherwise. Work runs in the order it was submitted
 // among the work of the same mode, each piece as a callout of its own, and counts as a handled source.
 extension ObservedRunLoop {
     /// Runs `work` right now, on the calling thread, which must be the loop's: the plain form of the family.
@@ -134,10 +134,10 @@ extension ObservedRunLoop {
 
     // The loop's thread only, from here on.
 
-    /// Runs what was submitted for the present mode; what is submitted meanwhile waits for the next look. Whether there was any.
+    /// Runs what was submitted for the present mode; what is submitted meanwhile waits for the next turn. Whether there was any.
     /// Answers a ping before it; that is nothing handled.
     func runPerforms() -> Bool {
-        // One look for both: a loop that nobody pings pays nothing for pings.
+        // One check for both: a loop that is not pinged pays nothing for pings.
         let work = signals.takeEach([.blocks, .pings])
         if work.isEmpty { return false }
         if work.contains(.pings) { beacon.pong() }
@@ -150,7 +150,7 @@ extension ObservedRunLoop {
         let ran = !batch.isEmpty
         for index in batch.indices {
             if isEnding.load(ordering: .relaxed) {
-                // Back in line, where the end of the loop finds it and tells those who wait.
+                // Back in line, where the end of the loop finds it and notifies the waiting threads.
                 let rest = batch[index...]
                 performs.withLock { $0.items.insert(contentsOf: rest, at: 0) }
                 break

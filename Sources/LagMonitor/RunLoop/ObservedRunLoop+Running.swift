@@ -7,7 +7,7 @@ internal import Synchronization
 extension ObservedRunLoop {
     /// Runs in the default mode until ``stop()``, or until the mode has neither source nor timer nor submitted work.
     ///
-    /// It begins again after every other end, and `stop()` ends it like every other run call. (The `NSRunLoop.run()` of the seeds
+    /// It begins again after every other end, and `stop()` ends it like every other run call. (Foundation's `NSRunLoop.run()`
     /// cannot be stopped; `CFRunLoopRun()` can. This is the latter.)
     public func run() {
         while true {
@@ -66,7 +66,7 @@ extension ObservedRunLoop {
         let outerActivity = own.activity
         own.mode = mode
         own.clock = clb_now_ns()
-        // What another mode's run has looked at and passed over may be for this one.
+        // What another mode's run has examined and passed over may be for this one.
         signals.add(.ofModes)
         reloadItems()
         // A run that finds nothing to do is none: whoever asks for it in a loop is still in the same stretch of work.
@@ -79,7 +79,7 @@ extension ObservedRunLoop {
         defer { runs.withLock { $0.pop() } }
         beacon.setMode(mode.number)
 
-        // 1. Tell the observers that the loop is entered.
+        // 1. Notify the observers that the loop is entered.
         if outerMode == nil || outerActivity == .expected {
             // Who runs the loop for one source at a time, over and over, gives it no rest by that.
             let goesOn = outerMode == nil && own.clock - own.exited < Self.restNanoseconds
@@ -91,7 +91,7 @@ extension ObservedRunLoop {
         let result =
             frame.isStopped
             ? .stopped : iterations(of: frame, until: deadline, returnAfterSourceHandled: returnAfterSourceHandled)
-        // 11. Tell the observers that the loop is left.
+        // 11. Notify the observers that the loop is left.
         publish(.exit)
         return result
     }
@@ -103,9 +103,9 @@ extension ObservedRunLoop {
             // Every wake so far is answered by this turn.
             signals.takeWake()
 
-            // 2. Tell the observers that timers are about to be looked at.
+            // 2. Notify the observers that timers are about to be checked.
             publish(.beforeTimers)
-            // 3. Tell the observers that manual sources are about to be performed.
+            // 3. Notify the observers that manual sources are about to be performed.
             publish(.beforeSources)
             var handledSource = runPerforms()
 
@@ -115,16 +115,16 @@ extension ObservedRunLoop {
                 _ = runPerforms()
             }
 
-            // 5. Is a port ready? Then skip the sleep. After handled work look once, without sleeping, what else is ready.
+            // 5. Is a port ready? Then skip the sleep. After handled work poll once, without sleeping, for what else is ready.
             let portsReady = arePortsReady()
             if portsReady || handledSource || neverSleeps || isMainQueueDue {
                 own.poller.poll()
             } else {
-                // 6. Tell the observers that the loop is about to sleep.
+                // 6. Notify the observers that the loop is about to sleep.
                 publish(.beforeWaiting)
                 // 7. Sleep until a port, a descriptor, a timer, the end of the time, or a wake.
                 let rested = sleep(until: deadline, unless: frame, pollsFirst: own.hadEvents)
-                // 8. Tell the observers that the loop has woken up.
+                // 8. Notify the observers that the loop has woken up.
                 if rested { publishWake(.afterWaiting) } else { publish(.afterWaiting) }
             }
             var hadEvents = false
@@ -152,7 +152,7 @@ extension ObservedRunLoop {
     /// Step 7. Does not block when there is a reason to go on at once.
     ///
     /// A loop with more to do has not rested: the beacon hears of a wait only when everything the loop has asked was quiet.
-    /// Without the first look (one system call, after a turn that handled a descriptor or the main queue), a loop whose descriptors
+    /// Without the first poll (one system call, after a turn that handled a descriptor or the main queue), a loop whose descriptors
     /// are never quiet would seem to rest once a turn.
     /// - Returns: whether it rested, however shortly.
     private func sleep(until deadline: UInt64, unless frame: RunFrame, pollsFirst: Bool) -> Bool {
@@ -190,7 +190,7 @@ extension ObservedRunLoop {
             }
             return
         }
-        // What was meant for the outer run may have been looked at, and passed over, in the inner one's mode.
+        // What was meant for the outer run may have been examined, and passed over, in the inner one's mode.
         signals.add(.ofModes)
         signals.wakeUp()
         reloadItems()

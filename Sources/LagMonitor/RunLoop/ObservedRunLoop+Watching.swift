@@ -1,10 +1,10 @@
 public import LagActivity
 internal import Synchronization
 
-// What others ask of a loop to see whether it answers, and what it tells them about its own blocking.
+// What others ask of a loop to see whether it answers, and what it publishes about its own blocking.
 extension ObservedRunLoop {
-    /// Has the loop tell its beacon ``ActivityBeacon/pong()``, in whatever mode it runs and however deep its runs are nested: where
-    /// it looks for submitted work, before that work. Any thread.
+    /// Has the loop call its beacon's ``ActivityBeacon/pong()``, in whatever mode it runs and however deep its runs are nested: where
+    /// it takes submitted work, before that work. Any thread.
     ///
     /// A sleeping loop makes one turn for it. Nothing else changes: a ping is no handled source, and no reason for a run to go on.
     /// Pings not yet answered are answered once. A loop that does not run answers when it next runs; one that has ended never does.

@@ -3,7 +3,7 @@ internal import Glibc
 public import LagActivity
 internal import Synchronization
 
-/// A run loop of one thread: it waits for events, calls what is due, and tells its beacon what it is doing.
+/// A run loop of one thread: it waits for events, calls what is due, and publishes what it does to its beacon.
 ///
 /// There is at most one a thread, made by the thread's first ``current`` and ended with the thread; the main thread's is
 /// reachable from everywhere as ``main``. Only its own thread may run it; adding, removing, submitting, signalling, waking and
@@ -12,7 +12,9 @@ internal import Synchronization
 /// Cost. A turn without changes takes no lock and allocates nothing. A wake from another thread is one atomic operation, plus a
 /// system call only when the loop really sleeps. A loop without descriptors needs no descriptor of its own.
 public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
+    /// What the loop does now. Any thread.
     public let beacon = ActivityBeacon()
+    /// The thread that it belongs to.
     public let thread: ThreadIdentity
     public let name: String
 
@@ -34,7 +36,7 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
         own = LoopThreadState(signals: signals)
     }
 
-    /// The calling thread's loop, made by the first call; after that one look at thread-local storage.
+    /// The calling thread's loop, made by the first call; after that one access to thread-local storage.
     public static var current: ObservedRunLoop {
         existing ?? make(name: nil)
     }

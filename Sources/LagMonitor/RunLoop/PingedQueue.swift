@@ -10,7 +10,7 @@ public import LagActivity
 ///
 /// let watched = PingedQueue(.main)
 /// ```
-/// Its beacon tells no activity (it stays at `notRunning`) and it has no thread of its own: a queue's blocks run now on one, now on
+/// Its beacon publishes no activity (it stays at `notRunning`) and it has no thread of its own: a queue's blocks run now on one, now on
 /// another, the main queue's too in a program that lives in `dispatchMain()` or `@main` async, where `@MainActor` runs on it. Which thread
 /// runs a serial queue at the time of a stall is read from the queue's state word. Everything here is safe from any thread.
 ///
@@ -26,7 +26,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendabl
     private let address: UInt?
 
     /// - Parameters:
-    ///   - queue: the queue to look after.
+    ///   - queue: the queue to watch.
     ///   - named: its name in records; the queue's label unless given, and `main` for the main queue.
     public init(_ queue: DispatchQueue, named: String? = nil) {
         self.queue = queue

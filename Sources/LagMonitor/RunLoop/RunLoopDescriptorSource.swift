@@ -12,7 +12,7 @@ public final class RunLoopDescriptorSource: Sendable {
     public struct Events: OptionSet, Sendable, Hashable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
-        /// Something can be read, or the other side has closed (a read then tells the end).
+        /// Something can be read, or the other side has closed (a read then returns the end).
         public static let readable = Events(rawValue: UInt32(CLL_POLL_READABLE))
         /// Something can be written.
         public static let writable = Events(rawValue: UInt32(CLL_POLL_WRITABLE))
@@ -20,6 +20,7 @@ public final class RunLoopDescriptorSource: Sendable {
         public static let hangup = Events(rawValue: UInt32(CLL_POLL_HANGUP))
     }
 
+    /// Called on the loop's thread.
     public typealias Handler = @Sendable (RunLoopDescriptorSource, Events) -> Void
 
     /// The file descriptor.

@@ -7,6 +7,7 @@ internal import Synchronization
 /// called any more, one that was added is called from the next activity on. It is not called again from within itself.
 /// Everything here is safe from any thread.
 public final class RunLoopObserver: Sendable {
+    /// Called on the loop's thread.
     public typealias Handler = @Sendable (RunLoopObserver, LoopActivity) -> Void
 
     /// What it wants to hear of.

@@ -20,8 +20,9 @@ public struct PortMessage: Sendable {
 /// theirs.send(id: 101, payload: bytes, replyTo: mine)
 /// ```
 /// Everything here is safe from any thread; a port is in one loop at a time. Messages sent before the port is in a loop
-/// wait for it. A port that nobody sends to is what keeps an otherwise idle loop alive.
+/// wait for it. A port without senders is what keeps an otherwise idle loop alive.
 public final class RunLoopPort: Sendable {
+    /// Called on the loop's thread, once a message.
     public typealias Handler = @Sendable (RunLoopPort, PortMessage) -> Void
 
     /// Its place among the ports of a mode: lower is handled earlier.

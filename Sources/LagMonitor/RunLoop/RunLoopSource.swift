@@ -2,10 +2,11 @@ internal import Synchronization
 
 /// A manual source ("source 0"): somebody marks it, and the loop performs it once on its next turn.
 ///
-/// ``signal()`` alone wakes nobody: a sleeping loop performs the source when something else wakes it, so follow it with
+/// ``signal()`` alone wakes no loop: a sleeping loop performs the source when something else wakes it, so follow it with
 /// ``ObservedRunLoop/wakeUp()`` or use ``signalAndWake()``. Several signals before the turn are one.
 /// Everything here is safe from any thread; a source is in one loop at a time.
 public final class RunLoopSource: Sendable {
+    /// Called when the source joins or leaves a mode.
     public typealias ModeHandler = @Sendable (ObservedRunLoop, RunLoopMode) -> Void
 
     /// Its place among the sources of a mode: lower is performed earlier.
@@ -40,7 +41,7 @@ public final class RunLoopSource: Sendable {
     /// Whether it waits to be performed.
     public var isSignalled: Bool { signalled.load(ordering: .acquiring) }
 
-    /// Marks the source: the loop performs it on its next turn. Wakes nobody.
+    /// Marks the source: the loop performs it on its next turn. Wakes no loop.
     public func signal() {
         signalled.store(true, ordering: .releasing)
         attachment.loop?.signals.add(.sources)

@@ -10,6 +10,7 @@ internal import Synchronization
 /// ``invalidate()`` (releases the handler), capture the owner weakly, use ``init(owner:fireDate:interval:tolerance:handler:)``,
 /// or capture a ``WeakProxy``. Everything here is safe from any thread; a timer is in one loop at a time.
 public final class RunLoopTimer: Sendable {
+    /// Called on the loop's thread.
     public typealias Handler = @Sendable (RunLoopTimer) -> Void
 
     /// The handler is in a structure because the lock would wrap a bare closure, and keep it wrapped, each time it lends it out
@@ -158,5 +159,6 @@ public final class WeakProxy<Target: AnyObject & Sendable>: Sendable {
     /// The object, while somebody else keeps it.
     public weak let target: Target?
 
+    /// Holds the target weakly.
     public init(_ target: Target) { self.target = target }
 }

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Whether to look for a wake for some microseconds before sleeping in the kernel. Pure, except for the number of processors.
+/// Whether to poll for a wake for some microseconds before sleeping in the kernel. Pure, except for the number of processors.
 ///
-/// A sleep and its wake cost 3–20 µs on two threads that answer each other; looking costs a tenth. So a loop looks first, but
-/// only while most of its recent wakes were asked for so soon that looking would have found them. An idle loop never looks; at
-/// the end of a burst it looks in vain three times, 30 µs of processor time in all.
+/// A sleep and its wake cost 3–20 µs on two threads that answer each other; polling costs a tenth. So a loop polls first, but
+/// only while most of its recent wakes were requested so soon that polling would have found them. An idle loop never polls; at
+/// the end of a burst it polls in vain three times, 30 µs of processor time in all.
 struct SpinPolicy {
     static let budgetNanoseconds: UInt64 = 10_000
     /// How many soon ones in a row it takes to begin…

@@ -1,7 +1,7 @@
 /// How much of the processor a thread gets against others: a nice value, which on Linux belongs to the thread.
 ///
 /// Lowering it is always allowed. Raising it above what the creator has needs `CAP_SYS_NICE` or a resource limit
-/// (`RLIMIT_NICE`); without them the thread runs at its creator's priority, which ``KeepAliveThread/niceValue`` tells.
+/// (`RLIMIT_NICE`); without them the thread runs at its creator's priority, which ``KeepAliveThread/niceValue`` returns.
 public struct ThreadPriority: Sendable, Hashable {
     /// −20 (first) to 19 (last); nil keeps the creator's.
     public let niceValue: Int32?
@@ -19,6 +19,6 @@ public struct ThreadPriority: Sendable, Hashable {
     public static let userInitiated = ThreadPriority(niceValue: -5)
     /// Work that may take its time: 5.
     public static let utility = ThreadPriority(niceValue: 5)
-    /// Work nobody waits for: 15.
+    /// Work that no one waits for: 15.
     public static let background = ThreadPriority(niceValue: 15)
 }

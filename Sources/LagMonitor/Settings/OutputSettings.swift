@@ -27,10 +27,12 @@ public struct OutputSettings: Sendable, Equatable {
     /// What ``init(_:rotation:)`` takes, in words.
     package static var allowedDestinations: String { Destination.allowed }
 
+    /// Where lines go.
     public var destination: Destination
     /// For files; no other destination is opened with one.
     public var rotation: FileRotation?
 
+    /// A destination without rotation.
     public init(_ destination: Destination) { self.destination = destination }
 
     /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` where something else than a file is to be rotated.
@@ -84,7 +86,7 @@ public struct OutputSettings: Sendable, Equatable {
         if let path = reader.string(for: .unfinished) { return path == "none" ? nil : path }
         guard let text = reader.string(for: .output), case .file(let log)? = try? Destination(text) else { return nil }
         var status = stat()
-        // What is there and no plain file is a pipe or a device: nobody looks for files beside those.
+        // What is there and no plain file is a pipe or a device: files beside those would not be found.
         if stat(log, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
         let path = UnfinishedPath(besideLog: log)
         return access(path.folder, W_OK) == 0 ? path.path : nil

@@ -17,7 +17,7 @@ enum ProcessEnvironment {
         return found
     }
 
-    /// Writes a line to stderr. Gives up where nobody takes it.
+    /// Writes a line to stderr. Gives up where it is not taken.
     static func reportError(_ message: String) {
         var line = Array("lagmonitor: \(message)\n".utf8)[...]
         while !line.isEmpty {

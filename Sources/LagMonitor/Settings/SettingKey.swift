@@ -128,7 +128,7 @@ package struct SettingKey: Sendable {
     /// Where the lines go.
     package static let outputSettings = [output, outputBytes, outputFiles, unfinished]
 
-    /// What a monitor itself can be told.
+    /// The settings of a monitor itself.
     package static let monitorSettings = [
         format, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate, frameMissed, sampleInterval,
         sampleCount, sampleFunctions, startupGrace, restore, hangAfter, limitBurst, limitInterval, limitAllBurst,

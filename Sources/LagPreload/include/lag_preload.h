@@ -1,13 +1,13 @@
-// liblagmonitor-preload.so: tells lagmond of the loops in a program that knows nothing of lagmond.
+// liblagmonitor-preload.so: publishes to lagmond the loops of a program that knows nothing of lagmond.
 //
-// Loaded by LD_PRELOAD, it stands before the C library's calls that wait for events, and writes into the table that the variable
-// LAGMONITOR_PAGE names (clb_page.h): at a rest, at work again. Without that table it passes every call on.
+// Loaded by LD_PRELOAD, it stands before the C library's calls that wait for events, and writes into the shared loop table whose path
+// the variable LAGMONITOR_PAGE holds (clb_loop_table.h): at a rest, at work again. Without that table it passes every call on.
 //
-// What is a loop. A thread that waits again and again at the same place of the same activation: the same return address and the
-// same stack pointer. After CLB_LOOP_WAITS such waits in a row it gets a slot of the table; what never loops never gets one.
+// What a loop is. A thread that waits again and again at the same place of the same activation: the same return address and the
+// same stack pointer. After LOOP_WAITS such waits in a row it gets a slot of the table; what never loops never gets one.
 // Only waits that may last count towards that; once it is a loop, each wait at that place is a rest, also one with time-out 0.
 // A wait elsewhere is a call that blocks within the loop's work, and no rest: a handler that polls for an answer stalls its loop.
-// Another place of the same function with the same stack pointer counts as the same place: many loops look first without waiting.
+// Another place of the same function with the same stack pointer counts as the same place: many loops poll first without waiting.
 //
 // When the loop is another one. If the thread has waited at another place at least 32 times, and for 5 s not where its loop was, then that
 // is its loop now. If the new one lies deeper in the stack (a loop within a handler), the old one is back with its first wait.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What decides whether this process may look into another one (ptrace(2), "Ptrace access mode checking").
+/// What decides whether this process may trace another one (ptrace(2), "Ptrace access mode checking").
 struct AttachFacts: Sendable, Equatable {
     var ourUser: UInt32 = 0
     /// Real, effective, saved and file-system user of the target.
@@ -27,7 +27,7 @@ struct AttachFacts: Sendable, Equatable {
         if yamaScope >= 3 {
             return (
                 "kernel.yama.ptrace_scope is 3",
-                "nobody may until the machine is started with another value; lagmond run -- works"
+                "no process may until the machine is started with another value; lagmond run -- works"
             )
         }
         if hasCapability {
@@ -60,7 +60,7 @@ struct AttachFacts: Sendable, Equatable {
         return ("the kernel refuses it", grant)
     }
 
-    /// Reads them. Waits for nobody.
+    /// Reads them. Never waits.
     static func read(of process: Int32) -> AttachFacts {
         var facts = AttachFacts()
         facts.ourUser = geteuid()

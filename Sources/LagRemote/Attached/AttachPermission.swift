@@ -37,7 +37,7 @@ struct AttachPermission {
     private static let tries = 10
     private static let pauseMicroseconds: UInt32 = 2000
 
-    /// What is looked at, read once: the kernel judges all of it by the same rules, a container's filter each by itself.
+    /// What decides, read once: the kernel applies the same rules to all of it, a container's filter each by itself.
     private func checkAccess() throws(AttachRefusal) {
         var files = cll_thread_files()
         switch cll_thread_files_open(process, process, &files) {

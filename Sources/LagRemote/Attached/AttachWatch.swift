@@ -9,9 +9,9 @@ internal import Synchronization
 
 /// Watches the loops of a process that runs already, without its help, until it ends.
 ///
-/// One thread finds the loops and notices the process's end; another, the watchdog, looks at them (``KernelSampler``). The process is
+/// One thread finds the loops and notices the process's end; another, the watchdog, samples them (``KernelSampler``). The process is
 /// neither stopped nor changed; a thread that stalls on a processor is held for some µs while its stack is copied, one that may be going
-/// around unseen at its system calls (cll_turn_check.h). However this process ends, the kernel lets go of what is held.
+/// around unseen at its system calls (cll_iteration_check.h). However this process ends, the kernel lets go of what is held.
 // Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 package final class AttachWatch: @unchecked Sendable {
     package let process: Int32
@@ -33,18 +33,18 @@ package final class AttachWatch: @unchecked Sendable {
     private let present = Mutex<StallMonitor?>(nil)
     private let thread = Mutex<WorkerThread?>(nil)
 
-    /// In the beginning loops are looked for at this pace, so that most are known within a second; then once a second.
+    /// In the beginning loops are searched for at this pace, so that most are known within a second; then once a second.
     private static let eagerNanoseconds: UInt64 = 50_000_000
     private static let eagerRounds = 40
     private static let roundNanoseconds: UInt64 = 1_000_000_000
     private static let shareOfRound: UInt64 = 20
-    /// After so many rounds without a loop that is told.
+    /// After so many rounds without a loop, that is reported.
     private static let roundsBeforeError = 43
 
     /// - Parameters:
     ///   - loops: threads that are to be watched, and no others; empty: those that rest in waits for events.
     ///   - mayCount: false: a thread is held to see whether it goes around, also where it could be counted.
-    ///   - reportError: told in a line what cannot be watched, and why.
+    ///   - reportError: gets a line on what cannot be watched, and why.
     /// - Throws: ``AttachRefusal``.
     package init(
         process: Int32,
@@ -87,7 +87,7 @@ package final class AttachWatch: @unchecked Sendable {
         _ = thread.withLock { $0.take() }?.join(until: clb_now_ns() + 10_000_000_000)
     }
 
-    /// Whether the process has ended, and all has been told of it.
+    /// Whether the process has ended, and all of it has been reported.
     package var isOver: Bool { hasEnded.load(ordering: .acquiring) }
 
     package var statistics: StallMonitorStatistics {
@@ -189,7 +189,7 @@ package final class AttachWatch: @unchecked Sendable {
         past.withLock { $0 += monitor.statistics }
     }
 
-    /// Until the process's end, a wish to stop, or that time.
+    /// Until the process's end, a request to stop, or that time.
     private func waitForEnd(_ nanoseconds: UInt64) {
         let deadline = clb_now_ns() + nanoseconds
         while clb_now_ns() < deadline, isAlive, !stopping.load(ordering: .acquiring) {
@@ -204,7 +204,7 @@ package final class AttachWatch: @unchecked Sendable {
 
     private func begin(_ loop: AttachedLoop, _ monitor: StallMonitor, _ view: KernelSampler, _ search: inout LoopSearch) {
         do throws(StallMonitorError) {
-            // Looked at once before it is watched: it may be long at work by now.
+            // Sampled once before it is watched: it may be long at work by now.
             view.add(loop)
             try monitor.watch(loop, rules: configuration.preloadRules)
         } catch {

@@ -4,7 +4,7 @@ internal import Glibc
 package import LagActivity
 internal import LagDetection
 
-/// A loop of another process, watched from outside: its beacon says what looks at its thread have found.
+/// A loop of another process, watched from outside: its beacon says what samples of its thread have found.
 // Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelSampler``).
 package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
     package let beacon = ActivityBeacon()
@@ -54,7 +54,7 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
 
     package func modeName(_ number: UInt32) -> String? { nil }
 
-    /// Looks, and tells. Some 4 µs, and 50 more where the thread was held.
+    /// Samples, and publishes. Some 4 µs, and 50 more where the thread was held.
     /// - Returns: whether the thread is still there.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
@@ -102,7 +102,7 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         return cll_procfs_image(thread.process, &found) != 0 || found == image
     }
 
-    /// Has it found out until the next look whether the loop goes around, if that is in doubt. Some µs then.
+    /// Has it found out until the next sample whether the loop goes around, if that is in doubt. Some µs then.
     func probeIterations(at now: UInt64) {
         guard iterationProbe.isLight ? finder.isInDoubt(at: now) : finder.mayBeHeld(at: now) else { return iterationProbe.end() }
         iterationProbe.begin(at: finder.place)

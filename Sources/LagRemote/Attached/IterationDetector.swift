@@ -1,10 +1,10 @@
-/// Finds out from looks at a thread when its loop rests, when it works, and whether a stretch of work may still be the same one.
+/// Finds out from samples of a thread when its loop rests, when it works, and whether a stretch of work may still be the same one.
 ///
-/// Seen asleep at its place, the loop rests. Seen elsewhere, it works, since the last look at the latest and no longer than it
+/// Seen asleep at its place, the loop rests. Seen elsewhere, it works, since the last sample at the latest and no longer than it
 /// can have run since. Seen at work again and again, it may have gone around in between, where its wait had something for it at once: then
-/// it is in doubt, and to be found out (``IterationProbe``). Values in, values out: no clock is read, nothing is looked at here.
+/// it is in doubt, and to be found out (``IterationProbe``). Values in, values out: no clock is read and nothing is sampled here.
 struct IterationDetector: Sendable {
-    /// What the loop would have told, had it known of us.
+    /// What the loop would have published, had it a beacon.
     enum Step: Sendable, Equatable {
         case nothing
         case rest
@@ -91,13 +91,13 @@ struct IterationDetector: Sendable {
         return true
     }
 
-    /// The thread could not be looked at: what it does now is not known.
+    /// The thread could not be sampled: what it does now is not known.
     mutating func forget() {
         isAtWork = false
         last = nil
     }
 
-    /// Somebody saw the loop go around.
+    /// The loop was seen to go around.
     mutating func recordIteration(at time: UInt64) -> Step {
         guard isAtWork, time > beganNanoseconds else { return .nothing }
         beganNanoseconds = time
@@ -107,7 +107,7 @@ struct IterationDetector: Sendable {
     /// Whether it is to be found out if the loop goes around.
     func isInDoubt(at now: UInt64) -> Bool { isAtWork && now >= beganNanoseconds &+ Self.doubtNanoseconds }
 
-    /// Whether it may be held for that: now and then, and not one that would notice, or that sleeps and was not woken since the last look.
+    /// Whether it may be held for that: now and then, and not one that would notice, or that sleeps and was not woken since the last sample.
     mutating func mayBeHeld(at now: UInt64) -> Bool {
         guard isAtWork, let last, last.observation.canBeHeld, now >= beganNanoseconds &+ holdNanoseconds else { return false }
         if case .blocked = last.observation.doing, !hasMoved { return false }

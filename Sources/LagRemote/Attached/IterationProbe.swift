@@ -4,7 +4,7 @@ internal import Glibc
 /// Finds out whether a loop that was seen at work goes around, for as long as that is in doubt.
 ///
 /// By a counter at the loop's wait where the kernel gives one (cll_wait_counter.h): the thread notices nothing. Otherwise by holding
-/// the thread at its system calls, for as few of them as possible (cll_turn_check.h). The watchdog's thread alone.
+/// the thread at its system calls, for as few of them as possible (cll_iteration_check.h). The watchdog's thread alone.
 struct IterationProbe: ~Copyable {
     /// What was found since it began.
     enum Outcome: Equatable {

@@ -2,11 +2,11 @@ internal import CLagBeacon
 internal import LagDetection
 internal import Synchronization
 
-/// Tells for the loops of a process that has never heard of us, by what the kernel says of their threads at each look.
+/// Writes the beacons of the loops of a process that was not prepared, by what the kernel says of their threads at each sample.
 final class KernelSampler: ExternalSampler {
     private let loops = Mutex<[AttachedLoop]>([])
 
-    /// So often a loop at work is looked at: so much is not known of when a stall began and ended.
+    /// So often a loop at work is sampled: so much is not known of when a stall began and ended.
     static let workingSampleNanoseconds: UInt64 = 10_000_000
     /// And loops at rest.
     private static let restNanoseconds: UInt64 = 20_000_000

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LagActivity
 internal import LagDetection
 
-/// Finds the loops among the threads of a process, by looking at all of them now and then.
+/// Finds the loops among the threads of a process, by sampling all of them now and then.
 struct LoopSearch {
     private let process: Int32
     private let named: [Int32]
@@ -15,7 +15,7 @@ struct LoopSearch {
     /// Threads that cannot be watched.
     private var refused: Set<Int32> = []
 
-    /// Of a process with more threads the others are not looked at.
+    /// Of a process with more threads the others are not sampled.
     private static let mostThreads = 1024
 
     init(process: Int32, named: [Int32], hold: UInt64, mayCount: Bool, semaphore: WakeSemaphore) {
@@ -31,7 +31,7 @@ struct LoopSearch {
 
     var known: [AttachedLoop] { loops.values.sorted { $0.thread.tid < $1.thread.tid } }
 
-    /// One look at every thread that is no known loop.
+    /// One sample of every thread that is no known loop.
     /// - Returns: loops found by it.
     mutating func scan() -> [AttachedLoop] {
         let threads = threads()
@@ -52,13 +52,13 @@ struct LoopSearch {
         return ended
     }
 
-    /// It is not looked for again.
+    /// It is not searched for again.
     mutating func exclude(_ loop: AttachedLoop) {
         loops[loop.thread.tid] = nil
         refused.insert(loop.thread.tid)
     }
 
-    /// What to say when there is none.
+    /// What to say when none is found.
     var nothingFound: String {
         let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
         let hint = named.isEmpty ? "; --loop names a thread that rests elsewhere" : ""
@@ -67,11 +67,11 @@ struct LoopSearch {
 
     private mutating func consider(_ tid: Int32) -> AttachedLoop? {
         var files = cll_thread_files()
-        var look = cll_thread_sample()
+        var sample = cll_thread_sample()
         guard cll_thread_files_open(process, tid, &files) == 0 else { return nil }
         let trust: RestPlaceFinder.Trust = named.contains(tid) ? .named : tid == process ? .first : .some
         var finder = candidates[tid] ?? RestPlaceFinder(trust)
-        guard cll_thread_files_sample(&files, &look) == 0, let place = finder.observe(ThreadObservation(look)) else {
+        guard cll_thread_files_sample(&files, &sample) == 0, let place = finder.observe(ThreadObservation(sample)) else {
             candidates[tid] = finder
             cll_thread_files_close(&files)
             return nil

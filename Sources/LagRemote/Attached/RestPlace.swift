@@ -1,4 +1,4 @@
-/// Where a thread rests, found by looking at it: the call it is seen asleep in again and again.
+/// Where a thread rests, found by sampling it: the call it is seen asleep in again and again.
 ///
 /// A wait for events of several descriptors counts as such; of a thread that was named as a loop, any other call does as well, once it has
 /// been seen there often enough. Values in, values out: no clock is read here.

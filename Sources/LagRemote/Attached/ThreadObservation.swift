@@ -1,9 +1,9 @@
 internal import CLagLinux
 
-/// What the kernel said of a thread at one look from outside.
+/// What the kernel said of a thread in one sample from outside.
 struct ThreadObservation: Sendable, Equatable {
     enum Doing: Sendable, Equatable {
-        /// On a processor, or ready for one; in its own code or in a system call, which cannot be told.
+        /// On a processor, or ready for one; in its own code or in a system call, which cannot be distinguished.
         case running
         /// Asleep in a system call (-1: in none, by a page fault), with the stack as it was when it entered it.
         case blocked(call: Int64, stackPointer: UInt64, programCounter: UInt64)
@@ -24,7 +24,7 @@ struct ThreadObservation: Sendable, Equatable {
         return RestPlace(call: isEventWait ? nil : call, stackPointer: stackPointer, programCounter: programCounter)
     }
 
-    /// Whether the thread can be held for a moment, and cannot tell: it runs, or sleeps in a call that goes on by itself afterwards.
+    /// Whether the thread can be held for a moment without noticing: it runs, or sleeps in a call that goes on by itself afterwards.
     var canBeHeld: Bool {
         switch doing {
         case .running: true
@@ -34,11 +34,11 @@ struct ThreadObservation: Sendable, Equatable {
 }
 
 extension ThreadObservation {
-    init(_ look: cll_thread_sample) {
-        let isBlocked = look.state == Int32(CLL_SYSCALL_BLOCKED)
-        doing = isBlocked ? .blocked(call: look.call.number, stackPointer: look.call.sp, programCounter: look.call.pc) : .running
-        cpuNanoseconds = look.cpu_ns
-        delayNanoseconds = look.delay_ns
-        runs = look.runs
+    init(_ sample: cll_thread_sample) {
+        let isBlocked = sample.state == Int32(CLL_SYSCALL_BLOCKED)
+        doing = isBlocked ? .blocked(call: sample.call.number, stackPointer: sample.call.sp, programCounter: sample.call.pc) : .running
+        cpuNanoseconds = sample.cpu_ns
+        delayNanoseconds = sample.delay_ns
+        runs = sample.runs
     }
 }

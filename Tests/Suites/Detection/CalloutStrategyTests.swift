@@ -14,16 +14,16 @@ struct CalloutStrategyTests {
         #expect(strategy.observe(BeaconReading(1, activity, at: start), at: start + 1) == .nothing)
         if activity.isWorking {
             let word = 1 << 8 | UInt64(activity.rawValue)
-            #expect(strategy.state == .working(OngoingInterval(since: start, seen: start + 1), word: word, timeouts: 0))
+            #expect(strategy.state == .working(StallInterval(since: start, seen: start + 1), word: word, timeouts: 0))
         } else {
             #expect(strategy.state == .idle)
-            #expect(strategy.span == nil)
+            #expect(strategy.interval == nil)
         }
     }
 
     @Test func firstTimeoutSuspectsAndTheLastOneFindsTheStall() {
         var strategy = CalloutStrategy(rule: standardRule)
-        var findings: [DetectorEvent] = []
+        var findings: [RuleEvent] = []
         var suspicions: [Bool] = []
         for tick in 0...4 {
             findings.append(strategy.observe(work, at: start + UInt64(tick) * 50 * millisecond, isTick: tick > 0))
@@ -32,7 +32,7 @@ struct CalloutStrategyTests {
         #expect(findings == [.nothing, .suspected, .nothing, .stalled, .nothing])
         #expect(suspicions == [false, true, true, true, true])
         #expect(strategy.isStalled)
-        #expect(strategy.span?.since == start)
+        #expect(strategy.interval?.since == start)
     }
 
     @Test func oneNanosecondBelowTheThresholdIsNoStall() {
@@ -58,8 +58,8 @@ struct CalloutStrategyTests {
         for second in 0...100 as ClosedRange<UInt64> {
             #expect(strategy.observe(work, at: start + second * 1000 * millisecond, isTick: false) == .nothing)
         }
-        let span = OngoingInterval(since: start, seen: start + 100_000 * millisecond)
-        #expect(strategy.state == .working(span, word: work.word, timeouts: 0))
+        let interval = StallInterval(since: start, seen: start + 100_000 * millisecond)
+        #expect(strategy.state == .working(interval, word: work.word, timeouts: 0))
     }
 
     @Test func timeoutsWithoutTimeAreNoStall() {
@@ -89,8 +89,8 @@ struct CalloutStrategyTests {
         _ = strategy.observe(work, at: start + 50 * millisecond)
         let other = BeaconReading(2, .beforeTimers, at: start + 60 * millisecond)
         #expect(strategy.observe(other, at: start + 100 * millisecond) == .nothing)
-        let span = OngoingInterval(since: start + 60 * millisecond, seen: start + 100 * millisecond)
-        #expect(strategy.state == .working(span, word: other.word, timeouts: 0))
+        let interval = StallInterval(since: start + 60 * millisecond, seen: start + 100 * millisecond)
+        #expect(strategy.state == .working(interval, word: other.word, timeouts: 0))
     }
 
     @Test func whatWasGlancedAtBeginsAnewToo() {
@@ -99,8 +99,8 @@ struct CalloutStrategyTests {
         _ = strategy.observe(work, at: start + 50 * millisecond)
         let other = BeaconReading(2, .beforeTimers, at: start + 60 * millisecond)
         strategy.recordProgress(to: other, at: start + 100 * millisecond, ignoreBefore: start + 70 * millisecond)
-        let span = OngoingInterval(since: start + 70 * millisecond, seen: start + 100 * millisecond)
-        #expect(strategy.state == .working(span, word: other.word, timeouts: 0))
+        let interval = StallInterval(since: start + 70 * millisecond, seen: start + 100 * millisecond)
+        #expect(strategy.state == .working(interval, word: other.word, timeouts: 0))
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .finished, .expected])
@@ -117,7 +117,7 @@ struct CalloutStrategyTests {
         var strategy = CalloutStrategy.stalled(work)
         let end = start + 170 * millisecond
         let reading = BeaconReading(2, next, at: end, answered: end)
-        let interval = StallInterval(OngoingInterval(since: start, seen: start + 150 * millisecond), until: end)
+        let interval = StallInterval(since: start, seen: start + 150 * millisecond).ended(at: end)
         #expect(strategy.observe(reading, at: end + 1000) == .ended(interval))
         #expect(interval.length == 170 * millisecond)
         #expect((strategy.state == .idle) == !next.isWorking)
@@ -126,7 +126,7 @@ struct CalloutStrategyTests {
     @Test func theSameActivityAtAnotherSequenceIsAnotherStretch() {
         var strategy = CalloutStrategy.stalled(work)
         let next = BeaconReading(2, .beforeSources, at: start + 160 * millisecond)
-        let interval = StallInterval(OngoingInterval(since: start, seen: start + 150 * millisecond), until: start + 160 * millisecond)
+        let interval = StallInterval(since: start, seen: start + 150 * millisecond).ended(at: start + 160 * millisecond)
         #expect(strategy.observe(next, at: start + 200 * millisecond) == .ended(interval))
     }
 
@@ -151,7 +151,7 @@ struct CalloutStrategyTests {
             #expect(strategy.observe(work, at: start + time * millisecond, ignoreBefore: start + 160 * millisecond) != .stalled)
         }
         #expect(strategy.observe(work, at: start + 310 * millisecond, ignoreBefore: start + 160 * millisecond) == .stalled)
-        #expect(strategy.span?.since == start + 160 * millisecond)
+        #expect(strategy.interval?.since == start + 160 * millisecond)
     }
 
     @Test func nothingBeforeTheFloorCounts() {
@@ -161,6 +161,6 @@ struct CalloutStrategyTests {
             #expect(strategy.observe(work, at: start + tick * 50 * millisecond, isTick: tick > 0, ignoreBefore: ignoreBefore) != .stalled)
         }
         #expect(strategy.observe(work, at: ignoreBefore + 150 * millisecond, ignoreBefore: ignoreBefore) == .stalled)
-        #expect(strategy.span?.since == ignoreBefore)
+        #expect(strategy.interval?.since == ignoreBefore)
     }
 }

@@ -52,14 +52,14 @@ struct CalloutStrategyTimeTests {
         let silent = BeaconReading(1, .beforeSources)
         _ = strategy.observe(silent, at: start + 7)
         for tick: UInt64 in 1...3 { _ = strategy.observe(silent, at: start + 7 + tick * 50 * millisecond) }
-        #expect(strategy.isStalled && strategy.span?.since == start + 7)
+        #expect(strategy.isStalled && strategy.interval?.since == start + 7)
     }
 
     @Test func aStretchThatBeginsInTheFutureBeginsNow() {
         var strategy = CalloutStrategy(rule: standardRule)
         let reading = BeaconReading(1, .beforeSources, at: start + 3_600_000 * millisecond)
         _ = strategy.observe(reading, at: start)
-        #expect(strategy.state == .working(OngoingInterval(since: start, seen: start), word: reading.word, timeouts: 0))
+        #expect(strategy.state == .working(StallInterval(since: start, seen: start), word: reading.word, timeouts: 0))
     }
 
     @Test func aClockThatGoesBackMakesNoStall() {
@@ -81,7 +81,7 @@ struct CalloutStrategyTimeTests {
         #expect(strategy.observe(work, at: resumed + 49 * millisecond) == .nothing)
         #expect(strategy.nextPoll == resumed + 50 * millisecond)
         #expect(strategy.observe(work, at: resumed + 50 * millisecond) == .stalled)
-        #expect(strategy.span?.since == start)
+        #expect(strategy.interval?.since == start)
     }
 
     @Test func aStretchFirstSeenAfterABlackoutIsNotChargedForIt() {

@@ -31,7 +31,7 @@ struct FrameStrategyTests {
         for tick in 1...500 as ClosedRange<UInt64> {
             let ticked = start + tick * 20 * millisecond
             #expect(strategy.observe(work, at: ticked + 10 * millisecond, ticked: ticked) == .nothing)
-            #expect(strategy.span == nil && !strategy.isSuspicious)
+            #expect(strategy.interval == nil && !strategy.isSuspicious)
         }
     }
 
@@ -41,7 +41,7 @@ struct FrameStrategyTests {
         #expect(strategy.nextPoll == start + 60 * millisecond)
         #expect(strategy.observe(work, at: start + 21 * millisecond, ticked: start) == .nothing)
         // Since the first tick that was missed.
-        #expect(strategy.span?.since == start + 20 * millisecond && strategy.span?.earliest == start)
+        #expect(strategy.interval?.since == start + 20 * millisecond && strategy.interval?.earliest == start)
         #expect(strategy.nextPoll == start + 80 * millisecond)
         #expect(strategy.observe(work, at: start + 80 * millisecond - 1, ticked: start) == .nothing)
         #expect(strategy.isSuspicious)
@@ -55,7 +55,7 @@ struct FrameStrategyTests {
         _ = strategy.observe(work, at: start + 75 * millisecond, ticked: start)
         let late = start + 76 * millisecond
         #expect(strategy.observe(work, at: start + 85 * millisecond, ticked: late) == .nothing)
-        #expect(strategy.span == nil)
+        #expect(strategy.interval == nil)
         #expect(strategy.observe(work, at: late + 79 * millisecond, ticked: late) == .nothing)
         #expect(strategy.observe(work, at: late + 80 * millisecond, ticked: late) == .stalled)
     }
@@ -72,7 +72,7 @@ struct FrameStrategyTests {
         #expect(interval.lengthAtLeast == 80 * millisecond)
         // From the last tick to the next.
         #expect(interval.lengthAtMost == 115 * millisecond)
-        #expect(!strategy.isStalled && strategy.span == nil)
+        #expect(!strategy.isStalled && strategy.interval == nil)
     }
 
     @Test func aLoopAtRestHasToTickToo() {
@@ -96,14 +96,14 @@ struct FrameStrategyTests {
         var strategy = ticking()
         _ = strategy.observe(work, at: start + 70 * millisecond, ticked: start)
         #expect(strategy.observe(gone, at: start + 75 * millisecond, ticked: start) == .nothing)
-        #expect(strategy.span == nil && strategy.nextPoll == nil)
+        #expect(strategy.interval == nil && strategy.nextPoll == nil)
         _ = strategy.observe(gone, at: start + 500 * millisecond, ticked: start)
         // Long after the last look it is there again, and has a period's time as at the beginning.
         let back = start + 560 * millisecond
         #expect(strategy.observe(work, at: back, ticked: start) == .nothing)
         #expect(strategy.observe(work, at: back + 79 * millisecond, ticked: start) == .nothing)
         #expect(strategy.observe(work, at: back + 80 * millisecond, ticked: start) == .stalled)
-        #expect(strategy.span?.since == back + 20 * millisecond)
+        #expect(strategy.interval?.since == back + 20 * millisecond)
 
         var late = stalled()
         guard case .ended(let interval) = late.observe(gone, at: start + 95 * millisecond, ticked: start) else {

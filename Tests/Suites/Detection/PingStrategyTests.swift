@@ -29,7 +29,7 @@ struct PingStrategyTests {
 
     @Test func anUnansweredPingIsAStallAtTheThreshold() {
         var strategy = asked()
-        #expect(strategy.span == OngoingInterval(since: start, seen: start))
+        #expect(strategy.interval == StallInterval(since: start, seen: start))
         #expect(!strategy.isSuspicious)
         #expect(strategy.observe(idle(), at: start + 50 * millisecond, pinged: start) == .suspected)
         #expect(strategy.isSuspicious)
@@ -45,7 +45,7 @@ struct PingStrategyTests {
         var strategy = asked()
         let pong = start + 150 * millisecond
         #expect(strategy.observe(idle(pong: pong), at: pong, pinged: start) == .nothing)
-        #expect(!strategy.isStalled && strategy.span == nil)
+        #expect(!strategy.isStalled && strategy.interval == nil)
     }
 
     @Test func theNextPingComesAnIntervalAfterTheLast() {
@@ -86,7 +86,7 @@ struct PingStrategyTests {
         for time: UInt64 in [50, 100, 200, 1000] {
             let now = start + time * millisecond
             #expect(strategy.observe(idle(), at: now, pinged: start - millisecond) == .nothing)
-            #expect(!strategy.wantsPing && strategy.span == nil)
+            #expect(!strategy.wantsPing && strategy.interval == nil)
             // And no tight loop meanwhile.
             #expect(strategy.nextPoll == now + interval)
         }
@@ -94,7 +94,7 @@ struct PingStrategyTests {
         #expect(strategy.observe(idle(), at: given + 49 * millisecond, pinged: given) == .nothing)
         #expect(strategy.observe(idle(), at: given + 149 * millisecond, pinged: given) == .suspected)
         #expect(strategy.observe(idle(), at: given + 150 * millisecond, pinged: given) == .stalled)
-        #expect(strategy.span?.since == given)
+        #expect(strategy.interval?.since == given)
     }
 
     @Test func anAnswerThatIsThereBeforeThePingIsNotedAsGivenIsOne() {
@@ -102,7 +102,7 @@ struct PingStrategyTests {
         _ = strategy.observe(idle(), at: start)
         let pong = start + 3 * millisecond
         #expect(strategy.observe(idle(pong: pong), at: start + 50 * millisecond, pinged: pong + millisecond) == .nothing)
-        #expect(strategy.span == nil)
+        #expect(strategy.interval == nil)
     }
 
     @Test(arguments: [LoopActivity.beforeSources, .beforeWaiting, .afterWaiting])
@@ -133,7 +133,7 @@ struct PingStrategyTests {
 
         var strategy = asked()
         #expect(strategy.observe(gone, at: start + 140 * millisecond, pinged: start) == .nothing)
-        #expect(strategy.span == nil)
+        #expect(strategy.interval == nil)
 
         var late = stalled()
         guard case .ended(let stallInterval) = late.observe(gone, at: start + 170 * millisecond, pinged: start) else {
@@ -181,7 +181,7 @@ struct PingStrategyTests {
         #expect(!late.isStalled)
         #expect(late.observe(idle(), at: told + 149 * millisecond, pinged: start, ignoreBefore: told) == .suspected)
         #expect(late.observe(idle(), at: told + 150 * millisecond, pinged: start, ignoreBefore: told) == .stalled)
-        #expect(late.span?.since == told)
+        #expect(late.interval?.since == told)
     }
 
     @Test func withoutAnyAnswerYetTheBeginningIsWhenItWasAsked() {

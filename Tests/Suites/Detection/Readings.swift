@@ -59,7 +59,7 @@ extension DetectionStrategy {
         ticked: UInt64 = 0,
         sample: SampleKey? = nil,
         ignoreBefore: UInt64 = 0
-    ) -> DetectorEvent {
+    ) -> RuleEvent {
         observe(
             Observation(reading, at: now, isTick: isTick, processPause: processPause, pinged: pinged, ticked: ticked, sample: sample),
             ignoreBefore: ignoreBefore
@@ -88,7 +88,7 @@ extension StallDetector {
         pinged: UInt64 = 0,
         ticked: UInt64 = 0,
         sample: SampleKey? = nil
-    ) -> Events {
+    ) -> DetectorEvents {
         observe(Observation(reading, at: now, isTick: isTick, processPause: processPause, pinged: pinged, ticked: ticked, sample: sample))
     }
 
@@ -101,5 +101,34 @@ extension StallDetector {
             _ = detector.observe(reading, at: start + count * rules.callout!.intervalNanoseconds)
         }
         return detector
+    }
+}
+
+extension DetectorEvents: Equatable, ExpressibleByArrayLiteral {
+    public init(arrayLiteral events: DetectorEvent...) {
+        self.init()
+        for event in events { append(event) }
+    }
+
+    public static func == (left: DetectorEvents, right: DetectorEvents) -> Bool { left.all == right.all }
+
+    var all: [DetectorEvent] { (0..<count).map { self[$0] } }
+
+    var isSuppressed: Bool { all.contains(.suppressed) }
+    var wantsPing: Bool { all.contains(.wantsPing) }
+
+    var opened: StallKind? {
+        for case .opened(let kind) in all { return kind }
+        return nil
+    }
+
+    var hanging: (stall: ActiveStall, interval: StallInterval)? {
+        for case .hanging(let stall, let interval) in all { return (stall, interval) }
+        return nil
+    }
+
+    var ended: (stall: ActiveStall, interval: StallInterval)? {
+        for case .ended(let stall, let interval) in all { return (stall, interval) }
+        return nil
     }
 }

@@ -27,7 +27,7 @@ struct SamplingStrategyTests {
         let strategy = stalled()
         #expect(strategy.thresholdNanoseconds == 100 * millisecond)
         // It lasts for certain from the first of the looks on.
-        #expect(strategy.span == OngoingInterval(since: at(50), seen: at(150)))
+        #expect(strategy.interval == StallInterval(since: at(50), seen: at(150)))
         #expect(strategy.alike == 3 && strategy.isStalled)
     }
 
@@ -50,7 +50,7 @@ struct SamplingStrategyTests {
             #expect(strategy.observe(work(), at: at(UInt64(time)), sample: key) == .nothing)
         }
         #expect(strategy.observe(work(), at: at(250), sample: other) == .stalled)
-        #expect(strategy.span?.since == at(150))
+        #expect(strategy.interval?.since == at(150))
     }
 
     @Test func anotherFunctionEndsIt() {
@@ -62,7 +62,7 @@ struct SamplingStrategyTests {
         }
         #expect(interval.lengthAtLeast == 150 * millisecond && interval.lengthAtMost == 200 * millisecond)
         // The other one may be the next stall.
-        #expect(strategy.alike == 1 && strategy.span?.since == at(250))
+        #expect(strategy.alike == 1 && strategy.interval?.since == at(250))
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .expected, .finished])
@@ -73,7 +73,7 @@ struct SamplingStrategyTests {
             return
         }
         #expect(interval.lengthAtLeast == 100 * millisecond && interval.lengthAtMost == 120 * millisecond)
-        #expect(strategy.nextPoll == nil && strategy.span == nil)
+        #expect(strategy.nextPoll == nil && strategy.interval == nil)
         // What was seen before a rest says nothing of what comes after.
         _ = strategy.observe(work(), at: at(200))
         for time: UInt64 in [250, 300] { #expect(strategy.observe(work(), at: at(time), sample: one) == .nothing) }
@@ -101,7 +101,7 @@ struct SamplingStrategyTests {
         #expect(strategy.observe(work(), at: at(1000), processPause: processPause, sample: one) == .nothing)
         #expect(strategy.observe(work(), at: at(1050), sample: one) == .nothing)
         #expect(strategy.observe(work(), at: at(1100), sample: one) == .stalled)
-        #expect(strategy.span?.length(at: at(1100)) == 110 * millisecond)
+        #expect(strategy.interval?.length(at: at(1100)) == 110 * millisecond)
     }
 
     @Test func aBlackoutBetweenTheLooksAtTheStackIsSubtractedToo() {
@@ -111,7 +111,7 @@ struct SamplingStrategyTests {
         _ = strategy.observe(work(), at: at(90), processPause: ProcessPause(from: at(60), to: at(90)))
         #expect(strategy.observe(work(), at: at(100), sample: one) == .nothing)
         #expect(strategy.observe(work(), at: at(150), sample: one) == .nothing)
-        #expect(strategy.span?.length(at: at(150)) == 70 * millisecond)
+        #expect(strategy.interval?.length(at: at(150)) == 70 * millisecond)
         #expect(strategy.observe(work(), at: at(200), sample: one) == .stalled)
     }
 
@@ -121,9 +121,9 @@ struct SamplingStrategyTests {
             #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(200)) == .nothing)
         }
         #expect(strategy.observe(work(), at: at(300), sample: one, ignoreBefore: at(200)) == .stalled)
-        #expect(strategy.span?.since == at(200))
+        #expect(strategy.interval?.since == at(200))
         strategy.begin(notBefore: at(310))
-        #expect(!strategy.isStalled && strategy.span == nil && strategy.alike == 0)
+        #expect(!strategy.isStalled && strategy.interval == nil && strategy.alike == 0)
         for time: UInt64 in [350, 400] { #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(310)) == .nothing) }
         #expect(strategy.observe(work(), at: at(450), sample: one, ignoreBefore: at(310)) == .stalled)
     }

@@ -22,7 +22,7 @@ struct SlowRoundTests {
         bench.run(until: begin + 149 * millisecond)
         #expect(bench.counters(index).stalls == 0)
         bench.run(until: begin + 200 * millisecond)
-        #expect(bench.registry.coldParts[index].detector.span(of: .callout)?.since == begin)
+        #expect(bench.registry.coldParts[index].detector.interval(of: .callout)?.since == begin)
     }
 
     /// The process was stopped in the middle of a round: the note that comes to light in it waits for the next one, which knows.
@@ -103,14 +103,14 @@ struct SlowRoundTests {
         }
         #expect(opened == [.ping])
         let long = since + 1000 * millisecond
-        var ended: StallDetector.DetectedStall?
+        var ended: (stall: ActiveStall, interval: StallInterval)?
         for tick: UInt64 in 0...3 {
             let events = detector.observe(observation(99, long, at: long + tick * 50 * millisecond, tick: tick > 0))
             if let end = events.ended { ended = end }
             if let kind = events.opened { opened.append(kind) }
         }
         #expect(opened == [.ping, .callout])
-        #expect(ended?.kind == .ping && ended?.interval.until == long)
+        #expect(ended?.stall.lead == .ping && ended?.interval.until == long)
         #expect(detector.activeStall?.lead == .callout)
     }
 

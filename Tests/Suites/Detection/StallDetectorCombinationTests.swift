@@ -29,7 +29,7 @@ struct StallDetectorCombinationTests {
         from: UInt64,
         to: UInt64,
         pinged: UInt64 = 0
-    ) -> [(time: UInt64, events: StallDetector.Events)] {
+    ) -> [(time: UInt64, events: DetectorEvents)] {
         stride(from: from, through: to, by: 10).map {
             ($0, detector.observe(reading, at: at($0), isTick: $0 % 50 == 0, pinged: pinged))
         }
@@ -46,7 +46,7 @@ struct StallDetectorCombinationTests {
         #expect(detector.activeStall?.kinds.kinds == [.callout, .ping])
         let end = at(307)
         let after = detector.observe(BeaconReading(2, .waiting, answered: end, woke: start), at: at(310), pinged: at(5))
-        #expect(after.ended?.kind == .callout && after.ended?.kinds.kinds == [.callout, .ping])
+        #expect(after.ended?.stall.lead == .callout && after.ended?.stall.kinds.kinds == [.callout, .ping])
         #expect(after.ended?.interval.since == start && after.ended?.interval.until == end)
         // The answer comes after that, as the loop gets to it: no second record.
         for time in stride(from: UInt64(320), through: 1000, by: 10) {
@@ -67,7 +67,7 @@ struct StallDetectorCombinationTests {
         #expect(looks.first { $0.events.opened != nil }?.time == 50)
         #expect(detector.activeStall?.lead == .callout && detector.activeStall?.kinds.kinds == [.callout, .ping])
         let after = detector.observe(work(2, since: 220), at: at(230), pinged: at(10))
-        #expect(after.ended?.kind == .callout && after.ended?.thresholdNanoseconds == 150 * millisecond)
+        #expect(after.ended?.stall.lead == .callout && after.ended?.stall.thresholdNanoseconds == 150 * millisecond)
         #expect(after.ended?.interval.since == start && after.ended?.interval.until == at(220))
     }
 
@@ -78,7 +78,7 @@ struct StallDetectorCombinationTests {
         // An answer from another thread that serves the loop; the callout goes on.
         let after = detector.observe(work(pong: at(255)), at: at(260), pinged: at(1))
         #expect(after.ended == nil && detector.activeStall?.kinds.kinds == [.callout, .ping])
-        #expect(detector.observe(work(2, since: 270), at: at(280)).ended?.kinds.kinds == [.callout, .ping])
+        #expect(detector.observe(work(2, since: 270), at: at(280)).ended?.stall.kinds.kinds == [.callout, .ping])
     }
 
     @Test func eachPingRuleTellsItsOwnThreshold() {
@@ -92,7 +92,7 @@ struct StallDetectorCombinationTests {
         #expect(observeSteadily(&detector, waiting, from: 10, to: 200, pinged: start).compactMap(\.events.opened) == [.ping])
         let answer = BeaconReading(1, .waiting, at: 1, woke: 1, pong: at(205))
         let ended = detector.observe(answer, at: at(210), pinged: start).ended
-        #expect(ended?.thresholdNanoseconds == 150 * millisecond && ended?.interval.length == 205 * millisecond)
+        #expect(ended?.stall.thresholdNanoseconds == 150 * millisecond && ended?.interval.length == 205 * millisecond)
     }
 
     @Test func aLongCalloutIsNoStarvation() {
@@ -100,14 +100,14 @@ struct StallDetectorCombinationTests {
         let looks = observeSteadily(&detector, work(), from: 0, to: 2000)
         #expect(looks.compactMap(\.events.opened) == [.callout])
         #expect(detector.activeStall?.kinds.kinds == [.callout])
-        #expect(detector.observe(work(2, since: 2005), at: at(2010)).ended?.kinds.kinds == [.callout])
+        #expect(detector.observe(work(2, since: 2005), at: at(2010)).ended?.stall.kinds.kinds == [.callout])
     }
 
     @Test func aCalloutEndsTheStarvationAroundIt() {
         var detector = StallDetector(rules: rules(starvation: 400))
         var opened: [(UInt64, StallKind)] = []
-        var ended: [StallDetector.DetectedStall] = []
-        func note(_ looks: [(time: UInt64, events: StallDetector.Events)]) {
+        var ended: [(stall: ActiveStall, interval: StallInterval)] = []
+        func note(_ looks: [(time: UInt64, events: DetectorEvents)]) {
             for look in looks {
                 if let end = look.events.ended { ended.append(end) }
                 if let kind = look.events.opened { opened.append((look.time, kind)) }
@@ -124,10 +124,10 @@ struct StallDetectorCombinationTests {
         note([(1300, detector.observe(BeaconReading(9000, .waiting, answered: at(1300), woke: start), at: at(1300)))])
         #expect(opened.map(\.1) == [.starvation, .callout, .starvation])
         #expect(opened.map(\.0) == [400, 650, 1100])
-        #expect(ended.map(\.kinds.kinds) == [[.starvation], [.callout], [.starvation]])
+        #expect(ended.map(\.stall.kinds.kinds) == [[.starvation], [.callout], [.starvation]])
         #expect(ended.map(\.interval.since) == [at(0), at(500), at(700)])
         #expect(ended.map(\.interval.until) == [at(500), at(700), at(1300)])
-        #expect(ended.map(\.thresholdNanoseconds) == [400, 150, 400].map { $0 * millisecond })
+        #expect(ended.map(\.stall.thresholdNanoseconds) == [400, 150, 400].map { $0 * millisecond })
     }
 
     @Test func aStarvationThatWasOnlyReachedWithinACalloutIsThatCallout() {
@@ -140,7 +140,7 @@ struct StallDetectorCombinationTests {
         #expect(looks.allSatisfy { $0.events.ended == nil })
         #expect(detector.activeStall?.lead == .callout && detector.activeStall?.kinds.kinds == [.callout])
         let ended = detector.observe(work(2000, since: 610), at: at(620)).ended
-        #expect(ended?.kinds.kinds == [.callout] && ended?.thresholdNanoseconds == 150 * millisecond)
+        #expect(ended?.stall.kinds.kinds == [.callout] && ended?.stall.thresholdNanoseconds == 150 * millisecond)
         #expect(ended?.interval.since == at(350) && ended?.interval.until == at(610))
     }
 
@@ -154,10 +154,10 @@ struct StallDetectorCombinationTests {
         _ = detector.observe(callout, at: at(2560), isTick: false, processPause: ProcessPause(from: at(560), to: at(2560)))
         let looks = observeSteadily(&detector, callout, from: 2570, to: 2700)
         let ended = looks.compactMap(\.events.ended).first
-        #expect(ended?.kinds.kinds == [.starvation])
+        #expect(ended?.stall.kinds.kinds == [.starvation])
         #expect(ended?.interval.length == 500 * millisecond && ended?.interval.lengthAtMost == 500 * millisecond)
         let last = detector.observe(work(2000, since: 2710), at: at(2720)).ended
-        #expect(last?.kinds.kinds == [.callout] && last?.interval.length == 210 * millisecond)
+        #expect(last?.stall.kinds.kinds == [.callout] && last?.interval.length == 210 * millisecond)
     }
 
     @Test func theEndOfAStarvationIsTheNextRest() {
@@ -182,7 +182,7 @@ struct StallDetectorCombinationTests {
         #expect(opened == [.sample])
         #expect(detector.activeStall?.kinds.kinds == [.starvation, .sample])
         let ended = detector.observe(BeaconReading(9000, .waiting, answered: at(505), woke: start), at: at(510)).ended
-        #expect(ended?.kind == .starvation && ended?.kinds.kinds == [.starvation, .sample])
+        #expect(ended?.stall.lead == .starvation && ended?.stall.kinds.kinds == [.starvation, .sample])
         #expect(ended?.interval.since == start && ended?.interval.until == at(505))
     }
 
@@ -194,10 +194,10 @@ struct StallDetectorCombinationTests {
         #expect(looks.compactMap(\.events.opened) == [.frame])
         #expect(detector.activeStall?.lead == .callout && detector.activeStall?.kinds.kinds == [.callout, .frame])
         let after = detector.observe(BeaconReading(2, .waiting, answered: at(305), woke: start), at: at(310), ticked: at(308))
-        #expect(after.ended?.kind == .callout && after.opened == nil)
+        #expect(after.ended?.stall.lead == .callout && after.opened == nil)
         for time in stride(from: UInt64(320), through: 500, by: 10) {
             let events = detector.observe(BeaconReading(2, .waiting), at: at(time), ticked: at(time) - 1)
-            #expect(events == StallDetector.Events())
+            #expect(events == DetectorEvents())
         }
     }
 

@@ -17,21 +17,21 @@ struct StallDetectorRestoreTests {
     }
 
     /// Lets the loop work from `begin` on; what the detector said at each look, 50 ms apart.
-    private func work(_ detector: inout StallDetector, sequence: UInt64, from begin: UInt64, ticks: UInt64) -> [StallDetector.Events] {
+    private func work(_ detector: inout StallDetector, sequence: UInt64, from begin: UInt64, ticks: UInt64) -> [DetectorEvents] {
         let reading = BeaconReading(sequence, .beforeSources, at: begin)
         return (0...ticks).map { detector.observe(reading, at: begin + $0 * 50 * millisecond, isTick: $0 > 0) }
     }
 
-    private let nothing = StallDetector.Events()
+    private let nothing = DetectorEvents()
 
     @Test func aStallInTheRestoreIntervalIsCountedAtItsEnd() {
         var (detector, ended) = afterAStall()
         let begin = ended + 1000 * millisecond
         let judgements = work(&detector, sequence: 3, from: begin, ticks: 6)
-        #expect(judgements == [nothing, .init(isSuspected: true)] + Array(repeating: nothing, count: 5))
+        #expect(judgements == [nothing, [.suspected]] + Array(repeating: nothing, count: 5))
         #expect(!detector.isStalled)
         #expect(detector.activeStall?.isMuted == true)
-        #expect(detector.observe(BeaconReading(4, .waiting), at: begin + 310 * millisecond) == .init(isSuppressed: true))
+        #expect(detector.observe(BeaconReading(4, .waiting), at: begin + 310 * millisecond) == [.suppressed])
         #expect(detector.activeStall == nil)
     }
 
@@ -41,7 +41,7 @@ struct StallDetectorRestoreTests {
         #expect(detector.observe(BeaconReading(4, .waiting), at: ended + 4300 * millisecond).isSuppressed)
         let begin = ended + 5000 * millisecond - 150 * millisecond
         #expect(work(&detector, sequence: 5, from: begin, ticks: 3).last?.opened == .callout)
-        #expect(detector.span(of: .callout)?.since == begin)
+        #expect(detector.interval(of: .callout)?.since == begin)
     }
 
     @Test func oneNanosecondBeforeTheIntervalEndsItIsMuted() {
@@ -58,8 +58,8 @@ struct StallDetectorRestoreTests {
         let begin = ended + 4500 * millisecond
         let judgements = work(&detector, sequence: 3, from: begin, ticks: 11)
         #expect(judgements[9] == nothing)
-        #expect(judgements[10] == .init(opened: .callout))
-        #expect(detector.span(of: .callout)?.since == begin)
+        #expect(judgements[10] == [.opened(.callout)])
+        #expect(detector.interval(of: .callout)?.since == begin)
         #expect(judgements[11].hanging?.interval.since == begin)
         #expect(judgements[11].opened == nil)
     }
@@ -75,7 +75,7 @@ struct StallDetectorRestoreTests {
         let begin = ended + 1000 * millisecond
         _ = work(&detector, sequence: 3, from: begin, ticks: 4)
         let next = BeaconReading(4, .beforeTimers, at: begin + 205 * millisecond)
-        #expect(detector.observe(next, at: begin + 250 * millisecond) == .init(isSuppressed: true))
+        #expect(detector.observe(next, at: begin + 250 * millisecond) == [.suppressed])
         #expect(detector.observe(BeaconReading(5, .waiting), at: begin + 260 * millisecond) == nothing)
     }
 
@@ -84,7 +84,7 @@ struct StallDetectorRestoreTests {
         _ = far.observe(BeaconReading(2, .waiting), at: start + 1_000_000 * millisecond, isTick: false)
         let begin = start + 2000 * millisecond
         #expect(work(&far, sequence: 3, from: begin, ticks: 3).last?.opened == .callout)
-        #expect(far.span(of: .callout)?.since == begin)
+        #expect(far.interval(of: .callout)?.since == begin)
     }
 
     @Test func withoutARestoreIntervalEveryStallIsReported() {
@@ -92,12 +92,12 @@ struct StallDetectorRestoreTests {
         let end = start + 200 * millisecond
         _ = detector.observe(BeaconReading(2, .waiting, answered: end), at: end, isTick: false)
         #expect(work(&detector, sequence: 3, from: end + 1, ticks: 3).last?.opened == .callout)
-        #expect(detector.span(of: .callout)?.since == end + 1)
+        #expect(detector.interval(of: .callout)?.since == end + 1)
     }
 
     @Test func theRestoreIntervalOutlastsAPause() {
         var (detector, ended) = afterAStall()
-        #expect(detector.finish(at: ended + 10 * millisecond, ignoreBefore: ended + 20 * millisecond) == .nothing)
+        #expect(detector.finish(at: ended + 10 * millisecond, ignoreBefore: ended + 20 * millisecond) == nil)
         #expect(work(&detector, sequence: 3, from: ended + 1000 * millisecond, ticks: 3).last == nothing)
         #expect(detector.activeStall?.isMuted == true)
     }
@@ -117,6 +117,6 @@ struct StallDetectorRestoreTests {
         #expect(detector.activeStall?.lead == .starvation && detector.activeStall?.isMuted == true)
         let rest = woke + 420 * millisecond
         let after = detector.observe(BeaconReading(sequence, .waiting, answered: rest, woke: woke), at: rest)
-        #expect(after == .init(isSuppressed: true))
+        #expect(after == [.suppressed])
     }
 }

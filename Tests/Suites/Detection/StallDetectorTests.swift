@@ -7,24 +7,19 @@ import Testing
 struct StallDetectorTests {
     private let start: UInt64 = 1000 * millisecond
     private var work: BeaconReading { BeaconReading(1, .beforeSources, at: start, woke: start) }
-    private let nothing = StallDetector.Events()
+    private let nothing = DetectorEvents()
 
     private func at(_ time: UInt64) -> UInt64 { start + time * millisecond }
 
     @Test func aStallIsSuspectedThenOpenedThenEnded() {
         var detector = StallDetector(rules: .standard)
-        var judgements: [StallDetector.Events] = []
+        var judgements: [DetectorEvents] = []
         for tick in 0...4 as ClosedRange<UInt64> { judgements.append(detector.observe(work, at: at(tick * 50), isTick: tick > 0)) }
-        #expect(judgements == [nothing, .init(isSuspected: true), nothing, .init(opened: .callout), nothing])
+        #expect(judgements == [nothing, [.suspected], nothing, [.opened(.callout)], nothing])
         #expect(detector.isStalled && detector.activeStall?.lead != .starvation)
         let after = detector.observe(BeaconReading(2, .waiting, answered: at(230)), at: at(240))
-        let ended = StallDetector.DetectedStall(
-            kind: .callout,
-            kinds: StallKinds(.callout),
-            interval: StallInterval(OngoingInterval(since: start, seen: at(200)), until: at(230)),
-            thresholdNanoseconds: 150 * millisecond
-        )
-        #expect(after == .init(ended: ended))
+        let stall = ActiveStall(lead: .callout, kinds: StallKinds(.callout), thresholdNanoseconds: 150 * millisecond, isMuted: false)
+        #expect(after == [.ended(stall, StallInterval(since: start, seen: at(200)).ended(at: at(230)))])
         #expect(!detector.isStalled && detector.activeStall == nil && detector.ignoreBefore == at(230))
     }
 
@@ -33,8 +28,8 @@ struct StallDetectorTests {
         #expect(detector.nextPoll == at(400))
         #expect(detector.observe(work, at: at(400) - 1) == nothing)
         let hanging = detector.observe(work, at: at(400), isTick: false).hanging
-        #expect(hanging?.interval == StallInterval(OngoingInterval(since: start, seen: start), until: at(400)))
-        #expect(hanging?.kind == .callout)
+        #expect(hanging?.interval == StallInterval(since: start, seen: start).ended(at: at(400)))
+        #expect(hanging?.stall.lead == .callout)
         #expect(detector.nextPoll == nil)
         for time: UInt64 in [401, 900, 100_000] { #expect(detector.observe(work, at: at(time)) == nothing) }
     }
@@ -85,38 +80,38 @@ struct StallDetectorTests {
 
     @Test func finishGivesBackWhatWasInProgress() {
         var idle = StallDetector(rules: .standard)
-        #expect(idle.finish(at: start) == .nothing)
+        #expect(idle.finish(at: start) == nil)
         var working = StallDetector(rules: .standard)
         _ = working.observe(work, at: start, isTick: false)
-        #expect(working.finish(at: at(100)) == .nothing)
+        #expect(working.finish(at: at(100)) == nil)
         var stalled = StallDetector.stalled(work)
-        guard case .stalled(let ended) = stalled.finish(at: at(170)) else {
+        guard case .ended(let stall, let interval) = stalled.finish(at: at(170)) else {
             Issue.record("nothing in progress")
             return
         }
-        #expect(ended.kind == .callout && ended.interval.since == start && ended.interval.until == at(170))
-        #expect(ended.interval.length == 170 * millisecond)
+        #expect(stall.lead == .callout && interval.since == start && interval.until == at(170))
+        #expect(interval.length == 170 * millisecond)
         #expect(stalled.callout?.state == .idle && stalled.activeStall == nil)
-        #expect(stalled.finish(at: at(180)) == .nothing)
+        #expect(stalled.finish(at: at(180)) == nil)
     }
 
     @Test func finishKnowsOfABlackoutSinceTheLastLook() {
         var detector = StallDetector.stalled(work)
         let processPause = ProcessPause(from: at(160), to: at(2160), atLeast: 1990 * millisecond, atMost: 2000 * millisecond)
-        guard case .stalled(let ended) = detector.finish(at: at(2160), processPause) else {
+        guard case .ended(_, let interval) = detector.finish(at: at(2160), processPause) else {
             Issue.record("nothing in progress")
             return
         }
-        #expect(ended.interval.lengthAtLeast == 160 * millisecond && ended.interval.lengthAtMost == 170 * millisecond)
+        #expect(interval.lengthAtLeast == 160 * millisecond && interval.lengthAtMost == 170 * millisecond)
     }
 
     @Test func afterAPauseNothingBeforeItsEndCounts() {
         var detector = StallDetector(rules: .standard)
         _ = detector.observe(work, at: start, isTick: false)
-        #expect(detector.finish(at: at(20), ignoreBefore: at(1000)) == .nothing)
+        #expect(detector.finish(at: at(20), ignoreBefore: at(1000)) == nil)
         for time: UInt64 in [1000, 1050, 1100, 1149] { #expect(detector.observe(work, at: at(time)).opened == nil) }
         #expect(detector.observe(work, at: at(1150)).opened == .callout)
-        #expect(detector.span(of: .callout)?.since == at(1000))
+        #expect(detector.interval(of: .callout)?.since == at(1000))
     }
 
     @Test func inTheGraceNothingCounts() {
@@ -129,7 +124,7 @@ struct StallDetectorTests {
         var detector = StallDetector(rules: rules, ignoreBefore: at(1000))
         for time in stride(from: UInt64(0), to: 1040, by: 1) {
             let events = detector.observe(work, at: at(time), isTick: time % 50 == 0, sample: SampleKey(1))
-            #expect(events == nothing || events == .init(isSuspected: true) || events.wantsPing && time >= 1000)
+            #expect(events == nothing || events == [.suspected] || events.wantsPing && time >= 1000)
         }
         var opened: [StallKind] = []
         for time: UInt64 in 1040...1300 {
@@ -137,7 +132,7 @@ struct StallDetectorTests {
             if let kind = events.opened { opened.append(kind) }
         }
         #expect(opened.count > 0)
-        #expect(detector.activeStall.flatMap { detector.span(of: $0.lead) }?.since == at(1000))
+        #expect(detector.activeStall.flatMap { detector.interval(of: $0.lead) }?.since == at(1000))
     }
 
     @Test func aDismissedStallIsNoneAndCountsAnew() {
@@ -146,7 +141,7 @@ struct StallDetectorTests {
         #expect(!detector.isStalled && detector.activeStall == nil)
         for time: UInt64 in [5050, 5100, 5149] { #expect(detector.observe(work, at: at(time)).opened == nil) }
         #expect(detector.observe(work, at: at(5150)).opened == .callout)
-        #expect(detector.span(of: .callout)?.since == at(5000))
+        #expect(detector.interval(of: .callout)?.since == at(5000))
         // What was dismissed begins no restore interval.
         var restoring = StallDetector.stalled(work, rules: .callouts(restore: 10_000 * millisecond))
         restoring.dismiss(at: at(200))
@@ -157,6 +152,6 @@ struct StallDetectorTests {
     @Test func withoutRulesNothingIsFound() {
         var detector = StallDetector(rules: WatchRules())
         for time in 0...1000 as ClosedRange<UInt64> { #expect(detector.observe(work, at: at(time * 50)) == nothing) }
-        #expect(detector.nextPoll == nil && detector.finish(at: at(60_000)) == .nothing)
+        #expect(detector.nextPoll == nil && detector.finish(at: at(60_000)) == nil)
     }
 }

@@ -25,7 +25,7 @@ struct StarvationStrategyTests {
     @Test func itIsFoundAtTheThresholdHoweverManyCallouts() {
         let strategy = starved()
         #expect(strategy.isStalled && strategy.isSuspicious)
-        #expect(strategy.span == OngoingInterval(since: start, seen: start + threshold))
+        #expect(strategy.interval == StallInterval(since: start, seen: start + threshold))
         #expect(strategy.nextPoll == nil)
     }
 
@@ -43,7 +43,7 @@ struct StarvationStrategyTests {
         _ = strategy.observe(work(1, at: start), at: start)
         let woke = start + 300 * millisecond
         #expect(strategy.observe(work(2, at: woke, woke: woke), at: start + threshold) == .nothing)
-        #expect(strategy.span?.since == woke)
+        #expect(strategy.interval?.since == woke)
         #expect(strategy.observe(work(3, at: woke, woke: woke), at: woke + threshold) == .stalled)
     }
 
@@ -52,11 +52,11 @@ struct StarvationStrategyTests {
         var strategy = starved()
         let end = start + 420 * millisecond
         let reading = BeaconReading(20, rest, answered: end, woke: start)
-        let interval = StallInterval(OngoingInterval(since: start, seen: start + threshold), until: end)
+        let interval = StallInterval(since: start, seen: start + threshold).ended(at: end)
         // Between two runs it may be for a moment only.
         if rest == .notRunning { #expect(strategy.observe(reading, at: end + 4 * millisecond) == .nothing) }
         #expect(strategy.observe(reading, at: end + 5 * millisecond) == .ended(interval))
-        #expect(strategy.span == nil && !strategy.isStalled)
+        #expect(strategy.interval == nil && !strategy.isStalled)
     }
 
     /// A loop that is run for one source at a time, met between two runs.
@@ -66,7 +66,7 @@ struct StarvationStrategyTests {
         #expect(strategy.observe(between, at: start + 420 * millisecond) == .nothing)
         let running = BeaconReading(21, .entry, at: start + 421 * millisecond, woke: start)
         #expect(strategy.observe(running, at: start + 450 * millisecond) == .nothing)
-        #expect(strategy.isStalled && strategy.span?.since == start)
+        #expect(strategy.isStalled && strategy.interval?.since == start)
     }
 
     @Test func aRestThatIsOverAlreadyEndsIt() {
@@ -77,7 +77,7 @@ struct StarvationStrategyTests {
             return
         }
         #expect(interval.until == woke)
-        #expect(strategy.span?.since == woke)
+        #expect(strategy.interval?.since == woke)
     }
 
     @Test func anAnswerFromBeforeTheLastLookIsAnOldOne() {
@@ -97,13 +97,13 @@ struct StarvationStrategyTests {
             let now = start + step * 50 * millisecond
             #expect(strategy.observe(work(step + 1, at: now, woke: 0), at: now) == .nothing)
         }
-        #expect(strategy.span == nil && strategy.nextPoll == nil)
+        #expect(strategy.interval == nil && strategy.nextPoll == nil)
     }
 
     @Test func aWakeInTheFutureIsNone() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         #expect(strategy.observe(work(1, at: start, woke: start + 1), at: start) == .nothing)
-        #expect(strategy.span == nil)
+        #expect(strategy.interval == nil)
     }
 
     @Test func blackoutsPutItOff() {
@@ -131,7 +131,7 @@ struct StarvationStrategyTests {
             #expect(strategy.observe(work(time + 1, at: start), at: start + time * millisecond, ignoreBefore: ignoreBefore) == .nothing)
         }
         #expect(strategy.observe(work(9, at: start), at: ignoreBefore + threshold, ignoreBefore: ignoreBefore) == .stalled)
-        #expect(strategy.span?.since == ignoreBefore)
+        #expect(strategy.interval?.since == ignoreBefore)
     }
 
     @Test func whatAnotherRuleHasToldCountsAnew() {
@@ -140,6 +140,6 @@ struct StarvationStrategyTests {
         #expect(!strategy.isStalled)
         #expect(strategy.observe(work(20, at: start), at: start + 809 * millisecond) == .nothing)
         #expect(strategy.observe(work(21, at: start), at: start + 810 * millisecond) == .stalled)
-        #expect(strategy.span?.since == start + 410 * millisecond)
+        #expect(strategy.interval?.since == start + 410 * millisecond)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import LagDetection
 
 struct WatchRegistryPauseTests {
-    private func state(_ registry: WatchRegistry, _ index: Int) -> WatchHotPart.State {
+    private func state(_ registry: WatchRegistry, _ index: Int) -> Watch.State {
         registry.hotParts[index].state.load(ordering: .acquiring)
     }
 

@@ -96,7 +96,7 @@ struct WatchRegistryTests {
         let owner = FakeOwner()
         let first = try #require(registry.add(FakeLoop(), name: "old", owner: owner, rules: .standard))
         registry.coldParts[first].stalls.add(3, ordering: .relaxed)
-        registry.coldParts[first].episode = 7
+        registry.coldParts[first].condition = .stalled(StallRecording(sinceNanoseconds: 1, activity: .beforeSources, episode: 7))
         _ = registry.endAll(of: owner)
         retire(registry)
         registry.reap(registry.retired())
@@ -104,7 +104,7 @@ struct WatchRegistryTests {
         #expect(second == first)
         #expect(registry.count == 1)
         #expect(registry.coldParts[second].counters == WatchCounters())
-        #expect(registry.coldParts[second].episode == nil)
+        #expect(registry.coldParts[second].recording == nil)
         #expect(registry.hotParts[second].lastWord == .max)
     }
 

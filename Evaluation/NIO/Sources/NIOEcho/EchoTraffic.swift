@@ -1,6 +1,6 @@
 import LagMonitor
-import NIOCore
-import NIOPosix
+internal import NIOCore
+internal import NIOPosix
 import Synchronization
 
 /// An echo server and clients that keep it busy, on the loopback interface.

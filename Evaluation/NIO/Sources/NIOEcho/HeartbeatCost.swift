@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import LagMonitor
 import LagMonitorNIO
-import NIOCore
-import NIOPosix
+internal import NIOCore
+internal import NIOPosix
 import Synchronization
 
 /// What a heartbeat takes of a busy loop's time: the CPU time of so many turns with heartbeats, less that of as many without; and how

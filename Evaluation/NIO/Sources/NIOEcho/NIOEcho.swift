@@ -1,8 +1,8 @@
 import Dispatch
 import LagMonitor
 import LagMonitorNIO
-import NIOCore
-import NIOPosix
+internal import NIOCore
+internal import NIOPosix
 
 /// What watching costs a SwiftNIO server: an echo server's throughput with the monitor and without, in pairs, and what a heartbeat
 /// takes of the loop's time.

@@ -1,6 +1,6 @@
 package import LagCapture
 
-/// A thread of a pool, and what it did when it was last looked at.
+/// A thread of a pool, and what it did when it was last sampled.
 package struct TalliedWorker {
     package let tid: Int32
     /// Which of the tally's stacks; negative: one that had to make room.
@@ -9,7 +9,7 @@ package struct TalliedWorker {
     var isPresent: Bool
 }
 
-/// Stalls of a pool: every round looks at all of its threads, and each look stands for the time since the round before.
+/// Stalls of a pool: every round samples all of its threads, and each sample stands for the time since the round before.
 extension StackTally {
     package func worker(_ number: Int) -> TalliedWorker {
         precondition(number >= 0 && number < workerCount, "worker \(number) of \(workerCount)")
@@ -39,13 +39,13 @@ extension StackTally {
         return (kept.index, isSame, kept.isNew)
     }
 
-    /// A thread that could not be looked at in this round: it is taken to do what it did.
+    /// A thread that could not be sampled in this round: it is taken to do what it did.
     package func keep(worker tid: Int32) {
         let number = position(of: tid)
         if number < workerCount { workers[number].isPresent = true }
     }
 
-    /// All threads were looked at. Those that were not met have gone.
+    /// All threads were sampled. Those that were not met have gone.
     package func endRound(at now: UInt64) {
         latestNanoseconds = max(latestNanoseconds, now)
         var kept = 0

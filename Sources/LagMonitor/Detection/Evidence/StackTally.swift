@@ -4,9 +4,9 @@ package import LagCapture
 
 /// The stacks that were seen in one stall, each with the time it stands for: memory that is there before it is needed.
 ///
-/// A look stands for the time since the one before it, the last one also for what came after. (Not for what lies around it: the
-/// looks come the later the longer the stack before was the same, so that one would be given more than its part.) Where the thread
-/// slept at one of two looks and was awake at the other, what it slept in between is known, and each gets its own.
+/// A sample stands for the time since the one before it, the last one also for what came after. (Not for what lies around it: the
+/// samples come the later the longer the stack before was the same, so that one would be given more than its part.) Where the thread
+/// slept at one of two samples and was awake at the other, what it slept in between is known, and each gets its own.
 ///
 /// When there are more different stacks than places, the lightest goes; its time is in ``lostNanoseconds``.
 package final class StackTally {
@@ -35,13 +35,13 @@ package final class StackTally {
     package private(set) var count = 0
     /// Threads of a pool that were seen at work.
     package internal(set) var workerCount = 0
-    /// How often the thread was looked at, also in vain.
+    /// How often the thread was sampled, also in vain.
     package internal(set) var sampleCount: UInt64 = 0
     package private(set) var lostNanoseconds: UInt64 = 0
     /// Why there is no stack at all.
     package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
     private var latest: Int?
-    /// When the last look was, or that of the beginning.
+    /// When the last sample was taken, or when the stall began.
     var latestNanoseconds: UInt64 = 0
 
     private static func bytes(_ maximumFrames: Int) -> Int {
@@ -97,14 +97,14 @@ package final class StackTally {
         FrameBuffer.Frame(framesOfOwners[(index * Self.ownerStacks + owner) * Self.ownerFrames + number])
     }
 
-    /// A look that brought no stack, and why.
+    /// A sample that brought no stack, and why.
     package func recordFailure(_ failure: CaptureOutcome) {
         sampleCount += 1
         self.failure = failure
     }
 
-    /// A look that brought a stack, or (`nil`) only that the thread sleeps. Allocates nothing.
-    /// - Parameter slept: for how long the thread slept since the look before; nil: not known.
+    /// A sample that brought a stack, or (`nil`) only that the thread sleeps. Allocates nothing.
+    /// - Parameter slept: for how long the thread slept since the sample before; nil: not known.
     /// - Returns: where it is kept, whether it is the same as the one before, and whether it is there for the first time.
     package func add(
         _ outcome: CaptureOutcome,
@@ -175,19 +175,19 @@ package final class StackTally {
         stacks[index].owners = number + 1
     }
 
-    /// The process could not run for a time before `now`: no look stands for that.
+    /// The process could not run for a time before `now`: no sample stands for that.
     package func skip(over processPause: ProcessPause, until now: UInt64) {
         latestNanoseconds = latestNanoseconds.saturatingSum(processPause.share(from: latestNanoseconds, until: now).atLeast)
     }
 
-    /// The stall ended while they were looked at: what they did may have been later.
+    /// The stall ended while they were sampled: what they did may have been later.
     package func forgetOwners(_ index: Int) {
         stacks[index].owners = 0
         stacks[index].lock.owner = 0
         stacks[index].cycle = -1
     }
 
-    /// The stall is over, or is told so far: what came after the last look is that look's.
+    /// The stall is over, or is reported so far: what came after the last sample is that sample's.
     package func close(at until: UInt64) {
         guard until > latestNanoseconds else { return }
         if let latest {

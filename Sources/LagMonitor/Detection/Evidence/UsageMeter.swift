@@ -1,9 +1,9 @@
 internal import CLagLinux
 internal import Glibc
 
-/// What a thread has used since a stall of its loop began, though nobody was looking when it began.
+/// What a thread has used since a stall of its loop began, though it was not measured when it began.
 ///
-/// The thread's CPU clock is read at every look; two readings around the beginning of the present callout, and of the present
+/// The thread's CPU clock is read at every scan; two readings around the beginning of the present callout, and of the present
 /// stretch without a rest, bound what it stood at then. What the scheduler and the memory management say is dearer to read:
 /// it is read at the first sign of a stall, and what came before is taken to have gone as it went afterwards.
 struct UsageMeter {
@@ -67,7 +67,7 @@ struct UsageMeter {
     private(set) var wake: Anchor?
     /// At the first sign of the present suspicion.
     var first: Totals?
-    /// The rule that leads in the stall in progress: its anchor stays, whatever the loop does before the end is told.
+    /// The rule that leads in the stall in progress: its anchor stays, whatever the loop does before the end is reported.
     private(set) var stalled: StallKind?
     private var stalledSince: UInt64 = 0
 
@@ -84,7 +84,7 @@ struct UsageMeter {
         woke = .max
     }
 
-    /// A look at the loop.
+    /// A scan of the loop.
     mutating func record(_ reading: Reading, _ beacon: BeaconReading) {
         if beacon.word != word, !isHeld(callout, stalled == .callout) { callout = anchor(at: beacon.calloutNanoseconds, reading) }
         if beacon.wokeNanoseconds != woke, !isHeld(wake, stalled != nil && stalled != .callout) {
@@ -96,13 +96,13 @@ struct UsageMeter {
         latest = reading
     }
 
-    /// Whether an anchor belongs to the stall in progress. Where the first look found the stall, it is made right after.
+    /// Whether an anchor belongs to the stall in progress. Where the first scan found the stall, it is made right after.
     private func isHeld(_ anchor: Anchor?, _ isStalled: Bool) -> Bool {
         isStalled && (anchor?.after.time ?? 0) >= stalledSince
     }
 
-    /// The readings next to a time. A loop that wakes is often looked at twice in the callout that follows: the beacon's word
-    /// changes a last time after the first look.
+    /// The readings next to a time. A loop that wakes is often scanned twice in the callout that follows: the beacon's word
+    /// changes a last time after the first scan.
     private func anchor(at time: UInt64, _ present: Reading) -> Anchor {
         guard let latest, latest.time >= time else { return Anchor(before: latest, after: present) }
         guard let previous, previous.time >= time else { return Anchor(before: previous, after: latest) }

@@ -21,7 +21,7 @@ package struct ClockReadings: Sendable, Equatable {
         self.spread = spread
     }
 
-    /// The reader may be stopped between two clocks, for seconds even, which would look like a step or a suspension.
+    /// The reader may be stopped between two clocks, for seconds even, which would seem to be a step or a suspension.
     /// So a reading that took longer than this is made again,
     static let goodSpreadNanoseconds: UInt64 = 5_000
     /// this often at most, and the closest one is taken.

@@ -6,7 +6,7 @@
 ///
 /// Slewing (`adjtime`, NTP, at most 500 ppm) is no step and cannot become one on Linux, because the three clocks share one
 /// rate. A sandbox that emulates the clocks may calibrate them apart; that is what the part of the tolerance is for which
-/// grows with the time elapsed. It stops growing at ``maximumSlewNanoseconds``: who looks once a day should still find
+/// grows with the time elapsed. It stops growing at ``maximumSlewNanoseconds``: one that is read once a day should still find
 /// a step of a second.
 ///
 /// Pure: the time comes from the caller. No allocation, no lock; one thread at a time.

@@ -1,13 +1,13 @@
-/// Tells whether a wait of the watchdog ended when it should have, and what a late one means.
+/// Decides whether a wait of the watchdog ended when it should have, and what a late one means.
 ///
 /// A watchdog that wakes late knows nothing about what the loop could have done meanwhile, if the process was stopped as
-/// a whole: such a wait is no timeout, and its time is nobody's.
+/// a whole: such a wait is no timeout, and its time belongs to no loop.
 ///
 /// Where only the watchdog had to wait for a processor, its run-queue delay accounts for the lateness
 /// (`/proc/<pid>/task/<tid>/schedstat`, second number). Then the loop did stand still all the time, and the wait counts:
 /// a busy machine hides no stall.
 package struct LatenessGuard: Sendable {
-    /// What there is to be asked about a late wait; only asked when it matters.
+    /// What explains a late wait; read only when it matters.
     package struct Evidence: Sendable {
         /// For how much of the wait the watchdog was ready to run but did not, or was at work itself.
         package var runDelayNanoseconds: UInt64
@@ -35,7 +35,7 @@ package struct LatenessGuard: Sendable {
 
     package init() {}
 
-    /// Judges a wait that ended.
+    /// Evaluates a wait that ended.
     /// - Parameters:
     ///   - begun: when it began. A deadline that was past then does not make it late.
     ///   - due: when it was to end; `.max` for a wait without end, which cannot be late.

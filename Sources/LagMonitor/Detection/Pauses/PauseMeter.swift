@@ -1,7 +1,7 @@
 internal import CLagBeacon
 internal import Glibc
 
-/// Judges the watchdog's waits and looks: which of them tell that the process could not run.
+/// Decides which of the watchdog's waits and scans show that the process could not run.
 ///
 /// Each begins when the one before ended, so no time lies in between. The watchdog's thread only. What the scheduler says is read
 /// (3 µs) where one of them was late, and otherwise now and then: so long as they are on time it can say no more than the
@@ -43,9 +43,9 @@ struct PauseMeter {
     private var lateness = LatenessGuard()
     private var clocks = ClockWatch(since: .now)
     private var last: Reading
-    /// When what is judged next began.
+    /// When the next wait or scan began.
     private(set) var now: UInt64
-    /// How much the scheduler may have counted since it was read, in waits and looks that were on time.
+    /// How much the scheduler may have counted since it was read, in waits and scans that were on time.
     private var unreadNanoseconds: UInt64 = 0
     private var throttled: Throttling?
     private var throttledNanoseconds: UInt64 = 0
@@ -53,7 +53,7 @@ struct PauseMeter {
     private(set) var readings: UInt64 = 1
 
     /// A late wait may be held to be the scheduler's doing by so much too much: a fifth of what is late at all. (And by a preemption in
-    /// the microsecond between the last look at the clock and the wait, in one of the few waits before.)
+    /// the microsecond between the last reading of the clock and the wait, in one of the few waits before.)
     private static let mostUnreadNanoseconds: UInt64 = 1_000_000
     /// What the quota took longer ago than that is not this wait's.
     private static let throttledAgeNanoseconds: UInt64 = 1_000_000_000
@@ -68,7 +68,7 @@ struct PauseMeter {
         now = clb_now_ns()
     }
 
-    /// Judges a wait that ended in time and one that was late: the first use of a type takes memory in a build without optimisation.
+    /// Measures a wait that ended in time and one that was late: the first use of a type takes memory in a build without optimisation.
     static func warmUp(tid: Int32) {
         let late: UInt64 = 10_000_000_000
         var meter = PauseMeter(tid: tid, log: PauseLog())
@@ -92,7 +92,7 @@ struct PauseMeter {
         return processPause
     }
 
-    /// A look at all loops ended. It takes some microseconds, or as long as its work and the scheduler make it.
+    /// A scan of all loops ended. It takes some microseconds, or as long as its work and the scheduler make it.
     /// - Parameters:
     ///   - slept: for how long it slept on purpose.
     ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
@@ -128,7 +128,7 @@ struct PauseMeter {
             if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }
             return evidence
         }
-        // What was held against one wait is not held against another.
+        // What explained one wait does not explain another.
         if let seen { throttled = seen }
         return processPause
     }

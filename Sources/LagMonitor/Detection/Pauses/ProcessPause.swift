@@ -1,9 +1,9 @@
-/// A time in which the process as a whole could not run, as far as its watchdog can tell: it was stopped, frozen,
+/// A time in which the process as a whole could not run, as far as its watchdog can know: it was stopped, frozen,
 /// throttled, or held by a debugger.
 ///
 /// The watchdog only knows that it did not come back from a wait when it should have. So the process pause lies somewhere
 /// between two times, and of its length there are bounds. Whether something *is* a stall is decided with the upper bound;
-/// how long it took is told with both.
+/// how long it took is reported with both.
 package struct ProcessPause: Sendable, Equatable {
     /// It did not begin before that.
     package let from: UInt64

@@ -1,7 +1,7 @@
 /// Reads for how long the process's control group was out of processor time (its own quota's or an ancestor's) or frozen.
 ///
 /// The watchdog asks only when a wait ended late: a meter that is not asked costs nothing. Whether there is a quota is not
-/// looked at, because one can be set at any time.
+/// checked, because one can be set at any time.
 ///
 /// Three sources, in this order:
 /// 1. `cpu.stat.local` (Linux 6.6): the time for which this group was throttled, whosever quota caused it. It counts quotas
@@ -11,7 +11,7 @@
 ///    small. It is too great when an ancestor ran out of quota while this group had nothing to run.
 /// 3. `cgroup.stat.local` (Linux 6.17, unified hierarchy): the time frozen, by itself or by an ancestor.
 ///
-/// A process can be moved to another group: ``isCurrent()`` tells, off the watchdog thread. All threads are taken to be in the
+/// A process can be moved to another group: ``isCurrent()`` says so, off the watchdog thread. All threads are taken to be in the
 /// group of the process (threaded groups are not followed).
 package struct ThrottleMeter: Sendable {
     /// How many nested groups are read where each must be; the innermost ones are taken.
@@ -29,7 +29,7 @@ package struct ThrottleMeter: Sendable {
     /// Finds the files. Allocates and takes about a millisecond; it also makes one reading, so that the first one on the
     /// watchdog thread finds everything warm.
     /// - Parameters:
-    ///   - root: the folder in which `/proc` and the mount points are looked for; for tests.
+    ///   - root: the folder in which `/proc` and the mount points are found; for tests.
     ///   - process: whose groups; this process without it.
     /// - Returns: nil when no mounted hierarchy with processor time shows the process's group.
     package init?(root: String = "", process: Int32? = nil) {

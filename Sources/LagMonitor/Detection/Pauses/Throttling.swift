@@ -1,4 +1,4 @@
-/// For how long the kernel kept a control group from running, since the group exists: two readings tell of the time between.
+/// For how long the kernel kept a control group from running, since the group exists: two readings give the time between.
 package struct Throttling: Sendable, Equatable {
     /// Time out of quota, in nanoseconds, added up over the processors and (see ``ThrottleMeter``) over nested groups:
     /// an upper bound of the time in which a thread of the group had to wait, which may exceed the time elapsed.

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Whether a debugger (or another tracer) is attached to a thread, and whether it holds the thread at this moment.
 package enum TracerCheck: Sendable, Equatable {
-    /// Nobody traces the thread.
+    /// The thread is not traced.
     case none
     /// The tracer's thread (a debugger of one thread: its process; 0: one outside of our process namespace), and whether
     /// the traced thread is in a tracing stop.

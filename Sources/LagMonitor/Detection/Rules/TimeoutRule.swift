@@ -1,4 +1,4 @@
-/// N consecutive timeouts of one interval: the rule of the seeds.
+/// N consecutive timeouts of one interval: the rule of the observer-and-semaphore watchdog.
 package struct TimeoutRule: Sendable, Equatable {
     /// Length of one wait; above zero.
     package let intervalNanoseconds: UInt64

@@ -1,4 +1,4 @@
-/// What counts as a stall of one loop: which rules, with which thresholds, and what is told.
+/// What counts as a stall of one loop: which rules, with which thresholds, and what is reported.
 package struct WatchRules: Sendable, Equatable {
     /// Ticks at a fixed rate, of which so many in a row may not be missed.
     package struct Frame: Sendable, Equatable {
@@ -14,7 +14,7 @@ package struct WatchRules: Sendable, Equatable {
         }
     }
 
-    /// Looks at the stack, so many of which in a row may not show the same functions on top.
+    /// Samples of the stack, so many of which in a row may not show the same functions on top.
     package struct Sampling: Sendable, Equatable {
         /// Above zero.
         package let intervalNanoseconds: UInt64
@@ -44,7 +44,7 @@ package struct WatchRules: Sendable, Equatable {
 
     /// After a reported stall, further ones are counted but not reported for so long; 0: every stall is reported.
     package var restoreNanoseconds: UInt64 = 0
-    /// A stall that lasts so long is told while it lasts; 0: at detection.
+    /// A stall that lasts so long is reported while it lasts; 0: at detection.
     package var hangNanoseconds: UInt64 = 5_000_000_000
     /// Whether the reporter is to know of a stall as soon as it is found.
     package var reportsOpened = false
@@ -53,7 +53,7 @@ package struct WatchRules: Sendable, Equatable {
 
     package init(callout: TimeoutRule? = nil) { self.callout = callout }
 
-    /// How often a working loop is looked at: the callout rule's interval, or a third of the shortest threshold.
+    /// How often a working loop is observed: the callout rule's interval, or a third of the shortest threshold.
     var tickNanoseconds: UInt64 {
         if let callout { return callout.intervalNanoseconds }
         // Without an array: the watchdog asks for this, too.
@@ -66,7 +66,7 @@ package struct WatchRules: Sendable, Equatable {
         return max(1_000_000, least / 3)
     }
 
-    /// Whether a loop that is at work and moves on needs no more than a glance: what else is wanted comes at times of its own.
+    /// Whether a fast poll is enough for a loop that is at work and moves on: what else is wanted comes at times of its own.
     var allowsFastPoll: Bool {
         pingWhileWaiting == nil && ping == nil && frame == nil && sampling == nil && (callout.map { $0.timeouts > 1 } ?? true)
     }

@@ -5,11 +5,11 @@ package import LagActivity
 package struct BeaconReading: Sendable, Equatable {
     /// Sequence and activity, as they stand in the beacon.
     package let word: UInt64
-    /// When the present stretch of work began; 0 when the loop does not tell.
+    /// When the present stretch of work began; 0 when the loop does not publish it.
     package let calloutNanoseconds: UInt64
     /// When the loop last answered an arming; 0 when it never did.
     package let answeredNanoseconds: UInt64
-    /// When the loop's last rest ended; 0 when the loop does not tell.
+    /// When the loop's last rest ended; 0 when the loop does not publish it.
     package let wokeNanoseconds: UInt64
     /// When the loop last answered a ping; 0 when it never did.
     package let pongNanoseconds: UInt64
@@ -42,10 +42,10 @@ package struct BeaconReading: Sendable, Equatable {
     /// Whether standing still at this word counts.
     var isWorking: Bool { LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)) }
 
-    /// Whether the loop has ever told an activity. A queue that can only be pinged has not.
+    /// Whether the loop has ever published an activity. A queue that can only be pinged has not.
     var isObserved: Bool { word != 0 }
 
-    /// Whether somebody who asks the loop for something may expect an answer.
+    /// Whether an answer may be expected of the loop.
     var mayAnswer: Bool {
         switch activity {
         case .notRunning: !isObserved

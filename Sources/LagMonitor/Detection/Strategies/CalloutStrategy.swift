@@ -10,12 +10,12 @@ internal import LagActivity
 /// Time going wrong: a `now` before the start of the work, or a start in the future, gives an elapsed time of zero,
 /// never a wrapped-around one. A wait that ended late is not a timeout, and its time is not held against the loop.
 ///
-/// The rule is that of the seeds ("three times 50 ms in a row"); see ``TimeoutRule``.
+/// The rule is that of the observer-and-semaphore watchdog ("three times 50 ms in a row"); see ``TimeoutRule``.
 package struct CalloutStrategy: DetectionStrategy {
     package enum State: Sendable, Equatable {
         case idle
-        case working(OngoingInterval, word: UInt64, timeouts: Int)
-        case stalled(OngoingInterval, word: UInt64)
+        case working(StallInterval, word: UInt64, timeouts: Int)
+        case stalled(StallInterval, word: UInt64)
     }
 
     package static let kind = StallKind.callout
@@ -27,10 +27,10 @@ package struct CalloutStrategy: DetectionStrategy {
 
     package var thresholdNanoseconds: UInt64 { rule.thresholdNanoseconds }
 
-    package var span: OngoingInterval? {
+    package var interval: StallInterval? {
         switch state {
         case .idle: nil
-        case .working(let span, _, _), .stalled(let span, _): span
+        case .working(let interval, _, _), .stalled(let interval, _): interval
         }
     }
 
@@ -39,45 +39,45 @@ package struct CalloutStrategy: DetectionStrategy {
     package var isSuspicious: Bool {
         switch state {
         case .idle: false
-        case .working(let span, _, let timeouts): timeouts > 0 || isHalfway(span)
+        case .working(let interval, _, let timeouts): timeouts > 0 || isHalfway(interval)
         case .stalled: true
         }
     }
 
     /// The moment the threshold is reached, once only one timeout is missing. If that is past, at once: a wait of no length is
-    /// a timeout like any other, and without it a stretch that began right after a look would be found an interval late.
+    /// a timeout like any other, and without it a stretch that began right after an observation would be found an interval late.
     package var nextPoll: UInt64? {
         switch state {
-        case .working(let span, _, let timeouts) where timeouts >= rule.timeouts - 1:
-            // The only timeout there is would come too late for closer looks.
-            span.time(ofLength: rule.timeouts > 1 || isHalfway(span) ? rule.thresholdNanoseconds : rule.thresholdNanoseconds / 2)
+        case .working(let interval, _, let timeouts) where timeouts >= rule.timeouts - 1:
+            // The only timeout there is would come too late for closer observation.
+            interval.time(ofLength: rule.timeouts > 1 || isHalfway(interval) ? rule.thresholdNanoseconds : rule.thresholdNanoseconds / 2)
         default: nil
         }
     }
 
-    private func isHalfway(_ span: OngoingInterval) -> Bool { span.length(at: span.seen) >= rule.thresholdNanoseconds / 2 }
+    private func isHalfway(_ interval: StallInterval) -> Bool { interval.length(at: interval.until) >= rule.thresholdNanoseconds / 2 }
 
     /// The loop was at work at another word, at that time.
     mutating func recordProgress(to reading: BeaconReading, at seen: UInt64, ignoreBefore: UInt64) {
-        state = .working(Self.span(of: reading, at: seen, ignoreBefore: ignoreBefore, nil), word: reading.word, timeouts: 0)
+        state = .working(Self.interval(of: reading, at: seen, ignoreBefore: ignoreBefore, nil), word: reading.word, timeouts: 0)
     }
 
-    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
         switch state {
-        case .working(var span, let word, let timeouts) where word == observation.reading.word:
+        case .working(var interval, let word, let timeouts) where word == observation.reading.word:
             let isTimeout = observation.processPause == nil && (observation.isTick || nextPoll.map { $0 <= observation.now } ?? false)
             // A wait that was late because the watchdog had no processor is as many timeouts as intervals went by in it.
-            let passed = Int(clamping: observation.now.saturatingDifference(span.seen) / rule.intervalNanoseconds)
-            span.extend(at: observation.now, observation.processPause)
+            let passed = Int(clamping: observation.now.saturatingDifference(interval.until) / rule.intervalNanoseconds)
+            interval.extend(at: observation.now, observation.processPause)
             let counted = isTimeout ? timeouts + min(max(1, passed), rule.timeouts) : timeouts
-            return update(span, word, timeouts: counted, isFirst: timeouts == 0, at: observation.now, counts: isTimeout)
-        case .stalled(var span, let word) where word == observation.reading.word:
-            span.extend(at: observation.now, observation.processPause)
-            state = .stalled(span, word: word)
+            return update(interval, word, timeouts: counted, isFirst: timeouts == 0, at: observation.now, counts: isTimeout)
+        case .stalled(var interval, let word) where word == observation.reading.word:
+            interval.extend(at: observation.now, observation.processPause)
+            state = .stalled(interval, word: word)
             return .nothing
-        case .stalled(let span, _):
+        case .stalled(let interval, _):
             begin(observation, ignoreBefore: ignoreBefore)
-            return .ended(StallInterval(span, until: Self.end(of: span, by: observation.reading, at: observation.now), observation.processPause))
+            return .ended(interval.ended(at: Self.end(of: interval, by: observation.reading, at: observation.now), observation.processPause))
         case .idle, .working:
             begin(observation, ignoreBefore: ignoreBefore)
             return .nothing
@@ -87,28 +87,28 @@ package struct CalloutStrategy: DetectionStrategy {
     package mutating func begin(notBefore ignoreBefore: UInt64) {
         switch state {
         case .idle: break
-        case .working(var span, let word, let timeouts):
-            span.begin(notBefore: ignoreBefore)
-            state = .working(span, word: word, timeouts: timeouts)
-        case .stalled(var span, let word):
-            span.begin(notBefore: ignoreBefore)
-            state = .working(span, word: word, timeouts: 0)
+        case .working(var interval, let word, let timeouts):
+            interval.begin(notBefore: ignoreBefore)
+            state = .working(interval, word: word, timeouts: timeouts)
+        case .stalled(var interval, let word):
+            interval.begin(notBefore: ignoreBefore)
+            state = .working(interval, word: word, timeouts: 0)
         }
     }
 
     private mutating func update(
-        _ span: OngoingInterval,
+        _ interval: StallInterval,
         _ word: UInt64,
         timeouts: Int,
         isFirst: Bool,
         at now: UInt64,
         counts: Bool
-    ) -> DetectorEvent {
-        guard counts, timeouts >= rule.timeouts, span.length(at: now) >= rule.thresholdNanoseconds else {
-            state = .working(span, word: word, timeouts: timeouts)
+    ) -> RuleEvent {
+        guard counts, timeouts >= rule.timeouts, interval.length(at: now) >= rule.thresholdNanoseconds else {
+            state = .working(interval, word: word, timeouts: timeouts)
             return counts && isFirst ? .suspected : .nothing
         }
-        state = .stalled(span, word: word)
+        state = .stalled(interval, word: word)
         return .stalled
     }
 
@@ -117,26 +117,26 @@ package struct CalloutStrategy: DetectionStrategy {
             state = .idle
             return
         }
-        let span = Self.span(of: observation.reading, at: observation.now, ignoreBefore: ignoreBefore, observation.processPause)
-        state = .working(span, word: observation.reading.word, timeouts: 0)
+        let interval = Self.interval(of: observation.reading, at: observation.now, ignoreBefore: ignoreBefore, observation.processPause)
+        state = .working(interval, word: observation.reading.word, timeouts: 0)
     }
 
     /// A stretch of work that is seen for the first time.
-    private static func span(of reading: BeaconReading, at now: UInt64, ignoreBefore: UInt64, _ processPause: ProcessPause?) -> OngoingInterval {
-        // A loop that tells no time began, as far as is known, when it was first seen. It may have begun after the round of looks
-        // did; a time further ahead is none.
-        let told = reading.calloutNanoseconds
-        let isReported = told > 0 && told <= now.saturatingSum(Observation.longestRoundNanoseconds)
-        return OngoingInterval(since: max(isReported ? told : now, ignoreBefore), at: now, processPause)
+    private static func interval(of reading: BeaconReading, at now: UInt64, ignoreBefore: UInt64, _ processPause: ProcessPause?) -> StallInterval {
+        // A loop that publishes no time began, as far as is known, when it was first seen. It may have begun after the scan did; a
+        // time further ahead is ignored.
+        let published = reading.calloutNanoseconds
+        let isCredible = published > 0 && published <= now.saturatingSum(Observation.longestRoundNanoseconds)
+        return StallInterval(since: max(isCredible ? published : now, ignoreBefore), at: now, processPause)
     }
 
     /// When a stretch ended, by what the loop says afterwards.
     ///
-    /// The loop answers an arming at its next activity, and it tells when its next stretch began: the earlier of the two is the end.
-    private static func end(of span: OngoingInterval, by reading: BeaconReading, at now: UInt64) -> UInt64 {
-        var end = max(now, span.since)
-        if let answer = reading.answer(after: span.seen, since: span.since) { end = min(end, answer) }
-        if reading.calloutNanoseconds > span.since { end = min(end, reading.calloutNanoseconds) }
+    /// The loop answers an arming at its next activity, and it publishes when its next stretch began: the earlier of the two is the end.
+    private static func end(of interval: StallInterval, by reading: BeaconReading, at now: UInt64) -> UInt64 {
+        var end = max(now, interval.since)
+        if let answer = reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }
+        if reading.calloutNanoseconds > interval.since { end = min(end, reading.calloutNanoseconds) }
         return end
     }
 }

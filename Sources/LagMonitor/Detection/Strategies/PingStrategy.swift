@@ -1,8 +1,8 @@
 internal import LagActivity
 
-/// A task is given to the loop; if it is not answered in time, the loop is stalled. Two rules of the seeds differ in when:
+/// A task is given to the loop; if it is not answered in time, the loop is stalled. Two rules differ in when:
 /// - *while waiting* (``whileWaiting``): when the loop says that it waits. That catches what never passes the observed
-///   activities: a loop that is stuck in its wait, or in something that it does not tell.
+///   activities: a loop that is stuck in its wait, or in something that it does not publish.
 /// - *periodic*: an interval after the last answer, whatever the loop says. It needs no observer, so it works on queues.
 ///
 /// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer.
@@ -12,8 +12,8 @@ package struct PingStrategy: DetectionStrategy {
         case quiet(next: UInt64)
         /// On its way to the loop since then: whatever takes it so long is not the loop's.
         case posting(since: UInt64, seen: UInt64)
-        case asked(OngoingInterval, at: UInt64)
-        case stalled(OngoingInterval, at: UInt64)
+        case asked(StallInterval, at: UInt64)
+        case stalled(StallInterval, at: UInt64)
     }
 
     package static let kind = StallKind.ping
@@ -23,7 +23,7 @@ package struct PingStrategy: DetectionStrategy {
     private var state = State.quiet(next: 0)
     /// When the loop last answered.
     private var lastPong: UInt64 = 0
-    /// Whether the last look asked for a ping.
+    /// Whether the last observation asked for a ping.
     package private(set) var wantsPing = false
 
     package init(rule: TimeoutRule, whileWaiting: Bool) {
@@ -33,10 +33,10 @@ package struct PingStrategy: DetectionStrategy {
 
     package var thresholdNanoseconds: UInt64 { rule.thresholdNanoseconds }
 
-    package var span: OngoingInterval? {
+    package var interval: StallInterval? {
         switch state {
         case .quiet, .posting: nil
-        case .asked(let span, _), .stalled(let span, _): span
+        case .asked(let interval, _), .stalled(let interval, _): interval
         }
     }
 
@@ -45,7 +45,7 @@ package struct PingStrategy: DetectionStrategy {
     package var isSuspicious: Bool {
         switch state {
         case .quiet, .posting: false
-        case .asked(let span, _): span.length(at: span.seen) >= rule.intervalNanoseconds
+        case .asked(let interval, _): interval.length(at: interval.until) >= rule.intervalNanoseconds
         case .stalled: true
         }
     }
@@ -54,19 +54,19 @@ package struct PingStrategy: DetectionStrategy {
         switch state {
         case .quiet(let next): next
         case .posting(_, let seen): seen.saturatingSum(rule.intervalNanoseconds)
-        case .asked(let span, _):
-            min(span.time(ofLength: rule.thresholdNanoseconds), span.seen.saturatingSum(rule.intervalNanoseconds))
-        case .stalled(let span, _): span.seen.saturatingSum(rule.intervalNanoseconds)
+        case .asked(let interval, _):
+            min(interval.time(ofLength: rule.thresholdNanoseconds), interval.until.saturatingSum(rule.intervalNanoseconds))
+        case .stalled(let interval, _): interval.until.saturatingSum(rule.intervalNanoseconds)
         }
     }
 
-    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
         wantsPing = false
         guard observation.reading.mayAnswer else {
-            // It does not run, or nobody expects an answer now: what was asked is taken back.
+            // It does not run, or no answer is expected now: what was asked is taken back.
             defer { state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds)) }
-            guard case .stalled(let span, _) = state else { return .nothing }
-            return .ended(StallInterval(span, until: span.seen, latest: observation.now, observation.processPause))
+            guard case .stalled(let interval, _) = state else { return .nothing }
+            return .ended(interval.ended(at: interval.until, latest: observation.now, observation.processPause))
         }
         switch state {
         case .quiet(let next):
@@ -86,22 +86,22 @@ package struct PingStrategy: DetectionStrategy {
             }
             // The last sign of life: an answer, or the activity after which it said that it waits.
             let alive = max(lastPong, whileWaiting ? observation.reading.calloutNanoseconds : 0)
-            let span = OngoingInterval(
+            let interval = StallInterval(
                 since: observation.pingedNanoseconds,
                 earliest: alive > 0 ? max(alive, ignoreBefore) : nil,
                 seen: observation.pingedNanoseconds
             )
-            // It may have answered before the ping was noted as given.
-            return wait(span, at: since, observation, ignoreBefore: ignoreBefore)
-        case .asked(let span, let asked): return wait(span, at: asked, observation, ignoreBefore: ignoreBefore)
-        case .stalled(var span, let asked):
+            // It may have answered before the ping was recorded as given.
+            return wait(interval, at: since, observation, ignoreBefore: ignoreBefore)
+        case .asked(let interval, let asked): return wait(interval, at: asked, observation, ignoreBefore: ignoreBefore)
+        case .stalled(var interval, let asked):
             if let pong = answer(to: asked, observation) {
                 lastPong = pong
                 state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds))
-                return .ended(StallInterval(span, until: pong, observation.processPause))
+                return .ended(interval.ended(at: pong, observation.processPause))
             }
-            span.extend(at: observation.now, observation.processPause)
-            state = .stalled(span, at: asked)
+            interval.extend(at: observation.now, observation.processPause)
+            state = .stalled(interval, at: asked)
             return .nothing
         }
     }
@@ -109,27 +109,27 @@ package struct PingStrategy: DetectionStrategy {
     package mutating func begin(notBefore ignoreBefore: UInt64) {
         switch state {
         case .quiet, .posting: break
-        case .asked(var span, let asked), .stalled(var span, let asked):
-            span.begin(notBefore: ignoreBefore)
-            state = .asked(span, at: asked)
+        case .asked(var interval, let asked), .stalled(var interval, let asked):
+            interval.begin(notBefore: ignoreBefore)
+            state = .asked(interval, at: asked)
         }
     }
 
-    private mutating func wait(_ present: OngoingInterval, at asked: UInt64, _ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
-        var span = present
+    private mutating func wait(_ present: StallInterval, at asked: UInt64, _ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
+        var interval = present
         if let pong = answer(to: asked, observation) {
             lastPong = pong
             state = .quiet(next: max(asked.saturatingSum(rule.intervalNanoseconds), observation.now))
             return .nothing
         }
-        span.begin(notBefore: ignoreBefore)
+        interval.begin(notBefore: ignoreBefore)
         let wasSuspicious = isSuspicious
-        span.extend(at: observation.now, observation.processPause)
-        guard span.length(at: observation.now) >= rule.thresholdNanoseconds else {
-            state = .asked(span, at: asked)
+        interval.extend(at: observation.now, observation.processPause)
+        guard interval.length(at: observation.now) >= rule.thresholdNanoseconds else {
+            state = .asked(interval, at: asked)
             return isSuspicious && !wasSuspicious ? .suspected : .nothing
         }
-        state = .stalled(span, at: asked)
+        state = .stalled(interval, at: asked)
         return .stalled
     }
 

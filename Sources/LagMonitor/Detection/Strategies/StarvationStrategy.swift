@@ -3,62 +3,62 @@ internal import LagActivity
 /// Many callouts in a row, each of them short: the activity word moves, but the loop has not come to a rest for the
 /// threshold, so whoever waits for it to be idle waits that long.
 ///
-/// A rest is a wait for events (however short), the end of the run, or an expected block; the beacon tells when the last
+/// A rest is a wait for events (however short), the end of the run, or an expected block; the beacon says when the last
 /// one ended. A callout that is a stall by itself is not part of it: see ``StallDetector``.
 package struct StarvationStrategy: DetectionStrategy {
     package static let kind = StallKind.starvation
 
     package let thresholdNanoseconds: UInt64
-    package private(set) var span: OngoingInterval?
+    package private(set) var interval: StallInterval?
     package private(set) var isStalled = false
-    /// When the rest ended after which `span` began.
+    /// When the rest ended after which `interval` began.
     private var woke: UInt64 = 0
-    /// Whether the last look found the loop between two runs. A loop that is run for one source at a time is there for moments.
+    /// Whether the last observation found the loop between two runs. A loop that is run for one source at a time is there for moments.
     private var isBetweenRuns = false
 
     package init(thresholdNanoseconds: UInt64) { self.thresholdNanoseconds = thresholdNanoseconds }
 
     package var isSuspicious: Bool { isStalled }
 
-    package var nextPoll: UInt64? { isStalled ? nil : span?.time(ofLength: thresholdNanoseconds) }
+    package var nextPoll: UInt64? { isStalled ? nil : interval?.time(ofLength: thresholdNanoseconds) }
 
-    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> DetectorEvent {
+    package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
         let reading = observation.reading
-        if reading.activity == .notRunning, span != nil, reading.wokeNanoseconds == woke, !isBetweenRuns {
+        if reading.activity == .notRunning, interval != nil, reading.wokeNanoseconds == woke, !isBetweenRuns {
             isBetweenRuns = true
-            span?.add(observation.processPause, until: observation.now)
+            interval?.add(observation.processPause, until: observation.now)
             return .nothing
         }
         isBetweenRuns = false
-        // A loop that tells no wakes cannot be judged; one in the future is none.
+        // Without published wakes starvation cannot be detected; a wake in the future is ignored.
         let isBusy = reading.isWorking && reading.wokeNanoseconds > 0 && reading.wokeNanoseconds <= observation.now
-        guard isBusy, var present = span, reading.wokeNanoseconds == woke else {
+        guard isBusy, var present = interval, reading.wokeNanoseconds == woke else {
             let event = end(observation)
             woke = reading.wokeNanoseconds
-            span = isBusy ? OngoingInterval(since: max(woke, ignoreBefore), at: observation.now, observation.processPause) : nil
+            interval = isBusy ? StallInterval(since: max(woke, ignoreBefore), at: observation.now, observation.processPause) : nil
             return event
         }
         present.begin(notBefore: ignoreBefore)
         present.extend(at: observation.now, observation.processPause)
-        span = present
+        interval = present
         guard !isStalled, present.length(at: observation.now) >= thresholdNanoseconds else { return .nothing }
         isStalled = true
         return .stalled
     }
 
     package mutating func begin(notBefore ignoreBefore: UInt64) {
-        span?.begin(notBefore: ignoreBefore)
+        interval?.begin(notBefore: ignoreBefore)
         isStalled = false
     }
 
-    /// The loop has rested since the last look.
-    private mutating func end(_ observation: Observation) -> DetectorEvent {
-        guard isStalled, let span else { return .nothing }
+    /// The loop has rested since the last observation.
+    private mutating func end(_ observation: Observation) -> RuleEvent {
+        guard isStalled, let interval else { return .nothing }
         isStalled = false
-        var end = max(observation.now, span.since)
+        var end = max(observation.now, interval.since)
         // It answers an arming for that with its rest; without one, its next wake is an upper bound.
-        if let answer = observation.reading.answer(after: span.seen, since: span.since) { end = min(end, answer) }
-        if observation.reading.wokeNanoseconds > span.since { end = min(end, observation.reading.wokeNanoseconds) }
-        return .ended(StallInterval(span, until: end, observation.processPause))
+        if let answer = observation.reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }
+        if observation.reading.wokeNanoseconds > interval.since { end = min(end, observation.reading.wokeNanoseconds) }
+        return .ended(interval.ended(at: end, observation.processPause))
     }
 }

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Entries lie in one stretch of memory that is taken at the start, so the watchdog needs no memory and takes no lock
 /// when a loop comes or goes; the loops themselves are kept alive on the registry's side until the watchdog is done.
-// Unchecked: `hotParts` and `coldParts` are immutable pointers; who may touch what they point to is said at WatchHotPart; the rest is in a Mutex.
+// Unchecked: `hotParts` and `coldParts` are immutable pointers; who may touch what they point to is said at Watch.HotPart and Watch.ColdPart; the rest is in a Mutex.
 package final class WatchRegistry: @unchecked Sendable {
     /// Loops that can be watched at once in one process.
     package static let capacity = 16_384
@@ -44,19 +44,19 @@ package final class WatchRegistry: @unchecked Sendable {
         var used = 0
     }
 
-    let hotParts: UnsafeMutablePointer<WatchHotPart>
-    let coldParts: UnsafeMutablePointer<WatchColdPart>
+    let hotParts: UnsafeMutablePointer<Watch.HotPart>
+    let coldParts: UnsafeMutablePointer<Watch.ColdPart>
     private let table = Mutex(Table())
-    /// How far the watchdog has to look.
+    /// How far the watchdog has to scan.
     private let highWaterMark = Atomic<Int>(0)
-    private static var hotPartBytes: Int { capacity * MemoryLayout<WatchHotPart>.stride }
-    private static var coldPartBytes: Int { capacity * MemoryLayout<WatchColdPart>.stride }
+    private static var hotPartBytes: Int { capacity * MemoryLayout<Watch.HotPart>.stride }
+    private static var coldPartBytes: Int { capacity * MemoryLayout<Watch.ColdPart>.stride }
 
     package init?() {
-        assert(MemoryLayout<WatchHotPart>.stride == 64, "a cache line each")
+        assert(MemoryLayout<Watch.HotPart>.stride == 64, "a cache line each")
         guard let hotParts = cll_memory_map(Self.hotPartBytes), let coldParts = cll_memory_map(Self.coldPartBytes) else { return nil }
-        self.hotParts = hotParts.bindMemory(to: WatchHotPart.self, capacity: Self.capacity)
-        self.coldParts = coldParts.bindMemory(to: WatchColdPart.self, capacity: Self.capacity)
+        self.hotParts = hotParts.bindMemory(to: Watch.HotPart.self, capacity: Self.capacity)
+        self.coldParts = coldParts.bindMemory(to: Watch.ColdPart.self, capacity: Self.capacity)
     }
 
     deinit {
@@ -97,9 +97,9 @@ package final class WatchRegistry: @unchecked Sendable {
                 index = table.used
                 table.used += 1
             }
-            (hotParts + index).initialize(to: WatchHotPart(beacon: loop.beacon.raw, rules: rules))
+            (hotParts + index).initialize(to: Watch.HotPart(beacon: loop.beacon.raw, rules: rules))
             (coldParts + index).initialize(
-                to: WatchColdPart(loop, target: target, ticks: ticks, remoteTimes: remoteTimes, rules: rules, ignoreBefore: ignoreBefore)
+                to: Watch.ColdPart(loop, target: target, ticks: ticks, remoteTimes: remoteTimes, rules: rules, ignoreBefore: ignoreBefore)
             )
             table.registrations[index] = Registration(
                 loop: loop,
@@ -143,7 +143,7 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Asks the watchdog to end the watch of a loop for this owner; false when there is none. It may be added again at once.
+    /// Asks the watchdog to end the watch of a loop for this owner; false when it is not watched. It may be added again at once.
     package func end(_ loop: any ObservableLoop, of owner: any WatchOwner) -> Bool {
         table.withLock { table in
             guard let index = table.indices.removeValue(forKey: Key(loop, owner)) else { return false }
@@ -167,7 +167,7 @@ package final class WatchRegistry: @unchecked Sendable {
 
     /// Sets a new state if the present one is among these. Meanwhile the watchdog may make `.resuming` `.active`, so the former has
     /// to stand before the latter.
-    private func exchange(_ index: Int, _ states: [WatchHotPart.State], for desired: WatchHotPart.State) -> Bool {
+    private func exchange(_ index: Int, _ states: [Watch.State], for desired: Watch.State) -> Bool {
         states.contains { state in
             hotParts[index].state.compareExchange(expected: state, desired: desired, ordering: .acquiringAndReleasing).exchanged
         }
@@ -202,7 +202,7 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Everybody who watches something now, each once.
+    /// All owners of present watches, each once.
     package func owners() -> [any WatchOwner] {
         table.withLock { table in
             var owners: [any WatchOwner] = []
@@ -213,7 +213,7 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
-    /// Whether anything of this owner's is left, be it on its way out.
+    /// Whether a watch of this owner is left, be it on its way out.
     package func holds(anythingOf owner: any WatchOwner) -> Bool {
         table.withLock { $0.registrations.values.contains { $0.owner === owner } }
     }

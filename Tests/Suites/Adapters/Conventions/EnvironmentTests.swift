@@ -86,7 +86,7 @@ import Testing
         let queue = PingedQueue(DispatchQueue(label: "work"))
         let variables = ["LAGMONITOR_OUTPUT_PATH": "/dev/null"]
         #expect(activation.start(variables, [queue]) { told.append($0) } == nil)
-        #expect(told.count == 1 && told[0].contains("'work' tells no activities"), "\(told)")
+        #expect(told.count == 1 && told[0].contains("'work' publishes no activities"), "\(told)")
         let pinging = variables.merging(["LAGMONITOR_MONITOR_RULES": "ping"]) { $1 }
         let monitor = activation.start(pinging, [queue]) { told.append($0) }
         #expect(monitor?.isRunning == true && monitor === activation.start(pinging, []) { told.append($0) })

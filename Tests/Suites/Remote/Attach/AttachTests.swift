@@ -84,10 +84,6 @@ private final class AttachedProcess {
     }
 }
 
-extension [String: Any] {
-    fileprivate var functions: [String] { (self["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String } }
-}
-
 /// Whether the kernel lets us count; elsewhere the threads are held.
 private let canCount: Bool = {
     let counter = cll_wait_counter_open(0, 0x1000)
@@ -112,7 +108,7 @@ private let canCount: Bool = {
         let time = try process.processorTime(of: line)
         // A thread that waits for a processor cannot be stopped.
         guard line["capture"] as? String == "ptrace" || time.alwaysAnswersInTime else { return }
-        #expect(line["capture"] as? String == "ptrace" && line.functions.contains("handler_that_computes"), "\(time): \(line)")
+        #expect(line["capture"] as? String == "ptrace" && line.functions().contains("handler_that_computes"), "\(time): \(line)")
     }
 
     @Test func aLoopOnAnotherThreadIsFound() throws {
@@ -128,7 +124,7 @@ private let canCount: Bool = {
         for _ in 0..<1000 where process.watch.statistics.stalls == 0 { usleep(10_000) }
         kill(process.pid, SIGKILL)
         let line = try process.line("abandoned")
-        #expect(line.functions.contains("handler_that_hangs"), "\(line.functions)")
+        #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
         for _ in 0..<1000 where !process.watch.isOver { usleep(10_000) }
         #expect(process.watch.isOver)
     }
@@ -158,7 +154,7 @@ private let canCount: Bool = {
     @Test func anotherProgramByExecIsWatchedAsWell() throws {
         let process = try AttachedProcess("exec")
         defer { process.end() }
-        #expect(try process.line("end").functions.contains("handler_that_sleeps"))
+        #expect(try process.line("end").functions().contains("handler_that_sleeps"))
     }
 
     /// However the watcher ends, the target goes on.

@@ -1,5 +1,7 @@
+internal import TestSupport
 internal import LagRemote
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import LagMonitor

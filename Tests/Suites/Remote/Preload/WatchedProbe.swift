@@ -10,7 +10,7 @@ final class WatchedProbe {
         let tid: Int32
     }
 
-    let table: SharedLoopTable
+    let table: TestLoopTable
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -26,9 +26,9 @@ final class WatchedProbe {
         preload: String = WatchedProbe.library,
         path: String? = nil,
         program: URL = WatchedProbe.folder.appendingPathComponent("ForeignProbe"),
-        prepare: (SharedLoopTable) -> Void = { _ in }
+        prepare: (TestLoopTable) -> Void = { _ in }
     ) throws {
-        table = try SharedLoopTable()
+        table = try TestLoopTable()
         prepare(table)
         process.executableURL = program
         process.arguments = ["waits"] + arguments

@@ -96,7 +96,7 @@ struct DaemonTests {
         }
     }
 
-    @Test(arguments: ["lag-page", "lag-processes", "lag-watchdog"])
+    @Test(arguments: ["lag-loop-table", "lag-processes", "lag-watchdog"])
     func itIsNotFedWhileOneOfTheThreadsHangs(thread: String) throws {
         try withFolder { folder in
             let socket = try NotifySocket(folder + "/notify")

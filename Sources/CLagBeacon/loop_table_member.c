@@ -1,9 +1,9 @@
-// The shared loop table from the side of the processes that are watched. Needs nothing but libc: the preloaded library is built from
-// this file, too, and its constructor runs this in every program below lagmond, so it neither waits nor takes memory.
+// The shared loop table from the side of the processes that are watched. The preloaded library takes this file, too, and its
+// constructor runs it in every program below lagmond, so it neither waits nor takes memory.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "clb_page.h"
+#include "clb_loop_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,7 +112,7 @@ int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t 
 
 void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint64_t *claim) {
     uint64_t expected = *claim, live = clb_claim_with_state(expected, CLB_SLOT_LIVE);
-    // Somebody else's word here would be damage; then the slot is simply not ours.
+    // Another claim here would be damage; then the slot is simply not ours.
     __atomic_compare_exchange_n(clb_loop_table_claim_word(table, index), &expected, live, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     *claim = live;
     clb_loop_table_post(table);

@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
-#include "cll_turn_check.h"
+#include "cll_iteration_check.h"
 
 #include "clb_beacon.h"
-#include "cll_thread_look.h"
+#include "cll_thread_sample.h"
+#include "procfs_text.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +32,7 @@ enum { MAXIMUM_STOPS = 128 };
 // The kernel's PTRACE_SYSCALL_INFO_ENTRY.
 enum { OF_ENTRY = 1 };
 
-// Whether the thread, which stands at a system call, enters the wait that is looked for.
+// Whether the thread, which stands at a system call, enters the loop's wait.
 static int cll_is_at_wait(const cll_iteration_check *check) {
     struct __ptrace_syscall_info info;
     memset(&info, 0, sizeof(info));
@@ -40,13 +41,13 @@ static int cll_is_at_wait(const cll_iteration_check *check) {
     return check->call < 0 ? cll_is_event_wait((int64_t)info.entry.nr) : (int64_t)info.entry.nr == check->call;
 }
 
-// Waits for the next stop, without taking its news: the thread may be that of a child, whose changes are somebody else's business.
+// Waits for the next stop and leaves the report of it: the thread may be that of a child, whose changes another thread waits for.
 static int cll_await_tracee(const cll_iteration_check *check, siginfo_t *stop) {
-    // A child's stop is told to the other one as well, who may take it first; so it is looked for.
-    for (int looks = 0; check->is_childs; looks++) {
+    // The kernel reports a child's stop to the waiting parent as well, which may take it first; so it is polled for.
+    for (int polls = 0; check->is_childs; polls++) {
         if (ptrace(PTRACE_GETSIGINFO, check->tid, NULL, stop) == 0) return 0;
         if (errno != ESRCH) return errno;
-        struct timespec pause = {.tv_sec = 0, .tv_nsec = looks < 100 ? 2000 : 20000};
+        struct timespec pause = {.tv_sec = 0, .tv_nsec = polls < 100 ? 2000 : 20000};
         nanosleep(&pause, NULL);
     }
     siginfo_t change = {0};
@@ -60,7 +61,7 @@ static uint32_t cll_trace_until_wait(cll_iteration_check *check) {
     pid_t tid = check->tid;
     // What stands still waits for this thread: a timer's usual slack of 50 µs would be long.
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-    // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other none.
+    // With SYSGOOD a stop at a call is no number of a signal: should this process be killed just then, the kernel sends the other no signal.
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) return CLL_ITERATION_REFUSED;
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLL_ITERATION_UNSEEN;
     for (int stops = 0; stops < MAXIMUM_STOPS; stops++) {
@@ -92,8 +93,8 @@ static void *cll_iteration_check_run(void *context) {
 static int cll_is_childs(pid_t tid) {
     char text[4096];
     if (cll_procfs_read(tid, 0, "status", text, sizeof(text)) <= 0) return 0;
-    const char *parent = strstr(text, "\nPPid:\t");
-    return parent != NULL && (pid_t)strtol(parent + 7, NULL, 10) == getpid();
+    const char *parent = cll_status_field(text, "\nPPid:\t");
+    return parent != NULL && (pid_t)cll_parse_number(&parent, 10) == getpid();
 }
 
 cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp) {
@@ -113,7 +114,7 @@ cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t
         free(check);
         return NULL;
     }
-    pthread_setname_np(check->thread, "lag-turn");
+    pthread_setname_np(check->thread, "lag-iteration");
     return check;
 }
 

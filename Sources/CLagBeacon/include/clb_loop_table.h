@@ -1,24 +1,24 @@
-// The shared loop table: what the loops of other processes tell the lagmond that started them, in memory that both sides map.
+// The shared loop table: what the loops of other processes publish to the lagmond that started them, in memory that both sides map.
 //
 // Life. lagmond makes it (a memfd that cannot change its size) and puts its path, /proc/<lagmond's pid>/fd/<n>, into the
 // environment. Every process below opens that path, maps the memory and closes the descriptor, so nothing is inherited and
-// a program that closes all descriptors loses nothing. A mapping lives as long as its process, so lagmond's end harms nobody; and
-// the memory lives as long as a mapping, so what a killed process told last can still be read.
+// a program that closes all descriptors loses nothing. A mapping lives as long as its process, so lagmond's end harms no process; and
+// the memory lives as long as a mapping, so what a killed process published last can still be read.
 //
 // Slots. One a loop. A slot's claim word carries its state, its process and a generation:
 //   FREE -> CLAIMED   by the loop's process (compare and swap), which then fills the slot;
 //   CLAIMED -> LIVE   by the same thread, with a release store: who sees LIVE sees the slot;
-//   LIVE, PAUSED, LEFT  among each other by any thread of a process that tells of its own monitor's loops (clb_mirror.h);
+//   LIVE, PAUSED, UNWATCHED  among each other by any thread of a process that mirrors its own monitor's loops (clb_mirror.h);
 //   those -> ENDED    by the loop's own thread at its end; by the process that the claim names when it begins anew (exec);
-//   any -> FREE       by lagmond alone, once it has read it, or when its process or thread is gone without a word.
-// The generation grows with every claim, so lagmond can tell that a slot is another loop's now.
+//   any -> FREE       by lagmond alone, once it has read it, or when its process or thread is gone without ending it.
+// The generation grows with every claim, so lagmond knows when a slot is another loop's now.
 //
 // Ordering and writers of the beacon: clb_beacon.h. Two things differ. lagmond never writes `waker`, and arms by clb_beacon_rearm; and
-// nobody follows `waker` in memory that other processes write: clb_beacon_answer posts to the table's waker where this process mapped it.
+// no process follows `waker` in memory that other processes write: clb_beacon_answer posts to the table's waker where this process mapped it.
 //
 // Trust. Every process that maps the table can write all of it: to lagmond, each number in here is a claim. It follows no address
 // and takes no size from it, reads a slot by clb_loop_table_read (which copies and checks the form), and asks the kernel whether the process
-// that a slot names has this table mapped at all (cll_mapping_owner) before it looks at that process.
+// that a slot names has this table mapped at all (cll_mapping_owner) before it reads anything of that process.
 // The children take from it only what cannot hurt: the conversion of time (a wrong one gives wrong times), and which slots are free.
 #ifndef CLB_LOOP_TABLE_H
 #define CLB_LOOP_TABLE_H
@@ -47,11 +47,11 @@ enum {
 
 enum {
     CLB_SLOT_FREE = 0,
-    CLB_SLOT_CLAIMED = 1,  // being filled
+    CLB_SLOT_CLAIMED = 1,    // being filled
     CLB_SLOT_LIVE = 2,
-    CLB_SLOT_ENDED = 3,    // the loop is over; its last words are still there
-    CLB_SLOT_PAUSED = 4,   // still written, but its process does not want it to be judged, nor what else is known of its thread
-    CLB_SLOT_UNWATCHED = 5,     // its process does not watch it any more; until the loop's own thread says so, it may still be written
+    CLB_SLOT_ENDED = 3,      // the loop is over; what it published last is still there
+    CLB_SLOT_PAUSED = 4,     // still written, but its process wants no stall of it reported, nor what else is known of its thread
+    CLB_SLOT_UNWATCHED = 5,  // its process does not watch it any more; until the loop's own thread ends it, it may still be written
 };
 
 // Who writes the slot.
@@ -139,7 +139,7 @@ void clb_loop_table_check_clock(clb_loop_table *table);
 // A slot's content at one moment, checked in form.
 typedef struct clb_loop_table_entry {
     uint64_t claim;
-    uint32_t state;      // CLB_SLOT_LIVE, _ENDED, _PAUSED or _LEFT
+    uint32_t state;      // CLB_SLOT_LIVE, _ENDED, _PAUSED or _UNWATCHED
     uint32_t kind;
     int32_t pid, tid;
     uint64_t claimed_ns;
@@ -159,18 +159,19 @@ uint64_t clb_loop_table_drain(clb_loop_table *table);
 // MARK: The loops' side
 
 // Maps the table of that path; NULL and errno when it is missing, foreign or of another version (EPROTO), or when this process does
-// not see the process numbers that /proc shows (EXDEV). Seven system calls, nothing that waits or takes memory. One table a process: beacons in it answer to its waker from now on.
+// not see the process numbers that /proc shows (EXDEV). Seven system calls, nothing that waits or takes memory. One table a process:
+// beacons in it answer to its waker from now on.
 clb_loop_table *clb_loop_table_open(const char *path);
 
 // The waker for a beacon that lies in the table which this process opened; NULL for all others. Used by clb_beacon_answer.
 clb_waker *clb_loop_table_waker_of(const clb_beacon *beacon);
 
-// A slot of one's own, claimed and empty but for pid, kind and claim time; -1 when there is none (counted in `refused`). `hint` is
-// where to look first. Fill it, then clb_loop_table_publish.
+// A slot of one's own, claimed and empty but for pid, kind and claim time; -1 when none is free (counted in `refused`). `hint` is
+// where to begin. Fill it, then clb_loop_table_publish.
 int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim);
 // The slot counts from now on; wakes lagmond's watchdog.
 void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint64_t *claim);
-// The loop's state is another one, of LIVE, PAUSED, LEFT and ENDED; wakes lagmond's watchdog. Nothing happens when the slot is not
+// The loop's state is another one, of LIVE, PAUSED, UNWATCHED and ENDED; wakes lagmond's watchdog. Nothing happens when the slot is not
 // `claim`'s any more (its state aside), or has that state or ended already. Any thread of its process.
 void clb_loop_table_change(clb_loop_table *table, uint32_t index, uint64_t claim, uint32_t state);
 // The loop is over.

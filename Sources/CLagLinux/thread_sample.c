@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "cll_thread_look.h"
+#include "cll_thread_sample.h"
 
 #include "cll_memory.h"
 #include "procfs_text.h"
@@ -26,9 +26,9 @@ int cll_thread_files_open(pid_t pid, pid_t tid, cll_thread_files *files) {
         files->schedstat_fd = cll_open_of_thread(pid, tid, "schedstat");
         if (files->schedstat_fd < 0) error = errno;
     }
-    cll_thread_sample look;
-    // Whether it may be read is judged at each reading.
-    if (error == 0) error = cll_thread_files_sample(files, &look);
+    cll_thread_sample sample;
+    // The kernel decides at each reading whether it may be read.
+    if (error == 0) error = cll_thread_files_sample(files, &sample);
     if (error != 0) cll_thread_files_close(files);
     return error == ENOENT ? ESRCH : error;
 }
@@ -48,21 +48,21 @@ static int cll_read_again(int fd, char *text, size_t size) {
     return 0;
 }
 
-int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *look) {
+int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *sample) {
     char text[256];
     int error = cll_read_again(files->schedstat_fd, text, sizeof(text));
     if (error != 0) return error;
     const char *at = text;
-    look->cpu_ns = cll_parse_number(&at, 10);
-    look->delay_ns = cll_parse_number(&at, 10);
-    look->runs = cll_parse_number(&at, 10);
+    sample->cpu_ns = cll_parse_number(&at, 10);
+    sample->delay_ns = cll_parse_number(&at, 10);
+    sample->runs = cll_parse_number(&at, 10);
     error = cll_read_again(files->syscall_fd, text, sizeof(text));
     if (error != 0) return error;
-    // An exited thread that nobody has waited for has no memory any more.
+    // An exited thread that was not waited for yet has no memory any more.
     if (text[0] == 0) return ESRCH;
-    int state = cll_parse_syscall(text, &look->call);
+    int state = cll_parse_syscall(text, &sample->call);
     if (state < 0) return -state;
-    look->state = state;
+    sample->state = state;
     return 0;
 }
 

@@ -1,9 +1,9 @@
-// Whether a running thread of another process goes by its event wait: what no look from outside can tell, because a thread that
-// found events at once was never seen there. From one system call to the next the thread is as fast as ever; at each it is held for
+// Whether a running thread of another process passes its event wait. Samples from outside cannot show that: a thread that found
+// events at once was never seen there. From one system call to the next the thread is as fast as ever; at each it is held for
 // some µs (ptrace(2), PTRACE_SYSCALL), until it comes by its wait or has made a number of others.
 //
 // A check is a thread of its own, and ends by that thread's end: then the kernel itself lets the other go, without stopping it
-// once more. The same happens when this process is killed, so nobody is ever left stopped.
+// once more. The same happens when this process is killed, so no thread is ever left stopped.
 // An interrupt, with which it begins, may cut a wait short that does not restart (epoll_wait): only threads that run are to be checked.
 #ifndef CLL_ITERATION_CHECK_H
 #define CLL_ITERATION_CHECK_H
@@ -20,7 +20,7 @@ enum {
     CLL_ITERATION_REFUSED = 3,    // it cannot be held: another traces it, or we may not
 };
 
-// Begins one; NULL when there is no thread to be had. `call`: the system call that the loop rests in; -1: any wait for events. `sp`: the
+// Begins one; NULL when no thread can be made. `call`: the system call that the loop rests in; -1: any wait for events. `sp`: the
 // stack pointer that it is made with. Some 50 µs.
 cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t sp);
 // Ends it, and frees it. `*seen_ns`: when it came by (CLOCK_MONOTONIC). Some 50 µs.

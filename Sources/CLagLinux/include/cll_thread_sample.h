@@ -1,8 +1,8 @@
-// What the kernel says of one thread of any process, looked at again and again, without the thread's taking part.
+// What the kernel says of one thread of any process, sampled again and again, without the thread's taking part.
 //
 // The files stay open: a thread that has ended says ESRCH from then on, and who gets its number later is not taken for it.
-#ifndef CLL_THREAD_LOOK_H
-#define CLL_THREAD_LOOK_H
+#ifndef CLL_THREAD_SAMPLE_H
+#define CLL_THREAD_SAMPLE_H
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -22,11 +22,11 @@ typedef struct cll_thread_sample {
     uint64_t runs;            // times it was given one
 } cll_thread_sample;
 
-// 0, or an errno: EACCES or EPERM where this process may not trace the thread, ESRCH where there is none.
+// 0, or an errno: EACCES or EPERM where this process may not trace the thread, ESRCH where it does not exist.
 int cll_thread_files_open(pid_t pid, pid_t tid, cll_thread_files *files);
 void cll_thread_files_close(cll_thread_files *files);
 // Two reads, some 3 µs; no allocation. 0, or an errno: ESRCH when the thread has ended.
-int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *look);
+int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *sample);
 
 // Whether a system call waits for events of several descriptors: where event loops rest.
 static inline int cll_is_event_wait(int64_t number) {
@@ -53,7 +53,7 @@ static inline int cll_is_event_wait(int64_t number) {
     }
 }
 
-// Whether a thread that is held for a moment in this call goes on in it, and cannot tell (signal(7), "Interruption of system calls
+// Whether a thread that is held for a moment in this call goes on in it without noticing (signal(7), "Interruption of system calls
 // and library functions by stop signals"; those on sockets fail where a time-out is set).
 static inline int cll_resumes_after_stop(int64_t number) {
     switch (number) {

@@ -1,6 +1,6 @@
 // The shared loop table from lagmond's side.
 #define _GNU_SOURCE
-#include "clb_page.h"
+#include "clb_loop_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,7 +116,7 @@ int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_ta
     uint64_t claim = clb_loop_table_claim(table, index);
     uint32_t state = clb_claim_state(claim);
     if (state < CLB_SLOT_LIVE || state > CLB_SLOT_UNWATCHED) return 0;
-    // Copied once and judged as a copy: the slot may change under one's eyes.
+    // Copied once, and the copy is checked: the slot may change at any time.
     clb_loop_table_slot slot;
     memcpy(&slot, clb_loop_table_slot_at(table, index), offsetof(clb_loop_table_slot, beacon));
     __atomic_thread_fence(__ATOMIC_ACQUIRE);

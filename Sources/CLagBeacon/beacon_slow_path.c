@@ -1,19 +1,20 @@
-// What the loop's own thread does off its fast path. Needs nothing but libc: the preloaded library is built from this file, too.
+// What the loop's own thread does off its fast path. It needs nothing but libc and loop_table_member.c, and no symbol that musl lacks: the
+// preloaded library takes these two files, and the linker drops the rest of the module.
 #include "clb_beacon.h"
-#include "clb_page.h"
+#include "clb_loop_table.h"
 
 #include <errno.h>
 
 void clb_beacon_answer(clb_beacon *beacon, uint8_t activity) {
     // A loop that is armed for its rest alone comes here with every activity until then.
     uint16_t answers = clb_activity_is_rest(activity) ? CLB_ARMED_ANY | CLB_ARMED_REST : CLB_ARMED_ANY;
-    // A loop that rests strongly orders its word before this in clb_beacon_wake; one that works may be late by a look.
+    // A loop that rests strongly orders its word before this in clb_beacon_wake; one that works may be late by a scan.
     if ((__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) & answers) == 0) return;
     if ((__atomic_fetch_and(&beacon->armed, (uint16_t)~answers, __ATOMIC_SEQ_CST) & answers) == 0) return;
     int saved = errno;
     uint64_t now = clb_now_ns();
     __atomic_store_n(&beacon->answered_ns, now, __ATOMIC_RELEASE);
-    // A beacon that other processes can write to names nobody: an address from there may be anything.
+    // In a beacon that other processes can write the waker is not followed: an address from there may be anything.
     clb_waker *waker = clb_loop_table_waker_of(beacon);
     if (waker == NULL) waker = __atomic_load_n(&beacon->waker, __ATOMIC_RELAXED);
     clb_waker_record_answer(waker, now);
@@ -28,6 +29,6 @@ void clb_beacon_record_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t n
     clb_beacon_stretch *stretch = &beacon->stretches[number % CLB_BEACON_STRETCHES];
     __atomic_store_n(&stretch->since_ns, since_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&stretch->until_ns, now_ns, __ATOMIC_RELAXED);
-    // Before the word that ends the stretch: who sees that one sees the note.
+    // Before the word that ends the stretch: who sees that one sees the record.
     __atomic_store_n(&beacon->stretch_count, number, __ATOMIC_RELEASE);
 }

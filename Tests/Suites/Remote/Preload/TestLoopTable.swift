@@ -4,7 +4,7 @@ internal import Foundation
 internal import Testing
 
 /// A table of the test's own, as lagmond makes one.
-final class SharedLoopTable {
+final class TestLoopTable {
     let raw: UnsafeMutablePointer<clb_loop_table>
     let descriptor: Int32
 

@@ -1,0 +1,44 @@
+// An unwinder's state, and what its walk and its accessors share. Private to this target.
+#ifndef UNWINDER_H
+#define UNWINDER_H
+
+#include "frame_record_search.h"
+#include "libunwind_calls.h"
+
+enum { PAGE = 4096, CACHED_PAGES = 64 };
+
+// In a page's stamp: valid for the epoch, not for the walk.
+static const uint32_t CONSTANT = 1u << 31;
+
+// Pages of code, tables and stack outside the snapshot: one system call a page instead of one a word. A page of code or
+// of unwind tables does not change while its module is there, so its copy holds until the modules change; any other
+// copy holds for one walk.
+typedef struct page_cache {
+    uint64_t page[CACHED_PAGES];
+    uint32_t stamp[CACHED_PAGES];  // the walk, or CONSTANT with the epoch
+    uint8_t bytes[CACHED_PAGES][PAGE];
+} page_cache;
+
+struct clu_unwinder {
+    unw_addr_space_t space;
+    unw_accessors_t accessors;
+    memory_view view;
+    uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
+    int reading_tables;             // a look-up is under way
+    uint64_t frame_sp, frame_code;  // the frame being stepped: where a missing frame pointer is searched
+    uint64_t frame_pointer;
+    int frame_pointer_recovered;
+    int lookup_failed;  // the frame being stepped has no unwind information
+    int only_known;     // a frame pointer that is not known is not searched for
+    int restarted;      // the walk goes on from these, the only registers that are known then
+    uint64_t restart_pc, restart_sp, restart_fp;
+    page_cache cache;
+};
+
+// Reads memory of the process through the cache. 1, or 0 when it cannot be read.
+int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size);
+
+// The function that `ip` lies in, by the unwind tables. 0, or a negative error of libunwind.
+int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info);
+
+#endif

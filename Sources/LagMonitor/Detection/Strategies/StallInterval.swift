@@ -1,0 +1,100 @@
+/// The time of a stall, or of what may become one: while it goes on, and when it is over.
+///
+/// Of some beginnings and ends only bounds are known, and so are the times in it in which the process could not run. Whether it is a
+/// stall is decided by what it lasted for certain.
+package struct StallInterval: Sendable, Equatable {
+    /// When it began.
+    package private(set) var since: UInt64
+    /// When it may have begun at the earliest; `since` where that is exact.
+    package private(set) var earliest: UInt64
+    /// While it goes on: when it was last seen to, so its end is not before that. Then: when it ended, for certain.
+    package private(set) var until: UInt64
+    /// When it may have ended at the latest; `until` where that is exact.
+    package private(set) var latest: UInt64
+    /// Bounds of the time in it in which the process could not run.
+    package private(set) var pausedAtLeast: UInt64 = 0
+    package private(set) var pausedAtMost: UInt64 = 0
+
+    /// - Parameter earliest: nil where the beginning is exact.
+    package init(since: UInt64, earliest: UInt64? = nil, seen: UInt64) {
+        self.since = since
+        self.earliest = min(earliest ?? since, since)
+        until = seen
+        latest = seen
+    }
+
+    /// The same for what is seen for the first time, perhaps after a process pause in which it may have begun.
+    init(since: UInt64, earliest: UInt64? = nil, at now: UInt64, _ processPause: ProcessPause?) {
+        self.init(since: since, earliest: earliest, seen: now)
+        add(processPause, until: now)
+    }
+
+    // MARK: While it goes on
+
+    mutating func extend(at now: UInt64, _ processPause: ProcessPause?) {
+        add(processPause, until: now)
+        until = max(until, now)
+        latest = until
+    }
+
+    /// Nothing before `ignoreBefore` counts.
+    mutating func begin(notBefore ignoreBefore: UInt64) {
+        earliest = max(earliest, ignoreBefore)
+        guard ignoreBefore > since else { return }
+        since = ignoreBefore
+        pausedAtLeast = 0
+        pausedAtMost = 0
+    }
+
+    /// A process pause before `until`, after which it is not known yet whether the interval goes on.
+    mutating func add(_ processPause: ProcessPause?, until: UInt64) {
+        guard let share = processPause?.share(from: since, until: until) else { return }
+        pausedAtLeast = pausedAtLeast.saturatingSum(share.atLeast)
+        pausedAtMost = pausedAtMost.saturatingSum(share.atMost)
+    }
+
+    /// How long it has lasted for certain at a time, without the time in which the process could not run.
+    func length(at now: UInt64) -> UInt64 {
+        now.saturatingDifference(since).saturatingDifference(pausedAtMost)
+    }
+
+    /// When it will have lasted so long.
+    func time(ofLength length: UInt64) -> UInt64 { since.saturatingSum(pausedAtMost).saturatingSum(length) }
+
+    // MARK: Its end
+
+    /// The same interval, over, or reported while it goes on.
+    /// - Parameters:
+    ///   - until: when it ended for certain.
+    ///   - latest: when it may have ended at the latest; nil where `until` is exact.
+    ///   - processPause: one that came to light with its end.
+    package func ended(at until: UInt64, latest: UInt64? = nil, _ processPause: ProcessPause? = nil) -> StallInterval {
+        var ended = self
+        ended.until = max(until, since)
+        ended.latest = max(latest ?? until, ended.until)
+        ended.add(processPause, until: ended.until)
+        return ended
+    }
+
+    /// What of it lies before another one, which began within it: the process pauses since then are not its own.
+    func part(before later: StallInterval) -> StallInterval {
+        var part = self
+        part.pausedAtLeast = pausedAtLeast.saturatingDifference(later.pausedAtMost)
+        part.pausedAtMost = pausedAtMost.saturatingDifference(later.pausedAtLeast)
+        return part.ended(at: later.since)
+    }
+
+    /// Bounds of the length without process pauses, in nanoseconds.
+    package var lengthAtLeast: UInt64 { length(at: until) }
+    package var lengthAtMost: UInt64 {
+        mostBetweenEnds.saturatingSum(since - earliest).saturatingSum(latest - until)
+    }
+
+    /// The middle of what the process pauses leave open.
+    package var length: UInt64 { lengthAtLeast + (mostBetweenEnds - lengthAtLeast) / 2 }
+
+    /// Time that lies between beginning and end and is not in the length.
+    package var excluded: UInt64 { until.saturatingDifference(since).saturatingDifference(length) }
+
+    private var mostBetweenEnds: UInt64 { until.saturatingDifference(since).saturatingDifference(pausedAtLeast) }
+}

@@ -1,0 +1,117 @@
+internal import CLagLinux
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+extension Watch {
+    /// The larger part of a watch, which a scan that finds the loop moving on does not touch.
+    ///
+    /// The atomics are for any thread, `remoteTimes` is the registry's again once the watch is retired, and all else is the watchdog's.
+    struct ColdPart: ~Copyable {
+        let stalls = Atomic<UInt64>(0)
+        let dropped = Atomic<UInt64>(0)
+        let suppressed = Atomic<UInt64>(0)
+        /// Stalls that did not count, because a debugger held the loop.
+        let dismissed = Atomic<UInt64>(0)
+        /// When the watch was last resumed, `CLOCK_MONOTONIC`. Written by the registry.
+        let resumed = Atomic<UInt64>(0)
+        /// When a ping was last given to the loop, `CLOCK_MONOTONIC`. Written by whoever gives it.
+        let pinged = Atomic<UInt64>(0)
+
+        /// The thread to sample; of an unpinned loop the one that worked for it when it was last sampled.
+        var target: ThreadIdentity
+        // Kept alive by the registration, which is released after the watch is retired.
+        unowned(unsafe) let pingable: (any PingableLoop)?
+        unowned(unsafe) let unpinned: (any UnpinnedLoop)?
+        unowned(unsafe) let threadPool: (any ThreadPoolLoop)?
+        unowned(unsafe) let ticks: TickCell?
+        /// What the scheduler says of a thread of another process, whose CPU clock cannot be read: as of its last tick.
+        var remoteTimes: PersistentProcFile?
+
+        var detector: StallDetector
+        var condition = Condition.quiet
+        var deferral = Deferral.none
+        /// What the thread has used.
+        var usage = UsageMeter()
+
+        /// - Parameter ignoreBefore: nothing before that counts.
+        init(
+            _ loop: any ObservableLoop,
+            target: ThreadIdentity,
+            ticks: TickCell?,
+            remoteTimes: PersistentProcFile?,
+            rules: WatchRules,
+            ignoreBefore: UInt64
+        ) {
+            self.target = target
+            pingable = loop as? any PingableLoop
+            unpinned = loop as? any UnpinnedLoop
+            threadPool = loop as? any ThreadPoolLoop
+            self.ticks = ticks
+            self.remoteTimes = remoteTimes
+            detector = StallDetector(rules: rules, ignoreBefore: ignoreBefore)
+        }
+
+        var counters: WatchCounters {
+            WatchCounters(
+                stalls: stalls.load(ordering: .relaxed),
+                dropped: dropped.load(ordering: .relaxed),
+                suppressed: suppressed.load(ordering: .relaxed),
+                dismissed: dismissed.load(ordering: .relaxed)
+            )
+        }
+
+        var isPaused: Bool {
+            if case .paused = condition { true } else { false }
+        }
+
+        /// The stall in progress; nil without a stall, and then setting it changes nothing.
+        var recording: StallRecording? {
+            get {
+                if case .stalled(let recording) = condition { recording } else { nil }
+            }
+            set {
+                if case .stalled = condition, let newValue { condition = .stalled(newValue) }
+            }
+        }
+
+        /// What the thread did at the first sign of a stall, or when its stack was last sampled.
+        var earlier: ThreadState? {
+            get {
+                switch condition {
+                case .quiet, .paused: nil
+                case .suspicious(let state): state
+                case .stalled(let recording): recording.earlier
+                }
+            }
+            set {
+                switch condition {
+                case .quiet, .suspicious: condition = newValue.map { .suspicious($0) } ?? .quiet
+                case .stalled(var recording):
+                    recording.earlier = newValue
+                    condition = .stalled(recording)
+                case .paused: break
+                }
+            }
+        }
+
+        /// The process pause that a deferred observation did not get to see. It is seen now.
+        mutating func takeDeferredPause() -> ProcessPause? {
+            guard case .deferred(let processPause) = deferral else { return nil }
+            deferral = .deferred(nil)
+            return processPause
+        }
+
+        /// The first use of a type takes memory.
+        static func warmUp() {
+            var condition = Condition.quiet
+            for _ in 0..<2 {
+                if case .suspicious(let state) = condition {
+                    condition = .stalled(StallRecording(sinceNanoseconds: 0, activity: .waiting, episode: nil, earlier: state))
+                }
+                if case .quiet = condition, let state = ThreadState(tid: cll_gettid()) { condition = .suspicious(state) }
+            }
+            _ = condition
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import CLagBeacon
+internal import LagActivity
+internal import Synchronization
+
+/// The watchdog's answer to what the owner of a watch asked for, and to the loop's end.
+extension Watch {
+    /// Ends the watch. A stall in progress is abandoned; one that is over by now has ended properly.
+    /// - Parameter processPause: one since the loop was last observed.
+    func finish(_ processPause: ProcessPause?) {
+        endActiveStall(ignoreBefore: 0, processPause)
+        // Another watch of the same loop may count on the arming: the scan restores it.
+        clb_beacon_disarm(hot.pointee.beacon)
+        hot.pointee.state.store(.retired, ordering: .releasing)
+    }
+
+    /// The owner paused the watch: a stall in progress ends with it.
+    func pause(_ processPause: ProcessPause?) {
+        if case .paused = cold.pointee.condition { return }
+        endActiveStall(ignoreBefore: 0, processPause)
+        cold.pointee.condition = .paused
+    }
+
+    /// The owner resumed the watch: nothing before that counts. A stall in progress ends, if the pause was over before this thread got
+    /// to see it.
+    /// - Returns: false when it does not go on, because it has just been paused or ended.
+    func resume(_ processPause: ProcessPause?) -> Bool {
+        let state = hot.pointee.state.compareExchange(expected: .resuming, desired: .active, ordering: .acquiringAndReleasing)
+        guard state.exchanged else { return false }
+        endActiveStall(ignoreBefore: cold.pointee.resumed.load(ordering: .acquiring), processPause)
+        cold.pointee.condition = .quiet
+        hot.pointee.lastWord = .max
+        hot.pointee.hasUnreportedFastPoll = false
+        return true
+    }
+
+    func endActiveStall(ignoreBefore: UInt64, _ processPause: ProcessPause?) {
+        let reading = self.reading
+        var processPause = ProcessPause.joined(cold.pointee.takeDeferredPause(), processPause)
+        if !cold.pointee.isPaused, reading.word != hot.pointee.lastWord, !isLost(reading) {
+            observe(reading, at: services.clock(), processPause)
+            processPause = nil
+        }
+        switch cold.pointee.detector.finish(at: services.clock(), ignoreBefore: ignoreBefore, processPause) {
+        case .ended(let stall, let interval): end(stall, interval, .abandoned)
+        case .suppressed: cold.pointee.suppressed.add(1, ordering: .relaxed)
+        default: break
+        }
+    }
+
+    /// A sampled loop's thread is gone: what it was in the midst of did not come to an end.
+    func isLost(_ reading: BeaconReading) -> Bool { services.isSampled && reading.activity == .finished }
+}

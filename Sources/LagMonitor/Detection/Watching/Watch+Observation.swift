@@ -1,0 +1,158 @@
+internal import CLagBeacon
+internal import LagActivity
+internal import Synchronization
+
+/// One watch in a scan.
+extension Watch {
+    /// Takes what the loop does now, and what its owner asked for.
+    func visit(_ scan: inout ScanState) {
+        switch hot.pointee.state.load(ordering: .acquiring) {
+        case .free, .retired: return
+        case .paused:
+            pause(scan.processPause)
+            if reading.activity == .finished { retire(scan.processPause, &scan) }
+            return
+        case .resuming:
+            guard resume(scan.processPause) else { return }
+        case .ending: return retire(scan.processPause, &scan)
+        case .active: break
+        }
+        if fastPoll(&scan) { return }
+        visitClosely(&scan)
+    }
+
+    private func retire(_ processPause: ProcessPause?, _ scan: inout ScanState) {
+        finish(processPause)
+        scan.hasRetired = true
+    }
+
+    /// The usual case of a busy loop, and short because there may be thousands: it is at work at another word than before.
+    private func fastPoll(_ scan: inout ScanState) -> Bool {
+        let word = clb_beacon_word(hot.pointee.beacon)
+        let woke = clb_beacon_woke_ns(hot.pointee.beacon)
+        let (busyFor, isAwake) = (scan.now &- woke, woke > 0)
+        guard word != hot.pointee.lastWord, hot.pointee.canFastPoll, scan.processPause == nil,
+            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)), clb_beacon_stretch_count(hot.pointee.beacon) == hot.pointee.stretchCount,
+            // A wake later than this scan wraps around, and takes the long way; a loop that publishes no wakes cannot be starved.
+            busyFor < hot.pointee.starvationNanoseconds || !isAwake
+        else { return false }
+        hot.pointee.lastWord = word
+        hot.pointee.seen = scan.now
+        hot.pointee.hasUnreportedFastPoll = true
+        hot.pointee.nextTick = scan.nextTick(ofInterval: hot.pointee.tickNanoseconds)
+        hot.pointee.deadline = .max
+        scan.isBusy = true
+        scan.next = min(scan.next, hot.pointee.nextTick)
+        if isAwake, hot.pointee.starvationNanoseconds &- busyFor < hot.pointee.tickNanoseconds {
+            // A starvation may reach its threshold before the next tick.
+            hot.pointee.deadline = woke.saturatingSum(hot.pointee.starvationNanoseconds)
+            scan.next = min(scan.next, hot.pointee.deadline)
+        }
+        return true
+    }
+
+    private func visitClosely(_ scan: inout ScanState) {
+        var reading = self.reading
+        let hasChanged = reading.word != hot.pointee.lastWord
+        let wasStalled = cold.pointee.detector.isStalled
+        let processPause = ProcessPause.joined(cold.pointee.takeDeferredPause(), scan.processPause)
+        if wasStalled, isLost(reading) { return retire(processPause, &scan) }
+        if hasChanged, mustDefer(reading, wasStalled, scan.now, processPause) {
+            // Once the length of this scan is known, so is whether the process was stopped in it.
+            scan.next = scan.now
+            scan.isBusy = true
+            return
+        }
+        if let processPause, let episode = cold.pointee.recording?.episode {
+            services.queue.episodes[episode].tally.skip(over: processPause, until: scan.now)
+        }
+        // The end of a stall may be younger than the beginning of this scan.
+        observe(reading, at: hasChanged && wasStalled ? services.clock() : scan.now, processPause)
+        if !wasStalled, cold.pointee.detector.isStalled { scan.advanceClock(to: services.clock()) }
+        if cold.pointee.detector.isStalled {
+            // Arm, then read again: a stall that ended in between is not reported by the beacon.
+            arm()
+            reading = self.reading
+            if reading.word != hot.pointee.lastWord {
+                if mustDefer(reading, true, scan.now, nil) {
+                    scan.next = scan.now
+                } else {
+                    observe(reading, at: services.clock(), nil)
+                }
+            }
+        }
+        guard reading.activity != .finished else { return retire(nil, &scan) }
+        if cold.pointee.detector.isStalled, let recording = cold.pointee.recording, recording.nextSampleNanoseconds <= scan.now {
+            sampleStack(reading)
+            scan.advanceClock(to: services.clock())
+        }
+        schedule(reading, hasChanged: hasChanged, &scan)
+    }
+
+    /// When this loop is to be observed again.
+    private func schedule(_ reading: BeaconReading, hasChanged: Bool, _ scan: inout ScanState) {
+        let nextSample = cold.pointee.recording?.nextSampleNanoseconds ?? .max
+        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample)
+        scan.next = min(scan.next, hot.pointee.deadline)
+        if cold.pointee.detector.isStalled { scan.isStalled = true }
+        if cold.pointee.detector.isSuspicious { scan.isSuspicious = true }
+        if hasChanged || reading.isWorking {
+            scan.isBusy = true
+            scan.next = min(scan.next, hot.pointee.nextTick)
+        } else {
+            scan.idleNext = min(scan.idleNext, scan.nextTick(ofInterval: hot.pointee.tickNanoseconds))
+        }
+    }
+
+    /// Whether the end of a stall is left to the next scan, because this one has taken so long that the process may have been stopped
+    /// in it.
+    private func mustDefer(_ reading: BeaconReading, _ wasStalled: Bool, _ now: UInt64, _ processPause: ProcessPause?) -> Bool {
+        // A starvation goes on with other words.
+        let isOver = wasStalled && (cold.pointee.detector.activeStall?.lead != .starvation || !reading.isWorking)
+        let isEnd = isOver || clb_beacon_stretch_count(hot.pointee.beacon) != hot.pointee.stretchCount
+        let isLate = isEnd && services.clock().saturatingDifference(now) >= Watchdog.suspicionPollNanoseconds
+        guard isLate, case .none = cold.pointee.deferral else {
+            cold.pointee.deferral = .none
+            return false
+        }
+        cold.pointee.deferral = .deferred(processPause)
+        return true
+    }
+
+    /// Lets the detector observe a reading, if it changed or if a time has come.
+    func observe(_ reading: BeaconReading, at now: UInt64, _ processPause: ProcessPause?) {
+        let hasChanged = reading.word != hot.pointee.lastWord
+        if hot.pointee.hasUnreportedFastPoll {
+            // What fast polls found, with the beginning that the beacon says: the word's, if it still stands there.
+            let passed = BeaconReading(word: hot.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
+            cold.pointee.detector.recordProgress(to: passed, at: max(hot.pointee.seen, min(passed.calloutNanoseconds, now)))
+            hot.pointee.hasUnreportedFastPoll = false
+        }
+        hot.pointee.lastWord = reading.word
+        let isTick = hot.pointee.nextTick <= now
+        guard hasChanged || isTick || hot.pointee.deadline <= now || processPause != nil || cold.pointee.detector.isSuspicious else {
+            return
+        }
+        var observation = Observation(reading, at: now, isTick: isTick && !hasChanged, processPause: processPause)
+        observation.pingedNanoseconds = cold.pointee.pinged.load(ordering: .acquiring)
+        observation.tickedNanoseconds = cold.pointee.ticks?.lastNanoseconds ?? 0
+        observation.sample = sampleForRule(reading, at: now)
+        if hasChanged { replay(reading, observation) }
+        let events = cold.pointee.detector.observe(observation)
+        hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll
+        if hasChanged || isTick { hot.pointee.nextTick = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
+        act(on: events, reading, now)
+    }
+
+    /// Takes what the loop has recorded of itself since the last observation: stalls that were over before this thread came to it.
+    private func replay(_ reading: BeaconReading, _ observation: Observation) {
+        let stretchCount = clb_beacon_stretch_count(hot.pointee.beacon)
+        while hot.pointee.stretchCount != stretchCount {
+            hot.pointee.stretchCount &+= 1
+            var stretch = clb_beacon_stretch()
+            guard clb_beacon_read_stretch(hot.pointee.beacon, hot.pointee.stretchCount, &stretch) != 0 else { continue }
+            let events = cold.pointee.detector.replay(since: stretch.since_ns, until: stretch.until_ns, observation)
+            act(on: events, reading, observation.now)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+internal import CLagLinux
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// Samples of the loop's thread: its CPU clock at every scan, its stack while it stalls or where a rule compares stacks.
+extension Watch {
+    /// Reads the CPU clock of the loop's thread, so that it is known what it stood at when a stall began.
+    func readClock() {
+        let tid = cold.pointee.target.tid
+        guard tid != 0, hot.pointee.state.load(ordering: .acquiring) == .active else { return }
+        var cpu: UInt64 = 0
+        if let times = cold.pointee.remoteTimes {
+            cpu = ThreadTimes(times)?.cpuNanoseconds ?? 0
+        } else {
+            cpu = cll_thread_cpu_ns(tid)
+        }
+        cold.pointee.usage.record(UsageMeter.Reading(time: services.clock(), cpu: cpu), reading)
+    }
+
+    /// Finds the thread that works for an unpinned loop.
+    func locate() {
+        guard let loop = cold.pointee.unpinned else { return }
+        let tid = loop.presentThread
+        guard tid != cold.pointee.target.tid else { return }
+        let process = services.capture.process
+        cold.pointee.target =
+            tid == 0 ? ThreadIdentity(tid: 0, process: process, stackLow: 0, stackHigh: 0) : services.capture.identity(of: tid)
+        // What was known of another thread says nothing of this one.
+        cold.pointee.earlier = nil
+        cold.pointee.recording?.timesAtLastSample = nil
+        cold.pointee.usage.first = UsageMeter.Totals(tid: tid, process: process, at: services.clock())
+    }
+
+    /// What is on top of the loop's stack, if a rule compares stacks and wants to know now. Nil when it does not, or when the loop moved
+    /// on meanwhile.
+    func sampleForRule(_ reading: BeaconReading, at now: UInt64) -> SampleKey? {
+        guard let sampling = cold.pointee.detector.sampling, sampling.wantsSample(reading, at: now) else { return nil }
+        let target = cold.pointee.target
+        guard target.tid != 0 else { return nil }
+        let earlier = cold.pointee.earlier
+        if earlier == nil { cold.pointee.earlier = ThreadState(tid: target.tid, process: target.process) }
+        let scratch = services.scratch
+        let outcome = services.capture.capture(target, earlier: earlier, into: scratch, budget: .brief)
+        let present = self.reading
+        // It may have come to another callout, which is the point of this rule, but not to a rest.
+        guard outcome.method != .none, present.isWorking, present.wokeNanoseconds == reading.wokeNanoseconds else { return nil }
+        let functions = min(sampling.rule.functions, outcome.stored)
+        func function(_ position: Int) -> UInt64 { position < functions ? services.capture.function(of: scratch[position]) : 0 }
+        return SampleKey(function(0), function(1), function(2), function(3))
+    }
+
+    /// Samples the stack of the stall in progress, and says when to do so again.
+    func sampleStack(_ reading: BeaconReading) {
+        guard let recording = cold.pointee.recording, let number = recording.episode else { return }
+        let episode = services.queue.episodes[number]
+        let kind = cold.pointee.detector.activeStall?.lead ?? .callout
+        var isWorthAnother = true
+        // Whatever comes of this sample: one that is due already would be due for ever.
+        defer { if isWorthAnother { scheduleSample(kind) } else { cold.pointee.recording?.nextSampleNanoseconds = .max } }
+        if let threadPool = cold.pointee.threadPool {
+            return recordGap(isSame: sampleWorkers(of: threadPool, kind, reading, in: episode), at: services.clock())
+        }
+        locate()
+        let target = cold.pointee.target
+        guard target.tid != 0 else {
+            isWorthAnother = cold.pointee.unpinned != nil
+            cold.pointee.recording?.backoff.record(isSame: true, age: 0)
+            return episode.tally.recordFailure(.failed(.threadUnknown))
+        }
+        // A stop of another process shows only here: from now on nothing counts until it goes on.
+        if services.isRemote, services.isHeld(target.tid) {
+            isWorthAnother = false
+            return endActiveStall(ignoreBefore: services.clock(), nil)
+        }
+        episode.facts.thread = target.tid
+        services.takeLateAnswer()
+        let now = services.clock()
+        let outcome = services.capture.capture(
+            target,
+            earlier: cold.pointee.earlier,
+            into: services.scratch,
+            allowsLateAnswer: true,
+            // Other loops wait for their observation meanwhile.
+            budget: episode.tally.sampleCount == 0 ? .full : .brief
+        )
+        // After the first sample, whether it has waited for something since the last one.
+        cold.pointee.earlier = ThreadState(tid: target.tid, process: target.process)
+        guard isStillStalled(kind, as: reading) else {
+            services.capture.forget(target.tid)
+            recordGap(isSame: true, at: now)
+            return episode.tally.recordFailure(.failed(.loopMovedOn))
+        }
+        guard outcome.method != .none else {
+            // What could not be had may cost as much the next time.
+            recordGap(isSame: true, at: now)
+            guard outcome.state == .asleep else { return episode.tally.recordFailure(outcome) }
+            return services.recordSleep(outcome, of: target, in: episode, at: now, slept: timeAsleep(episode.tally, at: now))
+        }
+        let slept = timeAsleep(episode.tally, at: now)
+        let place = episode.tally.add(outcome, services.scratch, key: services.key(of: outcome), at: now, slept: slept)
+        recordGap(isSame: place.isSame, at: now)
+        guard case .waiting(let call) = outcome.state else { return }
+        services.describe(call, of: target, in: episode, place.index, isNew: place.isNew)
+        if !isStillStalled(kind, as: reading) { episode.tally.forgetOwners(place.index) }
+    }
+
+    /// The same stack again lengthens the gap to the next sample, another one shortens it.
+    private func recordGap(isSame: Bool, at now: UInt64) {
+        guard let since = cold.pointee.recording?.sinceNanoseconds else { return }
+        cold.pointee.recording?.backoff.record(isSame: isSame, age: now.saturatingDifference(since))
+    }
+
+    private func scheduleSample(_ kind: StallKind) {
+        guard let backoff = cold.pointee.recording?.backoff else { return }
+        // Not in step with what the thread may do at a fixed pace.
+        let next = services.clock().saturatingSum(backoff.gap(services.random.next()))
+        // Of a loop that moves, at a tick, which comes anyway: a stall of hours must not cost more wakes than being busy does.
+        let isMoving = kind == .starvation || kind == .sample
+        cold.pointee.recording?.nextSampleNanoseconds = isMoving ? next.nextTick(ofInterval: hot.pointee.tickNanoseconds) : next
+    }
+
+    /// For how long the thread slept since the sample before.
+    private func timeAsleep(_ tally: StackTally, at now: UInt64) -> UInt64? {
+        let earlier = cold.pointee.recording?.timesAtLastSample
+        let times = ThreadTimes(tid: cold.pointee.target.tid, process: services.capture.process)
+        cold.pointee.recording?.timesAtLastSample = times
+        guard let earlier, let times else { return nil }
+        return times.slept(since: earlier, in: now.saturatingDifference(tally.latestNanoseconds))
+    }
+
+    /// Whether the loop is still in the stall that it was in at `reading`, so that a stack taken meanwhile belongs to it.
+    func isStillStalled(_ kind: StallKind, as reading: BeaconReading) -> Bool {
+        let now = self.reading
+        return switch kind {
+        case .callout: now.word == reading.word
+        // Any of the many callouts is as much a part of it as another.
+        case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
+        case .ping: now.pongNanoseconds == reading.pongNanoseconds && isStillOnThread
+        case .frame: now.word == reading.word
+        }
+    }
+
+    /// Whether the thread that was sampled still works for the loop, of an unpinned one.
+    private var isStillOnThread: Bool {
+        guard let loop = cold.pointee.unpinned else { return true }
+        return loop.presentThread == cold.pointee.target.tid
+    }
+}

@@ -1,0 +1,171 @@
+internal import CLagBeacon
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// From the detector's events to episodes.
+extension Watch {
+    /// Acts on the events of one observation, in their order.
+    func act(on events: DetectorEvents, _ reading: BeaconReading, _ now: UInt64) {
+        var index = 0
+        while index < events.count {
+            switch events[index] {
+            case .suspected: suspect()
+            case .opened: open(reading, at: now)
+            case .hanging(let stall, let interval): emit(stall, interval, .begin)
+            case .ended(let stall, let interval): end(stall, interval, .end)
+            case .unobserved(let stall, let interval):
+                cold.pointee.stalls.add(1, ordering: .relaxed)
+                end(stall, interval, .end, .loopMovedOn)
+            case .suppressed:
+                forgetStall()
+                cold.pointee.suppressed.add(1, ordering: .relaxed)
+            case .wantsPing: ping()
+            }
+            index += 1
+        }
+    }
+
+    private func suspect() {
+        locate()
+        let (tid, process) = (cold.pointee.target.tid, services.capture.process)
+        guard tid != 0 else { return }
+        cold.pointee.earlier = ThreadState(tid: tid, process: process)
+        cold.pointee.usage.first = UsageMeter.Totals(tid: tid, process: process, at: services.clock())
+    }
+
+    /// A stall: its facts and its stack.
+    private func open(_ reading: BeaconReading, at now: UInt64) {
+        guard let kind = cold.pointee.detector.activeStall?.lead, let interval = cold.pointee.detector.interval(of: kind) else { return }
+        // A suspicion from before the stall is an older one's.
+        if (cold.pointee.usage.first?.reading.time ?? 0) < interval.since {
+            suspect()
+            // What it did just now says nothing of whether it waits now and then.
+            cold.pointee.earlier = nil
+        }
+        let tid = cold.pointee.target.tid
+        if tid != 0, services.isRemote, cll_thread_is_ending(services.capture.process, tid) != 0 {
+            // Its process ended between two waits, and its slot in the loop table is all that is left: that keeps no user waiting.
+            return dismiss()
+        }
+        if tid != 0, services.isHeld(tid) {
+            // A debugger holds the thread: its users do not wait for the loop, but for whoever debugs it.
+            cold.pointee.dismissed.add(1, ordering: .relaxed)
+            return dismiss()
+        }
+        cold.pointee.usage.begin(kind, since: interval.since)
+        let number = services.queue.takeFree()
+        cold.pointee.condition = .stalled(
+            StallRecording(
+                sinceNanoseconds: interval.since,
+                activity: reading.activity,
+                episode: number,
+                earlier: cold.pointee.earlier
+            )
+        )
+        // Before the capture, which takes its time: should the stall end meanwhile, its end is known exactly.
+        arm()
+        if let number {
+            describe(services.queue.episodes[number], since: interval.since, reading.activity)
+            services.refreshModules()
+            sampleStack(reading)
+        }
+        // Last: of a stall that is counted the stack is there, whatever becomes of its thread from now on.
+        cold.pointee.stalls.add(1, ordering: .relaxed)
+        if cold.pointee.detector.rules.reportsOpened, let stall = cold.pointee.detector.activeStall,
+            let present = cold.pointee.detector.presentInterval(at: services.clock())
+        {
+            emit(stall, present, .opened)
+        }
+    }
+
+    /// The stall that was just opened does not count.
+    private func dismiss() {
+        cold.pointee.detector.dismiss(at: services.clock())
+        forgetStall()
+    }
+
+    private func forgetStall() {
+        cold.pointee.condition = .quiet
+        cold.pointee.usage.end()
+    }
+
+    // MARK: Episodes
+
+    private func describe(_ episode: Episode, since: UInt64, _ activity: LoopActivity) {
+        episode.facts = Episode.Facts()
+        episode.facts.watch = index
+        episode.facts.activity = activity
+        episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
+        episode.facts.identityRealtimeNanoseconds = episode.facts.startRealtimeNanoseconds
+        episode.facts.interval = StallInterval(since: since, seen: since)
+        episode.facts.random = (services.random.next(), services.random.next())
+        episode.facts.mode = clb_beacon_mode(hot.pointee.beacon)
+        episode.tally.begin(at: since)
+    }
+
+    /// A line while the stall lasts.
+    private func emit(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase) {
+        guard let episode = cold.pointee.recording?.episode, let line = services.queue.takeFree() else {
+            // What makes no line is no loss.
+            if phase == .begin { cold.pointee.dropped.add(1, ordering: .relaxed) }
+            return
+        }
+        services.queue.episodes[line].copy(services.queue.episodes[episode])
+        close(line, stall, interval, phase)
+    }
+
+    /// - Parameter failure: why there is no stack, where the stall was not recorded while it lasted.
+    func end(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase, _ failure: CaptureFailure = .noFreeSlot) {
+        if let episode = cold.pointee.recording?.episode {
+            services.takeLateAnswer()
+            services.capture.forget(cold.pointee.target.tid)
+            close(episode, stall, interval, phase)
+        } else if let number = services.queue.takeFree() {
+            // There was no memory for it when it began: its length is known all the same.
+            let episode = services.queue.episodes[number]
+            describe(episode, since: interval.since, cold.pointee.recording?.activity ?? .notRunning)
+            episode.tally.recordFailure(.failed(failure))
+            close(number, stall, interval, phase)
+        } else {
+            cold.pointee.dropped.add(1, ordering: .relaxed)
+        }
+        forgetStall()
+    }
+
+    private func close(_ number: Int, _ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase) {
+        let episode = services.queue.episodes[number]
+        episode.facts.phase = phase
+        episode.facts.kind = stall.lead
+        episode.facts.kinds = stall.kinds
+        // A rule that leads since then may know another beginning.
+        let shift = Int64(truncatingIfNeeded: interval.since &- episode.facts.interval.since)
+        episode.facts.startRealtimeNanoseconds &+= shift
+        episode.facts.interval = interval
+        episode.facts.thresholdNanoseconds = stall.thresholdNanoseconds
+        episode.tally.close(at: interval.until)
+        let process = services.capture.process
+        if let last = UsageMeter.Totals(tid: cold.pointee.target.tid, process: process, at: services.clock()) {
+            episode.facts.usage = cold.pointee.usage.usage(
+                since: interval.since,
+                until: interval.until,
+                length: interval.length,
+                spansCallouts: stall.lead != .callout,
+                last
+            )
+        }
+        services.queue.giveReady(number)
+        services.notify()
+    }
+
+    /// The wall clock's reading at a monotonic time, by what both say now.
+    private static func realtime(of monotonic: UInt64) -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let now = clb_now_ns()
+        let age = now > monotonic ? now - monotonic : 0
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clamping: age)
+    }
+}

@@ -1,0 +1,118 @@
+internal import CLagLinux
+internal import LagActivity
+internal import LagCapture
+
+/// What a captured stack is, and what its thread waits for.
+extension WatchServices {
+    /// Captures of the owners of one lock take so long at most, but for the last of them.
+    private static let ownersNanoseconds: UInt64 = 20_000_000
+
+    /// How much of a stack distinguishes it from others: deeper, a recursion would be another stack at every depth.
+    private static let framesOfKey = 64
+
+    /// Stacks of the same functions have the same key, if the thread runs or sleeps in both. Some 1 µs a frame.
+    func key(of outcome: CaptureOutcome) -> UInt64 {
+        var key: UInt64 =
+            switch outcome.state {
+            case .unknown: 0
+            case .running: 1
+            case .runningCall: 2
+            case .waiting: 3
+            case .faulting: 4
+            case .asleep: 5
+            }
+        var previous: UInt64 = 0
+        var index = 0
+        while index < min(outcome.stored, Self.framesOfKey) {
+            let function = capture.function(of: scratch[index])
+            // FNV-1a, by words (RFC 9923); a recursion counts once.
+            if function != previous { key = (key ^ function) &* 0x0000_0100_0000_01b3 ^ key >> 29 }
+            previous = function
+            index += 1
+        }
+        return key
+    }
+
+    /// A thread of which the kernel says no more than that it sleeps, and perhaps in which of its functions.
+    func recordSleep(
+        _ outcome: CaptureOutcome,
+        of target: ThreadIdentity,
+        in episode: Episode,
+        at now: UInt64,
+        slept: UInt64?
+    ) {
+        let place = episode.tally.add(outcome, nil, key: key(of: outcome), at: now, slept: slept)
+        guard place.isNew else { return }
+        var call = cll_thread_syscall()
+        call.number = Int64(CLL_CALL_UNKNOWN)
+        cll_wait_describe(target.process, target.tid, &call, &wait)
+        episode.tally.describe(place.index, wait, cll_lock(), cycle: nil)
+    }
+
+    /// The answer of a thread that had no processor to give it may be there now. It had to give it before it went on, so it belongs
+    /// to the stall in which it was asked.
+    func takeLateAnswer() {
+        guard let late = capture.lateAnswer(into: scratch), late.outcome.method != .none else { return }
+        var index = 0
+        while index < count {
+            let cold = registry.coldParts + index
+            if let recording = cold.pointee.recording, let episode = recording.episode, cold.pointee.target.tid == late.tid,
+                late.asked >= recording.sinceNanoseconds
+            {
+                _ = queue.episodes[episode].tally.add(late.outcome, scratch, key: key(of: late.outcome), at: late.asked)
+                cold.pointee.recording?.timesAtLastSample = nil
+            }
+            index += 1
+        }
+    }
+
+    /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
+    /// closes when the last thread comes to it.
+    func describe(
+        _ call: cll_thread_syscall,
+        of target: ThreadIdentity,
+        in episode: Episode,
+        _ index: Int,
+        isNew: Bool
+    ) {
+        let isLock = call.number == cll_syscall_futex
+        guard isNew || isLock else { return }
+        if isLock {
+            chain.follow(target.tid, in: call)
+            let known = episode.tally[index]
+            let isOther = known.lock.owner != chain[0].lock.owner || known.lock.address != chain[0].lock.address
+            guard isNew || isOther || (chain.cycle != nil && known.cycle < 0) else { return }
+        }
+        var call = call
+        cll_wait_describe(target.process, target.tid, &call, &wait)
+        let inode = cll_wait_socket(&wait)
+        if inode != 0 {
+            queue.giveSocket(inode)
+            notify()
+        }
+        episode.tally.describe(index, wait, isLock ? chain[0].lock : cll_lock(), cycle: isLock ? chain.cycle : nil)
+        if isLock { addOwners(to: index, in: episode) }
+    }
+
+    /// The threads of the chain of owners, with the stacks of the first ones.
+    private func addOwners(to index: Int, in episode: Episode) {
+        if chain.count > 1 { refreshModules() }
+        let begun = clock()
+        var number = 1
+        while number < chain.count {
+            let link = chain[number]
+            let identity = capture.identity(of: link.tid)
+            var outcome = CaptureOutcome.failed(.noFreeSlot)
+            // The other loops wait meanwhile. This thread was not sampled before: it has to be found quiet first.
+            if number <= StackTally.ownerStacks, clock() &- begun < Self.ownersNanoseconds {
+                let isBounded = identity.stackLow != 0
+                outcome = capture.capture(identity, earlier: nil, into: scratch, bySignal: isBounded, budget: .brief)
+            }
+            var name = cll_name()
+            cll_procfs_name(capture.process, link.tid, &name)
+            let owner = TalliedOwner(tid: link.tid, lock: link.lock, outcome: outcome, name: name)
+            episode.tally.add(owner, scratch, to: index)
+            number += 1
+        }
+    }
+}

@@ -1,0 +1,128 @@
+internal import CLagLinux
+internal import Glibc
+internal import LagActivity
+internal import LagCapture
+internal import Synchronization
+
+/// What the watches of one watchdog share: the way to a stack, the way to the reporter, and buffers that exist before they are needed.
+///
+/// Threads: the watchdog's alone, once it runs.
+// Unchecked: used by one thread after `Watchdog.run` began, or by whoever calls a manual watchdog, one at a time.
+final class WatchServices: @unchecked Sendable {
+    let registry: WatchRegistry
+    let queue: EpisodeQueue
+    let capture: ThreadCapture
+    /// Gives the pings that the watchdog's thread must not.
+    let relay: PingRelay
+    /// Whom beacons wake.
+    let semaphore: WakeSemaphore
+    /// Whether the loops are those of another process.
+    let isRemote: Bool
+    /// Whether an ``ExternalSampler`` writes the beacons.
+    let isSampled: Bool
+    /// Wakes the reporter; must not block or allocate.
+    let notify: @Sendable () -> Void
+    /// `CLOCK_MONOTONIC`, nanoseconds.
+    let clock: @Sendable () -> UInt64
+
+    /// Frames of the present capture.
+    let scratch = FrameBuffer(capacity: EpisodeQueue.maximumFrames)
+    /// Threads that may be at work for a pool.
+    let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
+    /// Which of them comes first in the next round.
+    var roundStart = 0
+    /// Who holds the lock that the stalled thread waits for.
+    let chain: LockChain
+    var wait = cll_wait()
+    var random = SystemRandomNumberGenerator()
+    private var modulesReadAt: UInt64 = 0
+
+    init(
+        registry: WatchRegistry,
+        queue: EpisodeQueue,
+        capture: ThreadCapture,
+        relay: PingRelay,
+        semaphore: WakeSemaphore,
+        isRemote: Bool,
+        isSampled: Bool,
+        clock: @escaping @Sendable () -> UInt64,
+        notify: @escaping @Sendable () -> Void
+    ) {
+        self.registry = registry
+        self.queue = queue
+        self.capture = capture
+        self.relay = relay
+        self.semaphore = semaphore
+        self.isRemote = isRemote
+        self.isSampled = isSampled
+        self.clock = clock
+        self.notify = notify
+        chain = LockChain(process: capture.process)
+    }
+
+    deinit { candidates.deallocate() }
+
+    /// The watches there are, and places of former ones.
+    var count: Int { registry.count }
+
+    func watch(_ index: Int) -> Watch { Watch(index, self) }
+
+    // MARK: Modules
+
+    /// The module map is read before a capture (libraries come and go, also at the same address), at most so often: 0.2 ms.
+    private static let modulesAgeNanoseconds: UInt64 = 10_000_000
+
+    func refreshModules() {
+        guard clock() &- modulesReadAt > Self.modulesAgeNanoseconds else { return }
+        capture.refreshModules()
+        modulesReadAt = clock()
+    }
+
+    // MARK: Threads
+
+    /// Whether a debugger holds the thread; or, in another process, whether that is stopped as a whole, which here the process itself
+    /// would have noticed by its own lateness.
+    func isHeld(_ tid: Int32) -> Bool {
+        if case .traced(_, stopped: true) = TracerCheck.read(tid: tid, process: capture.process) { return true }
+        return isRemote && ThreadState(tid: tid, process: capture.process)?.isStopped == true
+    }
+
+    // MARK: Start
+
+    /// The first use of a type or of a path takes memory, which the thread that stalls may have locked.
+    /// - Parameter starter: a thread that waits for this call to end, and by a lock. Captured once, so that the first real capture finds
+    ///   everything bound and cached.
+    func warmUp(_ starter: ThreadIdentity) {
+        capture.warmUp(starter, into: scratch)
+        _ = TracerCheck.read(tid: cll_gettid())
+        _ = UsageMeter.Totals(tid: cll_gettid(), at: clock())
+        warmUpSampling(starter)
+        modulesReadAt = clock()
+    }
+
+    private func warmUpSampling(_ starter: ThreadIdentity) {
+        guard starter.process == capture.process else { return }
+        let tally = queue.episodes[0].tally
+        tally.begin(at: clock())
+        let outcome = capture.capture(starter, earlier: nil, into: scratch)
+        tally.recordFailure(outcome)
+        _ = tally.add(outcome, scratch, key: key(of: outcome), at: clock())
+        if case .waiting(let call) = outcome.state {
+            describe(call, of: starter, in: queue.episodes[0], 0, isNew: true)
+        }
+        tally.close(at: clock())
+        var meter = UsageMeter()
+        meter.record(.init(time: clock(), cpu: 1), BeaconReading(word: 1, calloutNanoseconds: 1))
+        if let totals = UsageMeter.Totals(tid: starter.tid, at: clock()) {
+            _ = meter.usage(since: 0, until: clock(), length: 1, spansCallouts: true, totals)
+        }
+        _ = registry.hotParts[0].state.load(ordering: .relaxed)
+        Watch.ColdPart.warmUp()
+        StallDetector.warmUp()
+        PauseMeter.warmUp(tid: cll_gettid())
+        queue.episodes[1].copy(queue.episodes[0])
+        tally.release()
+        queue.episodes[1].tally.release()
+        tally.begin(at: 0)
+    }
+}
