@@ -106,18 +106,19 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
 
         // The core
+        layer("LagModel", "Model"),
         layer("LagActivity", "Activity"),
         layer("LagRunLoop", "RunLoop", ["LagActivity"]),
-        layer("LagCapture", "Capture", ["LagActivity", "CLibunwind"]),
-        layer("LagDetection", "Detection", ["LagActivity", "LagCapture", "CLibunwind"]),
-        layer("LagDiagnosis", "Diagnosis"),
-        layer("LagOutput", "Output"),
+        layer("LagCapture", "Capture", ["LagModel", "LagActivity", "CLibunwind"]),
+        layer("LagDetection", "Detection", ["LagModel", "LagActivity", "LagCapture", "CLibunwind"]),
+        layer("LagDiagnosis", "Diagnosis", ["LagModel"]),
+        layer("LagOutput", "Output", ["LagModel"]),
         .target(
             name: "LagMonitor",
             dependencies: cEdge + [
                 "CLibunwind", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
             ],
-            exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
+            exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
         // Adapters: the core does not know them.
@@ -134,7 +135,7 @@ let package = Package(
 
         // lagmond
         .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
-        .target(name: "LagReader", dependencies: ["CZlib"]),
+        .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out.
         .target(
             name: "LagPreload",
@@ -149,7 +150,7 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
+                "LagMonitor", "LagModel", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
@@ -157,7 +158,6 @@ let package = Package(
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
             resources: [
-                .embedInCode("Schema/lagmonitor.stall.v1.schema.json"),
                 .embedInCode("Report/Page/report.css"),
                 .embedInCode("Report/Page/core.js"), .embedInCode("Report/Page/tables.js"), .embedInCode("Report/Page/flame.js"),
                 .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"),

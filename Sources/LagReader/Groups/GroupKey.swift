@@ -1,3 +1,5 @@
+package import LagModel
+
 /// What makes stalls belong together.
 package enum GroupKey: String, CaseIterable, Sendable {
     case fingerprint, culprit, cause, loop, host

@@ -11,6 +11,11 @@ package struct JSONCursor {
         package let reason: String
         package let offset: Int
 
+        package init(reason: String, offset: Int) {
+            self.reason = reason
+            self.offset = offset
+        }
+
         package var description: String { "\(reason) at byte \(offset + 1)" }
     }
 
@@ -52,6 +57,9 @@ package struct JSONCursor {
         return Failure(reason: "\(reason)", offset: (failedAt ?? position) - start)
     }
 
+    /// Bytes before this place.
+    package var offset: Int { position - start }
+
     @inline(__always) var isAtEnd: Bool { position == end }
 
     /// The byte here; 0, which nothing allows, at the end.
@@ -65,7 +73,7 @@ package struct JSONCursor {
         return false
     }
 
-    @inline(__always) mutating func skipSpaces() {
+    @inline(__always) package mutating func skipSpaces() {
         while position < end, position.pointee <= 0x20 {
             let byte = position.pointee
             guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
@@ -143,7 +151,7 @@ package struct JSONCursor {
         case UInt8(ascii: "u"):
             position += 1
             for _ in 0..<4 {
-                guard position < end, JSONString.hexValue(position.pointee) != nil else { return fail("no four hex digits") }
+                guard position < end, Hexadecimal.value(position.pointee) != nil else { return fail("no four hex digits") }
                 position += 1
             }
             return true

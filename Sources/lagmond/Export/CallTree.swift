@@ -35,8 +35,7 @@ struct CallTree {
             place = next
         }
         guard place >= 0 else { return }
-        let (sum, isTooMuch) = nodes[place].nanoseconds.addingReportingOverflow(path.nanoseconds)
-        nodes[place].nanoseconds = isTooMuch ? .max : sum
+        nodes[place].nanoseconds.addSaturated(path.nanoseconds)
         nodes[place].count += count
     }
 

@@ -38,8 +38,7 @@ final class StallCounts: Sendable {
             let seconds = Double(duration) / 1e9
             buckets[StallCounts.bounds.firstIndex { seconds <= $0 } ?? StallCounts.bounds.count] += 1
             count += 1
-            let (sum, isTooMuch) = nanoseconds.addingReportingOverflow(duration)
-            nanoseconds = isTooMuch ? .max : sum
+            nanoseconds.addSaturated(duration)
         }
     }
 

@@ -48,7 +48,7 @@ enum HTMLText {
 
     /// `2026-11-21 18:07:56.654`, in UTC.
     static func time(_ nanoseconds: Int64, withMilliseconds: Bool = false) -> String {
-        let text = TimeText.text(nanoseconds, withMilliseconds: withMilliseconds)
+        let text = UTCTime.text(nanoseconds, fractionDigits: withMilliseconds ? 3 : 0)
         return String(text.dropLast().replacing("T", with: " "))
     }
 }

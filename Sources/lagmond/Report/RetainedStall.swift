@@ -11,7 +11,7 @@ struct RetainedStall: Sendable {
     var lane: Int
     /// Index in ``StallGroup/causes``.
     let cause: Int
-    let phase: ParsedStall.Phase
+    let phase: StallRecord.Phase
     /// Nil: it was too long, or is not needed.
     var line: [UInt8]?
 

@@ -105,10 +105,3 @@ struct TimeCells: Sendable {
         number / divisor - (number % divisor < 0 ? 1 : 0)
     }
 }
-
-extension UInt64 {
-    mutating func addSaturated(_ other: UInt64) {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        self = isTooMuch ? .max : sum
-    }
-}

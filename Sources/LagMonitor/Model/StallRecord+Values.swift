@@ -16,8 +16,8 @@ extension StallRecord {
         case critical
     }
 
-    /// Which rule found the stall.
-    public enum Kind: String, Sendable, CaseIterable {
+    /// Which rule found the stall. In this order: what comes first knows the stall's start and end more exactly.
+    public enum Kind: String, Sendable, CaseIterable, Comparable {
         /// One long callback.
         case callout
         /// Many short ones: the loop did not sleep for the threshold.
@@ -28,6 +28,19 @@ extension StallRecord {
         case frame
         /// The same function was on top in several samples.
         case sample
+
+        /// The place in the order.
+        package var rank: UInt8 {
+            switch self {
+            case .callout: 0
+            case .starvation: 1
+            case .ping: 2
+            case .frame: 3
+            case .sample: 4
+            }
+        }
+
+        public static func < (left: Kind, right: Kind) -> Bool { left.rank < right.rank }
     }
 
     /// Why the thread stood still.
@@ -42,13 +55,7 @@ extension StallRecord {
     }
 
     /// How the stack was taken.
-    public enum Capture: String, Sendable, CaseIterable {
-        case passive
-        case signal
-        case ptrace
-        /// There is no stack; ``StallRecord/captureError`` says why.
-        case none
-    }
+    public typealias Capture = CaptureMethod
 
     /// What the cause was derived from, measured over the stall. All optional: what could not be measured is not said.
     public struct Evidence: Sendable, Equatable {
