@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap examples exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
+.PHONY: help setup run lagmond test pipeline wrap examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
 .SILENT:
 
 SWIFT ?= swift
@@ -41,6 +41,9 @@ examples: setup ## build every example and stall it from outside: fails where a 
 		echo "$$script" >&2; \
 		"$$script" || { echo "$$script failed" >&2; exit 1; }; \
 	done
+
+docs: setup ## build the documentation (DocC) below .build/docs; a link that leads nowhere fails it (1 min after a build)
+	Scripts/docs
 
 dependencies: ## check what users of the library have to resolve: nothing, unless they turn on a trait (1 min)
 	Scripts/check-dependencies

@@ -26,22 +26,13 @@ func probe(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, path: "Tests/Probes/\(name)")
 }
 
-/// The same in C and without the Swift runtime, like the programs that the preloaded library is for.
-func cProbe(_ name: String, _ settings: [CSetting] = []) -> Target {
-    .executableTarget(
-        name: name,
-        path: "Tests/Probes/\(name)",
-        cSettings: settings,
-        linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
-    )
-}
-
 func support(_ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [CSetting] = []) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", cSettings: settings)
 }
 
-func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, path: "Tests/Suites/\(name)")
+/// A test suite: `Tests/Suites/<folder>`.
+func suite(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: ["TestSupport"] + dependencies, path: "Tests/Suites/\(folder)")
 }
 
 /// A package's product that is there with a trait alone: without the trait the package is not even resolved.
@@ -79,6 +70,7 @@ let package = Package(
         .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
         .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
+        .library(name: "LagSymbols", targets: ["LagSymbols"]),
         // liblagmonitor-preload.so: lagmond loads it into programs that it starts.
         .library(name: "lagmonitor-preload", type: .dynamic, targets: ["LagPreload"]),
     ],
@@ -126,7 +118,7 @@ let package = Package(
         adapter("Executors", ["LagRunLoop"]),
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
         adapter("OTLP", ["LagOutput"]),
-        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity"]),
+        adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
         adapter("Lifecycle", ["LagMonitor", lifecycle]),
@@ -134,6 +126,8 @@ let package = Package(
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 
         // lagmond
+        // Files and lines from a kept llvm-symbolizer.
+        .target(name: "LagSymbols", dependencies: cEdge + ["LagModel", "LagDiagnosis"]),
         .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out.
@@ -150,18 +144,18 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagModel", "LagMonitorOTLP", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
-                .product(name: "Configuration", package: "swift-configuration"),
+                "LagMonitor", "LagModel", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput",
+                "LagWorkload", argumentParser,
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
             resources: [
-                .embedInCode("Report/Page/report.css"),
-                .embedInCode("Report/Page/core.js"), .embedInCode("Report/Page/tables.js"), .embedInCode("Report/Page/flame.js"),
-                .embedInCode("Report/Page/heat.js"), .embedInCode("Report/Page/timeline.js"),
-                .embedInCode("Report/Page/detail.js"), .embedInCode("Report/Page/report.js"),
+                .embedInCode("ReportPage/Page/report.css"),
+                .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"), .embedInCode("ReportPage/Page/flame.js"),
+                .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),
+                .embedInCode("ReportPage/Page/detail.js"), .embedInCode("ReportPage/Page/report.js"),
             ]
         ),
 
@@ -170,7 +164,7 @@ let package = Package(
             "lagbench",
             [
                 "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-                "LagOutput", "CLibunwind",
+                "LagOutput", "LagSymbols", "CLibunwind",
             ]
         ),
         evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
@@ -178,77 +172,74 @@ let package = Package(
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
 
         // Tests
-        support("TestSupport"),
+        support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
         // Has a malloc of its own, and must not be linked into anything else.
         support("CountingMalloc"),
-        support("MainProbeKit", ["LagMonitor"]),
 
         probe("CaptureProbe", cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]),
-        probe("MonitorProbe", cEdge + ["LagMonitor", "StallFixtures"]),
-        probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
-        probe("RunLoopProbe", cEdge + ["LagRunLoop", "LagActivity"]),
-        probe("EnvironmentProbe", ["LagMonitor", "StallFixtures"]),
+        probe(
+            "MonitorProbe",
+            cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "LagSymbols", "StallFixtures"]
+        ),
+        probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
+        probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
         probe("FoundationProbe", ["LagMonitor", "LagMonitorFoundation"]),
         // Who runs the main queue is the program's choice, so each choice is a program.
-        probe("MainActorProbe", ["MainProbeKit"]),
-        probe("MainQueueProbe", ["MainProbeKit"]),
-        probe("PoolProbe", ["LagMonitor", "LagMonitorConcurrency"]),
-        cProbe("PreloadProbe"),
-        cProbe("RemoteProbe", [.unsafeFlags(["-O2", "-fomit-frame-pointer"])]),
-        cProbe("WrapProbe"),
-        // Has a monitor of its own, and is watched from another process as well.
-        probe("LinkedProbe", ["LagMonitor"]),
-        probe("AttachProbe", ["LagMonitor", "LagRemote"]),
-        probe("LineProbe", ["LagOutput"]),
+        probe("MainActorProbe", ["TestSupport"]),
+        probe("MainQueueProbe", ["TestSupport"]),
+        // In C and without the Swift runtime, like the programs that the preloaded library is for.
+        .executableTarget(
+            name: "ForeignProbe",
+            path: "Tests/Probes/ForeignProbe",
+            cSettings: [withoutFramePointer],
+            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+        ),
 
-        suite("LagDetectionTests", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
+        // A suite a layer; its folders are its parts.
+        suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
+        suite("LagCaptureTests", "Capture", ["LagCapture", "CaptureProbe"]),
+        suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
+        suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
+        // Last in the suite by `make test`: every line that its programs made, against the schema.
+        suite("LagOutputTests", "Output", cEdge + ["LagOutput", "LagReader", "MonitorProbe", "lagmond"]),
         suite(
             "LagMonitorTests",
-            cEdge + ["CLibunwind", "TestSupport", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe"]
-        ),
-        suite("LagMonitorTestKitTests", ["LagMonitorTestKit", "LagMonitor"]),
-        suite(
-            "ConventionsTests",
-            [
-                "LagMonitor", "LagMonitorTestKit", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfiguration", "EnvironmentProbe", logging, lifecycle, configuration,
-                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
-                product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+            "Monitor",
+            cEdge + [
+                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe", "MainActorProbe",
+                "MainQueueProbe",
             ]
         ),
-        // What the documentation shows, compiled.
         suite(
-            "SnippetTests",
-            [
-                "LagMonitor", "LagMonitorTestKit", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
-                "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration",
-                logging, lifecycle, configuration, product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+            "LagAdapterTests",
+            "Adapters",
+            cEdge + [
+                "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency", "LagMonitorOTLP",
+                "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
+                "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
+                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
+                product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
+                product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagCaptureTests", ["LagCapture", "CaptureProbe"]),
-        suite("LagRunLoopTests", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
-        suite("LagMonitorFoundationTests", cEdge + ["TestSupport", "LagMonitor", "LagMonitorFoundation", "FoundationProbe"]),
-        suite("MainQueueTests", ["TestSupport", "MainActorProbe", "MainQueueProbe"]),
-        suite("LagMonitorExecutorsTests", ["LagMonitor", "LagMonitorExecutors"]),
-        suite("LagMonitorConcurrencyTests", cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "PoolProbe"]),
-        suite("LagMonitorNIOTests", cEdge + ["LagMonitorNIO", "LagMonitor", "StallFixtures"] + nio),
-        suite("RemoteTests", cEdge + ["LagMonitor", "LagRemote", "LagActivity", "LagDetection", "RemoteProbe", "LinkedProbe"]),
-        suite("AttachTests", cEdge + ["LagMonitor", "LagRemote", "LagActivity", "RemoteProbe", "AttachProbe"]),
-        suite("LagPreloadTests", cEdge),
-        suite("WrapTests", cEdge + ["lagmond", "LagMonitor", "LagRemote", "LagOutput"]),
-        suite("LagOutputTests", cEdge + ["LagOutput"]),
-        suite("LagMonitorOTLPTests", ["LagMonitorOTLP", "LagOutput"]),
-        // Last in the suite by `make test`: every line that its programs made, against the schema.
-        suite("LagSchemaTests", ["LagReader", "LagOutput", "LineProbe", "lagmond"]),
-        suite("LagDiagnosisTests", ["LagDiagnosis", "StallFixtures"]),
-        suite("LagReaderTests", ["LagReader", "LagOutput"]),
-        suite("lagbenchTests", ["lagbench"]),
-        suite("lagaccuracyTests", ["lagaccuracy", "LagMonitor", "LagWorkload"]),
-        suite("lagdiagnosisTests", ["lagdiagnosis", "LagOutput"]),
+        suite(
+            "LagRemoteTests",
+            "Remote",
+            cEdge + ["LagMonitor", "LagRemote", "LagActivity", "LagDetection", "MonitorProbe", "ForeignProbe"]
+        ),
         suite(
             "lagmondTests",
-            ["lagmond", "LagMonitor", "LagDiagnosis", "LagReader", "LagRemote", "LagOutput", "LagWorkload", "LineProbe", "MonitorProbe"]
+            "lagmond",
+            cEdge + [
+                "lagmond", "LagMonitor", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload",
+                "MonitorProbe", "ForeignProbe",
+            ]
+        ),
+        suite(
+            "EvaluationTests",
+            "Evaluation",
+            ["lagbench", "lagaccuracy", "lagdiagnosis", "LagMonitor", "LagOutput", "LagWorkload"]
         ),
     ]
 )

@@ -30,7 +30,6 @@ let package = Package(
             name: "NIOEcho",
             dependencies: [
                 .product(name: "LagMonitor", package: "LagMonitor"),
-                .product(name: "LagMonitorNIO", package: "LagMonitor"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

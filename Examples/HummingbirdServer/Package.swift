@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// How a Hummingbird server takes the monitor in: two traits, three products, a service among its services.
+// How a Hummingbird server takes the monitor in: two traits, a service among its services.
 let package = Package(
     name: "HummingbirdServer",
     // Hummingbird asks for it on Apple's systems; the monitor itself is for Linux.
@@ -17,8 +17,6 @@ let package = Package(
             name: "HummingbirdServer",
             dependencies: [
                 .product(name: "LagMonitor", package: "LagMonitor"),
-                .product(name: "LagMonitorLifecycle", package: "LagMonitor"),
-                .product(name: "LagMonitorNIO", package: "LagMonitor"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// How a server on SwiftNIO takes the monitor in: the trait, the product, two lines of code.
+// How a server on SwiftNIO takes the monitor in: the trait, two lines of code.
 let package = Package(
     name: "NIOEchoExample",
     dependencies: [
@@ -13,7 +13,6 @@ let package = Package(
             name: "NIOEchoExample",
             dependencies: [
                 .product(name: "LagMonitor", package: "LagMonitor"),
-                .product(name: "LagMonitorNIO", package: "LagMonitor"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

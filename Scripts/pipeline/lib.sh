@@ -4,7 +4,7 @@ set -euo pipefail
 reader=$(basename "$0")
 reader=${reader%.py}
 here=$PIPELINE_ROOT/Scripts/pipeline
-examples=$PIPELINE_ROOT/examples/pipeline
+examples=$PIPELINE_ROOT/Examples/pipeline
 work=$PIPELINE_RUN/$reader
 packages=$PIPELINE_HOME/packages
 python=$PIPELINE_HOME/venv/bin/python

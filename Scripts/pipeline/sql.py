@@ -3,7 +3,7 @@
 import os
 import re
 
-FOLDER = os.path.join(os.environ["PIPELINE_ROOT"], "examples/pipeline/clickhouse")
+FOLDER = os.path.join(os.environ["PIPELINE_ROOT"], "Examples/pipeline/clickhouse")
 
 
 def read(name):

@@ -1,5 +1,5 @@
-internal import Dispatch
-internal import LagOutput
+package import Dispatch
+package import LagOutput
 internal import LagRunLoop
 internal import Synchronization
 
@@ -15,7 +15,7 @@ public final class StallHandler: Sendable {
     private let missedCount = Atomic<UInt64>(0)
     private let cancelled = Atomic<Bool>(false)
 
-    init(queue: DispatchQueue, body: @escaping @Sendable (StallRecord) -> Void) {
+    package init(queue: DispatchQueue, body: @escaping @Sendable (StallRecord) -> Void) {
         delivery = SerialDelivery(on: queue, handler: body)
     }
 
@@ -28,7 +28,7 @@ public final class StallHandler: Sendable {
         delivery.cancel()
     }
 
-    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+    package var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
     /// Reporter thread.
     func deliver(_ record: StallRecord) {

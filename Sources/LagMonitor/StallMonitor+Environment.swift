@@ -7,7 +7,9 @@ extension StallMonitor {
     /// Starts a monitor if the environment asks for it, so that a program is watched without a change of its code:
     ///
     /// ```swift
-    /// LagMonitor.startFromEnvironment()
+    /// import LagMonitor
+    ///
+    /// StallMonitor.startFromEnvironment()
     /// ```
     ///
     /// `LAGMONITOR_OUTPUT_PATH` turns it on and says where the lines go: the path of a file, `-` for stdout, or another of

@@ -2,6 +2,7 @@ internal import CLagBeacon
 public import Dispatch
 @_exported public import LagActivity
 package import LagDetection
+internal import LagDiagnosis
 @_exported public import LagOutput
 @_exported public import LagRunLoop
 internal import Synchronization
@@ -9,7 +10,9 @@ internal import Synchronization
 /// Watches run loops and reports each stall: how long, why, and where.
 ///
 /// ```swift
-/// let monitor = LagMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
+/// import LagMonitor
+///
+/// let monitor = StallMonitor(sinks: [try FileSink(path: "/var/log/my-server/stalls.jsonl")])
 /// try monitor.start()
 /// try monitor.watch(ObservedRunLoop.main)
 /// ```
@@ -74,6 +77,9 @@ public final class StallMonitor: Sendable {
     /// starts its threads and goes through a capture once, so that the first stall finds everything ready.
     public func start() throws(StallMonitorError) {
         try configuration.validate()
+        guard configuration.symbols == .names || LineSources.areAvailable else {
+            throw .invalidConfiguration(key: "symbols", value: "lines", allowed: "names; lines after LineSymbols.enable()")
+        }
         try state.withLock { state throws(StallMonitorError) in
             guard state.parts == nil else { return }
             if let last = state.unfinished, last.registry.holds(anythingOf: core) {
@@ -112,6 +118,7 @@ public final class StallMonitor: Sendable {
             core.recordPauses(parts.watchdog.processPauses)
             core.close(announcing: drained)
             if !drained { state.unfinished = parts }
+            core.subscriptions.finish()
             state.parts = nil
             engine.release()
             parts.reporter.liftWaitLimit(lineDeadline)
@@ -233,6 +240,10 @@ public final class StallMonitor: Sendable {
         core.addHandler(registered)
         return registered
     }
+
+    /// The records as an asynchronous sequence: `for await stall in monitor.stalls`. Each iteration has a bounded buffer
+    /// (``StallSequence/capacity``) and ends with ``stop()``. Any thread.
+    public var stalls: StallSequence { StallSequence(core.subscriptions) }
 
     /// Asks the sinks to open their files again, as log rotation wants it.
     public func reopenSinks() {

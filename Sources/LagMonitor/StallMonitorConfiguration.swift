@@ -1,4 +1,4 @@
-internal import LagDetection
+package import LagDetection
 public import LagOutput
 
 /// How a monitor decides and what it writes.
@@ -13,7 +13,7 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     /// A stall that lasts so long is told while it lasts, by a `begin` line; zero: at detection. At most one hour.
     public var hangAfter: Duration = .milliseconds(5000)
     /// A file that keeps the stalls in progress, for the case that the process dies in one: SIGKILL, a crash, the end of memory. The next
-    /// start tells them as `abandoned` lines. The file is there while something stalls, and afterwards until ``StallMonitor/LagMonitor/stop()``; of
+    /// start tells them as `abandoned` lines. The file is there while something stalls, and afterwards until ``StallMonitor/stop()``; of
     /// several processes with the same path each takes a name of its own (`PATH`, `PATH.1`, …). On a disk that does not hang: the
     /// reporter waits for it. nil: nothing is kept.
     public var unfinishedPath: String?
@@ -50,7 +50,8 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     public enum Symbols: String, Sendable, CaseIterable {
         /// The function.
         case names
-        /// File, line and inlined functions besides.
+        /// File, line and inlined functions besides, from a child process. Needs `LineSymbols.enable()` of the product LagSymbols: without
+        /// it ``StallMonitor/start()`` throws.
         case lines
     }
 
@@ -89,7 +90,7 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     static let frameCapacity = EpisodeQueue.maximumFrames
 
     /// Rules with what this configuration says of all loops.
-    func watchRules(of rules: StallRules) -> WatchRules {
+    package func watchRules(of rules: StallRules) -> WatchRules {
         var watchRules = rules.watchRules
         watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
         watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)

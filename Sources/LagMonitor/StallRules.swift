@@ -4,6 +4,8 @@ internal import LagDetection
 /// stall make one record, which names them all (`found_by`).
 ///
 /// ```swift
+/// import LagMonitor
+///
 /// var rules = StallRules()                              // callout 50 ms × 3, starvation 1 s
 /// rules.callout = .init(interval: .milliseconds(20), timeouts: 3)
 /// rules.ping = .init(interval: .milliseconds(100), timeouts: 5)

@@ -1,13 +1,16 @@
 public import Dispatch
 public import LagOutput
 
-/// Something that tells stalls: a ``StallMonitor``, or the test kit's `TestMonitor` in its place.
+/// Something that reports stalls: a ``StallMonitor``, or the test kit's `TestMonitor` in its place.
 ///
-/// Whoever handles stalls had better ask for this than for a monitor: then it can be tested without real stalls.
+/// Code that handles stalls takes this protocol rather than a monitor, so that it can be tested without real stalls.
 public protocol StallSource: AnyObject, Sendable {
     /// Has every stall delivered to `handler` on `queue`, one at a time, in order. Any thread.
     @discardableResult
     func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler
+
+    /// Every stall from the start of an iteration on. Any thread.
+    var stalls: StallSequence { get }
 
     /// What happened so far. Any thread.
     var statistics: StallMonitorStatistics { get }

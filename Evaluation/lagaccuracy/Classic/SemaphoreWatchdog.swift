@@ -20,7 +20,7 @@ final class SemaphoreWatchdog: Sendable {
 
     func attach(to loop: ObservedRunLoop) throws {
         loop.add(RunLoopObserver { [self] _, activity in record(activity) }, to: .common)
-        try WorkerThread.start { [self] in watch() }
+        try WorkloadThread.start { [self] in watch() }
     }
 
     /// What it reported: the rule of seed 000, and the one with `beforeWaiting`.

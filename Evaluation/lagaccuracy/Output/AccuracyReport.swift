@@ -12,7 +12,10 @@ struct AccuracyReport {
                 condition: condition,
                 detector: detector,
                 score: Score(truths: truths, detections: detections),
-                notes: [("wakes_per_s", perSecond(Double(wakes), of: report.nanoseconds))] + notes
+                notes: [
+                    ("wakes_per_s", perSecond(Double(wakes), of: report.nanoseconds)),
+                    ("run_delay_ms", AccuracyLine.milliseconds(report.runDelayNanoseconds)),
+                ] + notes
             )
         }
         return [

@@ -24,7 +24,7 @@ final class ClockStepper: Sendable {
     var steps: Int { count.load(ordering: .relaxed) }
 
     func start() throws {
-        try WorkerThread.start { [self] in run() }
+        try WorkloadThread.start { [self] in run() }
     }
 
     func stop() { stopping.store(true, ordering: .releasing) }

@@ -84,7 +84,7 @@ final class Injector: Sendable {
             injection.block()
             injection.cleanUp()
         } catch {
-            Diagnostics.say("\(stall.kind.rawValue): \(error)")
+            WorkloadMessage.write("\(stall.kind.rawValue): \(error)")
         }
         // Its gap is long enough for the next one not to come before the reading.
         arm()

@@ -67,6 +67,8 @@ struct TargetReport: Codable, Sendable {
     var callbacks = 0
     var clockSteps = 0
     var nanoseconds: UInt64 = 0
+    /// How long the loop's thread and the watchdog waited for a processor: durations cannot be more exact than that.
+    var runDelayNanoseconds: UInt64 = 0
     /// Records that did not reach us; must be zero for the rest to mean anything.
     var lost: UInt64 = 0
 }

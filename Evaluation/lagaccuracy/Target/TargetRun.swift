@@ -45,9 +45,11 @@ struct TargetRun {
 
         print("ready")
         fflush(nil)
+        let delayBefore = RunDelay.ofLoopAndWatchdog
         let begin = MonotonicTime.now
         loop.run()
         let end = MonotonicTime.now
+        let delayAfter = RunDelay.ofLoopAndWatchdog
         let monitorWakes = monitor.watchdogCounters?.wakes ?? 0
         let semaphoreWatchdogWakes = semaphoreWatchdog.wakes
         stepper.stop()
@@ -64,6 +66,7 @@ struct TargetRun {
         report.callbacks = busyWork.count
         report.clockSteps = stepper.steps
         report.nanoseconds = UInt64(max(0, (end - begin).wholeNanoseconds))
+        report.runDelayNanoseconds = delayAfter > delayBefore ? delayAfter - delayBefore : 0
         report.lost = handler.missed + monitor.statistics.dropped
         return report
     }

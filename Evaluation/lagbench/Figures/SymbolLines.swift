@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LagDiagnosis
+internal import LagSymbols
 
 /// Files, lines and inlined functions for thirty frames of one program, none of them asked for before, by the kept child.
 /// The peer is the toolchain's own symboliser on thirty frames of the same program.

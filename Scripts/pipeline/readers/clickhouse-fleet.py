@@ -2,7 +2,7 @@
 ''':'
 exec "$PIPELINE_HOME/venv/bin/python" "$0"
 '''
-"""Five million lines of a fleet through the tables, views and queries of examples/pipeline/clickhouse, on ClickHouse's engine.
+"""Five million lines of a fleet through the tables, views and queries of Examples/pipeline/clickhouse, on ClickHouse's engine.
 
 Each answer has to be exactly what the generator knows to be true; estimates from the sample have to be as good as they say.
 """

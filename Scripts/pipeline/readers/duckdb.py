@@ -18,7 +18,7 @@ work = os.path.join(run, "duckdb")
 sent = os.path.join(run, "all.jsonl")
 fields = ["id", "event", "phase", "message", "duration_ms", "mono_us", "host_name", "fingerprint", "frames_total", "window_s", "dropped"]
 
-with open(os.path.join(root, "examples/pipeline/duckdb/stalls.sql")) as file:
+with open(os.path.join(root, "Examples/pipeline/duckdb/stalls.sql")) as file:
     example = file.read().replace("'stalls.jsonl'", f"'{sent}'")
 
 connection = duckdb.connect()

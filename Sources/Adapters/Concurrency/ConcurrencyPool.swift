@@ -6,6 +6,9 @@ public import LagMonitor
 /// that priority gets on.
 ///
 /// ```swift
+/// import LagMonitor
+/// import LagMonitorConcurrency
+///
 /// let pools = try monitor.watchConcurrencyPool()      // pool.high, pool.medium, pool.low, pool.background
 /// ```
 /// How: a detached task of that priority is started now and then, and a pool in which it does not begin for the rule's time is

@@ -6,6 +6,10 @@
         /// The configuration that swift-configuration's sources choose; the defaults where they say nothing.
         ///
         /// ```swift
+        /// import Configuration
+        /// import LagMonitor
+        /// import LagMonitorConfiguration
+        ///
         /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
         /// let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
         /// ```

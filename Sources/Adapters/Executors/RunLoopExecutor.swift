@@ -5,6 +5,9 @@ public import LagRunLoop
 /// actor's own function in the stack.
 ///
 /// ```swift
+/// import LagMonitor
+/// import LagMonitorExecutors
+///
 /// actor Store {
 ///     private let executor: RunLoopExecutor
 ///     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

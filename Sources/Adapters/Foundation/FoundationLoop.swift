@@ -5,6 +5,10 @@ public import LagActivity
 /// A Foundation `RunLoop` as something to watch: of the main thread, or of any other.
 ///
 /// ```swift
+/// import Foundation
+/// import LagMonitor
+/// import LagMonitorFoundation
+///
 /// let loop = FoundationLoop(RunLoop.main)
 /// try monitor.watch(loop)
 /// RunLoop.main.run()

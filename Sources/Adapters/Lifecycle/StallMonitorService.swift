@@ -6,6 +6,11 @@
     /// A monitor as a service: it starts with the group, and drains when the group shuts down.
     ///
     /// ```swift
+    /// import LagMonitor
+    /// import LagMonitorLifecycle
+    /// import ServiceLifecycle
+    /// import UnixSignals
+    ///
     /// let group = ServiceGroup(
     ///     services: [StallMonitorService(monitor), server],
     ///     gracefulShutdownSignals: [.sigterm],
@@ -30,7 +35,7 @@
         }
 
         /// Runs until the group shuts down or the task is cancelled; then stalls in progress become `abandoned` lines and what is on its
-        /// way is written (``StallMonitor/LagMonitor/stop()``), and only then does it return.
+        /// way is written (``StallMonitor/stop()``), and only then does it return.
         /// - Throws: ``StallMonitor/StallMonitorError`` when the monitor cannot start or a loop cannot be watched; nothing runs then.
         public func run() async throws {
             do {

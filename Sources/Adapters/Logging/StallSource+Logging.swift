@@ -7,6 +7,10 @@
         /// Tells every stall through a `Logger`, too: the record's message, its severity as level, its fields as metadata.
         ///
         /// ```swift
+        /// import LagMonitor
+        /// import LagMonitorLogging
+        /// import Logging
+        ///
         /// monitor.logStalls(to: Logger(label: "stalls"))
         /// ```
         /// The metadata's keys are those of the JSON line (`loop`, `cause`, `duration_ms`, …); numbers are texts, as swift-log has it. It

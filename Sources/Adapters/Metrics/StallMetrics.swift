@@ -7,6 +7,9 @@
     /// Stalls as metrics, by swift-metrics.
     ///
     /// ```swift
+    /// import LagMonitor
+    /// import LagMonitorMetrics
+    ///
     /// let metrics = StallMetrics(of: monitor)
     /// ```
     /// | metric | kind | labels |

@@ -6,6 +6,10 @@
     /// The loops of an event loop group, as they can be watched.
     ///
     /// ```swift
+    /// import LagMonitor
+    /// import LagMonitorNIO
+    /// import NIOPosix
+    ///
     /// let loops = try monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "http")   // http-0, http-1, …
     /// ```
     /// A watch belongs to these objects: keep them in order to end or pause it; another `NIOLoops` of the same group are other loops.

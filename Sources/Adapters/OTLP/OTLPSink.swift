@@ -7,7 +7,10 @@ internal import Synchronization
 /// Records to a receiver of OTLP over HTTP, as JSON: `POST …/v1/logs`.
 ///
 /// ```swift
-/// let monitor = LagMonitor(sinks: [try OTLPSink(endpoint: "http://127.0.0.1:4318")])
+/// import LagMonitor
+/// import LagMonitorOTLP
+///
+/// let monitor = StallMonitor(sinks: [try OTLPSink(endpoint: "http://127.0.0.1:4318")])
 /// ```
 ///
 /// A line that is taken waits in a bounded queue; requests are made on a queue of Dispatch's, one at a time, each with up to 64 lines, so

@@ -6,6 +6,9 @@ internal import Synchronization
 /// A loop of which only the beacon exists: it works and rests as a test says, in the test's time.
 ///
 /// ```swift
+/// import LagMonitor
+/// import LagMonitorTestKit
+///
 /// let loop = kit.loop("main")
 /// loop.work(for: .milliseconds(400))                                  // one stall
 /// loop.work(for: .milliseconds(20), times: 60)                        // many short callbacks: starvation

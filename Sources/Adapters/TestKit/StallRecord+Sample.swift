@@ -5,6 +5,9 @@ extension StallRecord {
     /// A record as a real stall of this kind makes one, for a test or a preview that needs nothing but a record.
     ///
     /// ```swift
+    /// import LagMonitor
+    /// import LagMonitorTestKit
+    ///
     /// let record = StallRecord.sample(duration: .seconds(2), ScriptedWork(.lock, in: ["Cache.load()", "main"]))
     /// ```
     /// - Parameters:

@@ -7,6 +7,10 @@ internal import Synchronization
 /// real one: by the same rules, through the same limits, to handlers and sinks.
 ///
 /// ```swift
+/// import LagMonitor
+/// import LagMonitorTestKit
+/// import Testing
+///
 /// let kit = try TestMonitor()
 /// let alerts = AlertBook(kit)                          // what is tested: it takes a StallSource
 /// kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock))
@@ -40,7 +44,7 @@ public final class TestMonitor: StallSource {
     /// - Parameters:
     ///   - configuration: as for a real monitor.
     ///   - sinks: get the lines, besides ``lines``.
-    /// - Throws: for a configuration that ``StallMonitor/LagMonitor/start()`` would refuse; for the rules `frame` and `sampling`, which
+    /// - Throws: for a configuration that ``StallMonitor/start()`` would refuse; for the rules `frame` and `sampling`, which
     ///   need a real thread; where libunwind is missing.
     public init(configuration: StallMonitorConfiguration = .init(), sinks: [any RecordSink] = []) throws(StallMonitorError) {
         let storage = Storage()
@@ -71,7 +75,7 @@ public final class TestMonitor: StallSource {
     }
 
     /// The same with rules of its own, for a loop that is not watched yet.
-    /// - Throws: as ``StallMonitor/LagMonitor/watch(_:named:rules:)`` does.
+    /// - Throws: as ``StallMonitor/watch(_:named:rules:)`` does.
     @discardableResult
     public func watch(_ name: String, rules: StallRules?) throws(StallMonitorError) -> ScriptedLoop {
         try state.withLock { state throws(StallMonitorError) in
@@ -108,6 +112,9 @@ public final class TestMonitor: StallSource {
     /// The lines so far, notices included.
     public var lines: [String] { memory.lines }
 
+    /// The records as an asynchronous sequence; it ends with ``stop()``.
+    public var stalls: StallSequence { monitor.stalls }
+
     public var statistics: StallMonitorStatistics { monitor.statistics }
 
     @discardableResult
@@ -128,7 +135,7 @@ public final class TestMonitor: StallSource {
         return true
     }
 
-    /// Ends every watch, as a real monitor's ``StallMonitor/LagMonitor/stop()`` does: stalls in progress become `abandoned` records, and
+    /// Ends every watch, as a real monitor's ``StallMonitor/stop()`` does: stalls in progress become `abandoned` records, and
     /// the sinks are closed.
     public func stop() {
         monitor.stop()

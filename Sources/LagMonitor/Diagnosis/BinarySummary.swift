@@ -1,16 +1,16 @@
 /// What a file of machine code can tell about addresses.
 ///
 /// Any thread; reads some kilobytes.
-public struct BinarySummary: Sendable, Hashable {
+package struct BinarySummary: Sendable, Hashable {
     /// Lower-case hex.
-    public let buildID: String
+    package let buildID: String
     /// Files and lines (DWARF's `.debug_line`).
-    public let hasLines: Bool
+    package let hasLines: Bool
     /// The names of all functions (`.symtab`), not just of the exported ones.
-    public let hasSymbols: Bool
+    package let hasSymbols: Bool
 
     /// Nil when there is no ELF file with a build-id at `path` that we may read.
-    public init?(path: String) {
+    package init?(path: String) {
         guard let source = ByteSource(path: path), let file = ELFFile(source), let id = file.buildID else { return nil }
         buildID = id
         hasLines = !file.sectionNames().isDisjoint(with: SymbolFiles.lineSections)

@@ -2,7 +2,7 @@ internal import CLagLinux
 internal import Glibc
 
 /// Readable names for the names of symbol tables, by the demanglers that the process already has.
-struct Demangler: Sendable {
+package struct Demangler: Sendable {
     /// Longer names are left as they are: the demanglers' time and depth grow with them.
     private static let maximumMangledBytes = 8192
 
@@ -10,14 +10,14 @@ struct Demangler: Sendable {
 
     /// Looks for a C++ demangler, under the loader's lock, and calls both once, so that no later call has to bind a
     /// symbol. At start, not while a thread may hang in the loader.
-    init() {
+    package init() {
         cxaDemangle = cll_find_cxa_demangle()
         _ = demangle("$sSi")
         _ = demangle("_Z1fv")
     }
 
     /// The demangled name and its language; the name itself where it is mangled in no way we know.
-    func demangle(_ rawName: String) -> (name: String, language: SymbolLanguage) {
+    package func demangle(_ rawName: String) -> (name: String, language: SymbolLanguage) {
         guard rawName.utf8.count <= Self.maximumMangledBytes else { return (rawName, .c) }
         if Self.looksLikeSwift(rawName), let name = swift(rawName) { return (name, .swift) }
         if rawName.hasPrefix("_Z"), let name = cPlusPlus(rawName) { return (name, .cPlusPlus) }
@@ -50,7 +50,7 @@ struct Demangler: Sendable {
 }
 
 /// Which rules a readable name follows.
-public enum SymbolLanguage: Sendable {
+package enum SymbolLanguage: Sendable {
     case swift
     case cPlusPlus
     case c

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Tells whether a path still leads to the file, in the state, that was looked at.
-struct FileIdentity: Sendable, Hashable {
+package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
     private let size: Int64
@@ -17,7 +17,7 @@ struct FileIdentity: Sendable, Hashable {
     }
 
     /// What `path` leads to now; nil for nothing.
-    init?(path: String) {
+    package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)

@@ -4,19 +4,19 @@ internal import LagModel
 ///
 /// Neither holds a duration, a cause or anything of the host or the process: both are the same under address
 /// randomisation and on every host that runs the same files. Any thread.
-public struct Fingerprint: Sendable, Hashable {
+package struct Fingerprint: Sendable, Hashable {
     /// What ``init(frames:)`` looks at of a frame.
-    public struct Frame: Sendable, Hashable {
-        public var modulePath: String?
-        public var buildID: String?
+    package struct Frame: Sendable, Hashable {
+        package var modulePath: String?
+        package var buildID: String?
         /// The ELF virtual address.
-        public var offset: UInt64?
+        package var offset: UInt64?
         /// The simplified name.
-        public var symbol: String?
+        package var symbol: String?
         /// By ``InAppRules``.
-        public var inApp: Bool
+        package var inApp: Bool
 
-        public init(modulePath: String?, buildID: String?, offset: UInt64?, symbol: String?, inApp: Bool) {
+        package init(modulePath: String?, buildID: String?, offset: UInt64?, symbol: String?, inApp: Bool) {
             self.modulePath = modulePath
             self.buildID = buildID
             self.offset = offset
@@ -33,19 +33,19 @@ public struct Fingerprint: Sendable, Hashable {
     }
 
     /// Distinct in-app symbols that make a fingerprint.
-    public static let depth = 5
+    package static let depth = 5
 
     /// `v1:` and sixteen hex digits, over the leaf-most ``depth`` in-app symbols.
     ///
     /// A symbol counts once, where it is nearest to the leaf: so recursion of any period and depth gives the same
     /// fingerprint. A frame without a symbol counts as build-id and offset. A stack without any in-app frame is
     /// taken by its leaf-most frames of any kind.
-    public let text: String
+    package let text: String
     /// Sixteen hex digits over build-id and offset of all frames.
-    public let stackHash: String
+    package let stackHash: String
 
     /// - Parameter frames: leaf first.
-    public init(frames: [Frame]) {
+    package init(frames: [Frame]) {
         let app = frames.filter(\.inApp)
         var seen: Set<String> = []
         var hash = StableHash()

@@ -1,35 +1,35 @@
 /// Names for frames, and on request their lines and inlined functions. **For the reporter thread only.**
 ///
-/// Without a ``LineSymbolizer`` it opens no child and costs what ``Symbolizer`` costs.
-public struct FrameResolver: Sendable {
+/// Without a ``LineSource`` it opens no child and costs what ``Symbolizer`` costs.
+package struct FrameResolver: Sendable {
     private var symbolizer: Symbolizer
-    private var lines: LineSymbolizer?
+    private var lines: (any LineSource)?
 
     /// Finds the demanglers, which takes the loader's lock: create it at start.
     /// - Parameters:
     ///   - symbolizer: for the names.
     ///   - lines: for files, lines and inlined functions; nil for names alone.
-    public init(symbolizer: Symbolizer = Symbolizer(), lines: LineSymbolizer? = nil) {
+    package init(symbolizer: Symbolizer = Symbolizer(), lines: (any LineSource)? = nil) {
         self.symbolizer = symbolizer
         self.lines = lines
     }
 
     /// Cuts waits for lines short, from any thread; nil where there are no lines to wait for.
-    public var waitLimit: SymbolizerWaitLimit? { lines?.waitLimit }
+    package var waitLimit: SymbolizerWaitLimit? { lines?.waitLimit }
 
     /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself, whose name
     /// is the symbol table's with and without lines. Empty where nothing is known.
     ///
     /// Fingerprints are made of the last levels alone: the others come and go with lines and optimisation.
     /// - Parameter withLines: whether lines are wanted, where there is a symbolizer that knows them.
-    public mutating func frames(for queries: [SymbolQuery], withLines: Bool = true) -> [[ResolvedFrame]] {
+    package mutating func frames(for queries: [SymbolQuery], withLines: Bool = true) -> [[ResolvedFrame]] {
         let symbols = symbolizer.resolve(queries)
         guard withLines, let levels = lines?.levels(for: queries) else { return symbols.map { $0.map { [ResolvedFrame($0)] } ?? [] } }
         return zip(symbols, levels).map(Self.merged)
     }
 
     /// Ends the child that knows the lines, if there is one; the next query that needs it starts another.
-    public mutating func close() { lines?.close() }
+    package mutating func close() { lines?.close() }
 
     private static func merged(_ symbol: ResolvedSymbol?, _ levels: [ResolvedFrame]) -> [ResolvedFrame] {
         guard let symbol else { return levels }

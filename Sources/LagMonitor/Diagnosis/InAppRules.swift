@@ -2,9 +2,9 @@
 /// program.
 ///
 /// Any thread; a few comparisons of prefixes a frame.
-public struct InAppRules: Sendable, Hashable {
+package struct InAppRules: Sendable, Hashable {
     /// Base names (beginnings) of libraries of the system and of the toolchain.
-    public static let systemModules = [
+    package static let systemModules = [
         "ld-linux", "ld.so", "libc.so", "libc-", "libm.so", "libm-", "libdl.so", "libdl-", "librt.so", "librt-",
         "libpthread", "libresolv", "libnss_", "libanl.", "libutil.", "libgcc_s", "libstdc++", "libc++", "libunwind",
         "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation", "lib_Foundation",
@@ -14,13 +14,14 @@ public struct InAppRules: Sendable, Hashable {
     /// Beginnings of names of system code that is linked into the program: the Swift libraries when they are linked
     /// statically, generic code of theirs and templates of C++ that the compiler made for the program, start-up code, our
     /// own rooms, and the packages that servers are built on, which are always linked in: SwiftNIO and what goes with it.
-    public static let systemSymbols = [
+    package static let systemSymbols = [
         "Swift.", "_Concurrency.", "_StringProcessing.", "_RegexParser.", "Synchronization.", "Foundation.",
         "FoundationEssentials.", "FoundationInternationalization.", "FoundationNetworking.", "Dispatch.", "Glibc.",
         "CoreFoundation.", "swift_", "_swift_", "__swift_", "swift::", "std::", "__gnu_cxx::", "__cxxabiv1::", "_dispatch_",
         "dispatch_", "__CFRunLoop", "__CFRUNLOOP_IS_", "CFRunLoopRun", "_start", "__libc_",
-        "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
-        "clu_",
+        "LagModel.", "LagActivity.", "LagRunLoop.", "LagCapture.", "LagDetection.", "LagDiagnosis.", "LagOutput.", "LagMonitor.",
+        "LagRemote.",
+        "clb_", "cll_", "clu_",
         "NIOCore.", "_NIOBase64.", "_NIODataStructures.", "NIOPosix.", "NIOConcurrencyHelpers.", "NIOEmbedded.",
         "NIOFoundationCompat.", "_NIOFileSystem.", "NIOFileSystem.", "NIOTLS.", "NIOSSL.", "NIOHTTP1.", "NIOHTTP2.", "NIOHPACK.",
         "NIOWebSocket.", "NIOExtras.", "NIOHTTPTypes.", "NIOHTTPTypesHTTP1.", "HTTPTypes.", "Hummingbird.", "HummingbirdCore.",
@@ -31,11 +32,11 @@ public struct InAppRules: Sendable, Hashable {
     private static let systemSymbolPrefixes = PrefixSet(systemSymbols)
 
     /// Beginnings of paths, of base names or of symbols that are the program's own although the rules say otherwise.
-    public var inAppPrefixes: [String]
+    package var inAppPrefixes: [String]
     /// Beginnings of paths, of base names or of symbols that are not the program's own, in addition to the rules.
-    public var notInAppPrefixes: [String]
+    package var notInAppPrefixes: [String]
 
-    public init(inAppPrefixes: [String] = [], notInAppPrefixes: [String] = []) {
+    package init(inAppPrefixes: [String] = [], notInAppPrefixes: [String] = []) {
         self.inAppPrefixes = inAppPrefixes.filter { !$0.isEmpty }
         self.notInAppPrefixes = notInAppPrefixes.filter { !$0.isEmpty }
     }
@@ -44,7 +45,7 @@ public struct InAppRules: Sendable, Hashable {
     /// - Parameters:
     ///   - modulePath: the file; without one (code made at run time) only the symbol decides.
     ///   - symbol: the simplified name.
-    public func isInApp(modulePath: String?, symbol: String?) -> Bool {
+    package func isInApp(modulePath: String?, symbol: String?) -> Bool {
         let base = modulePath.map(ModuleName.base)
         let owner = symbol.map(Self.owner)
         let names = [modulePath, base, owner].compactMap { $0 }

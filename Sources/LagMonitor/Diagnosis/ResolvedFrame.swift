@@ -1,23 +1,23 @@
 /// One level of a frame: the function itself, or one that the compiler put into it at this place.
-public struct ResolvedFrame: Sendable, Hashable {
+package struct ResolvedFrame: Sendable, Hashable {
     /// The full name, demangled where it could be; nil where only the place is known.
-    public var name: String?
+    package var name: String?
     /// The short stable name that ``SymbolSimplifier`` makes of it.
-    public var simplified: String?
+    package var simplified: String?
     /// The name as the file has it, when it is not ``name``.
-    public var mangled: String?
+    package var mangled: String?
     /// Bytes from the function's first one to the query's `offset`; nil for an inlined level.
-    public var symbolOffset: UInt64?
+    package var symbolOffset: UInt64?
     /// The source file, as the compiler wrote it down.
-    public var file: String?
+    package var file: String?
     /// Counted from 1; nil where the compiler made the code itself.
-    public var line: Int?
+    package var line: Int?
     /// Counted from 1; nil where it is not known.
-    public var column: Int?
+    package var column: Int?
     /// The function was put into the next level's one; false for the last level.
-    public var isInlined: Bool
+    package var isInlined: Bool
 
-    public init(
+    package init(
         name: String? = nil,
         simplified: String? = nil,
         mangled: String? = nil,
@@ -38,7 +38,7 @@ public struct ResolvedFrame: Sendable, Hashable {
     }
 
     /// A name without a place.
-    public init(_ symbol: ResolvedSymbol) {
+    package init(_ symbol: ResolvedSymbol) {
         self.init(
             name: symbol.name,
             simplified: symbol.simplified,
@@ -49,7 +49,7 @@ public struct ResolvedFrame: Sendable, Hashable {
 }
 
 extension Array: SymbolCacheValue where Element == ResolvedFrame {
-    var heapBytes: Int {
+    package var heapBytes: Int {
         reduce(isEmpty ? 0 : 32) { bytes, level in
             bytes + MemoryLayout<ResolvedFrame>.stride + (level.name?.heapBytes ?? 0) + (level.simplified?.heapBytes ?? 0)
                 + (level.mangled?.heapBytes ?? 0) + (level.file?.heapBytes ?? 0)

@@ -2,18 +2,18 @@
 ///
 /// Two generations: what is asked for moves to the younger one; when that is full it becomes the older one, and what was
 /// in the older one is forgotten. So what is in use stays, and no entry needs a place in a list.
-struct SymbolCache<Value: SymbolCacheValue>: Sendable {
-    struct Key: Hashable, Sendable {
+package struct SymbolCache<Value: SymbolCacheValue>: Sendable {
+    package struct Key: Hashable, Sendable {
         /// The build-id; for a module without one its path.
-        let module: String
-        let address: UInt64
+        package let module: String
+        package let address: UInt64
 
         init(module: String, address: UInt64) {
             self.module = module
             self.address = address
         }
 
-        init(_ query: SymbolQuery) {
+        package init(_ query: SymbolQuery) {
             module = query.buildID.isEmpty ? query.modulePath : query.buildID.lowercased()
             address = query.lookupAddress
         }
@@ -31,15 +31,15 @@ struct SymbolCache<Value: SymbolCacheValue>: Sendable {
     /// - Parameters:
     ///   - byteLimit: for both generations, as ``SymbolCacheValue/heapBytes`` counts.
     ///   - countLimit: the same for entries; at least 2.
-    init(byteLimit: Int, countLimit: Int = .max) {
+    package init(byteLimit: Int, countLimit: Int = .max) {
         generationBytes = max(0, byteLimit / 2)
         generationCount = max(1, countLimit / 2)
     }
 
-    var count: Int { young.count + old.count }
+    package var count: Int { young.count + old.count }
 
     /// The answer that is kept for `key`.
-    mutating func value(for key: Key) -> Value? {
+    package mutating func value(for key: Key) -> Value? {
         if let value = young[key] { return value }
         guard let value = old.removeValue(forKey: key) else { return nil }
         insert(value, for: key)
@@ -47,7 +47,7 @@ struct SymbolCache<Value: SymbolCacheValue>: Sendable {
     }
 
     /// Keeps `value`; one that alone would fill a generation is not kept.
-    mutating func insert(_ value: Value, for key: Key) {
+    package mutating func insert(_ value: Value, for key: Key) {
         let bytes = Self.entryBytes + key.module.utf8.count + value.heapBytes
         guard bytes <= generationBytes else { return }
         if young.count >= generationCount || youngBytes + bytes > generationBytes {
@@ -61,7 +61,7 @@ struct SymbolCache<Value: SymbolCacheValue>: Sendable {
 }
 
 /// A value whose memory can be counted.
-protocol SymbolCacheValue: Sendable {
+package protocol SymbolCacheValue: Sendable {
     /// Bytes outside of the value itself: those of its strings and arrays.
     var heapBytes: Int { get }
 }

@@ -3,24 +3,24 @@ internal import Glibc
 /// Finds the files that know about a module: its own, and the debug file of the same build-id. Believes nothing that does
 /// not carry the build-id that was asked for.
 package struct SymbolFiles: Sendable {
-    struct Module: Hashable, Sendable {
-        let path: String
+    package struct Module: Hashable, Sendable {
+        package let path: String
         /// Empty when it is not known: then the path alone is believed, unless the kernel marks it as deleted.
         let buildID: String
 
-        init(_ query: SymbolQuery) {
+        package init(_ query: SymbolQuery) {
             path = query.modulePath
             buildID = query.buildID.lowercased()
         }
     }
 
     /// A file with line tables.
-    struct LineFile: Sendable, Hashable {
-        let path: String
-        let identity: FileIdentity
+    package struct LineFile: Sendable, Hashable {
+        package let path: String
+        package let identity: FileIdentity
     }
 
-    enum LineSearch: Sendable {
+    package enum LineSearch: Sendable {
         case found(LineFile)
         /// The module's file is there, and nothing knows its lines.
         case withoutLines
@@ -67,7 +67,7 @@ package struct SymbolFiles: Sendable {
     }
 
     /// The file to ask for the lines of `module`.
-    func lineFile(of module: Module) -> LineSearch {
+    package func lineFile(of module: Module) -> LineSearch {
         guard let file = open(module) else { return .missing }
         let names = file.sectionNames()
         if !names.isDisjoint(with: Self.lineSections), let identity = file.source.identity {

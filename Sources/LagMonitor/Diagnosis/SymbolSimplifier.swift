@@ -3,10 +3,10 @@
 ///
 /// Any thread. The input is what a demangler gives; anything else comes back with little or no change. Never fails, and takes
 /// time in proportion to the name.
-public enum SymbolSimplifier {
+package enum SymbolSimplifier {
     /// `App.Worker.render` of `App.Worker.render<A>(A, fast: Swift.Bool) throws -> ()`.
     /// - Parameter name: the demangled name; for ``SymbolLanguage/c`` the name in the symbol table.
-    public static func simplify(_ name: String, language: SymbolLanguage) -> String {
+    package static func simplify(_ name: String, language: SymbolLanguage) -> String {
         let bytes = Array(name.utf8)
         var short: [UInt8] =
             switch language {

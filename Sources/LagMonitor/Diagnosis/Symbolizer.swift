@@ -11,13 +11,13 @@
 ///
 /// Where the file has no `.symtab` (it is stripped), a separate debug file of the same build-id is looked for
 /// (`.build-id/xx/yyyy.debug`, the layout of GDB's manual, "Separate Debug Files"), then `.dynsym` serves.
-public struct Symbolizer: Sendable {
+package struct Symbolizer: Sendable {
     /// Answers that are kept.
-    public static let cacheLimit = 8192
+    package static let cacheLimit = 8192
     /// Memory for them, keys and the tables' spare room counted.
-    public static let cacheBytes = 4 << 20
+    package static let cacheBytes = 4 << 20
     /// Where Debian's packages put debug files.
-    public static let debugRoot = "/usr/lib/debug"
+    package static let debugRoot = "/usr/lib/debug"
 
     private struct Entry: SymbolCacheValue {
         /// Nil: this address has no symbol.
@@ -44,19 +44,19 @@ public struct Symbolizer: Sendable {
     package private(set) var tablePasses = 0
 
     /// Finds the demanglers, which takes the loader's lock: create it at start.
-    public init() { self.init(debugRoots: [Self.debugRoot]) }
+    package init() { self.init(debugRoots: [Self.debugRoot]) }
 
     /// - Parameters:
     ///   - debugRoot: where `.build-id` directories are.
     ///   - cacheLimit: how many answers are kept; at least 2.
-    public init(debugRoot: String, cacheLimit: Int = Symbolizer.cacheLimit) {
+    package init(debugRoot: String, cacheLimit: Int = Symbolizer.cacheLimit) {
         self.init(debugRoots: [debugRoot], cacheLimit: cacheLimit)
     }
 
     /// - Parameters:
     ///   - debugRoots: where `.build-id` directories are, in the order of the search.
     ///   - cacheLimit: how many answers are kept; at least 2.
-    public init(debugRoots: [String], cacheLimit: Int = Symbolizer.cacheLimit) {
+    package init(debugRoots: [String], cacheLimit: Int = Symbolizer.cacheLimit) {
         self.init(files: SymbolFiles(debugRoots: debugRoots), cacheLimit: cacheLimit)
     }
 
@@ -66,10 +66,10 @@ public struct Symbolizer: Sendable {
     }
 
     /// How many answers are kept at present.
-    public var cachedCount: Int { cache.count }
+    package var cachedCount: Int { cache.count }
 
     /// The answers in the order of the queries; nil where there is no symbol.
-    public mutating func resolve(_ queries: [SymbolQuery]) -> [ResolvedSymbol?] {
+    package mutating func resolve(_ queries: [SymbolQuery]) -> [ResolvedSymbol?] {
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
         var answers: [Key: Entry] = [:]
         for query in queries {

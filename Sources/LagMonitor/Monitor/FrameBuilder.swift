@@ -14,7 +14,7 @@ struct FrameBuilder {
         self.modules = modules
         let files = SymbolFiles(process: modules.process)
         // It costs nothing before it is asked for lines.
-        resolver = FrameResolver(symbolizer: Symbolizer(files: files), lines: LineSymbolizer(files: files))
+        resolver = FrameResolver(symbolizer: Symbolizer(files: files), lines: LineSources.make(files))
     }
 
     /// Finds the names of frames that will be asked for.

@@ -2,8 +2,8 @@ internal import CLagLinux
 internal import CLagBeacon
 internal import Glibc
 internal import LagActivity
-internal import LagDetection
-internal import LagOutput
+package import LagDetection
+package import LagOutput
 internal import LagRunLoop
 internal import Synchronization
 
@@ -11,7 +11,7 @@ internal import Synchronization
 /// so that the reporter never holds the face.
 // Unchecked: `outputs`, `sequence`, `limiter`, `recurrences` and `unfinished` are the reporter thread's, which is one at a time (and of
 // whoever closes it, once the reporter is done with it); the rest is atomic, in a Mutex, or immutable.
-final class MonitorCore: WatchOwner, @unchecked Sendable {
+package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private struct Shared {
         var handlers: [StallHandler] = []
         var absorbed = WatchCounters()
@@ -19,6 +19,8 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     }
 
     let configuration: StallMonitorConfiguration
+    /// Who iterates over the records.
+    package let subscriptions = StallSubscriptions()
     private let sinks: [any RecordSink]
     private var outputs: [RecordOutput] = []
     private var sequence: UInt64 = 0
@@ -39,7 +41,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// - Parameters:
     ///   - target: the process whose stalls these are; nil: this one.
     ///   - clock: the present; for tests.
-    init(
+    package init(
         configuration: StallMonitorConfiguration,
         sinks: [any RecordSink],
         target: ProcessContext? = nil,
@@ -54,7 +56,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     }
 
     /// Before the reporter knows this core.
-    func open() throws(StallMonitorError) {
+    package func open() throws(StallMonitorError) {
         if let path = configuration.unfinishedPath, access(UnfinishedPath(path).folder, W_OK) != 0 {
             let why = String(cString: strerror(errno))
             throw .sinkUnavailable(reason: "stalls in progress cannot be kept at \(path): \(why)")
@@ -92,7 +94,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Releases the sinks' descriptors; nothing was written.
     func closeSinks() { for sink in sinks { sink.close() } }
 
-    func addHandler(_ handler: StallHandler) {
+    package func addHandler(_ handler: StallHandler) {
         shared.withLock { shared in
             shared.handlers.removeAll { $0.isCancelled }
             shared.handlers.append(handler)
@@ -107,12 +109,12 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         for sink in sinks { sink.limitWaiting(untilMonotonicNanoseconds: deadline) }
     }
 
-    func absorb(_ counters: WatchCounters) { shared.withLock { $0.absorbed += counters } }
+    package func absorb(_ counters: WatchCounters) { shared.withLock { $0.absorbed += counters } }
 
-    var absorbed: WatchCounters { shared.withLock { $0.absorbed } }
+    package var absorbed: WatchCounters { shared.withLock { $0.absorbed } }
 
     /// - Parameter sum: the counts of everything watched so far.
-    func statistics(of sum: WatchCounters) -> StallMonitorStatistics {
+    package func statistics(of sum: WatchCounters) -> StallMonitorStatistics {
         var statistics = StallMonitorStatistics()
         statistics.stalls = sum.stalls
         statistics.suppressed = suppressed(sum)
@@ -138,7 +140,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     // MARK: Reporter thread
 
-    func reopenIfRequested() {
+    package func reopenIfRequested() {
         guard isReopenRequested.exchange(false, ordering: .acquiringAndReleasing) else { return }
         // A sink that cannot be reopened says so at the next write, where the loss is counted.
         for sink in sinks { try? sink.reopen() }
@@ -146,7 +148,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// Tells a record, or holds it back.
     /// - Parameter sum: the counts of everything watched so far.
-    func deliver(_ record: StallRecord, _ sum: WatchCounters) {
+    package func deliver(_ record: StallRecord, _ sum: WatchCounters) {
         reopenIfRequested()
         let now = clock()
         defer {
@@ -184,6 +186,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
         updateLossCount()
         record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
         for handler in handlers { handler.deliver(record) }
+        subscriptions.deliver(record)
     }
 
     /// A stall began, or was told while it lasts: it is kept for the case that the process dies in it.
@@ -206,7 +209,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
     /// Tells what was held back of stalls that have been quiet since.
     /// - Parameter sum: the counts of everything watched so far; asked for only if there is something to tell.
     /// - Returns: when there will be more to tell (`CLOCK_MONOTONIC`); `.max` when nothing is held back.
-    func emitDueSuppressions(_ sum: () -> WatchCounters) -> UInt64 {
+    package func emitDueSuppressions(_ sum: () -> WatchCounters) -> UInt64 {
         guard let deadline = limiter.deadline else { return .max }
         let now = clock()
         guard deadline <= now.monotonicNanoseconds else { return deadline }
@@ -218,7 +221,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// Tells losses that no later line has told, where it is time to try again.
     /// - Returns: when there will be more to do (`CLOCK_MONOTONIC`); `.max` when nothing is left.
-    func emitLosses() -> UInt64 {
+    package func emitLosses() -> UInt64 {
         guard !outputs.isEmpty else { return .max }
         let now = clock()
         var deadline = UInt64.max
@@ -250,7 +253,7 @@ final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// Releases the sinks' descriptors, after the last lines: what was lost or held back and not told yet.
     /// - Parameter announcing: whether the reporter is done with this core, so that its outputs may be used here.
-    func close(announcing: Bool) {
+    package func close(announcing: Bool) {
         if announcing {
             let now = clock()
             let sum = absorbed

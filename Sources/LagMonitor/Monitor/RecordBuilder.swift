@@ -1,19 +1,19 @@
 internal import CLagLinux
 internal import LagActivity
-internal import LagCapture
-internal import LagDetection
+package import LagCapture
+package import LagDetection
 internal import LagDiagnosis
-internal import LagOutput
+package import LagOutput
 
 /// Makes a record of an episode: names what was seen, says what it looks like, gives it its fingerprint.
 ///
 /// Reporter thread only; may block and allocate.
-struct RecordBuilder {
+package struct RecordBuilder {
     private var builder: FrameBuilder
     private var sockets: SocketNames
     private let process: Int32
 
-    init(modules: ModuleMap) {
+    package init(modules: ModuleMap) {
         builder = FrameBuilder(modules: modules)
         process = modules.process
         sockets = SocketNames(process: modules.process)
@@ -28,7 +28,7 @@ struct RecordBuilder {
     /// A stalled thread waits for this socket.
     mutating func resolveSocket(_ inode: UInt32) { sockets.resolve(inode) }
 
-    mutating func build(_ episode: Episode, _ watch: WatchRegistry.Registration, _ configuration: StallMonitorConfiguration)
+    package mutating func build(_ episode: Episode, _ watch: WatchRegistry.Registration, _ configuration: StallMonitorConfiguration)
         -> StallRecord
     {
         let facts = episode.facts

@@ -1,11 +1,11 @@
-internal import LagOutput
+package import LagOutput
 
 /// One line for people: how long, why, and where.
-struct StallMessage {
-    let text: String
+package struct StallMessage {
+    package let text: String
 
     /// - Parameter isCutOff: whether this is what is told if the process dies in the stall.
-    init(_ record: StallRecord, isCutOff: Bool = false) {
+    package init(_ record: StallRecord, isCutOff: Bool = false) {
         let milliseconds = record.durationNanoseconds / 1_000_000 + (record.durationNanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
         let begun =
             switch record.phase {

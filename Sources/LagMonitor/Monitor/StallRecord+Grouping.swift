@@ -1,9 +1,9 @@
 internal import LagDiagnosis
-internal import LagOutput
+package import LagOutput
 
 extension StallRecord {
     /// Sets what groups records: the hashes over a whole stack, also where the record keeps a part of it only.
-    mutating func group(by frames: [Frame]) {
+    package mutating func group(by frames: [Frame]) {
         let print = Fingerprint(
             frames: frames.map {
                 Fingerprint.Frame(

@@ -1,7 +1,9 @@
 /// A sink whose lines have a format of their own, whatever the monitor's is.
 ///
 /// ```swift
-/// LagMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
+/// import LagMonitor
+///
+/// StallMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
 /// ```
 /// A sink whose destination understands one format alone (``RecordSink/format``) keeps that one.
 public final class FormattedSink: RecordSink {

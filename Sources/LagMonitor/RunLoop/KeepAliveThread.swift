@@ -5,6 +5,8 @@ internal import Synchronization
 /// A thread that stays alive on its run loop and runs what it is given, until it is stopped.
 ///
 /// ```swift
+/// import LagMonitor
+///
 /// let worker = try KeepAliveThread(name: "worker", priority: .utility)
 /// worker.perform { writeIndex() }
 /// worker.stop()      // from anywhere, also from its own work

@@ -40,6 +40,8 @@ extension ObservedRunLoop {
     /// what comes after it for a new piece of work.
     ///
     /// ```swift
+    /// import LagMonitor
+    ///
     /// try loop.expectingBlock { try database.open() }
     /// ```
     /// Scopes may be nested; the outermost counts. A run inside it is a run like any other, and its callouts are watched as ever. On

@@ -6,6 +6,8 @@ public import LagActivity
 /// that drain one, which cannot be observed.
 ///
 /// ```swift
+/// import LagMonitor
+///
 /// let watched = PingedQueue(.main)
 /// ```
 /// Its beacon tells no activity (it stays at `notRunning`) and it has no thread of its own: a queue's blocks run now on one, now on

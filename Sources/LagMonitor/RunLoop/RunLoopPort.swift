@@ -13,6 +13,8 @@ public struct PortMessage: Sendable {
 /// A port source ("source 1"): messages sent to it wake its loop by themselves and are handled there, in order.
 ///
 /// ```swift
+/// import LagMonitor
+///
 /// let mine = RunLoopPort { _, message in print(message.id) }
 /// ObservedRunLoop.current.add(mine, to: .default)
 /// theirs.send(id: 101, payload: bytes, replyTo: mine)

@@ -1,11 +1,11 @@
-public import Dispatch
+package import Dispatch
 internal import Synchronization
 
 /// Hands events to one consumer, one at a time and in order, on a dispatch queue the consumer names.
 ///
 /// Events may come from any number of threads at once; even on a concurrent queue the next one is delivered only after the
 /// handler has returned from the one before. `deliver` never waits for the handler. While events wait, one block is on the queue.
-public final class SerialDelivery<Event: Sendable>: Sendable {
+package final class SerialDelivery<Event: Sendable>: Sendable {
     private struct State {
         var waiting: [Event] = []
         var isDelivering = false
@@ -21,7 +21,7 @@ public final class SerialDelivery<Event: Sendable>: Sendable {
     /// - Parameters:
     ///   - queue: where the handler runs; serial or concurrent.
     ///   - handler: gets the events. It may deliver more of them.
-    public init(on queue: DispatchQueue, handler: @escaping @Sendable (Event) -> Void) {
+    package init(on queue: DispatchQueue, handler: @escaping @Sendable (Event) -> Void) {
         self.queue = queue
         state = Mutex(State(handler: handler))
     }
@@ -29,7 +29,7 @@ public final class SerialDelivery<Event: Sendable>: Sendable {
     /// Puts an event in line; returns at once. Any thread.
     /// - Returns: false after ``cancel()``.
     @discardableResult
-    public func deliver(_ event: Event) -> Bool {
+    package func deliver(_ event: Event) -> Bool {
         let (accepted, mustStart) = state.withLock { state in
             guard state.handler != nil else { return (false, false) }
             state.waiting.append(event)
@@ -41,10 +41,10 @@ public final class SerialDelivery<Event: Sendable>: Sendable {
     }
 
     /// How many events wait.
-    public var waitingEvents: Int { state.withLock { $0.waiting.count } }
+    package var waitingEvents: Int { state.withLock { $0.waiting.count } }
 
     /// Ends the delivery: waiting events are dropped and the handler is released, after a call in progress.
-    public func cancel() {
+    package func cancel() {
         let released = state.withLock { state in
             defer {
                 state.waiting = []

@@ -4,8 +4,10 @@ public import LagOutput
 /// Where a monitor's lines go, as settings say it, for programs that let their users choose.
 ///
 /// ```swift
+/// import LagMonitor
+///
 /// let output = try OutputSettings("tcp:127.0.0.1:6000")
-/// let monitor = LagMonitor(sinks: [try output.makeSink()])
+/// let monitor = StallMonitor(sinks: [try output.makeSink()])
 /// ```
 public struct OutputSettings: Sendable, Equatable {
     /// One of the destinations there are.

@@ -1,4 +1,4 @@
-package import LagModel
+internal import LagModel
 
 /// What makes stalls belong together.
 package enum GroupKey: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
 internal import Glibc
-package import LagModel
+internal import LagModel
 
 /// Finds the field that a name stands for: one access to a small table, and one comparison. No counted references on the way.
 struct FieldNames: ~Copyable {

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Goes through one JSON text (RFC 8259) from left to right and says where its parts are; nothing is built or copied.
 ///
 /// Every byte of the grammar is checked, values that are stepped over included, so what ends without a ``failure`` is a JSON text.

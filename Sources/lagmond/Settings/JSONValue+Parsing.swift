@@ -1,10 +1,6 @@
 internal import Foundation
 internal import LagMonitor
 
-/// A JSON document as it stands.
-///
-/// The JSON snapshot of swift-configuration refuses arrays of objects, and `workload.steps` is one; so Foundation reads
-/// the document.
 extension JSONValue {
     /// Why a text is not JSON, in Foundation's words.
     struct Failure: Error, Equatable, CustomStringConvertible {
@@ -23,7 +19,7 @@ extension JSONValue {
 
     private init(_ value: Any) {
         switch value {
-        // A number 1 passes for a Bool, too; Objective-C's type code tells them apart.
+        // A number 1 also casts to Bool; Objective-C's type code distinguishes them.
         case let number as NSNumber where String(cString: number.objCType) == "c": self = .bool(number.boolValue)
         case let int as Int: self = .int(int)
         case let double as Double: self = .double(double)

@@ -9,18 +9,11 @@ struct ParsedTarget {
         case processFile(String)
     }
 
-    struct ValidationError: Equatable {
-        /// The member of the target; empty: the target itself.
-        let member: String
-        let reason: String
-        let allowed: String
-    }
-
     private(set) var name = ""
     private(set) var kind: Kind?
     /// Settings of its own, by the key's path.
     private(set) var values: [String: JSONValue] = [:]
-    private(set) var validationErrors: [ValidationError] = []
+    private(set) var errors: [ElementError] = []
 
     private static let kinds = ["command", "pid", "pid_file"]
     private static let policies = SettingKey.commandSettings.map { String($0.path.dropFirst(commandPrefix.count)) }
@@ -65,7 +58,7 @@ struct ParsedTarget {
     }
 
     private mutating func reject(_ member: String, _ reason: String, _ allowed: String) {
-        validationErrors.append(ValidationError(member: member, reason: reason, allowed: allowed))
+        errors.append(ElementError(member: member, reason: reason, allowed: allowed))
     }
 
     private mutating func readName(_ value: JSONValue) {

@@ -1,7 +1,6 @@
-internal import Configuration
 internal import LagMonitor
 
-// What a run of lagmond has besides the monitor's settings.
+// The settings of lagmond besides the monitor's.
 extension SettingKey {
     static let config = SettingKey("config", .file, option: "--config", inFile: false)
     static let duration = SettingKey("duration_s", .positiveNumber(upTo: 31_536_000), option: "--duration")
@@ -13,7 +12,7 @@ extension SettingKey {
         option: "--listen"
     )
 
-    /// No option: everybody can read a command line.
+    /// No option: a command line can be read by every user of the machine.
     static let headers = SettingKey(
         "output.headers",
         .custom(allowed: OutputHeaders.allowed, validate: OutputHeaders.validationError)
@@ -33,28 +32,10 @@ extension SettingKey {
     static let restartWindow = SettingKey("command.restart_window_s", .positiveNumber(upTo: 604_800))
     static let stopGrace = SettingKey("command.stop_grace_s", .positiveNumber(upTo: 3600))
 
-    /// What is done with commands; of each target, without the `command.`.
+    /// How commands are supervised; members of a target without the `command.`.
     static let commandSettings = [
         onHang, onHangAfter, restart, restartDelay, restartLongestDelay, restartHealthy, restartCount, restartWindow, stopGrace,
     ]
 
     static let all = [config, duration] + outputSettings + [headers, truth, listen] + commandSettings + monitorSettings
-
-    /// An accepted value as swift-configuration carries it: its in-memory provider converts nothing.
-    func content(_ value: JSONValue) -> ConfigContent? {
-        switch (form, value) {
-        case (.positiveNumber, .int(let int)): .double(Double(int))
-        // A port alone.
-        case (.custom, .int(let int)): .string("\(int)")
-        case (_, .int(let int)): .int(int)
-        case (_, .double(let double)): .double(double)
-        case (.texts, .string(let text)): .stringArray(text.isEmpty ? [] : RuleName.words(in: text))
-        case (.texts, .array(let texts)):
-            .stringArray(texts.compactMap { if case .string(let text) = $0 { text } else { nil } })
-        case (_, .string(let string)): .string(string)
-        case (.names, .array(let words)):
-            .string(words.compactMap { if case .string(let word) = $0 { word } else { nil } }.joined(separator: ","))
-        default: nil
-        }
-    }
 }

@@ -1,6 +1,5 @@
 internal import LagMonitor
 internal import LagMonitorOTLP
-internal import LagWorkload
 
 extension Settings {
     /// Opens the destination of the lines.

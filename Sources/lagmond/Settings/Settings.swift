@@ -1,8 +1,7 @@
 internal import LagMonitor
-internal import LagWorkload
 
 /// What a run does: the settings of all sources, put together and checked.
-struct Settings: Sendable {
+struct Settings: Sendable, WatchSettings {
     var monitor = StallMonitorConfiguration()
     /// Where the records go.
     var output = OutputSettings(.stdout)
@@ -20,8 +19,8 @@ struct Settings: Sendable {
     var listen: ListenAddress?
     /// How long the run takes; nil: until a signal ends it.
     var duration: Duration?
-    /// What stalls the main thread; empty: nothing does.
-    var steps: [WorkloadStep] = []
+    /// The workload's steps, checked; empty: nothing stalls the main thread.
+    var steps: [JSONValue] = []
 
     /// What is done with a command that hangs or ends; of targets what their own settings do not say.
     var policy = CommandPolicy()
@@ -32,6 +31,9 @@ struct Settings: Sendable {
 
     /// Parameters without effect that whoever gave them should know of.
     var unusedOptions: [UnusedOption] = []
+
+    /// When the run that begins now ends by itself.
+    var deadline: MonotonicTime { duration.map { .now + $0 } ?? .distantFuture }
 
     /// The shortest stall that the callout rule reports; the default's where that rule is not among the rules.
     var threshold: Duration { (monitor.rules.callout ?? StallRules.Timeouts()).threshold }

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import LagMonitor
-internal import LagWorkload
 
 /// The configuration file, read and checked: known keys with good values, the workload's steps, and the targets.
 struct SettingsFile {
     /// Values by the key's path.
     private(set) var values: [String: JSONValue] = [:]
-    private(set) var steps: [WorkloadStep] = []
+    /// Elements of `workload.steps`.
+    private(set) var steps: [JSONValue] = []
     private(set) var targets: [ParsedTarget] = []
     private(set) var problems: [SettingValidationError] = []
     /// As it was named; empty: there is no file.
@@ -67,6 +67,10 @@ struct SettingsFile {
         problems.append(SettingValidationError(source: .file(path), key: key, reason: reason, allowed: allowed))
     }
 
+    private mutating func reject(_ element: String, _ errors: [ElementError]) {
+        for error in errors { reject(error.member.isEmpty ? element : "\(element).\(error.member)", error.reason, error.allowed) }
+    }
+
     /// Walks the objects in the order of their keys, so that messages come in the same order every time.
     private mutating func check(_ members: [String: JSONValue], under prefix: String) {
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
@@ -107,12 +111,8 @@ struct SettingsFile {
             return
         }
         for (index, element) in elements.enumerated() {
-            let (step, validationErrors) = WorkloadStep.read(element)
-            if let step { steps.append(step) }
-            for validationError in validationErrors {
-                let member = validationError.member.isEmpty ? "" : ".\(validationError.member)"
-                reject("\(Self.stepsKey)[\(index)]\(member)", validationError.reason, validationError.allowed)
-            }
+            reject("\(Self.stepsKey)[\(index)]", WorkloadStepSettings.errors(in: element))
+            steps.append(element)
         }
     }
 
@@ -124,9 +124,7 @@ struct SettingsFile {
         for (index, element) in elements.enumerated() {
             let place = "\(Self.targetsKey)[\(index)]"
             let target = ParsedTarget(element)
-            for validationError in target.validationErrors {
-                reject(validationError.member.isEmpty ? place : "\(place).\(validationError.member)", validationError.reason, validationError.allowed)
-            }
+            reject(place, target.errors)
             if !target.name.isEmpty, targets.contains(where: { $0.name == target.name }) {
                 reject("\(place).name", "\"\(target.name)\" stands there twice", "a name of its own for each target")
             }

@@ -1,7 +1,7 @@
 internal import LagMonitor
 
 /// One target: whom it is about, what counts as a stall of it, and what is done then.
-struct TargetSettings: Sendable {
+struct TargetSettings: Sendable, WatchSettings {
     /// Stands in its records as `service_name`, in metrics as `target`, and in front of what is said of it.
     let name: String
     let kind: ParsedTarget.Kind

@@ -1,9 +1,9 @@
 internal import LagMonitor
 
-/// A parameter of a rule that is not among the rules: right, but without effect.
+/// A parameter of a rule that is not among the rules: valid, but without effect.
 ///
-/// One configuration file serves runs with different rules, so this is no error. It is told where it cannot have been meant:
-/// when nothing stronger took the rule away, and the rules do not stand in the same file.
+/// One configuration file serves runs with different rules, so this is no error. It is reported where it cannot have been intended:
+/// when no stronger source removed the rule, and the rules are not set in the same file.
 struct UnusedOption: Equatable, CustomStringConvertible {
     let source: SettingValidationError.Source
     /// The key as its source spells it.
@@ -17,25 +17,16 @@ struct UnusedOption: Equatable, CustomStringConvertible {
         return "\(source.location(of: key)): no effect, because \(missing) among the rules"
     }
 
-    /// Those that are worth a line.
-    static func all(
-        for rules: StallRules,
-        commandLine: [String: JSONValue],
-        environment: [String: String],
-        file: SettingsFile
-    ) -> [UnusedOption] {
-        // Strongest first.
-        let sources: [(source: SettingValidationError.Source, isShared: Bool, says: (SettingKey) -> Bool)] = [
-            (.commandLine, false, { commandLine[$0.path] != nil }),
-            (.environment, false, { environment[$0.environmentName] != nil }),
-            (.file(file.path), true, { file.values[$0.path] != nil }),
-        ]
+    /// Those that are reported.
+    static func all(for rules: StallRules, in sources: SettingLayers) -> [UnusedOption] {
         let unused = SettingKey.all.filter { !$0.users.isEmpty && !$0.users.contains { $0.isIncluded(in: rules) } }
         var found: [UnusedOption] = []
-        for (source, isShared, says) in sources {
-            let choosesRules = says(.rules)
-            if choosesRules, isShared { break }
-            found += unused.filter(says).map { UnusedOption(source: source, key: $0.name(in: source), users: $0.users) }
+        for layer in sources.layers {
+            let choosesRules = layer.values[SettingKey.rules.path] != nil
+            if choosesRules, case .file = layer.source { break }
+            found += unused.filter { layer.values[$0.path] != nil }.map {
+                UnusedOption(source: layer.source, key: $0.name(in: layer.source), users: $0.users)
+            }
             if choosesRules { break }
         }
         return found

@@ -12,7 +12,7 @@ final class SlowServer: Sendable {
         guard listener >= 0 else { throw WorkloadError(call: "socket", code: errno) }
         do {
             port = try Self.listen(on: listener)
-            try WorkerThread.start { Self.serve(listener) }
+            try WorkloadThread.start { Self.serve(listener) }
         } catch {
             close(listener)
             throw error

@@ -19,7 +19,7 @@ package final class TruthLog: Sendable {
         self.path = path
         let descriptor = Self.open(path)
         guard descriptor >= 0 else {
-            throw WorkloadError("truth: cannot open \(path): \(Diagnostics.reason(errno)) (errno \(errno))")
+            throw WorkloadError("truth: cannot open \(path): \(WorkloadMessage.reason(errno)) (errno \(errno))")
         }
         state = Mutex(State(descriptor: descriptor))
     }
@@ -45,7 +45,7 @@ package final class TruthLog: Sendable {
     package func reopen() {
         let fresh = Self.open(path)
         guard fresh >= 0 else {
-            Diagnostics.say("truth: cannot reopen \(path): \(Diagnostics.reason(errno))")
+            WorkloadMessage.write("truth: cannot reopen \(path): \(WorkloadMessage.reason(errno))")
             return
         }
         state.withLock { state in
@@ -72,7 +72,7 @@ package final class TruthLog: Sendable {
             if count > 0 {
                 bytes = bytes.dropFirst(count)
             } else if errno != EINTR {
-                Diagnostics.say("truth line lost: \(Diagnostics.reason(errno))")
+                WorkloadMessage.write("truth line lost: \(WorkloadMessage.reason(errno))")
                 return
             }
         }

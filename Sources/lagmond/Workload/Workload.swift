@@ -81,7 +81,7 @@ package final class Workload: Sendable {
             }
             injection.cleanUp()
         } catch {
-            Diagnostics.say("workload step \(execution.kind.rawValue): \(error)")
+            WorkloadMessage.write("workload step \(execution.kind.rawValue): \(error)")
         }
         scheduleNext(after: execution.kind)
     }

@@ -26,7 +26,7 @@ func writeAndSyncUntil(_ deadline: MonotonicTime, _ descriptor: Int32) {
     repeat {
         let written = block.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         if (written < 0 && errno != EINTR) || fsync(descriptor) != 0 {
-            Diagnostics.say("workload step io: \(Diagnostics.reason(errno))")
+            WorkloadMessage.write("workload step io: \(WorkloadMessage.reason(errno))")
             return
         }
     } while MonotonicTime.now < deadline
@@ -36,15 +36,15 @@ func writeAndSyncUntil(_ deadline: MonotonicTime, _ descriptor: Int32) {
 @inline(never)
 func fetchFromSlowServer(_ port: UInt16, _ length: Duration) {
     let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard connection >= 0 else { return Diagnostics.say("workload step network: socket: \(Diagnostics.reason(errno))") }
+    guard connection >= 0 else { return WorkloadMessage.write("workload step network: socket: \(WorkloadMessage.reason(errno))") }
     defer { close(connection) }
     guard SlowServer.withAddress(port: port, { connect(connection, $0, $1) }) == 0 else {
-        return Diagnostics.say("workload step network: connect: \(Diagnostics.reason(errno))")
+        return WorkloadMessage.write("workload step network: connect: \(WorkloadMessage.reason(errno))")
     }
     let milliseconds = length.wholeNanoseconds / 1_000_000
     let request = Array("GET /wait?ms=\(milliseconds) HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".utf8)
     guard send(connection, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
-        return Diagnostics.say("workload step network: send: \(Diagnostics.reason(errno))")
+        return WorkloadMessage.write("workload step network: send: \(WorkloadMessage.reason(errno))")
     }
     var answer = [UInt8](repeating: 0, count: 1024)
     while true {

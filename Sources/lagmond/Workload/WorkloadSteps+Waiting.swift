@@ -26,7 +26,7 @@ struct LatePipe {
         let (readEnd, writeEnd) = (ends[0], ends[1])
         self.readEnd = readEnd
         do {
-            try WorkerThread.start {
+            try WorkloadThread.start {
                 sleepUntil(deadline)
                 var byte: UInt8 = 1
                 _ = write(writeEnd, &byte, 1)
@@ -82,7 +82,7 @@ struct HeldMutex {
     init(until deadline: MonotonicTime) throws(WorkloadError) {
         let mutex = Self.mutex
         let held = Gate()
-        try WorkerThread.start {
+        try WorkloadThread.start {
             pthread_mutex_lock(mutex.raw)
             held.open()
             sleepUntil(deadline)
@@ -109,7 +109,7 @@ struct DeadlockedPair {
         let (first, second) = (WorkloadMutex(), WorkloadMutex())
         let held = Gate()
         pthread_mutex_lock(first.raw)
-        try WorkerThread.start {
+        try WorkloadThread.start {
             pthread_mutex_lock(second.raw)
             held.open()
             guard let deadline else {
@@ -155,7 +155,7 @@ func waitForChildProcess(_ length: Duration) {
     var child: pid_t = 0
     let code = posix_spawnp(&child, "sleep", nil, &attributes, &arguments, environ)
     guard code == 0 else {
-        Diagnostics.say("workload step child: sleep cannot be started: \(Diagnostics.reason(code))")
+        WorkloadMessage.write("workload step child: sleep cannot be started: \(WorkloadMessage.reason(code))")
         return
     }
     WorkloadChild.current.store(child, ordering: .releasing)

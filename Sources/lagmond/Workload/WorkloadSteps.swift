@@ -6,7 +6,7 @@ internal import Synchronization
 package struct WorkloadError: Error, CustomStringConvertible {
     package let description: String
 
-    package init(call: String, code: Int32) { description = "\(call): \(Diagnostics.reason(code))" }
+    package init(call: String, code: Int32) { description = "\(call): \(WorkloadMessage.reason(code))" }
     init(_ description: String) { self.description = description }
     package init(_ error: any Error) { description = "\(error)" }
 }

@@ -3,6 +3,7 @@ import Dispatch
 import Glibc
 import LagMonitor
 import Synchronization
+import TestSupport
 
 /// A loop that stalls in every way there is, watched by every rule.
 enum Stalls {
@@ -61,13 +62,13 @@ enum Stalls {
         for (name, body) in all {
             scene.thread.perform(body)
             expected += 1
-            guard eventually({ scene.monitor.statistics.stalls >= expected && scene.thread.loop.isWaiting }) else {
+            guard settles({ scene.monitor.statistics.stalls >= expected && scene.thread.loop.isWaiting }) else {
                 AllocationProbe.fail("no stall: \(name)")
             }
             expected = scene.monitor.statistics.stalls
         }
         starve(scene.thread)
-        guard eventually({ scene.monitor.statistics.stalls > expected }) else { AllocationProbe.fail("no starvation") }
+        guard settles({ scene.monitor.statistics.stalls > expected }) else { AllocationProbe.fail("no starvation") }
         try runWithoutCallouts(scene.monitor)
         // Many at once, more than there is memory for, and watches that end in the midst of a stall.
         let others = try (0..<80).map { try KeepAliveThread(name: "other \($0)") }
@@ -102,7 +103,7 @@ enum Stalls {
             usleep(100_000)
             if rules.starvationThreshold != nil { starve(thread) } else { thread.perform { compute(milliseconds: 400) } }
             let isAlone = rules.pingWhileWaiting != nil
-            guard eventually({ isAlone || monitor.statistics.stalls > before }) else {
+            guard settles({ isAlone || monitor.statistics.stalls > before }) else {
                 AllocationProbe.fail("no stall by \(rules)")
             }
             usleep(100_000)
@@ -117,13 +118,9 @@ enum Stalls {
         return rules
     }
 
-    private static func eventually(_ condition: () -> Bool) -> Bool {
-        let deadline = MonotonicTime.now + .seconds(30)
-        while !condition() {
-            if MonotonicTime.now > deadline { return false }
-            usleep(2000)
-        }
-        // What the reporter and the watchdog still have to do about it.
+    /// Also what the reporter and the watchdog still have to do about it is done, most likely.
+    private static func settles(_ condition: () -> Bool) -> Bool {
+        guard eventually(condition) else { return false }
         usleep(50_000)
         return true
     }

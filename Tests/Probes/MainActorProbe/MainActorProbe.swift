@@ -1,4 +1,4 @@
-import MainProbeKit
+import TestSupport
 
 /// An asynchronous program: its main actor runs on Dispatch's threads, and the main thread on nothing.
 @main enum MainActorProbe {

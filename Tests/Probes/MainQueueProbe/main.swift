@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import MainProbeKit
+import TestSupport
 
 switch CommandLine.arguments.dropFirst().first {
 case "dispatch-main":

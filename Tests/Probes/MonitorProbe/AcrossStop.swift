@@ -1,5 +1,6 @@
 import Glibc
 import LagMonitor
+import TestSupport
 
 /// A real stall across a SIGSTOP is reported, and the stop is not in its duration; what it leaves open is told.
 enum AcrossStop {
@@ -11,7 +12,7 @@ enum AcrossStop {
         }
         usleep(200_000)
         StopSignal.stopOneself(milliseconds: 900)
-        if !Probe.eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
+        if !eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
         let record = told.records[0]
         guard let excluded = record.excludedNanoseconds, let bounds = record.durationBounds else { Probe.fail("\(record)") }
         // The stop lasts 900 ms or more; without it the work takes some 550.

@@ -1,5 +1,6 @@
 import Glibc
 import LagMonitor
+import TestSupport
 
 /// Starting and stopping over and over takes no memory, thread or descriptor.
 enum Cycles {
@@ -14,7 +15,7 @@ enum Cycles {
         let grown = residentBytes() - early
         // One cycle touches more than a megabyte: a leak of a tenth of it would show twentyfold.
         if grown > 8 << 20 { Probe.fail("200 cycles took \(grown) bytes") }
-        if !Probe.eventually(seconds: 5, { Probe.entries(of: "/proc/self/task") == threads }) { Probe.fail("threads were left") }
+        if !eventually(seconds: 5, { Probe.entries(of: "/proc/self/task") == threads }) { Probe.fail("threads were left") }
         if Probe.entries(of: "/proc/self/fd") != descriptors { Probe.fail("descriptors were left") }
     }
 

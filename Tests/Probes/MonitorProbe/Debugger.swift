@@ -2,6 +2,7 @@ import Glibc
 import LagMonitor
 import StallFixtures
 import Synchronization
+import TestSupport
 
 /// A thread that a debugger holds has no stall, although the rest of the process runs.
 enum Debugger {
@@ -16,13 +17,13 @@ enum Debugger {
         usleep(20_000)
         try hold(thread.loop.thread.tid, milliseconds: 700)
         isOver.raise()
-        if !Probe.eventually({ thread.loop.isWaiting }) { Probe.fail("the loop does not come to rest") }
+        if !eventually({ thread.loop.isWaiting }) { Probe.fail("the loop does not come to rest") }
         let statistics = monitor.statistics
         if !told.records.isEmpty || statistics.stalls > 0 { Probe.fail("\(told.records) \(statistics)") }
         if statistics.dismissed == 0 { Probe.fail("nothing was dismissed: \(statistics)") }
         // Without the debugger it is one.
         thread.perform { usleep(400_000) }
-        if !Probe.eventually({ told.records.count == 1 }) { Probe.fail("no record afterwards") }
+        if !eventually({ told.records.count == 1 }) { Probe.fail("no record afterwards") }
         monitor.stop()
     }
 

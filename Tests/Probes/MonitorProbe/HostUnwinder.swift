@@ -1,5 +1,6 @@
 import Glibc
 import LagMonitor
+import TestSupport
 
 /// The host's exceptions and `backtrace` stay libgcc's and glibc's while the monitor runs.
 enum HostUnwinder {
@@ -16,7 +17,7 @@ enum HostUnwinder {
         try monitor.start()
         try monitor.watch(thread.loop)
         _ = try thread.performAndWait { usleep(250_000) }
-        if !Probe.eventually({ sink.lines.count == 1 }) { Probe.fail("no record") }
+        if !eventually({ sink.lines.count == 1 }) { Probe.fail("no record") }
         for ((symbol, wanted), old) in zip(symbols, before) {
             let now = library(of: symbol)
             if now != old || !now.contains(wanted) { Probe.fail("\(symbol): before in \(old), now in \(now), wanted \(wanted)") }

@@ -1,6 +1,7 @@
 internal import CLagBeacon
 import Glibc
 import LagMonitor
+import TestSupport
 
 /// After the last stop everything is as before the first start.
 enum Leftovers {
@@ -47,18 +48,18 @@ enum Leftovers {
             try monitor.start()
             try monitor.watch(thread.loop)
             var during = Inventory(thread.loop)
-            _ = Probe.eventually(seconds: 5) {
+            _ = eventually(seconds: 5) {
                 during = Inventory(thread.loop)
                 return during.threads.count == before.threads.count + 2
             }
             if during.threads.count != before.threads.count + 2 { Probe.fail("threads while it runs: \(during.threads)") }
             if during.signals == before.signals { Probe.fail("no signal was taken") }
             _ = try thread.performAndWait { usleep(250_000) }
-            if !Probe.eventually({ sink.lines.count == round }) { Probe.fail("no record in round \(round)") }
+            if !eventually({ sink.lines.count == round }) { Probe.fail("no record in round \(round)") }
             monitor.stop()
             // A joined thread is listed a moment longer, until the kernel has cleared it away.
             var after = Inventory(thread.loop)
-            _ = Probe.eventually(seconds: 5) {
+            _ = eventually(seconds: 5) {
                 after = Inventory(thread.loop)
                 return after == before
             }

@@ -1,8 +1,10 @@
 import Dispatch
 import Glibc
 import LagMonitor
+import TestSupport
 
-/// Checks that need a process to themselves. Exit 0 and `fine` on stdout, or 1 and what was wrong.
+/// Checks that need a process of their own: they exit with 0 and `fine` on stdout, or with 1 and what was wrong. And programs for tests
+/// to watch from outside.
 @main struct Probe {
     static func main() throws {
         switch CommandLine.arguments.dropFirst().first {
@@ -14,9 +16,13 @@ import LagMonitor
         case "debugger": try Debugger.check()
         case "slow-symbolizer": try SlowSymbolizer.check()
         case "queue-threads": try QueueThreads.check()
+        case "pools": try Pools.check()
         case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
-        default:
-            fail("leftovers, unwinder, cycles, stop-signal, across-stop, debugger, slow-symbolizer or queue-threads is wanted")
+        case "from-environment": return FromEnvironment.run()
+        case "linked": return try LinkedProgram.run()
+        case "attach": return try Attach.run(arguments: Array(CommandLine.arguments.dropFirst(2)))
+        case "lines": return try Lines.write(arguments: Array(CommandLine.arguments.dropFirst(2)))
+        default: fail("no such check")
         }
         print("fine")
     }
@@ -55,14 +61,5 @@ import LagMonitor
         try monitor.start()
         try monitor.watch(thread.loop)
         return (told, monitor, thread)
-    }
-
-    static func eventually(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
-        let deadline = MonotonicTime.now + .seconds(seconds)
-        while !condition() {
-            if MonotonicTime.now > deadline { return false }
-            usleep(2000)
-        }
-        return true
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import LagMonitor
+import TestSupport
 
 /// Dispatch makes a thread in the call that needs one, and with the signal mask of who calls. Those that the monitor's own threads have it
 /// make, for pings and for handlers, are like all others: the host's crash handler and the capture get through.
@@ -19,7 +20,7 @@ enum QueueThreads {
         // The first thing on the queue is a ping.
         usleep(300_000)
         pinged.async { usleep(300_000) }
-        if !Probe.eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
+        if !eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
         // Read while the threads wait for more to do.
         var names: [String] = []
         for thread in Probe.entries(of: "/proc/self/task") {

@@ -1,5 +1,7 @@
 import Glibc
 import LagMonitor
+import LagSymbols
+import TestSupport
 
 /// A stop while the symbolizer is still reading: the records come without lines, and the symbolizer is gone.
 enum SlowSymbolizer {
@@ -25,14 +27,15 @@ enum SlowSymbolizer {
         let sink = MemorySink()
         var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))
+        LineSymbols.enable()
         configuration.symbols = .lines
         let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
         for thread in threads { try monitor.watch(thread.loop) }
         for thread in threads { thread.perform { usleep(250_000) } }
         // The reporter waits for the first answer then.
-        if !Probe.eventually({ access(started, F_OK) == 0 }) { Probe.fail("no symbolizer was started") }
-        if !Probe.eventually({ monitor.statistics.stalls == 4 }) { Probe.fail("stalls: \(monitor.statistics)") }
+        if !eventually({ access(started, F_OK) == 0 }) { Probe.fail("no symbolizer was started") }
+        if !eventually({ monitor.statistics.stalls == 4 }) { Probe.fail("stalls: \(monitor.statistics)") }
         monitor.stop()
         let statistics = monitor.statistics
         let records = sink.lines.filter { $0.contains("\"event\":\"stall\"") }
@@ -42,7 +45,7 @@ enum SlowSymbolizer {
         if records.contains(where: { $0.contains("\"file\":") }) { Probe.fail("lines from nowhere") }
         if waitpid(-1, nil, WNOHANG) != -1 || errno != ECHILD { Probe.fail("a child is left") }
         var after = Leftovers.Inventory(threads[0].loop)
-        _ = Probe.eventually(seconds: 5) {
+        _ = eventually(seconds: 5) {
             after = Leftovers.Inventory(threads[0].loop)
             return after == before
         }

@@ -1,5 +1,6 @@
 import Glibc
 import LagMonitor
+import TestSupport
 
 /// A process that is stopped by SIGSTOP and goes on has no stall, wherever in short work it was caught.
 enum StopSignal {
@@ -13,7 +14,7 @@ enum StopSignal {
             thread.perform { work.run() }
             usleep(UInt32(round % 4) * 20_000 + 5000)
             stopOneself(milliseconds: stopMilliseconds)
-            if !Probe.eventually({ thread.loop.beacon.activity == .waiting }) { Probe.fail("the loop does not come to rest") }
+            if !eventually({ thread.loop.beacon.activity == .waiting }) { Probe.fail("the loop does not come to rest") }
             // On a busy machine the work itself takes longer than it should, and may be a stall then.
             if work.milliseconds < Double(stopMilliseconds) + 115 { honest += 1 } else { work.isSlow = true }
             usleep(100_000)

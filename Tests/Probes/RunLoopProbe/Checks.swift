@@ -11,15 +11,6 @@ enum Checks {
         print(condition ? "ok" : "FAILED", name)
         if !condition { failures.wrappingAdd(1, ordering: .releasing) }
     }
-
-    /// Waits, generously, for what must become true.
-    static func eventually(_ condition: () -> Bool) -> Bool {
-        for _ in 0..<2_000 {
-            if condition() { return true }
-            usleep(5_000)
-        }
-        return condition()
-    }
 }
 
 /// What the kernel knows of this process.

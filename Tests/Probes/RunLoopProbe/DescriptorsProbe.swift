@@ -1,5 +1,6 @@
 import Glibc
 import LagRunLoop
+import TestSupport
 
 /// What descriptors a loop costs, and that they are closed with it.
 enum DescriptorsProbe {
@@ -23,7 +24,7 @@ enum DescriptorsProbe {
         thread.loop.add(source, to: .default)
         var byte: UInt8 = 1
         _ = write(writing, &byte, 1)
-        Checks.expect(Checks.eventually { bytes.value == 1 }, "a descriptor source is served")
+        Checks.expect(eventually { bytes.value == 1 }, "a descriptor source is served")
         Checks.expect(OwnProcess.descriptors == before + 2, "watching descriptors costs two: epoll and eventfd")
 
         // Wakes under way while the loop ends must not write to a closed descriptor.

@@ -3,6 +3,7 @@ import Dispatch
 import Glibc
 internal import LagActivity
 import LagRunLoop
+import TestSupport
 
 /// The main thread's loop: main queue, main actor, and the loop as other threads see it.
 enum MainLoopProbe {
@@ -134,7 +135,7 @@ enum MainLoopProbe {
             main.add(timer, to: .common)
             let value = try? main.performAndWait { isMainThread }
             log.add(value == true)
-            _ = Checks.eventually { !timer.isValid }
+            _ = eventually { !timer.isValid }
             main.stop()
         }
         main.run()

@@ -1,5 +1,6 @@
 import Glibc
 import LagRunLoop
+import TestSupport
 
 /// The seed's test: very many keep-alive threads made and stopped, with flat memory and nothing left.
 enum ThreadsProbe {
@@ -14,7 +15,7 @@ enum ThreadsProbe {
         let late = OwnProcess.residentKilobytes
         print("threads made:", count, "resident after a tenth:", early, "kB, at the end:", late, "kB")
         Checks.expect(ran.value == count + 100, "every thread ran its work")
-        Checks.expect(Checks.eventually { OwnProcess.threads == threads }, "no thread is left")
+        Checks.expect(eventually { OwnProcess.threads == threads }, "no thread is left")
         Checks.expect(OwnProcess.descriptors == descriptors, "no descriptor is left")
         // A leak of 50 bytes a thread would show; the allocator's own wandering does not.
         Checks.expect(late - early < 4_096, "memory stays flat")

@@ -1,0 +1,54 @@
+internal import LagOutput
+internal import Synchronization
+
+/// Who receives a monitor's records through a ``StallSequence``.
+package final class StallSubscriptions: Sendable {
+    /// Records that did not fit into a buffer.
+    final class Misses: Sendable {
+        let count = Atomic<UInt64>(0)
+    }
+
+    private struct Subscription {
+        let continuation: AsyncStream<StallRecord>.Continuation
+        let misses: Misses
+    }
+
+    private struct State {
+        var subscriptions: [UInt64: Subscription] = [:]
+        var nextID: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var count: Int { state.withLock { $0.subscriptions.count } }
+
+    /// A stream of its own for each caller, so that no two tasks ever wait for the same one. It leaves the list when it ends.
+    func subscribe(_ misses: Misses, capacity: Int) -> AsyncStream<StallRecord> {
+        let (stream, continuation) = AsyncStream.makeStream(of: StallRecord.self, bufferingPolicy: .bufferingOldest(capacity))
+        let id = state.withLock { state in
+            state.nextID += 1
+            state.subscriptions[state.nextID] = Subscription(continuation: continuation, misses: misses)
+            return state.nextID
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.subscriptions.removeValue(forKey: id) }
+        }
+        return stream
+    }
+
+    /// Reporter thread. Never waits for a subscriber.
+    package func deliver(_ record: StallRecord) {
+        // Outside of the lock: resuming a task may run code of its executor.
+        for subscription in state.withLock({ Array($0.subscriptions.values) }) {
+            if case .dropped = subscription.continuation.yield(record) { subscription.misses.count.add(1, ordering: .relaxed) }
+        }
+    }
+
+    /// Ends every subscription after what is buffered.
+    package func finish() {
+        // Outside of the lock: a stream that ends removes itself.
+        for subscription in state.withLock({ Array($0.subscriptions.values) }) { subscription.continuation.finish() }
+    }
+}

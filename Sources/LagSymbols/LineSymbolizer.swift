@@ -1,0 +1,271 @@
+internal import LagModel
+internal import CLagBeacon
+package import LagDiagnosis
+
+/// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
+/// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.
+///
+/// Swift and C, with and without optimisation, whatever DWARF version and compression the program knows. The module's
+/// file must carry the build-id that was asked for; where it has no line tables, the debug file of the same build-id serves.
+/// Never fails: where there is no program, no file, no line, where the child hangs or dies, the answer is empty. A child that
+/// needs longer, as for its first look at a big program, goes on, and its answers are taken when they are there. One that
+/// fails, or says nothing for 30 s, is ended, and another is started at most three times a minute; the question at which it
+/// failed is not asked again.
+///
+/// Memory: ``cacheBytes`` here. The child is bounded to 512 MiB of its own, and ended when it has seen
+/// 32 files, or when a file that it has read is another one now. Descriptors: two, while there is a child.
+///
+/// The first batch also costs the child's start and its first look at the program (some ten milliseconds); a query at a
+/// quiet time takes that out of the way. The end of a child raises SIGCHLD in the host, as any child's does, which is why a
+/// monitored process does not have lines unless it is asked for them.
+package struct LineSymbolizer: LineSource {
+    /// Memory for answers that are kept, by (build-id or path, address), unless it is set otherwise.
+    package static let defaultCacheBytes = 4 << 20
+    package static let defaultDeadline = Duration.seconds(2)
+    /// A child that says nothing for so long is not reading a big file any more, it hangs.
+    static let defaultSilenceNanoseconds: UInt64 = 30_000_000_000
+    /// What a batch waits for answers to an earlier one: as good as none.
+    private static let lateNanoseconds: UInt64 = 10_000_000
+    /// A child keeps what it has read of each file.
+    static let maximumFilesAChild = 32
+
+    private typealias Key = SymbolCache<[ResolvedFrame]>.Key
+
+    private struct Question {
+        let key: Key
+        let file: SymbolFiles.LineFile
+        var address: UInt64 { key.address }
+    }
+
+    /// A batch that the child is at.
+    private struct Work {
+        let questions: ArraySlice<Question>
+        var exchange: SymbolizerProcess.Exchange
+        /// How many of its answers are kept already.
+        var taken = 0
+        /// When it was asked, or answered the last time.
+        var lastAnswer: UInt64
+
+        init(_ questions: ArraySlice<Question>) {
+            self.questions = questions
+            exchange = .init(LineSymbolizer.text(of: questions), addresses: questions.map(\.address))
+            lastAnswer = clb_now_ns()
+        }
+    }
+
+    /// The program, nil when there is none.
+    package let program: String?
+    /// How long a batch may take.
+    package let deadline: Duration
+    /// Cuts waits short, from any thread.
+    package let waitLimit: SymbolizerWaitLimit
+    private let files: SymbolFiles
+    private let demangler = Demangler()
+    private var cache: SymbolCache<[ResolvedFrame]>
+    private var child: SymbolizerProcess?
+    /// What the child has not answered yet, though its time was up: nothing else is asked meanwhile.
+    private var work: Work?
+    var silenceNanoseconds = LineSymbolizer.defaultSilenceNanoseconds
+    /// What the child has read.
+    private var childFiles: [String: FileIdentity] = [:]
+    private var budget = RestartBudget()
+    /// Questions put to a child so far; tells tests that the cache works.
+    package private(set) var questionCount = 0
+
+    /// Looks for the program and the demanglers, which takes the loader's lock: create it at start. Starts nothing.
+    /// - Parameters:
+    ///   - program: the path of an `llvm-symbolizer`, LLVM 11 or later; nil: see ``SymbolizerProgram/find()``.
+    ///   - debugRoots: where `.build-id` directories are, in the order of the search.
+    ///   - deadline: how long a batch may take.
+    ///   - cacheBytes: memory for answers.
+    ///   - waitLimit: what can end a wait before that.
+    package init(
+        program: String? = nil,
+        debugRoots: [String] = [Symbolizer.debugRoot],
+        deadline: Duration = LineSymbolizer.defaultDeadline,
+        cacheBytes: Int = LineSymbolizer.defaultCacheBytes,
+        waitLimit: SymbolizerWaitLimit = SymbolizerWaitLimit()
+    ) {
+        let files = SymbolFiles(debugRoots: debugRoots)
+        self.init(files: files, program: program, deadline: deadline, cacheBytes: cacheBytes, waitLimit: waitLimit)
+    }
+
+    package init(
+        files: SymbolFiles,
+        program: String? = nil,
+        deadline: Duration = LineSymbolizer.defaultDeadline,
+        cacheBytes: Int = LineSymbolizer.defaultCacheBytes,
+        waitLimit: SymbolizerWaitLimit = SymbolizerWaitLimit()
+    ) {
+        self.program = program ?? SymbolizerProgram.find()
+        self.deadline = deadline
+        self.waitLimit = waitLimit
+        self.files = files
+        cache = SymbolCache(byteLimit: cacheBytes)
+    }
+
+    /// How many answers are kept at present.
+    package var cachedCount: Int { cache.count }
+    /// The running child's process number.
+    package var childPID: Int32? { child?.pid }
+
+    /// The levels of each query's frame, leaf first: inlined functions, and as the last one the function itself. Empty where
+    /// no line is known, and where the child needs longer: it goes on, and a later query finds the answer.
+    package mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]] {
+        if work != nil { _ = takeAnswers(until: clb_now_ns() + Self.lateNanoseconds) }
+        var answers: [Key: [ResolvedFrame]] = [:]
+        var unknown: [SymbolFiles.Module: Set<Key>] = [:]
+        for query in queries {
+            let key = Key(query)
+            if let known = cache.value(for: key) {
+                answers[key] = known
+            } else {
+                unknown[SymbolFiles.Module(query), default: []].insert(key)
+            }
+        }
+        if program != nil, !unknown.isEmpty {
+            for (key, levels) in ask(questions(unknown)) { answers[key] = levels }
+        }
+        return queries.map { answers[Key($0)] ?? [] }
+    }
+
+    /// Ends the child, if there is one; the next question starts another. What is known stays known.
+    package mutating func close() {
+        child?.end()
+        child = nil
+        work = nil
+        childFiles = [:]
+    }
+
+    private mutating func questions(_ unknown: [SymbolFiles.Module: Set<Key>]) -> [Question] {
+        var questions: [Question] = []
+        for (module, keys) in unknown.sorted(by: { $0.key.path < $1.key.path }) {
+            switch files.lineFile(of: module) {
+            case .found(let file) where Self.quoted(file.path) != nil:
+                // By address: neighbours share what the child has to read.
+                questions += keys.sorted { $0.address < $1.address }.map { Question(key: $0, file: file) }
+            case .found, .withoutLines:
+                for key in keys { cache.insert([], for: key) }
+            case .missing: break
+            }
+        }
+        return questions
+    }
+
+    private mutating func ask(_ questions: [Question]) -> [Key: [ResolvedFrame]] {
+        let end = clb_now_ns() + UInt64(max(0, deadline / .nanoseconds(1)))
+        var answers: [Key: [ResolvedFrame]] = [:]
+        var rest = questions[...]
+        while work == nil, !rest.isEmpty, clb_now_ns() < min(end, waitLimit.monotonicNanoseconds) {
+            let batch = Self.batch(of: rest)
+            guard childFor(batch) != nil else { break }
+            questionCount += batch.count
+            work = Work(batch)
+            let (found, settled) = takeAnswers(until: end)
+            answers.merge(found) { $1 }
+            rest = rest.dropFirst(settled)
+        }
+        return answers
+    }
+
+    /// Takes and keeps what the child answers.
+    /// - Returns: the answers, and of how many questions of its batch nothing else will be said.
+    private mutating func takeAnswers(until end: UInt64) -> (answers: [Key: [ResolvedFrame]], settled: Int) {
+        guard var work, let child else { return ([:], 0) }
+        let ending = child.advance(&work.exchange, deadline: end, waitLimit)
+        let now = clb_now_ns()
+        let replies = work.exchange.replies.replies
+        var settled = work.taken..<replies.count
+        var answers: [Key: [ResolvedFrame]] = [:]
+        for (question, reply) in zip(work.questions.dropFirst(work.taken), replies[settled]) {
+            answers[question.key] = levels(reply)
+        }
+        if !settled.isEmpty { work.lastAnswer = now }
+        work.taken = replies.count
+        let hangs = ending == .timedOut && now - work.lastAnswer >= silenceNanoseconds
+        if ending == .timedOut, !hangs {
+            self.work = work
+        } else {
+            self.work = nil
+        }
+        if ending == .broken || hangs {
+            close()
+            budget.recordFailure(at: now)
+            // What it failed at would make the next one fail.
+            if let culprit = work.questions.dropFirst(settled.upperBound).first {
+                answers[culprit.key] = []
+                settled = settled.lowerBound..<settled.upperBound + 1
+            }
+        }
+        return (kept(answers, of: work.questions.dropFirst(settled.lowerBound).prefix(settled.count)), settled.upperBound)
+    }
+
+    /// As many questions as one child may see files for.
+    private static func batch(of questions: ArraySlice<Question>) -> ArraySlice<Question> {
+        var seen: Set<String> = []
+        return questions.prefix { question in
+            seen.insert(question.file.path)
+            return seen.count <= maximumFilesAChild
+        }
+    }
+
+    /// The child, or a new one where the present one may know a file by another content.
+    private mutating func childFor(_ questions: ArraySlice<Question>) -> SymbolizerProcess? {
+        let wanted = Dictionary(questions.map { ($0.file.path, $0.file.identity) }) { first, _ in first }
+        let changed = wanted.contains { path, identity in childFiles[path].map { $0 != identity } ?? false }
+        let added = wanted.count { childFiles[$0.key] == nil }
+        if changed || childFiles.count + added > Self.maximumFilesAChild { close() }
+        if child == nil, let program {
+            let now = clb_now_ns()
+            guard budget.allowsStart(at: now) else { return nil }
+            child = SymbolizerProcess.start(program)
+            if child == nil { budget.recordFailure(at: now) }
+        }
+        guard let child else { return nil }
+        childFiles.merge(wanted) { $1 }
+        return child
+    }
+
+    /// Keeps the answers, less those from a file that was replaced meanwhile: they may be of either one.
+    private mutating func kept(_ answers: [Key: [ResolvedFrame]], of questions: ArraySlice<Question>) -> [Key: [ResolvedFrame]] {
+        let files = Set(questions.map(\.file))
+        let replaced = files.filter { FileIdentity(path: $0.path) != $0.identity }
+        if !replaced.isEmpty { close() }
+        var kept: [Key: [ResolvedFrame]] = [:]
+        for question in questions where !replaced.contains(question.file) {
+            guard let answer = answers[question.key] else { continue }
+            kept[question.key] = answer
+            cache.insert(answer, for: question.key)
+        }
+        return kept
+    }
+
+    private func levels(_ reply: [SymbolizerReplies.Level]) -> [ResolvedFrame] {
+        reply.enumerated().map { index, level in
+            let isInlined = index < reply.count - 1
+            guard let rawName = level.rawName else {
+                return ResolvedFrame(file: level.file, line: level.line, column: level.column, isInlined: isInlined)
+            }
+            let (name, language) = demangler.demangle(rawName)
+            return ResolvedFrame(
+                name: name,
+                simplified: SymbolSimplifier.simplify(name, language: language),
+                mangled: name == rawName ? nil : rawName,
+                file: level.file,
+                line: level.line,
+                column: level.column,
+                isInlined: isInlined
+            )
+        }
+    }
+
+    private static func text(of questions: ArraySlice<Question>) -> [UInt8] {
+        questions.flatMap { "\(quoted($0.file.path) ?? "") 0x\(Hexadecimal.text($0.address))\n".utf8 }
+    }
+
+    /// The path as the program reads it; nil for one that it cannot.
+    private static func quoted(_ path: String) -> String? {
+        guard !path.utf8.contains(where: { $0 < 0x20 }) else { return nil }
+        return ["\"", "'"].first { !path.contains($0) }.map { $0 + path + $0 }
+    }
+}

@@ -1,0 +1,18 @@
+internal import LagDiagnosis
+
+/// Files, lines and inlined functions in the records of this process's monitors.
+///
+/// ```swift
+/// import LagMonitor
+/// import LagSymbols
+///
+/// LineSymbols.enable()
+/// var configuration = StallMonitorConfiguration()
+/// configuration.symbols = .lines
+/// ```
+///
+/// They come from an `llvm-symbolizer` that a monitor keeps as a child process while it runs; where there is none, frames have names alone.
+public enum LineSymbols {
+    /// Before the first monitor starts; further calls change nothing. Any thread.
+    public static func enable() { LineSources.use { LineSymbolizer(files: $0) } }
+}

@@ -1,0 +1,54 @@
+internal import Glibc
+internal import LagMonitor
+internal import LagRemote
+
+/// `lagmond attach` from beginning to end.
+struct AttachRun {
+    let settings: Settings
+    let processes: [Int32]
+    let loops: [Int32]
+
+    /// How often the ends of the processes are checked.
+    private static let pollInterval: Duration = .milliseconds(100)
+
+    /// Returns when the watch is over and all is written.
+    /// - Throws: ``StartFailure`` before anything has started.
+    func execute(_ signals: StopSignals) throws(StartFailure) {
+        try settings.rejectUnusedSettings(on: .process)
+        let configuration = try settings.remoteConfiguration()
+        let output = RunOutput(settings, sink: try settings.openOutput())
+        let subject = AttachedProcesses(processes: try begin(configuration, output))
+        try output.serve(subject)
+        let reader = OutputReaderMonitor()
+        if settings.output.destination == .stdout { try? reader.start(STDOUT_FILENO) }
+        waitForEnd(subject.processes.map(\.watch), signals)
+        reader.report()
+        for process in subject.processes { process.watch.stop() }
+        output.close()
+        Diagnostics.report("\(RunSummary(subject.statistics))")
+    }
+
+    /// All or none: with one wrong number the others are not watched either.
+    private func begin(_ configuration: RemoteConfiguration, _ output: RunOutput) throws(StartFailure) -> [AttachedProcess] {
+        var begun: [AttachedProcess] = []
+        for process in processes where !begun.contains(where: { $0.watch.process == process }) {
+            let lines = LineDispatcher(live: output.live, target: nil)
+            begun.append(try AttachedProcess(process, loops: loops, configuration: configuration, sink: output.sink, lines: lines))
+        }
+        for process in begun { try process.start() }
+        return begun
+    }
+
+    private func waitForEnd(_ watches: [AttachWatch], _ signals: StopSignals) {
+        let deadline = settings.deadline
+        while true {
+            switch signals.wait(until: min(deadline, .now + Self.pollInterval)) {
+            case .stop: return
+            // One sink for all of them: once is enough.
+            case .reopen: watches.first { !$0.isOver }?.reopenSink()
+            case .deadlineReached: if watches.allSatisfy(\.isOver) || .now >= deadline { return }
+            default: continue
+            }
+        }
+    }
+}

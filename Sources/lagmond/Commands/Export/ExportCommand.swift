@@ -1,0 +1,168 @@
+internal import ArgumentParser
+internal import Glibc
+internal import LagReader
+internal import LagOutput
+
+/// `lagmond export`: stalls for tools that know stacks.
+struct ExportCommand: ParsableCommand {
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case folded, perf, speedscope, pprof
+        case sentry, otlp
+
+        /// Of those that take the lines one by one.
+        var events: RecordFormat? {
+            switch self {
+            case .folded, .perf, .speedscope, .pprof: nil
+            case .sentry: .sentry
+            case .otlp: .otlp
+            }
+        }
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Turn stalls into profiles (flame graphs, perf, speedscope, pprof) or events (sentry, otlp).",
+        discussion: """
+            folded: a stack a line, for flamegraph.pl and inferno; perf: what perf script writes; speedscope: a file for speedscope.app; \
+            pprof: gzip'ed protobuf, for go tool pprof. Weights are the time stalled, in milliseconds (pprof: nanoseconds). \
+            Records with all looks at a thread (samples: all) give each look its part. Each stall counts once.
+
+            sentry and otlp: a JSON line for each line, as lagmond would have written it with that --format: a Sentry event; a request \
+            of OTLP over HTTP with one log record. Lines about losses are events, too; a line that comes twice is written once.
+            """
+    )
+
+    @OptionGroup var input: InputOptions
+    @OptionGroup var times: TimeOptions
+
+    @Option(help: ArgumentHelp("folded, perf, speedscope, pprof, sentry or otlp.", valueName: "name"))
+    var format: Format
+
+    @Option(help: ArgumentHelp("Only stalls with this fingerprint; may be repeated.", valueName: "v1:…"))
+    var fingerprint: [String] = []
+
+    static let outputBytes = 256 << 10
+
+    func run() throws {
+        signal(SIGPIPE, SIG_IGN)
+        let range = try times.range(now: TimeOptions.now)
+        var (files, status) = input.open()
+        if format == .pprof, isatty(STDOUT_FILENO) == 1 {
+            throw StartFailure(
+                status: ExitStatus.usage,
+                message: "pprof is binary, and stdout a terminal; allowed: a file or a pipe"
+            )
+        }
+        let wanted = Set(fingerprint)
+        if let events = format.events {
+            return try writeEvents(files, status, EventOutput(format: events, times: range, fingerprints: wanted))
+        }
+        let line = ProgressLine(files)
+        var output = ProfileOutput(format: format)
+        var stream = StallStream(times: range)
+        var refusal: ExitCode?
+        func flush() {
+            do throws(ExitCode) { try output.flush() } catch { refusal = error }
+        }
+        /// False when stdout takes no more.
+        func take(_ stall: ParsedStall) -> Bool {
+            guard wanted.isEmpty || wanted.contains(stall.fingerprint) else { return true }
+            output.add(stall)
+            if output.text.count > Self.outputBytes { flush() }
+            return refusal == nil
+        }
+        for file in files where refusal == nil {
+            // What comes through a pipe may be watched.
+            stream.read(file, progress: line.progress, afterRead: { if file.bytes == nil, refusal == nil { flush() } }, take)
+        }
+        if let refusal {
+            line.end()
+            throw refusal
+        }
+        stream.readOpen(take)
+        line.end()
+        if let refusal { throw refusal }
+        for inputError in stream.inputErrors { Diagnostics.report("\(inputError)") }
+        if status == ExitStatus.success, stream.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        try output.finish()
+        if let leftOut = stream.tally.leftOut { Diagnostics.report(leftOut) }
+        if status != ExitStatus.success { throw ExitCode(status) }
+    }
+
+    private func writeEvents(_ files: [InputFile], _ given: Int32, _ output: consuming EventOutput) throws {
+        let line = ProgressLine(files)
+        var status = given
+        for file in files {
+            do {
+                try output.read(file, progress: line.progress)
+            } catch let inputError as InputError {
+                Diagnostics.report("\(inputError)")
+                if status == ExitStatus.success, !inputError.isDamage { status = ExitStatus.noInput }
+            } catch {
+                line.end()
+                throw error
+            }
+        }
+        line.end()
+        try output.flush()
+        if let leftOut = output.tally.leftOut { Diagnostics.report(leftOut) }
+        if status != ExitStatus.success { throw ExitCode(status) }
+    }
+}
+
+/// A profile in the making.
+struct ProfileOutput {
+    private let format: ExportCommand.Format
+    private var tree = CallTree()
+    private var firstTime = Int64.max
+    private var lastTime = Int64.min
+    /// What can be written already.
+    private(set) var text: [UInt8] = []
+
+    init(format: ExportCommand.Format) { self.format = format }
+
+    mutating func add(_ stall: ParsedStall) {
+        firstTime = min(firstTime, stall.time)
+        lastTime = max(lastTime, stall.time)
+        if format == .perf {
+            text += PerfText.text(stall)
+            return
+        }
+        // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
+        var count: UInt64 = 1
+        StackPath.forEach(of: stall) { path in
+            tree.add(path, count: count)
+            count = 0
+        }
+    }
+
+    mutating func flush() throws(ExitCode) {
+        try StandardOutput.write(text)
+        text.removeAll(keepingCapacity: true)
+    }
+
+    mutating func finish() throws {
+        if tree.shortened > 0 { Diagnostics.report("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places") }
+        switch format {
+        case .folded: text = FoldedText.text(tree)
+        case .perf, .sentry, .otlp: break
+        case .speedscope: text = SpeedscopeFile.text(tree, name: "stalls", version: Lagmond.version)
+        case .pprof:
+            let hasTime = firstTime <= lastTime
+            // Centuries do not fit.
+            let nanoseconds = hasTime ? lastTime.subtractingReportingOverflow(firstTime).partialValue.magnitude : 0
+            guard
+                let packed = Gzip.compressed(
+                    PprofFile.bytes(tree, time: hasTime ? firstTime : 0, nanoseconds: Int64(clamping: nanoseconds))
+                )
+            else {
+                throw StartFailure(
+                    status: ExitStatus.systemError,
+                    message: "the profile cannot be compressed: too large, or no memory"
+                )
+            }
+            text = packed
+        }
+        try flush()
+    }
+}

@@ -1,0 +1,122 @@
+internal import LagModel
+internal import LagReader
+
+/// A way from a program's root to what it stood in, and the time that belongs to it.
+struct StackPath {
+    /// Root first.
+    let frames: [ExportFrame]
+    let nanoseconds: UInt64
+
+    /// What one line may cost, whoever wrote it.
+    static let maximumFrames = 1024
+    static let maximumPaths = 4096
+    /// Of the names in all ways together.
+    private static let maximumBytes = 16 << 20
+    private static let bytesPerFrame = 64
+
+    /// Hands on the ways of a stall, whose times sum up to its duration: those of the merged tree of all looks where the line has
+    /// one, else the one stack. What goes beyond the bounds is `[trimmed]`.
+    static func forEach(of stall: ParsedStall, _ take: (StackPath) -> Void) {
+        let root = ExportFrame(name: stall.processName.isEmpty ? "process" : stall.processName)
+        guard stall.sampleTree.isEmpty else { return walk(treeOf: stall, root: root, take) }
+        var frames = stall.frames.prefix(maximumFrames).reversed().map(ExportFrame.init)
+        let depth = stall.frames.count { !$0.isInlined }
+        if stall.frames.count > maximumFrames || (stall.framesTotal > UInt64(depth) && depth > 0) {
+            frames.insert(ExportFrame(name: trimmed), at: 0)
+        }
+        if frames.isEmpty { frames = [ExportFrame(name: "[no stack]")] }
+        take(StackPath(frames: [root] + frames, nanoseconds: stall.durationNanoseconds))
+    }
+
+    /// Where the line had no room for frames nearer to the root.
+    private static let trimmed = "[trimmed]"
+    /// What the looks do not stand for.
+    private static let notSampled = "[not sampled]"
+
+    private static func walk(treeOf stall: ParsedStall, root: ExportFrame, _ take: (StackPath) -> Void) {
+        let known = Dictionary(stall.frames.compactMap { frame in frame.symbol.map { ($0, ExportFrame(frame)) } }) { first, _ in
+            first
+        }
+        let trimmed = ExportFrame(name: Self.trimmed)
+        var sum: UInt64 = 0
+        var trimmedNanoseconds: UInt64 = 0
+        var (paths, bytes) = (0, 0)
+        // One way, which grows and shrinks: a copy for each node costs the depth's square.
+        var frames = [root]
+        func emit(_ nanoseconds: UInt64) {
+            paths += 1
+            bytes += frames.reduce(0) { $0 + $1.name.utf8.count + Self.bytesPerFrame }
+            guard paths <= Self.maximumPaths, bytes <= Self.maximumBytes else {
+                trimmedNanoseconds = trimmedNanoseconds.saturatingSum(nanoseconds)
+                return
+            }
+            take(StackPath(frames: frames, nanoseconds: nanoseconds))
+        }
+        func push(_ frame: @autoclosure () -> ExportFrame) {
+            if frames.count < Self.maximumFrames { return frames.append(frame()) }
+            if frames.count == Self.maximumFrames { frames.append(trimmed) }
+        }
+        func walk(_ node: ParsedStall.Sample) {
+            let above = frames.count
+            defer { frames.removeLast(frames.count - above) }
+            if let total = node.framesTotal, total > UInt64(node.frames.count) { push(trimmed) }
+            for name in node.frames { push(known[name] ?? ExportFrame(name: name)) }
+            let below = node.children.reduce(UInt64(0)) { $0.saturatingSum($1.nanoseconds) }
+            let own = node.nanoseconds > below ? node.nanoseconds - below : 0
+            if own > 0 { emit(own) }
+            sum = sum.saturatingSum(own)
+            for child in node.children { walk(child) }
+        }
+        for node in stall.sampleTree { walk(node) }
+        if trimmedNanoseconds > 0 { take(StackPath(frames: [root, trimmed], nanoseconds: trimmedNanoseconds)) }
+        if stall.durationNanoseconds > sum {
+            let rest = stall.durationNanoseconds - sum
+            take(StackPath(frames: [root, ExportFrame(name: notSampled)], nanoseconds: rest))
+        }
+    }
+}
+
+/// A frame as profilers know it.
+struct ExportFrame: Hashable {
+    /// The short name; in its place module and offset, or the address.
+    var name: String
+    var function: String?
+    var module: String?
+    var buildID: String?
+    var offset: UInt64?
+    var pc: UInt64?
+    var symbolOffset: UInt64?
+    var file: String?
+    var line: UInt64?
+    var isInApp = false
+
+    init(name: String) { self.name = Self.sanitized(name) }
+
+    init(_ frame: ParsedStall.Frame) {
+        let place = frame.offset.map { "\(frame.module?.split(separator: "/").last ?? "?")+\($0)" }
+        name = Self.sanitized(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? (frame.pc.isEmpty ? "?" : frame.pc))
+        function = frame.function
+        module = frame.module
+        buildID = frame.buildID
+        offset = frame.offset.flatMap(Self.address)
+        pc = Self.address(frame.pc)
+        symbolOffset = frame.symbolOffset
+        file = frame.file
+        line = frame.line
+        isInApp = frame.isInApp
+    }
+
+    /// The same place of a program: frames of one are merged, whatever process they were in.
+    var identity: String { "\(name)\u{1}\(buildID ?? "")\u{1}\(module ?? "")\u{1}\(file ?? "")\u{1}\(line ?? 0)" }
+
+    private static func address(_ text: String) -> UInt64? {
+        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
+    }
+
+    /// Without what readers of text formats split at: `;`, `->`, ends of lines.
+    static func sanitized(_ name: String) -> String {
+        let clean = PlainText.sanitized(name.utf8)
+        guard clean.contains(";") || clean.contains("->") else { return clean }
+        return clean.replacing("->", with: "→").replacing(";", with: ":")
+    }
+}

@@ -1,0 +1,52 @@
+internal import ArgumentParser
+internal import Glibc
+internal import LagMonitor
+internal import LagSymbols
+
+/// The entry: reads the command line and hands over to a command.
+@main
+struct Lagmond: ParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "lagmond",
+        abstract: "Reports the stalls of a main thread, one JSON line each.",
+        discussion: """
+            Records go to stdout (or --output), everything else to stderr.
+
+            Exit codes: 0 the run ended in order (time over, SIGTERM, SIGINT, or the reader of stdout went away); \
+            1 check found damage; 64 usage; 66 an input is missing or cannot be read; 69 libunwind (or the named symbolizer) is missing; 71 the system refused a thread, socket or file; \
+            73 the output cannot be opened; 77 a process may not be looked into; 78 a setting is wrong or unknown.
+            """,
+        version: version,
+        subcommands: [
+            RunCommand.self, AttachCommand.self, TopCommand.self, CheckCommand.self, ReportCommand.self, ExportCommand.self,
+            SymbolizeCommand.self,
+            SchemaCommand.self,
+        ],
+        defaultSubcommand: RunCommand.self
+    )
+
+    static func main() {
+        Diagnostics.reserveStandardDescriptors()
+        LineSymbols.enable()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        // `run` is the default verb: its options belong to the first help that anybody asks for.
+        if arguments == ["--help"] || arguments == ["-h"] {
+            print(helpMessage(for: Lagmond.self), helpMessage(for: RunCommand.self), separator: "\n")
+            return
+        }
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch let failure as StartFailure {
+            Diagnostics.report(failure.message)
+            Glibc.exit(failure.status)
+        } catch let error as SettingsError {
+            for problem in error.errors { Diagnostics.report("\(problem)") }
+            Glibc.exit(ExitStatus.configuration)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

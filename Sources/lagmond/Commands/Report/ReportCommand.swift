@@ -1,0 +1,88 @@
+internal import ArgumentParser
+internal import Glibc
+internal import LagReader
+
+/// `lagmond report`: a page to open first.
+struct ReportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "report",
+        abstract: "Make a page of stalls: groups, call graph, heat map, timeline, details.",
+        discussion: """
+            One HTML file of at most 5 MB that needs no network and works from a disk; its tables are there without scripts as well. \
+            Each stall counts once, as in top. What the page has no room for is summed up, and said at its top.
+            The file is replaced when the page is whole. The same lines make the same page.
+            """
+    )
+
+    @OptionGroup var input: InputOptions
+    @OptionGroup var times: TimeOptions
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("Where the page goes; - is stdout.", valueName: "file"))
+    var output: String
+
+    @Option(help: ArgumentHelp("How many groups are shown by themselves.", valueName: "count"))
+    var top: Int = 40
+
+    @Option(help: ArgumentHelp("The page's title.", valueName: "text"))
+    var title: String = "Stalls"
+
+    private static let allowedTop = 1...200
+    private static let maximumTitle = 200
+    private static let stdout = "-"
+
+    func validate() throws {
+        if !Self.allowedTop.contains(top) { throw ValidationError("--top: \(top) is out of bounds; allowed: 1 to 200") }
+        if title.count > Self.maximumTitle {
+            throw ValidationError("--title: has \(title.count) characters; allowed: \(Self.maximumTitle)")
+        }
+        if output.isEmpty { throw ValidationError("--output: needs the name of a file, or -") }
+    }
+
+    func run() throws {
+        signal(SIGPIPE, SIG_IGN)
+        let range = try times.range(now: TimeOptions.now)
+        if output == Self.stdout, isatty(STDOUT_FILENO) == 1 {
+            throw StartFailure(
+                status: ExitStatus.usage,
+                message: "-o -: a page is nothing for a terminal; allowed: a file or a pipe"
+            )
+        }
+        try refuseInputAsOutput()
+        var (files, status) = input.open()
+        // A page of nothing would say that nothing stalled.
+        if files.isEmpty { throw ExitCode(status) }
+        let deduplicator = StallDeduplicator()
+        let line = ProgressLine(files)
+        let result = ParallelLineReader(files, workers: Self.workers, progress: line.progress).run {
+            ReportConsumer(times: range, deduplicator: deduplicator)
+        }
+        line.end()
+        var open = ReportConsumer(times: range, deduplicator: deduplicator)
+        open.takeOpenLines()
+        var aggregate = open.finish()
+        for part in result.aggregates { aggregate.add(part) }
+        for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
+        if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        let missing = input.files.count - files.count
+        let inputErrors =
+            (missing > 0 ? ["Inputs that could not be opened: \(missing)"] : []) + result.inputErrors.map(\.description).sorted()
+        let report = Report(aggregate, title: title, inputs: files.map(\.name), inputErrors: inputErrors, top: top)
+        let page = ReportPage(report: report, version: Lagmond.version).bytes()
+        if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }
+        if let leftOut = aggregate.grouping.tally.leftOut { Diagnostics.report(leftOut) }
+        if status != ExitStatus.success { throw ExitCode(status) }
+    }
+
+    /// A name too few on the command line, and the records would be gone.
+    private func refuseInputAsOutput() throws(StartFailure) {
+        var (target, source) = (stat(), stat())
+        guard output != Self.stdout, stat(output, &target) == 0, target.st_mode & S_IFMT == S_IFREG else { return }
+        for file in input.files where file != InputFile.stdin && stat(file, &source) == 0 {
+            guard source.st_dev == target.st_dev, source.st_ino == target.st_ino else { continue }
+            throw StartFailure(status: ExitStatus.usage, message: "--output: \(output) is read as well; allowed: another file")
+        }
+    }
+
+    /// Each has a tree, cells and lines of its own.
+    private static var workers: Int { min(2, InputOptions.workers) }
+}

@@ -1,0 +1,38 @@
+internal import Glibc
+internal import LagMonitor
+
+/// `lagmond run [options] -- COMMAND ARGUMENTS…` from beginning to end: the command runs in our place, and its loops are watched.
+struct WrappedCommandRun {
+    let settings: Settings
+
+    /// Never returns: this process ends as the command ends.
+    /// - Throws: ``StartFailure`` before the command has started.
+    func execute(_ command: WrappedCommand, _ signals: InheritedSignals) throws(StartFailure) -> Never {
+        try settings.rejectUnusedSettings(on: .command)
+        let launcher = try CommandLauncher(command, signals: signals)
+        let configuration = try settings.remoteConfiguration()
+        let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
+        signals.block()
+        let watch = CommandWatch(
+            name: nil,
+            launcher: launcher,
+            configuration: configuration,
+            policy: settings.policy,
+            sink: output.sink,
+            live: output.live
+        )
+        try watch.start()
+        try output.serve(watch)
+        let end = watch.supervise(try watch.startCommand(ownSession: false), ownSession: false) { process in
+            process.supervise { watch.lifecycle.recordEndSignal() }
+        } pause: { delay in
+            WrappedProcess.waitWithoutCommand(for: delay).map { .killed($0) }
+        }
+        watch.stop()
+        output.close()
+        let statistics = watch.statistics
+        // The end of a command that did not stall looks like its end without lagmond.
+        if statistics.stalls > 0 { Diagnostics.report("\(RunSummary(statistics)); lines in \(output.sink.name)") }
+        WrappedProcess.exitProcess(as: end)
+    }
+}

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import LagDiagnosis
+
+/// Finds files of machine code by build-id: those that were named, those in folders that were named, what this
+/// machine's loader would find, and separate debug files.
+struct BinaryFinder {
+    private struct Candidate {
+        let path: String
+        /// How much it can tell: lines are worth more than names.
+        let worth: Int
+    }
+
+    /// Files that are looked at in the folders; more are not expected of anybody.
+    private static let maximumFiles = 1_000_000
+
+    private let searchFolders: [String]
+    /// Where `.build-id` folders are, in the order of the search.
+    let debugRoots: [String]
+    private var named: [String: Candidate] = [:]
+    /// Of the folders; nil until something was missing.
+    private var index: [String: Candidate]?
+    /// A nil value: told as missing.
+    private var known: [String: String?] = [:]
+
+    /// - Throws: ``StartFailure`` when a named file or folder is not there, or is no such thing.
+    init(binaries: [String], searchFolders: [String], debugRoots: [String]) throws(StartFailure) {
+        for folder in searchFolders + debugRoots where !Self.isFolder(folder) {
+            throw StartFailure(status: ExitStatus.noInput, message: "\(folder): no folder; allowed: a folder that can be read")
+        }
+        self.searchFolders = searchFolders
+        self.debugRoots = debugRoots + [Symbolizer.debugRoot]
+        for path in binaries {
+            let whole = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            guard let summary = BinarySummary(path: whole) else {
+                let message = "\(path): no program or library with a build-id; allowed: a 64-bit ELF file with one"
+                throw StartFailure(status: ExitStatus.noInput, message: message)
+            }
+            Self.keep(whole, summary, in: &named)
+            if !summary.hasLines, !hasDebugFile(summary.buildID) {
+                Diagnostics.report("\(path): has no line tables, and no debug file was found; its frames get names alone")
+            }
+        }
+        // Its own records are the ones people try first.
+        if let own = realpath("/proc/self/exe", nil) {
+            let path = String(cString: own)
+            if let summary = BinarySummary(path: path), named[summary.buildID] == nil { Self.keep(path, summary, in: &named) }
+            free(own)
+        }
+    }
+
+    /// The path of the file; nil when there is none, which is told once.
+    mutating func path(buildID: String, module: String?) -> String? {
+        let id = buildID.lowercased()
+        if let known = known[id] { return known }
+        let path = find(id, module: module)
+        known[id] = .some(path)
+        // No file has the kernel's image.
+        if path == nil, module != "[vdso]", module != "linux-vdso.so.1" {
+            let name = module.map { " (\($0))" } ?? ""
+            Diagnostics.report("no file with build-id \(id)\(name); --binary, --search or --debug-root may name one")
+        }
+        return path
+    }
+
+    private mutating func find(_ id: String, module: String?) -> String? {
+        if let named = named[id] { return named.path }
+        if index == nil { index = Self.index(of: searchFolders) }
+        if let found = index?[id] { return found.path }
+        if let module, !module.contains("/") {
+            let neighbours = Set(named.values.map { Self.folder($0.path) }).sorted()
+            let paths = (neighbours + Self.systemFolders).map { "\($0)/\(module)" }
+            if let path = paths.first(where: { BinarySummary(path: $0)?.buildID == id }) { return path }
+        }
+        return debugPaths(id).first { BinarySummary(path: $0)?.buildID == id }
+    }
+
+    private func debugPaths(_ id: String) -> [String] {
+        debugRoots.map { "\($0)/.build-id/\(id.prefix(2))/\(id.dropFirst(2)).debug" }
+    }
+
+    private func hasDebugFile(_ id: String) -> Bool {
+        debugPaths(id).contains { BinarySummary(path: $0).map { $0.buildID == id && $0.hasLines } ?? false }
+    }
+
+    private static func keep(_ path: String, _ summary: BinarySummary, in candidates: inout [String: Candidate]) {
+        let candidate = Candidate(path: path, worth: (summary.hasLines ? 2 : 0) + (summary.hasSymbols ? 1 : 0))
+        if candidates[summary.buildID].map({ $0.worth < candidate.worth }) ?? true {
+            candidates[summary.buildID] = candidate
+        }
+    }
+
+    /// All files below the folders; links to folders are not followed.
+    private static func index(of folders: [String]) -> [String: Candidate] {
+        var found: [String: Candidate] = [:]
+        for folder in folders {
+            let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+            guard let walk = FileManager.default.enumerator(atPath: root) else { continue }
+            var count = 0
+            for case let name as String in walk {
+                count += 1
+                if count > maximumFiles { break }
+                let path = "\(root)/\(name)"
+                if let summary = BinarySummary(path: path) { keep(path, summary, in: &found) }
+            }
+        }
+        return found
+    }
+
+    /// The folders of what this program itself has loaded: the C library's, Swift's.
+    private static let systemFolders: [String] = {
+        let file = FileHandle(forReadingAtPath: "/proc/self/maps")
+        let maps = String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)
+        let paths = maps.split(separator: "\n").compactMap { line in line.firstIndex(of: "/").map { String(line[$0...]) } }
+        return Set(paths.filter { $0.contains(".so") }.map(folder)).sorted()
+    }()
+
+    private static func folder(_ path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+}

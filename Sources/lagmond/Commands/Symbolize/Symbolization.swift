@@ -1,0 +1,117 @@
+internal import ArgumentParser
+internal import Glibc
+internal import LagDiagnosis
+internal import LagSymbols
+internal import LagReader
+
+/// One run of `lagmond symbolize`: lines in, lines out.
+struct Symbolization {
+    /// A big program's line tables take their time to be read, and nobody waits for them but people.
+    private static let deadline = Duration.seconds(60)
+    private static let cacheBytes = 64 << 20
+    private static let readBytes = 1 << 16
+
+    private var finder: BinaryFinder
+    private var resolver: FrameResolver
+    private var editor: StallLineEditor
+    private let isText: Bool
+    /// The input's name, for messages.
+    private var input = ""
+    private var lineNumber = 0
+    private var brokenLines = 0
+    private var output: [UInt8] = []
+
+    /// - Parameters:
+    ///   - symbolizer: the program for lines; nil: none, names alone.
+    ///   - rules: which code is the program's own.
+    init(finder: BinaryFinder, symbolizer: String?, rules: InAppRules, isText: Bool) {
+        self.finder = finder
+        editor = StallLineEditor(rules: rules)
+        self.isText = isText
+        let lines = symbolizer.map {
+            LineSymbolizer(program: $0, debugRoots: finder.debugRoots, deadline: Self.deadline, cacheBytes: Self.cacheBytes)
+        }
+        resolver = FrameResolver(symbolizer: Symbolizer(debugRoots: finder.debugRoots), lines: lines)
+    }
+
+    /// Reads all files, `-` for stdin, and ends the child.
+    /// - Returns: the exit status: the first trouble's, or success.
+    mutating func run(_ files: [String]) -> Int32 {
+        defer { resolver.close() }
+        var status = ExitStatus.success
+        for file in files {
+            let outcome = read(file)
+            if status == ExitStatus.success { status = outcome.status }
+            if outcome.isLast { break }
+        }
+        return status
+    }
+
+    private mutating func read(_ path: String) -> (status: Int32, isLast: Bool) {
+        lineNumber = 0
+        brokenLines = 0
+        do throws(InputError) {
+            let file = try InputFile(path)
+            input = file.name
+            defer {
+                if brokenLines > 1 { Diagnostics.report("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") }
+            }
+            let source = file.source()
+            var splitter = LineSplitter()
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readBytes, alignment: 16)
+            defer { buffer.deallocate() }
+            while true {
+                let count = try source.read(into: buffer)
+                if count == 0, let last = splitter.finish() { take(last) }
+                for piece in splitter.take(Array(buffer[..<count])[...]) { take(piece) }
+                // At once, for somebody may be watching a stream.
+                do throws(ExitCode) { try flush() } catch { return (error.rawValue, true) }
+                if count == 0 { return (ExitStatus.success, false) }
+            }
+        } catch {
+            Diagnostics.report("\(error)")
+            return (error.isDamage ? ExitStatus.success : ExitStatus.noInput, false)
+        }
+    }
+
+    private mutating func take(_ piece: LineSplitter.Piece) {
+        switch piece {
+        case .fragment(let bytes): output += bytes
+        case .line(let bytes):
+            lineNumber += 1
+            output += changed(bytes) ?? bytes
+        }
+    }
+
+    /// What becomes of a line; nil when it stays as it is.
+    private mutating func changed(_ bytes: [UInt8]) -> [UInt8]? {
+        // Anything that is no object is somebody else's.
+        guard bytes.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: "{") else { return nil }
+        do {
+            guard let line = StallLine(try JSONText(bytes)) else { return nil }
+            let edited = editor.edited(line, levels: levels(of: line.frames))
+            guard isText else { return edited }
+            return try StallLine(JSONText(edited)).map { Array("\(StallText($0).paragraph)\n".utf8) }
+        } catch {
+            brokenLines += 1
+            if brokenLines == 1 { Diagnostics.report("\(input):\(lineNumber): no JSON, left as it is: \(error)") }
+            return nil
+        }
+    }
+
+    private mutating func levels(of frames: [StallLine.Frame]) -> [[ResolvedFrame]] {
+        let queries = frames.map { frame -> SymbolQuery? in
+            guard !frame.hasPlace, let id = frame.buildID, !id.isEmpty, let offset = frame.offset,
+                let path = finder.path(buildID: id, module: frame.module)
+            else { return nil }
+            return SymbolQuery(modulePath: path, buildID: id, offset: offset, isReturnAddress: frame.isReturnAddress)
+        }
+        var found = resolver.frames(for: queries.compactMap { $0 })[...]
+        return queries.map { $0 == nil ? [] : found.removeFirst() }
+    }
+
+    private mutating func flush() throws(ExitCode) {
+        try StandardOutput.write(output)
+        output.removeAll(keepingCapacity: true)
+    }
+}

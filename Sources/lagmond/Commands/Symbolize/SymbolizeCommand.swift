@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Glibc
+internal import LagDiagnosis
+internal import LagSymbols
+
+/// `lagmond symbolize`: adds files, lines and inlined functions to records that were written without.
+struct SymbolizeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "symbolize",
+        abstract: "Add files, lines and inlined functions to stall records.",
+        discussion: """
+            Reads records from the files, or from stdin, and writes them with file, line, inlined, and symbols that are missing, \
+            from each frame's build_id and offset. Works on any machine that has the binaries; everything else in a line stays as it is.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Files with records, a JSON line each; - is stdin.", valueName: "file"))
+    var files: [String] = ["-"]
+
+    @Option(help: ArgumentHelp("A program or library that the records are about; may be repeated.", valueName: "path"))
+    var binary: [String] = []
+
+    @Option(help: ArgumentHelp("A folder to look through for binaries by build-id; may be repeated.", valueName: "folder"))
+    var search: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A folder with .build-id/xx/….debug files, beside /usr/lib/debug; may be repeated.",
+            valueName: "folder"
+        )
+    )
+    var debugRoot: [String] = []
+
+    @Option(help: ArgumentHelp("The llvm-symbolizer to use; else the toolchain's or the system's.", valueName: "path"))
+    var symbolizer: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A beginning of modules or symbols that are the program's own, as monitor.in_app_prefixes; may be repeated.",
+            valueName: "prefix"
+        )
+    )
+    var inAppPrefix: [String] = []
+
+    @Flag(help: "Write text for people, one paragraph a record.")
+    var text = false
+
+    func validate() throws { try InputOptions.validate(files) }
+
+    func run() throws {
+        // The end of stdout's reader is an answer to a write.
+        signal(SIGPIPE, SIG_IGN)
+        if let symbolizer, !SymbolizerProgram.isProgram(symbolizer) {
+            let message = "\(symbolizer): no program; allowed: an llvm-symbolizer"
+            throw StartFailure(status: ExitStatus.unavailable, message: message)
+        }
+        let finder = try BinaryFinder(binaries: binary, searchFolders: search, debugRoots: debugRoot)
+        let program = symbolizer ?? SymbolizerProgram.find()
+        if program == nil {
+            Diagnostics.report("no llvm-symbolizer in PATH, /usr/bin or /usr/lib/llvm-*/bin: names alone, no files and lines")
+        }
+        let rules = InAppRules(inAppPrefixes: inAppPrefix)
+        var work = Symbolization(finder: finder, symbolizer: program, rules: rules, isText: text)
+        let status = work.run(files)
+        if status != ExitStatus.success { throw ExitCode(status) }
+    }
+}

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import Foundation
+internal import LagReader
+
+extension GroupKey: ExpressibleByArgument {}
+
+/// `lagmond top`: what stalls most.
+struct TopCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "top",
+        abstract: "Rank stalls by what they cost, in groups.",
+        discussion: """
+            A stall counts once, however many lines tell of it (begin and end, lines sent twice); after more than 2 million others a \
+            repeated line may no longer be known, and count again. A stall whose end has not come counts with what is known, as open. \
+            held: stalls that a limit held back, in the total and in no other column. p50 and p99 are right within 0.4 %; hosts are \
+            counted exactly up to 64, beyond that with a standard error of 3 %. Above 65536 groups the rest is one group, -.
+            Lines that are damaged or of others are left out and counted on stderr.
+            """
+    )
+
+    @OptionGroup var input: InputOptions
+    @OptionGroup var times: TimeOptions
+
+    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, host.", valueName: "what"))
+    var by: GroupKey = .fingerprint
+
+    @Option(help: ArgumentHelp("How many groups are shown; 0: all.", valueName: "count"))
+    var limit: Int = 20
+
+    @Flag(help: "Write a JSON object a group, and line.")
+    var json = false
+
+    @Flag(help: "Go on as the files grow, through rotation and truncation; ends by SIGINT or SIGTERM.")
+    var follow = false
+
+    @Option(
+        name: .customLong("interval-s"),
+        help: ArgumentHelp("With --follow: how often the table is written.", valueName: "seconds")
+    )
+    var intervalSeconds: Double = 2
+
+    func validate() throws {
+        if limit < 0 { throw ValidationError("--limit: \(limit) is out of bounds; allowed: 0 or more") }
+        if !(0.1...86400).contains(intervalSeconds) {
+            throw ValidationError("--interval-s: \(intervalSeconds) is out of bounds; allowed: 0.1 to 86400")
+        }
+        if follow, input.files.contains(InputFile.stdin) {
+            throw ValidationError("--follow: needs files by name; stdin cannot be followed")
+        }
+    }
+
+    func run() throws {
+        signal(SIGPIPE, SIG_IGN)
+        let range = try times.range(now: TimeOptions.now)
+        if follow { return try TopFollowing(command: self, range: range).run() }
+        var (files, status) = input.open()
+        // A table of nothing would say that nothing stalled.
+        if files.isEmpty { throw ExitCode(status) }
+        let deduplicator = StallDeduplicator()
+        let line = ProgressLine(files)
+        let by = by
+        let result = ParallelLineReader(files, workers: InputOptions.workers, progress: line.progress).run {
+            StallGrouping(by: by, times: range, deduplicator: deduplicator)
+        }
+        line.end()
+        var open = StallGrouping(by: by, times: range, deduplicator: deduplicator)
+        open.takeOpenLines()
+        var aggregate = open.finish()
+        for part in result.aggregates { aggregate.add(part) }
+        for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
+        if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
+        try StandardOutput.write(text(aggregate.table))
+        if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
+        if status != ExitStatus.success { throw ExitCode(status) }
+    }
+
+    /// The table, or its JSON.
+    func text(_ table: GroupTable) -> [UInt8] {
+        let ranking = TopRanking(table, limit: limit)
+        if json { return TopLines(by: by).lines(ranking) }
+        return Array((TopText(by: by).lines(ranking).joined(separator: "\n") + "\n").utf8)
+    }
+}

@@ -1,0 +1,77 @@
+internal import Glibc
+internal import LagMonitor
+internal import LagWorkload
+
+/// Ends the run, whatever the main thread is doing: a thread of its own waits for the signals and for the time to be
+/// over, and then drains and leaves the process. The main thread may hang for good.
+final class RunControl: Sendable {
+    private let monitor: StallMonitor
+    private let output: RunOutput
+    private let workload: Workload
+    private let truth: TruthLog?
+    private let reader: OutputReaderMonitor
+    private let deadline: MonotonicTime
+
+    init(
+        monitor: StallMonitor,
+        output: RunOutput,
+        workload: Workload,
+        truth: TruthLog?,
+        reader: OutputReaderMonitor,
+        deadline: MonotonicTime
+    ) {
+        self.monitor = monitor
+        self.output = output
+        self.workload = workload
+        self.truth = truth
+        self.reader = reader
+        self.deadline = deadline
+    }
+
+    func start(_ signals: StopSignals) throws(StartFailure) {
+        try HelperThread.start("run-control") { [self] in
+            while true {
+                switch signals.wait(until: deadline) {
+                case .reopen:
+                    monitor.reopenSinks()
+                    truth?.reopen()
+                case .stop:
+                    reader.report()
+                    end()
+                case .child: break
+                case .deadlineReached: end()
+                }
+            }
+        }
+    }
+
+    /// Never returns. The order matters: the workload first, so that no new stall begins; then the monitor, which
+    /// writes what is left; then the process, without the exit handlers that a hanging main thread could block.
+    private func end() -> Never {
+        startShutdownTimeout()
+        workload.end(grace: Self.grace)
+        monitor.stop()
+        output.stopServing()
+        exitProcess()
+    }
+
+    private func exitProcess() -> Never {
+        WorkloadChild.kill()
+        Diagnostics.report("\(RunSummary(monitor.statistics))")
+        _exit(ExitStatus.success)
+    }
+
+    /// A reader that neither reads nor goes away could keep the last lines, and us with them.
+    private func startShutdownTimeout() {
+        try? HelperThread.start("stop-timeout") { [self] in
+            sleepUntil(.now + Self.shutdownTimeout)
+            Diagnostics.report("the output did not take the last lines in time")
+            exitProcess()
+        }
+    }
+
+    /// For an execution in progress to come to its own end; a hang gets none.
+    private static let grace: Duration = .milliseconds(500)
+    /// Two seconds are promised.
+    private static let shutdownTimeout: Duration = .milliseconds(1800)
+}

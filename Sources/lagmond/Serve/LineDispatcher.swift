@@ -1,0 +1,99 @@
+internal import LagMonitor
+internal import LagRemote
+internal import Synchronization
+
+/// Makes the sinks in which the lines of a command's processes are counted, handed to the clients of `/stalls`, and remembered while
+/// their stalls last. Any thread.
+final class LineDispatcher: Sendable {
+    private struct StalledThread: Hashable {
+        let process: Int32
+        let thread: Int32
+    }
+
+    /// nil: nobody serves anything.
+    private let live: LiveLines?
+    private let target: String?
+    private let stalled = Mutex<[StalledThread: Int]>([:])
+
+    init(live: LiveLines?, target: String?) {
+        self.live = live
+        self.target = target
+    }
+
+    func place(process: String, loop: String) -> StallCounts.LoopKey {
+        // A thread's number would make a series of its own of every thread that ever was.
+        let isNumbered = loop.hasPrefix("thread ") && Int(loop.dropFirst(7)) != nil
+        return StallCounts.LoopKey(target: target, process: process, loop: isNumbered ? "thread" : loop)
+    }
+
+    /// How long each loop of these processes has been busy with its current activity.
+    func lags(of processes: [WatchedProcess]) -> [StallCounts.LoopKey: UInt64] {
+        let loops = processes.flatMap { process in
+            process.loops.map { (place(process: process.name, loop: $0.name), $0.lagNanoseconds) }
+        }
+        return Dictionary(loops, uniquingKeysWith: max)
+    }
+
+    func sink(of process: ProcessContext) -> any RecordSink { ProcessLineSink(log: self, process: process) }
+
+    /// Whether a line was written of a stall of this thread that still lasts.
+    func hasBegun(process: Int32, thread: Int32) -> Bool {
+        stalled.withLock { $0[StalledThread(process: process, thread: thread)] != nil }
+    }
+
+    fileprivate func take(_ line: UnsafeRawBufferPointer, _ facts: LineFacts, _ process: ProcessContext) {
+        if let stall = facts.stall {
+            let thread = StalledThread(process: process.pid, thread: stall.threadID)
+            stalled.withLock { stalled in
+                if stall.phase == .begin { stalled[thread, default: 0] += 1 } else { stalled[thread] = nil }
+            }
+            live?.counts.count(stall, at: place(process: process.processName, loop: stall.loop))
+        }
+        try? live?.write(line)
+    }
+
+    fileprivate func forget(_ process: Int32, _ begun: [(StallCounts.LoopKey, StallID)]) {
+        stalled.withLock { stalled in stalled = stalled.filter { $0.key.process != process } }
+        for (place, id) in begun { live?.counts.forget(id, at: place) }
+    }
+}
+
+/// The lines of one process.
+private final class ProcessLineSink: RecordSink {
+    private let log: LineDispatcher
+    private let process: ProcessContext
+    /// Told by a `begin` line, and not over.
+    private let begun = Mutex<[(StallCounts.LoopKey, StallID)]>([])
+
+    let name = "/stalls"
+    let format: RecordFormat? = .native
+
+    init(log: LineDispatcher, process: ProcessContext) {
+        self.log = log
+        self.process = process
+    }
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
+
+    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        if let stall = facts.stall {
+            let place = log.place(process: process.processName, loop: stall.loop)
+            begun.withLock { begun in
+                begun.removeAll { $0.1 == stall.id }
+                if stall.phase == .begin { begun.append((place, stall.id)) }
+            }
+        }
+        log.take(line, facts, process)
+    }
+
+    /// The process is watched no more: what it was stalled in is over.
+    func close() {
+        log.forget(
+            process.pid,
+            begun.withLock { begun in
+                defer { begun = [] }
+                return begun
+            }
+        )
+    }
+}

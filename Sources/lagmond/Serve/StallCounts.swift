@@ -1,0 +1,103 @@
+internal import LagModel
+internal import LagMonitor
+internal import Synchronization
+
+/// What the lines say, counted for `/metrics`. Any thread.
+///
+/// The meaning of each number is that of the product LagMonitorMetrics: a stall counts once, with its last line.
+final class StallCounts: Sendable {
+    /// Upper bounds in seconds. The shortest stall that anybody asks for is some 50 ms, and a minute is a hang by any measure.
+    static let bounds: [Double] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+    /// Whose loop it is: the own one (neither target nor process), or one of a command.
+    struct LoopKey: Hashable, Comparable {
+        /// By name, where there are several.
+        var target: String?
+        var process: String?
+        var loop: String
+
+        /// Beyond ``StallCounts/maximumPlaces``.
+        static func other(target: String?) -> LoopKey { LoopKey(target: target, process: "other", loop: "other") }
+
+        static func < (left: LoopKey, right: LoopKey) -> Bool {
+            (left.target ?? "", left.process ?? "", left.loop) < (right.target ?? "", right.process ?? "", right.loop)
+        }
+    }
+
+    struct Series: Hashable {
+        let place: LoopKey
+        let cause: StallRecord.Cause
+    }
+
+    struct Durations: Equatable {
+        /// Of each bound, and beyond the last: not added up.
+        var buckets = [UInt64](repeating: 0, count: StallCounts.bounds.count + 1)
+        var count: UInt64 = 0
+        var nanoseconds: UInt64 = 0
+
+        mutating func add(_ duration: UInt64) {
+            let seconds = Double(duration) / 1e9
+            buckets[StallCounts.bounds.firstIndex { seconds <= $0 } ?? StallCounts.bounds.count] += 1
+            count += 1
+            nanoseconds.addSaturated(duration)
+        }
+    }
+
+    struct Loop: Equatable {
+        /// From a hang's `begin` line to its end: one of each process of that name.
+        var inProgress: Set<StallID> = []
+        /// When the last stall began, in milliseconds since 1970.
+        var lastMilliseconds: UInt64?
+    }
+
+    struct Snapshot {
+        var durations: [Series: Durations] = [:]
+        var loops: [LoopKey: Loop] = [:]
+    }
+
+    /// Names are chosen by whoever runs a program, and a collector keeps a series of each for weeks.
+    static let maximumPlaces = 200
+
+    private let state: Mutex<Snapshot>
+
+    /// - Parameter places: what is watched from the start.
+    init(places: [LoopKey]) {
+        state = Mutex(Snapshot())
+        for place in places { register(place) }
+    }
+
+    var snapshot: Snapshot { state.withLock { $0 } }
+
+    /// Its series are there from now on, at zero, so that the first stall is an increase.
+    func register(_ place: LoopKey) { state.withLock { _ = Self.row(of: place, in: &$0) } }
+
+    func count(_ stall: LineFacts.Stall, at place: LoopKey) {
+        state.withLock { state in
+            let place = Self.row(of: place, in: &state)
+            state.loops[place]?.lastMilliseconds = stall.id.milliseconds
+            guard stall.phase != .begin else {
+                state.loops[place]?.inProgress.insert(stall.id)
+                return
+            }
+            state.loops[place]?.inProgress.remove(stall.id)
+            state.durations[Series(place: place, cause: stall.cause), default: Durations()].add(stall.durationNanoseconds)
+        }
+    }
+
+    /// It is over, and no line will say so.
+    func forget(_ stall: StallID, at place: LoopKey) {
+        state.withLock { state in
+            let place = Self.row(of: place, in: &state)
+            state.loops[place]?.inProgress.remove(stall)
+        }
+    }
+
+    private static func row(of place: LoopKey, in state: inout Snapshot) -> LoopKey {
+        if state.loops[place] != nil { return place }
+        let row = state.loops.count < maximumPlaces ? place : LoopKey.other(target: place.target)
+        guard state.loops[row] == nil else { return row }
+        state.loops[row] = Loop()
+        for cause in StallRecord.Cause.allCases { state.durations[Series(place: row, cause: cause)] = Durations() }
+        return row
+    }
+}

@@ -1,0 +1,47 @@
+internal import LagMonitor
+
+/// The settings of several sources, strongest first. Every value has been checked.
+struct SettingLayers {
+    struct Layer {
+        let source: SettingValidationError.Source
+        /// By the key's path.
+        let values: [String: JSONValue]
+    }
+
+    var layers: [Layer]
+
+    /// The place of the strongest source that sets a key; nil where none does.
+    func rank(_ key: SettingKey) -> Int? { layers.firstIndex { $0.values[key.path] != nil } }
+
+    /// The strongest sources, up to and including the one at `rank`.
+    func through(_ rank: Int) -> SettingLayers { SettingLayers(layers: Array(layers[...rank])) }
+
+    func isSet(_ key: SettingKey) -> Bool { rank(key) != nil }
+
+    private func value(_ key: SettingKey) -> JSONValue? { layers.lazy.compactMap { $0.values[key.path] }.first }
+
+    func string(_ key: SettingKey) -> String? {
+        switch value(key) {
+        case .string(let text): text
+        // `http.listen` may be a port alone.
+        case .int(let int): "\(int)"
+        default: nil
+        }
+    }
+
+    func int(_ key: SettingKey) -> Int? { if case .int(let int) = value(key) { int } else { nil } }
+    func milliseconds(_ key: SettingKey) -> Duration? { int(key).map { .milliseconds($0) } }
+
+    func seconds(_ key: SettingKey) -> Duration? {
+        switch value(key) {
+        case .int(let int): .seconds(int)
+        case .double(let double): .seconds(double)
+        default: nil
+        }
+    }
+
+    /// For the settings that the monitor reads.
+    var reader: SettingsReader {
+        SettingsReader(layers.reduce(into: [:]) { $0.merge($1.values) { strong, _ in strong } })
+    }
+}

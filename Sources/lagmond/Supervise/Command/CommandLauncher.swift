@@ -1,0 +1,86 @@
+internal import Glibc
+internal import LagMonitor
+internal import LagRemote
+
+/// Starts a command with the preloaded library in it, which publishes its loops in a shared table.
+// Unchecked: `command` holds pointers into memory that this process never changes; the rest is immutable.
+struct CommandLauncher: @unchecked Sendable {
+    let command: WrappedCommand
+    /// Why the preloaded library will not publish the command's loops; `nil`: it will.
+    let obstacle: String?
+
+    private let program: ProgramFile
+    private let environment: ChildEnvironment
+    private let signals: InheritedSignals
+    /// Where the command, and all programs that it starts, publish their loops.
+    let loopTable: SharedLoopTable
+
+    /// Where the records go by default: a file, because stdout and stderr are the command's.
+    static let defaultOutput = "lagmond-stalls.jsonl"
+
+    /// Finds the command and makes the shared loop table. Starts nothing.
+    /// - Parameter library: `liblagmonitor-preload.so`; `nil` where it is not installed.
+    /// - Throws: ``StartFailure``.
+    init(
+        _ command: WrappedCommand,
+        signals: InheritedSignals,
+        library: String? = PreloadLibrary.find(),
+        environment: ChildEnvironment = .current()
+    ) throws(StartFailure) {
+        self.command = command
+        self.signals = signals
+        let path = environment.value(of: "PATH")
+        let search = path.isEmpty ? nil : String(decoding: path.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        program = try command.locate(path: search)
+        do {
+            loopTable = try SharedLoopTable()
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "the shared loop table: \(error)")
+        }
+        var changed = environment
+        obstacle = Self.preload(library, into: &changed, program: program, loopTable: loopTable.variable.value)
+        self.environment = changed
+    }
+
+    /// Starts the command; the caller waits for it.
+    /// - Parameter ownSession: see ``WrappedProcess/start(_:_:environment:signals:ownSession:)``.
+    func start(ownSession: Bool = false) throws(StartFailure) -> WrappedProcess {
+        try WrappedProcess.start(command, program, environment: environment, signals: signals, ownSession: ownSession)
+    }
+
+    /// - Returns: why the library will not be in the program, or nil.
+    private static func preload(
+        _ library: String?,
+        into environment: inout ChildEnvironment,
+        program: ProgramFile,
+        loopTable: String
+    ) -> String? {
+        // Also where the program itself will not load it: programs that it starts may.
+        if let library {
+            guard environment.preload(library, loopTable: loopTable) else {
+                return "the loader cannot take \(library): its path has a blank, a colon or a dollar sign in it"
+            }
+        } else {
+            environment.set("LAGMONITOR_PAGE", to: loopTable.utf8.map { CChar(bitPattern: $0) })
+        }
+        return program.obstacle().map { "\(program.path) \($0)" }
+            ?? (library == nil ? "\(PreloadLibrary.name) is not installed" : nil)
+    }
+}
+
+/// Where the library is that is loaded into wrapped programs.
+enum PreloadLibrary {
+    static let name = "liblagmonitor-preload.so"
+
+    /// Beside this program, as the build leaves it, or in `../lib` or `../lib/lagmonitor`, as packages have it.
+    static func find() -> String? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard length > 0 else { return nil }
+        let folder = String(decoding: buffer[..<length], as: UTF8.self).split(separator: "/").dropLast()
+        let parent = folder.dropLast()
+        return [folder, parent + ["lib"], parent + ["lib", "lagmonitor"]].lazy
+            .map { "/" + ($0 + [name[...]]).joined(separator: "/") }
+            .first { access($0, R_OK) == 0 }
+    }
+}

@@ -1,0 +1,197 @@
+internal import Glibc
+internal import LagMonitor
+internal import Synchronization
+
+/// What becomes of one command over its runs: who may end it, what follows an end, and what of it is told.
+///
+/// Any thread. One thread waits for the command and asks ``ended(_:at:)`` what is next; the one that watches for hangs may end it.
+final class CommandLifecycle: Sendable {
+    enum Phase: String, Sendable {
+        case starting, running, ending, waiting, ended
+        case givenUp = "given_up"
+    }
+
+    struct Status: Sendable {
+        var phase = Phase.starting
+        /// 0 while none runs.
+        var pid: pid_t = 0
+        var restarts: UInt64 = 0
+        /// Signals that a hang led to.
+        var signals: UInt64 = 0
+        var lastEnd: WrappedProcess.Termination?
+    }
+
+    enum Next: Equatable {
+        /// For good, as the command ended.
+        case finish(WrappedProcess.Termination)
+        /// Once more, after that time.
+        case restart(after: Duration)
+    }
+
+    private struct State {
+        var status = Status()
+        var policy: CommandPolicy
+        var rule: RestartRule
+        var process: WrappedProcess?
+        var startedAt = MonotonicTime.now
+        /// Why it is being ended to be started again.
+        var restart: String?
+        /// It is to end for good.
+        var isStopping = false
+        /// When somebody last sent a signal that ends programs.
+        var endSignalAt: MonotonicTime?
+        /// Somebody is ending it, and still has to do with its descriptor.
+        var isBeingEnded = false
+    }
+
+    /// Empty, or the target's name and a colon: in front of what is said.
+    private let label: String
+    private let state: Mutex<State>
+
+    init(label: String, policy: CommandPolicy) {
+        self.label = label
+        state = Mutex(State(policy: policy, rule: RestartRule(policy.restarts)))
+    }
+
+    var status: Status { state.withLock { $0.status } }
+
+    /// What holds from now on, for an action in progress from the next one.
+    var policy: CommandPolicy {
+        get { state.withLock { $0.policy } }
+        set {
+            state.withLock {
+                $0.policy = newValue
+                $0.rule.limits = newValue.restarts
+            }
+        }
+    }
+
+    func say(_ message: String) { Diagnostics.report(label + message) }
+
+    func started(_ process: WrappedProcess) {
+        state.withLock { state in
+            state.process = process
+            state.startedAt = .now
+            state.status.phase = .running
+            state.status.pid = process.pid
+        }
+    }
+
+    /// The command has ended and was waited for. Waits for who ended it to be done with what it left.
+    func ended(_ end: WrappedProcess.Termination, at now: MonotonicTime = .now) -> Next {
+        while state.withLock({ $0.isBeingEnded }) { usleep(5000) }
+        let (next, text) = state.withLock { state -> (Next, String?) in
+            state.process?.closeDescriptor()
+            state.process = nil
+            return decide(&state, end, now)
+        }
+        if let text { say(text) }
+        return next
+    }
+
+    /// It could not be started another time.
+    func failedToStart(_ failure: StartFailure) -> Next {
+        say(failure.message)
+        let (next, text) = state.withLock { state in
+            state.restart = state.restart ?? failure.message
+            state.startedAt = .now
+            return decide(&state, .exited(failure.status), .now)
+        }
+        if let text { say(text) }
+        return next
+    }
+
+    private func decide(_ state: inout State, _ end: WrappedProcess.Termination, _ now: MonotonicTime) -> (Next, String?) {
+        state.status.pid = 0
+        state.status.lastEnd = end
+        let isAsked = state.restart != nil
+        state.restart = nil
+        let isMeant = state.isStopping || state.endSignalAt.map { now - $0 <= state.policy.stopGrace } ?? false
+        guard !isMeant, isAsked || state.policy.restartsOnFailure && end.isFailure else {
+            state.status.phase = .ended
+            return (.finish(end), nil)
+        }
+        switch state.rule.decide(at: now, ranFor: now - state.startedAt, randomFraction: .random(in: 0..<1)) {
+        case .start(let delay):
+            state.status.phase = .waiting
+            state.status.restarts += 1
+            return (.restart(after: delay), "\(isAsked ? "" : "the command \(end); ")starting it again in \(delay.shown)")
+        case .giveUp:
+            state.status.phase = .givenUp
+            let limits = state.policy.restarts
+            let often = limits.count == 1 ? "once" : "\(limits.count) times"
+            let bound = limits.count == 0 ? "command.restart_count is 0" : "started again \(often) within \(limits.window.shown)"
+            return (.finish(end), "giving the command up: it \(end), and was \(bound)")
+        }
+    }
+
+    /// A hang: the command is ended, and started again by who waits for it. Returns when it has ended.
+    /// - Returns: false when there is nothing to end, or it is being ended.
+    func restart(because reason: String) -> Bool {
+        let found = state.withLock { state -> (WrappedProcess, Duration)? in
+            guard let process = state.process, !state.isBeingEnded, !state.isStopping else { return nil }
+            state.restart = reason
+            state.isBeingEnded = true
+            state.status.phase = .ending
+            return (process, state.policy.stopGrace)
+        }
+        guard let (process, grace) = found else { return false }
+        say("\(reason): ending the command (SIGTERM, after \(grace.shown) SIGKILL)")
+        finishEnding(process, grace)
+        return true
+    }
+
+    /// Ends it for good. Returns when it has ended; a stop in progress is waited for.
+    func stop() {
+        let found = state.withLock { state -> (WrappedProcess, Duration)? in
+            state.isStopping = true
+            guard let process = state.process, !state.isBeingEnded else { return nil }
+            state.isBeingEnded = true
+            state.status.phase = .ending
+            return (process, state.policy.stopGrace)
+        }
+        if let (process, grace) = found { finishEnding(process, grace) }
+    }
+
+    /// Somebody sent a signal that ends programs: an end soon after it, whatever the status, is what was meant.
+    func recordEndSignal() { state.withLock { $0.endSignalAt = .now } }
+
+    /// Whether ``stop()`` was called.
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    private func finishEnding(_ process: WrappedProcess, _ grace: Duration) {
+        if CommandShutdown(process: process, grace: grace).run() {
+            say("the command did not end within \(grace.shown): SIGKILL to all of it")
+        }
+        state.withLock { $0.isBeingEnded = false }
+    }
+
+    func recordSignal() { state.withLock { $0.status.signals += 1 } }
+}
+
+extension WrappedProcess.Termination: CustomStringConvertible {
+    /// What systemd's `Restart=on-failure` takes for one: another status than 0, and signals that nobody sends to end a program in order.
+    var isFailure: Bool {
+        switch self {
+        case .exited(let status): status != 0
+        case .killed(let signal): ![SIGHUP, SIGINT, SIGTERM, SIGPIPE].contains(signal)
+        }
+    }
+
+    /// After `it`.
+    var description: String {
+        switch self {
+        case .exited(let status): "ended with status \(status)"
+        case .killed(let signal): "was killed by \(SignalName(number: signal))"
+        }
+    }
+}
+
+extension Duration {
+    /// For people: `30 s`, `1.5 s`, `700 ms`.
+    var shown: String {
+        let milliseconds = wholeNanoseconds / 1_000_000
+        if milliseconds < 1000 { return "\(milliseconds) ms" }
+        return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
+    }
+}

@@ -1,0 +1,65 @@
+internal import LagMonitor
+internal import LagRemote
+
+/// The watch of one process that runs already, with what is shown of it. Any thread.
+final class AttachedProcess: Sendable {
+    let watch: AttachWatch
+    private let name: String?
+    private let lines: LineDispatcher
+
+    /// - Parameters:
+    ///   - name: of the target; nil: it is known by its number.
+    ///   - loops: see ``AttachWatch``.
+    ///   - lines: by which they are counted and handed on.
+    /// - Throws: ``StartFailure`` where it cannot be watched.
+    init(
+        _ process: Int32,
+        name: String? = nil,
+        loops: [Int32] = [],
+        configuration: RemoteConfiguration,
+        sink: any RecordSink,
+        lines: LineDispatcher
+    ) throws(StartFailure) {
+        let label = name.map { "\($0): " } ?? ""
+        do throws(AttachRefusal) {
+            watch = try AttachWatch(process: process, loops: loops, configuration: configuration, sink: sink) { context in
+                [lines.sink(of: context)]
+            } reportError: {
+                Diagnostics.report(label + $0)
+            }
+        } catch {
+            throw StartFailure(status: error.status, message: "\(error)")
+        }
+        self.name = name
+        self.lines = lines
+    }
+
+    func start() throws(StartFailure) {
+        do throws(StallMonitorError) {
+            try watch.start()
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "the watch cannot start: \(error)")
+        }
+    }
+
+    /// The process, while it is watched.
+    var watchedProcesses: [WatchedProcess] { watch.watchedProcess.map { [$0] } ?? [] }
+
+    var lags: [StallCounts.LoopKey: UInt64] { lines.lags(of: watchedProcesses) }
+
+    var status: TargetStatus {
+        let processes = watchedProcesses.map(TargetStatus.Process.init)
+        let phase: CommandLifecycle.Phase = watch.isOver ? .ended : .running
+        return TargetStatus(name: name, phase: phase.rawValue, pid: watch.isOver ? 0 : watch.process, processes: processes)
+    }
+}
+
+extension AttachRefusal {
+    /// With what lagmond ends.
+    var status: Int32 {
+        switch self {
+        case .notPermitted, .hidden: ExitStatus.notPermitted
+        default: ExitStatus.noInput
+        }
+    }
+}

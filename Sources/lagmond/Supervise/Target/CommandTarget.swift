@@ -1,0 +1,133 @@
+internal import Glibc
+internal import LagMonitor
+internal import LagRemote
+internal import Synchronization
+
+/// A target that is a command: started in a session of its own, watched, and started again where its settings say so.
+final class CommandTarget: Target {
+    private struct State {
+        var settings: TargetSettings
+        var configuration: RemoteConfiguration
+        var end: WrappedProcess.Termination?
+        var statistics: StallMonitorStatistics?
+    }
+
+    private let words: [String]
+    private let watch: CommandWatch
+    private let state: Mutex<State>
+    private let onEnd: @Sendable () -> Void
+    /// The thread that waits for the command has come to its end.
+    private let hasEnded = Atomic(false)
+    private let hasStarted = Atomic(false)
+    /// The watch runs; before and after that it owes no answer.
+    private let isWatched = Atomic(false)
+
+    /// The service manager's words with lagmond, and descriptors that it gave to lagmond: none of the command's business.
+    private static let ownVariables = [
+        "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "MAINPID",
+        "INVOCATION_ID",
+    ]
+
+    init(_ settings: TargetSettings, _ words: [String], _ dependencies: TargetDependencies) throws(StartFailure) {
+        self.words = words
+        var environment = ChildEnvironment.current()
+        for name in Self.ownVariables { environment.remove(name) }
+        do throws(StartFailure) {
+            let launcher = try CommandLauncher(
+                WrappedCommand(words: words),
+                signals: dependencies.inherited,
+                environment: environment
+            )
+            let configuration = try settings.remoteConfiguration()
+            watch = CommandWatch(
+                name: settings.name,
+                launcher: launcher,
+                configuration: configuration,
+                policy: settings.policy,
+                sink: dependencies.sink,
+                live: dependencies.live
+            )
+            state = Mutex(State(settings: settings, configuration: configuration))
+        } catch {
+            throw error.ofTarget(settings.name)
+        }
+        onEnd = dependencies.onEnd
+    }
+
+    var settings: TargetSettings { state.withLock { $0.settings } }
+    var end: WrappedProcess.Termination? { state.withLock { $0.end } }
+    var status: TargetStatus { watch.status }
+    var lags: [StallCounts.LoopKey: UInt64] { watch.lags }
+    var statistics: StallMonitorStatistics { watch.statistics }
+    func probeLiveness() -> LivenessProbe.Check {
+        let call = watch.probeLiveness()
+        return { [self] in !isWatched.load(ordering: .acquiring) || call() }
+    }
+
+    func start() throws(StartFailure) {
+        guard !watch.lifecycle.isStopping else { return }
+        try watch.start()
+        isWatched.store(true, ordering: .releasing)
+        hasStarted.store(true, ordering: .releasing)
+        do throws(StartFailure) {
+            let process = try watch.startCommand(ownSession: true)
+            try HelperThread.start("target-command") { [self] in
+                finish(watch.supervise(process, ownSession: true, waitForEnd: waitForEnd(of:), pause: pause))
+            }
+        } catch {
+            hasEnded.store(true, ordering: .releasing)
+            isWatched.store(false, ordering: .releasing)
+            watch.stop()
+            throw error.ofTarget(settings.name)
+        }
+    }
+
+    private func waitForEnd(of process: WrappedProcess) -> WrappedProcess.Termination {
+        while true {
+            if let end = process.ended() { return end }
+            var entry = pollfd(fd: process.pidfd, events: Int16(POLLIN), revents: 0)
+            _ = poll(&entry, 1, -1)
+        }
+    }
+
+    /// - Returns: how it ended the last time, where it is stopped meanwhile.
+    private func pause(_ time: Duration) -> WrappedProcess.Termination? {
+        let deadline = MonotonicTime.now + time
+        while !watch.lifecycle.isStopping {
+            if MonotonicTime.now >= deadline { return nil }
+            usleep(50_000)
+        }
+        return watch.lifecycle.status.lastEnd ?? .exited(0)
+    }
+
+    private func finish(_ end: WrappedProcess.Termination) {
+        let isOwnEnd = !watch.lifecycle.isStopping
+        hasEnded.store(true, ordering: .releasing)
+        guard isOwnEnd else { return }
+        if watch.lifecycle.status.phase != .givenUp { watch.lifecycle.say("the command \(end)") }
+        state.withLock { $0.end = end }
+        onEnd()
+    }
+
+    func change(to settings: TargetSettings) throws(StartFailure) -> Bool {
+        guard case .command(words) = settings.kind else { return false }
+        let configuration = try settings.remoteConfiguration()
+        let isSame = state.withLock { state in
+            defer { (state.settings, state.configuration) = (settings, configuration) }
+            return state.configuration == configuration
+        }
+        try watch.change(isSame ? nil : configuration, settings.policy)
+        return true
+    }
+
+    func stop() {
+        watch.lifecycle.stop()
+        // It has ended; whoever waits for it is about to notice.
+        let deadline = MonotonicTime.now + .seconds(10)
+        while hasStarted.load(ordering: .acquiring), !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline {
+            usleep(2000)
+        }
+        isWatched.store(false, ordering: .releasing)
+        watch.stop()
+    }
+}

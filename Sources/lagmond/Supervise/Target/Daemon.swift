@@ -1,0 +1,72 @@
+internal import Foundation
+internal import Glibc
+internal import LagMonitor
+internal import Synchronization
+
+/// `lagmond run --config FILE` with targets: runs and watches all of them until a signal, the time, or their own end.
+struct Daemon {
+    let settings: Settings
+    let inherited: InheritedSignals
+
+    /// Everything is opened and checked first, then the targets start.
+    /// - Parameter reload: reads the settings anew, for SIGHUP.
+    /// - Throws: ``StartFailure`` before any target has started, or where one of them cannot be.
+    func execute(
+        _ signals: StopSignals,
+        reload: @escaping () throws(SettingsError) -> Settings
+    ) throws(StartFailure) -> Never {
+        try settings.rejectUnusedSettings(on: .targets)
+        let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
+        let list = TargetList()
+        let dependencies = TargetDependencies(sink: output.sink, live: output.live, inherited: inherited) {
+            // Handled as a check of the targets.
+            kill(getpid(), SIGCHLD)
+        }
+        let made = try settings.targets.map { settings throws(StartFailure) in try dependencies.makeTarget(settings) }
+        try output.serve(list)
+        for target in made {
+            do throws(StartFailure) {
+                try target.start()
+            } catch {
+                TargetShutdown(list.all).run()
+                throw error
+            }
+            list.add(target)
+        }
+        DaemonControl(
+            settings: settings,
+            dependencies: dependencies,
+            list: list,
+            manager: ServiceManager(ProcessInfo.processInfo.environment),
+            output: output,
+            reload: reload
+        ).run(signals)
+    }
+}
+
+/// Ends several targets at a time.
+struct TargetShutdown {
+    let targets: [any Target]
+
+    init(_ targets: [any Target]) { self.targets = targets }
+
+    /// Returns when all have ended. Bounded, as ``Target/stop()`` is.
+    func run() {
+        let left = Atomic(targets.count)
+        withExtendedLifetime(Box(left)) { box in
+            for target in targets {
+                let end: @Sendable () -> Void = {
+                    target.stop()
+                    box.count.subtract(1, ordering: .releasing)
+                }
+                do { try HelperThread.start("target-stop", end) } catch { end() }
+            }
+            while box.count.load(ordering: .acquiring) > 0 { usleep(2000) }
+        }
+    }
+
+    private final class Box: Sendable {
+        let count: Atomic<Int>
+        init(_ count: consuming Atomic<Int>) { self.count = count }
+    }
+}

@@ -1,0 +1,199 @@
+internal import Dispatch
+internal import Glibc
+internal import LagMonitor
+internal import LagRemote
+
+/// The main thread of a run with targets: waits for signals and for the time, tells the service manager, reloads, and ends everything.
+struct DaemonControl {
+    private var settings: Settings
+    private let dependencies: TargetDependencies
+    private let list: TargetList
+    private let manager: ServiceManager?
+    private let output: RunOutput
+    private let reload: () throws(SettingsError) -> Settings
+    private let deadline: MonotonicTime
+    /// Targets come and go here, one change after the other.
+    private let changes = DispatchQueue(label: "lagmond.targets")
+    private var status = ""
+    /// Whose watch did not answer when it was last asked.
+    private var unresponsive: [String] = []
+
+    /// How often what the manager shows is looked at.
+    private static let statusPeriod: Duration = .seconds(10)
+    private static let answerPollMicroseconds: UInt32 = 2000
+
+    init(
+        settings: Settings,
+        dependencies: TargetDependencies,
+        list: TargetList,
+        manager: ServiceManager?,
+        output: RunOutput,
+        reload: @escaping () throws(SettingsError) -> Settings
+    ) {
+        self.settings = settings
+        self.dependencies = dependencies
+        self.list = list
+        self.manager = manager
+        self.output = output
+        self.reload = reload
+        deadline = settings.deadline
+    }
+
+    consuming func run(_ signals: StopSignals) -> Never {
+        manager?.notify("READY=1")
+        let keepAliveInterval = manager?.watchdog.map { $0 / 2 }
+        var nextKeepAlive = keepAliveInterval == nil ? MonotonicTime.distantFuture : .now
+        var nextStatus = manager == nil ? MonotonicTime.distantFuture : .now
+        while true {
+            switch signals.wait(until: min(deadline, nextKeepAlive, nextStatus)) {
+            case .stop: end()
+            case .reopen:
+                reloadSettings()
+                // When those that were added run.
+                if manager != nil { nextStatus = .now + .seconds(1) }
+            case .child: if allEnded { end() }
+            case .deadlineReached: if MonotonicTime.now >= deadline { end() }
+            }
+            if let keepAliveInterval, MonotonicTime.now >= nextKeepAlive {
+                nextKeepAlive = .now + keepAliveInterval
+                notifyAlive(within: keepAliveInterval / 2)
+            }
+            if manager != nil, MonotonicTime.now >= nextStatus {
+                nextStatus = .now + Self.statusPeriod
+                notifyStatus()
+            }
+        }
+    }
+
+    private var allEnded: Bool { list.active.allSatisfy { $0.end != nil } }
+
+    // MARK: What the service manager is told
+
+    /// Only while every thread that a stall needs to be noticed comes round.
+    private mutating func notifyAlive(within wait: Duration) {
+        let found = list.unresponsiveTargets(within: wait) { usleep(Self.answerPollMicroseconds) }
+        if found.isEmpty { manager?.notify("WATCHDOG=1") }
+        if found != unresponsive, !found.isEmpty {
+            Diagnostics.report(
+                "the watch of \(found.joined(separator: ", ")) does not answer; the service manager is not told that all is well"
+            )
+        }
+        unresponsive = found
+    }
+
+    private mutating func notifyStatus() {
+        let text = list.summary
+        guard text != status else { return }
+        status = text
+        manager?.notify("STATUS=\(text)")
+    }
+
+    // MARK: SIGHUP
+
+    private mutating func reloadSettings() {
+        manager?.notifyReloading()
+        reopenOutput()
+        do throws(SettingsError) {
+            let next = try reload()
+            do throws(StartFailure) {
+                try change(to: next)
+            } catch {
+                refuse([error.message])
+            }
+        } catch {
+            refuse(error.errors.map { "\($0)" })
+        }
+        manager?.notify("READY=1")
+    }
+
+    private func refuse(_ problems: [String]) {
+        for problem in problems { Diagnostics.report(problem) }
+        Diagnostics.report("not reloaded: everything stays as it was")
+    }
+
+    /// On a thread of its own: a disk that hangs is no reason to hang here.
+    private func reopenOutput() {
+        let sink = output.sink
+        try? HelperThread.start("reopen-output") {
+            do throws(SinkError) { try SharedLoopTableWatch.reopen(sink) } catch { Diagnostics.report("output: \(error)") }
+        }
+    }
+
+    /// Checked in full before anything is changed.
+    private mutating func change(to next: Settings) throws(StartFailure) {
+        guard !next.targets.isEmpty else {
+            throw StartFailure(
+                status: ExitStatus.configuration,
+                message: "targets: missing (allowed: at least one, while lagmond runs)"
+            )
+        }
+        try next.rejectUnusedSettings(on: .targets)
+        let present = list.active
+        var fresh: [any Target] = []
+        var kept: [(any Target, TargetSettings)] = []
+        for settings in next.targets {
+            if let target = present.first(where: { $0.settings.name == settings.name && $0.settings.kind == settings.kind }),
+                target.end == nil
+            {
+                _ = try settings.remoteConfiguration()
+                kept.append((target, settings))
+            } else {
+                fresh.append(try dependencies.makeTarget(settings))
+            }
+        }
+        for text in next.settingsThatNeedRestart(after: settings) { Diagnostics.report("\(text): takes effect with the next start") }
+        let gone = present.filter { target in !kept.contains { $0.0 === target } }
+        for (target, settings) in kept {
+            do throws(StartFailure) { _ = try target.change(to: settings) } catch { Diagnostics.report(error.message) }
+        }
+        exchange(gone, for: fresh)
+        settings = next
+        let counts = [(fresh.count, "started"), (gone.count, "stopped"), (kept.count, "kept")].filter { $0.0 > 0 }
+        Diagnostics.report("reloaded; targets: " + counts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
+    }
+
+    /// Those that go first, as one that comes may need their ports. Not on this thread: an end may take its time.
+    private func exchange(_ gone: [any Target], for fresh: [any Target]) {
+        guard !gone.isEmpty || !fresh.isEmpty else { return }
+        list.beginRemoving(gone)
+        for target in fresh { list.add(target) }
+        changes.async { [list] in
+            TargetShutdown(gone).run()
+            for target in gone { list.remove(target) }
+            for target in fresh {
+                do throws(StartFailure) {
+                    try target.start()
+                } catch {
+                    Diagnostics.report(error.message)
+                    list.remove(target)
+                }
+            }
+        }
+    }
+
+    // MARK: The end
+
+    private func end() -> Never {
+        manager?.notify("STOPPING=1", "STATUS=ending the targets")
+        let targets = list.all
+        let isFailure = allEnded && list.active.contains { $0.end.map { $0 != .exited(0) } ?? false }
+        if allEnded { Diagnostics.report("all targets have ended") }
+        TargetShutdown(targets).run()
+        // One that was just being started has heard of it.
+        changes.sync {}
+        output.close()
+        Diagnostics.report("\(RunSummary(list.statistics)); lines in \(output.sink.name)")
+        _exit(isFailure ? ExitStatus.targetFailed : ExitStatus.success)
+    }
+}
+
+extension Settings {
+    /// Which of these settings a run that goes on cannot take up.
+    fileprivate func settingsThatNeedRestart(after old: Settings) -> [String] {
+        let changed: [(SettingKey, Bool)] = [
+            (.output, output != old.output || choosesOutput != old.choosesOutput), (.headers, outputHeaders != old.outputHeaders),
+            (.listen, listen != old.listen), (.duration, duration != old.duration),
+        ]
+        return changed.filter(\.1).map(\.0.path)
+    }
+}

@@ -1,0 +1,179 @@
+internal import Glibc
+internal import LagMonitor
+internal import LagRemote
+internal import Synchronization
+
+/// A target that runs already: attached to by its number, or by a file that says its number, which is read again when the process has ended.
+final class ProcessTarget: Target {
+    private struct State {
+        var settings: TargetSettings
+        var present: AttachedProcess?
+        var past = StallMonitorStatistics()
+        var end: WrappedProcess.Termination?
+        /// What keeps it from being watched; told once.
+        var fault: String?
+    }
+
+    private let dependencies: TargetDependencies
+    private let configuration: RemoteConfiguration
+    private let state: Mutex<State>
+    private let stopping = Atomic(false)
+    private let hasEnded = Atomic(true)
+
+    private static let pollMicroseconds: UInt32 = 100_000
+    /// A process that could not be had is looked for again after so many looks.
+    private static let pollsBetweenAttempts = 10
+
+    init(_ settings: TargetSettings, _ dependencies: TargetDependencies) throws(StartFailure) {
+        self.dependencies = dependencies
+        do throws(StartFailure) {
+            configuration = try settings.remoteConfiguration()
+            var state = State(settings: settings)
+            // One that is named by its number must be there, before anything starts.
+            if case .process(let pid) = settings.kind {
+                state.present = try Self.make(pid, settings, configuration, dependencies)
+            }
+            self.state = Mutex(state)
+        } catch {
+            throw error.ofTarget(settings.name)
+        }
+    }
+
+    private static func make(
+        _ process: Int32,
+        _ settings: TargetSettings,
+        _ configuration: RemoteConfiguration,
+        _ dependencies: TargetDependencies
+    ) throws(StartFailure) -> AttachedProcess {
+        try AttachedProcess(
+            process,
+            name: settings.name,
+            configuration: configuration,
+            sink: dependencies.sink,
+            lines: LineDispatcher(live: dependencies.live, target: settings.name)
+        )
+    }
+
+    var settings: TargetSettings { state.withLock { $0.settings } }
+    var end: WrappedProcess.Termination? { state.withLock { $0.end } }
+    private var present: AttachedProcess? { state.withLock { $0.present } }
+
+    /// Of a file's process a later one is waited for.
+    func start() throws(StartFailure) {
+        if let present {
+            try present.start()
+        } else {
+            do throws(StartFailure) { try attach() } catch { reportFault(error.message) }
+        }
+        hasEnded.store(false, ordering: .releasing)
+        do throws(StartFailure) {
+            try HelperThread.start("target-process") { [self] in
+                follow()
+                hasEnded.store(true, ordering: .releasing)
+            }
+        } catch {
+            hasEnded.store(true, ordering: .releasing)
+            throw error.ofTarget(settings.name)
+        }
+    }
+
+    private func attach() throws(StartFailure) {
+        guard case .processFile(let path) = settings.kind else { return }
+        let attached = try Self.make(Self.number(in: path), settings, configuration, dependencies)
+        try attached.start()
+        state.withLock { state in
+            state.present = attached
+            state.fault = nil
+        }
+    }
+
+    private static func number(in path: String) throws(StartFailure) -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw StartFailure(status: ExitStatus.noInput, message: "pid_file: \(path): \(Diagnostics.reason(errno))")
+        }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 32)
+        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        let text = String(decoding: buffer[..<max(0, count)], as: UTF8.self).split(whereSeparator: \.isWhitespace).first ?? ""
+        guard let number = Int32(text), number > 0 else {
+            throw StartFailure(
+                status: ExitStatus.noInput,
+                message: "pid_file: \(path): \"\(text)\" is no process's number (allowed: 1 and above, in decimal)"
+            )
+        }
+        return number
+    }
+
+    /// The thread's body: until the process has ended for good.
+    private func follow() {
+        var polls = 0
+        while !stopping.load(ordering: .acquiring) {
+            usleep(Self.pollMicroseconds)
+            polls += 1
+            if let process = present {
+                guard process.watch.isOver else { continue }
+                stopWatching(process)
+                Diagnostics.report("\(settings.name): process \(process.watch.process) has ended")
+                guard case .processFile = settings.kind else {
+                    state.withLock { $0.end = .exited(0) }
+                    return dependencies.onEnd()
+                }
+            } else if polls % Self.pollsBetweenAttempts == 0 {
+                do throws(StartFailure) { try attach() } catch { reportFault(error.message) }
+            }
+        }
+    }
+
+    private func reportFault(_ fault: String) {
+        let isNew = state.withLock { state in
+            defer { state.fault = fault }
+            return state.fault != fault
+        }
+        if isNew { Diagnostics.report("\(settings.name): \(fault); waiting") }
+    }
+
+    private func stopWatching(_ process: AttachedProcess) {
+        process.watch.stop()
+        state.withLock { state in
+            state.past += process.watch.statistics
+            state.present = nil
+        }
+    }
+
+    func change(to settings: TargetSettings) throws(StartFailure) -> Bool {
+        let configuration = try settings.remoteConfiguration()
+        return state.withLock { state in
+            guard state.settings.kind == settings.kind, configuration == self.configuration else { return false }
+            state.settings = settings
+            return true
+        }
+    }
+
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        let deadline = MonotonicTime.now + .seconds(10)
+        while !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline { usleep(2000) }
+        if let process = present { stopWatching(process) }
+    }
+
+    var status: TargetStatus {
+        let (process, settings, fault, end) = state.withLock { ($0.present, $0.settings, $0.fault, $0.end) }
+        if let process { return process.status }
+        let phase: CommandLifecycle.Phase = end == nil ? .waiting : .ended
+        return TargetStatus(name: settings.name, phase: phase.rawValue, fault: fault)
+    }
+
+    var lags: [StallCounts.LoopKey: UInt64] { present?.lags ?? [:] }
+
+    var statistics: StallMonitorStatistics {
+        var (sum, process) = state.withLock { ($0.past, $0.present) }
+        if let process { sum += process.watch.statistics }
+        return sum
+    }
+
+    func probeLiveness() -> LivenessProbe.Check {
+        guard let present else { return { true } }
+        return present.watch.probeLiveness()
+    }
+}

@@ -1,0 +1,85 @@
+internal import LagMonitor
+internal import Synchronization
+
+/// The targets there are now, and the counts of those that were. Any thread.
+final class TargetList: HttpStatusSource {
+    private struct State {
+        var targets: [any Target] = []
+        /// Those of them that are being ended.
+        var ending: Set<ObjectIdentifier> = []
+        var past = StallMonitorStatistics()
+    }
+
+    private let state = Mutex(State())
+
+    var all: [any Target] { state.withLock { $0.targets } }
+
+    /// Without those that are being ended.
+    var active: [any Target] {
+        state.withLock { state in state.targets.filter { !state.ending.contains(ObjectIdentifier($0)) } }
+    }
+
+    func add(_ target: any Target) { state.withLock { $0.targets.append(target) } }
+
+    /// They are about to be ended, and then removed.
+    func beginRemoving(_ targets: [any Target]) {
+        state.withLock { $0.ending.formUnion(targets.map { ObjectIdentifier($0) }) }
+    }
+
+    /// Its counts stay.
+    func remove(_ target: any Target) {
+        let counts = target.statistics
+        state.withLock { state in
+            guard state.targets.contains(where: { $0 === target }) else { return }
+            state.targets.removeAll { $0 === target }
+            state.ending.remove(ObjectIdentifier(target))
+            state.past += counts
+        }
+    }
+
+    /// Of two with one name, one of which is being ended, the one that comes: a series is there once.
+    var targets: [TargetStatus] {
+        let active = active
+        let names = Set(active.map(\.settings.name))
+        return (active + all.filter { !names.contains($0.settings.name) }).map(\.status)
+    }
+
+    var statistics: StallMonitorStatistics {
+        let (targets, past) = state.withLock { ($0.targets, $0.past) }
+        return targets.reduce(into: past) { $0 += $1.statistics }
+    }
+
+    var lags: [StallCounts.LoopKey: UInt64] {
+        all.reduce(into: [:]) { lags, target in lags.merge(target.lags, uniquingKeysWith: max) }
+    }
+
+    /// Whose threads owe an answer after `wait`; empty: every stall would be noticed.
+    /// - Parameter pause: between two looks.
+    func unresponsiveTargets(within wait: Duration, pause: () -> Void) -> [String] {
+        var calls = all.map { ($0.settings.name, $0.probeLiveness()) }
+        let deadline = MonotonicTime.now + wait
+        while true {
+            calls.removeAll { $0.1() }
+            guard !calls.isEmpty, MonotonicTime.now < deadline else { return calls.map(\.0) }
+            pause()
+        }
+    }
+
+    func isWatching() async -> Bool {
+        await ProbeAnswers.allArrive(all.map { $0.probeLiveness() })
+    }
+
+    /// In a line, for people.
+    var summary: String {
+        let targets = targets
+        let running = targets.count { $0.pid != 0 }
+        let loops = targets.reduce(0) { $0 + $1.loops }
+        let stalls = statistics.stalls
+        var text = "\(running) of \(targets.count) targets running, \(loops) loops watched, \(stalls) stalls"
+        let waiting = targets.filter { $0.phase == CommandLifecycle.Phase.waiting.rawValue }.compactMap(\.name)
+        if !waiting.isEmpty { text += "; to be started again: \(waiting.joined(separator: ", "))" }
+        let faults = targets.filter { $0.fault != nil }.compactMap(\.name)
+        if !faults.isEmpty { text += "; given up: \(faults.joined(separator: ", "))" }
+        return text
+    }
+}

@@ -1,0 +1,42 @@
+internal import LagMonitor
+internal import LagRemote
+
+/// Settings for the watch of other programs: a command's, a target's, a process's.
+protocol WatchSettings {
+    var monitor: StallMonitorConfiguration { get }
+    /// Whether any source says what counts as a stall.
+    var choosesRules: Bool { get }
+    var policy: CommandPolicy { get }
+}
+
+extension WatchSettings {
+    /// The monitor's configuration for the loops of another program, adapted to the policy.
+    /// - Throws: ``StartFailure`` for rules that such loops cannot follow.
+    func remoteConfiguration() throws(StartFailure) -> RemoteConfiguration {
+        // The preloaded library sees that a loop waited, not whether it slept: a loop that is always busy is then no finding.
+        var preloadRules = monitor.rules
+        if !choosesRules { preloadRules.starvationThreshold = nil }
+        if monitor.rules.ping != nil || monitor.rules.pingWhileWaiting != nil || monitor.rules.frame != nil {
+            throw StartFailure(
+                status: ExitStatus.configuration,
+                message: "monitor.rules: another program's loops can neither be pinged nor asked to tick "
+                    + "(allowed: callout, starvation, sample)"
+            )
+        }
+        if policy.onHang != .report, monitor.rules.callout == nil {
+            throw StartFailure(
+                status: ExitStatus.configuration,
+                message: "command.on_hang: without the rule callout no line reports a hang "
+                    + "(allowed: report, or callout among monitor.rules)"
+            )
+        }
+        var configuration = monitor
+        policy.adapt(&configuration)
+        do {
+            try configuration.validate()
+        } catch {
+            throw StartFailure(status: ExitStatus.configuration, message: "\(error)")
+        }
+        return RemoteConfiguration(configuration, preloadRules: preloadRules)
+    }
+}

@@ -1,0 +1,28 @@
+internal import Glibc
+
+/// lagmond's messages to people, on stderr. stdout carries records and nothing else.
+enum Diagnostics {
+    /// The prefix of every message: the name by which the program was started.
+    private static let program = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "lagmond"
+
+    /// Writes one line to stderr, with one `write` where the kernel accepts it whole. Any thread.
+    static func report(_ message: String) {
+        var line = Array("\(program): \(message)\n".utf8)[...]
+        while !line.isEmpty {
+            let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 { line = line.dropFirst(count) } else if errno != EINTR { return }
+        }
+    }
+
+    /// The text of an error number.
+    static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+    /// Opens `/dev/null` for each standard descriptor that is closed, so that no file opened later gets its number, and with it
+    /// its output. stdout is opened for reading: a record for it is refused, not lost.
+    static func reserveStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // `open` returns the lowest free number, which is this one.
+            _ = open("/dev/null", (descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC)
+        }
+    }
+}

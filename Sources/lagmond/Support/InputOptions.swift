@@ -1,0 +1,78 @@
+internal import LagModel
+internal import ArgumentParser
+internal import Foundation
+internal import LagReader
+
+/// What is read, for the commands that read records.
+struct InputOptions: ParsableArguments {
+    @Argument(help: ArgumentHelp("Files with records, a JSON line each, plain or gzip; - is stdin.", valueName: "file"))
+    var files: [String] = [InputFile.stdin]
+
+    /// Threads that read; more of them wait for memory.
+    static let maximumWorkers = 8
+
+    static var workers: Int { min(maximumWorkers, max(1, ProcessInfo.processInfo.activeProcessorCount)) }
+
+    mutating func validate() throws { try Self.validate(files) }
+
+    static func validate(_ files: [String]) throws {
+        if files.count(where: { $0 == InputFile.stdin }) > 1 {
+            throw ValidationError("-: stdin can be read once; allowed: one -")
+        }
+    }
+
+    /// Looks at all and tells what cannot be read.
+    /// - Returns: the files, and the exit status so far.
+    func open() -> (files: [InputFile], status: Int32) {
+        var opened: [InputFile] = []
+        var status = ExitStatus.success
+        for path in files {
+            do throws(InputError) {
+                opened.append(try InputFile(path))
+            } catch {
+                Diagnostics.report("\(error)")
+                status = ExitStatus.noInput
+            }
+        }
+        return (opened, status)
+    }
+}
+
+/// Which stalls, by when they began.
+struct TimeOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Only stalls that began then or later: 2026-11-21T18:00:00Z, or 90m, 24h, 7d before now.",
+            valueName: "time"
+        )
+    )
+    var since: String?
+
+    @Option(help: ArgumentHelp("Only stalls that began before then.", valueName: "time"))
+    var until: String?
+
+    func range(now: Int64) throws(StartFailure) -> Range<Int64> {
+        let from = try since.map { text throws(StartFailure) in try Self.time(text, option: "--since", now: now) } ?? .min
+        let to = try until.map { text throws(StartFailure) in try Self.time(text, option: "--until", now: now) } ?? .max
+        guard from <= to else {
+            throw StartFailure(
+                status: ExitStatus.usage,
+                message: "--since is later than --until; allowed: the same time or before"
+            )
+        }
+        return from..<to
+    }
+
+    private static let secondsPerUnit: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+
+    static func time(_ text: String, option: String, now: Int64) throws(StartFailure) -> Int64 {
+        if let unit = text.last.flatMap({ secondsPerUnit[$0] }), let number = Int64(text.dropLast()), (0...36500).contains(number) {
+            return now - number * unit * 1_000_000_000
+        }
+        if let time = UTCTime.nanoseconds(text) ?? UTCTime.nanoseconds(text + "T00:00:00Z") { return time }
+        let allowed = "2026-11-21T18:00:00Z, 2026-11-21, or a number with s, m, h or d for that long before now"
+        throw StartFailure(status: ExitStatus.usage, message: "\(option): \"\(text)\" is no time; allowed: \(allowed)")
+    }
+
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000_000) }
+}

@@ -1,0 +1,56 @@
+internal import Glibc
+
+/// A file that is there whole, or as it was before: written beside its place, and moved there.
+enum OutputFile {
+    /// - Throws: why it cannot be written, naming the file.
+    static func write(_ bytes: [UInt8], to path: String) throws(StartFailure) {
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        // A pipe or a device cannot be replaced; a reader waits for what is written to it.
+        guard !isThere || status.st_mode & S_IFMT == S_IFREG else { return try writeThrough(bytes, to: path, status) }
+        // To where a link leads, so that the link stays.
+        let target = isThere ? resolved(path) ?? path : path
+        let draft = "\(target).\(getpid()).part"
+        let mode = isThere ? status.st_mode & 0o777 : 0o666
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw failure("cannot create", path, errno) }
+        var code = put(bytes, descriptor)
+        // Before the move, so that the name never leads to an empty file after a crash.
+        if code == 0, fsync(descriptor) != 0 { code = errno }
+        if close(descriptor) != 0, code == 0 { code = errno }
+        if code == 0, rename(draft, target) != 0 { code = errno }
+        guard code == 0 else {
+            unlink(draft)
+            throw failure("cannot write", path, code)
+        }
+    }
+
+    private static func writeThrough(_ bytes: [UInt8], to path: String, _ status: stat) throws(StartFailure) {
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw failure("cannot write", path, EISDIR) }
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw failure("cannot open", path, errno) }
+        let code = put(bytes, descriptor)
+        close(descriptor)
+        if code != 0 { throw failure("cannot write", path, code) }
+    }
+
+    /// - Returns: 0, or the error's number.
+    private static func put(_ bytes: [UInt8], _ descriptor: Int32) -> Int32 {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) } else if count == 0 || errno != EINTR { return count == 0 ? EIO : errno }
+        }
+        return 0
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        guard let text = realpath(path, nil) else { return nil }
+        defer { free(text) }
+        return String(cString: text)
+    }
+
+    private static func failure(_ what: String, _ path: String, _ code: Int32) -> StartFailure {
+        StartFailure(status: ExitStatus.cannotCreate, message: "\(what) \(path): \(Diagnostics.reason(code))")
+    }
+}

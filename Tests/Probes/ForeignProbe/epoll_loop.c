@@ -1,0 +1,101 @@
+// `ForeignProbe epoll HANDLER`: an event loop on epoll, and a handler that stalls it in the given way.
+#define _GNU_SOURCE
+#include "probes.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile uint64_t work;
+
+static uint64_t now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+__attribute__((noinline)) void handler_that_sleeps(void) {
+    usleep(400000);
+    work++;
+}
+
+static uint64_t now_ns(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+// Prints what it had of the processors: when it began, for how long it ran by the wall clock and by its own, and the longest time between two
+// readings of the clock. Nanoseconds.
+__attribute__((noinline)) void handler_that_computes(void) {
+    uint64_t start = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t last = start, longest = 0;
+    while (last < start + 500000000) {
+        for (int step = 0; step < 10000; step++) work = work * 31 + (uint64_t)step;
+        uint64_t now = now_ns(CLOCK_MONOTONIC);
+        if (now - last > longest) longest = now - last;
+        last = now;
+    }
+    cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    printf("computed %llu %llu %llu %llu\n", (unsigned long long)start, (unsigned long long)(last - start), (unsigned long long)cpu,
+           (unsigned long long)longest);
+    fflush(stdout);
+}
+
+__attribute__((noinline)) void handler_that_hangs(void) {
+    for (;;) pause();
+}
+
+// Rests for a second, so that its place is known; then goes around without ever resting: its wait has always something for it.
+__attribute__((noinline)) static void go_around(uint64_t work_ms, int calls) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    for (int turns = 0;; turns++) {
+        struct epoll_event event;
+        if (epoll_wait(set, &event, 1, turns < 100 ? 10 : 0) == 0 && turns < 100) continue;
+        uint64_t end = now_ms() + work_ms;
+        for (int call = 0; call < calls; call++) syscall(SYS_getppid);
+        while (now_ms() < end) work++;
+    }
+}
+
+static void *turn(void *handler) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    for (int turns = 0;; turns++) {
+        struct epoll_event event;
+        epoll_wait(set, &event, 1, 5);
+        if (turns % 60 != 40 || handler == NULL) continue;
+        ((void (*)(void))handler)();
+    }
+    return NULL;
+}
+
+int run_epoll_loop(int count, char **arguments) {
+    const char *name = count > 1 ? arguments[1] : "";
+    void *handler = strcmp(name, "sleep") == 0     ? (void *)handler_that_sleeps
+                    : strcmp(name, "compute") == 0 ? (void *)handler_that_computes
+                    : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
+                    : strcmp(name, "thread") == 0  ? (void *)handler_that_sleeps
+                                                   : NULL;
+    if (strcmp(name, "exec") == 0) {
+        // Has rested before, so that it is known.
+        int set = epoll_create1(EPOLL_CLOEXEC);
+        for (int turns = 0; turns < 200; turns++) epoll_wait(set, &(struct epoll_event){0}, 1, 5);
+        execl("/proc/self/exe", "ForeignProbe", arguments[0], "sleep", (char *)NULL);
+    }
+    if (strcmp(name, "around") == 0 || strcmp(name, "calls") == 0) {
+        go_around(strcmp(name, "around") == 0 ? 20 : 2, strcmp(name, "around") == 0 ? 1 : 30);
+    }
+    if (strcmp(name, "thread") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, turn, handler);
+        pthread_setname_np(thread, "worker");
+        pause();
+    }
+    turn(handler);
+    return 0;
+}

@@ -1,0 +1,10 @@
+// Programs that know nothing of any monitor and have no Swift runtime, in one: what the preloaded library and lagmond watch from outside.
+#include "probes.h"
+#include <string.h>
+
+int main(int count, char **arguments) {
+    const char *name = count > 1 ? arguments[1] : "";
+    if (strcmp(name, "waits") == 0) return run_waits(count - 1, arguments + 1);
+    if (strcmp(name, "epoll") == 0) return run_epoll_loop(count - 1, arguments + 1);
+    return run_wrapped(count, arguments);
+}

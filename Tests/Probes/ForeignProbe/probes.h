@@ -1,0 +1,6 @@
+// The programs in ForeignProbe. Each takes its own arguments, the first of which is its name.
+#pragma once
+
+int run_waits(int count, char **arguments);
+int run_epoll_loop(int count, char **arguments);
+int run_wrapped(int count, char **arguments);

@@ -1,0 +1,361 @@
+// `ForeignProbe waits CASE [CALL]`: waits in the given way. It prints a line where it is, and continues with each line on stdin.
+#define _GNU_SOURCE
+#include "probes.h"
+#include <alloca.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+extern int __poll_chk(struct pollfd *, nfds_t, int, size_t);
+extern int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+
+static int set = -1;
+static const char *call = "epoll_wait";
+
+static pid_t thread_id(void) { return (pid_t)syscall(SYS_gettid); }
+
+static void say(const char *word) {
+    printf("%s %d %d\n", word, (int)getpid(), (int)thread_id());
+    fflush(stdout);
+}
+
+// Blocks in read(2), which nothing wraps.
+static void await_line(void) {
+    char byte = 0;
+    while (byte != '\n') {
+        ssize_t got = read(STDIN_FILENO, &byte, 1);
+        if (got == 0) _exit(9);
+        if (got < 0 && errno != EINTR) _exit(8);
+    }
+}
+
+static __attribute__((noinline)) int wait_once(int timeout_ms) {
+    struct epoll_event event;
+    struct pollfd none;
+    struct timespec time = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
+    struct timeval value = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+    if (strcmp(call, "epoll_wait") == 0) return epoll_wait(set, &event, 1, timeout_ms);
+    if (strcmp(call, "epoll_pwait") == 0) return epoll_pwait(set, &event, 1, timeout_ms, NULL);
+    if (strcmp(call, "epoll_pwait2") == 0) return epoll_pwait2(set, &event, 1, &time, NULL);
+    if (strcmp(call, "poll") == 0) return poll(&none, 0, timeout_ms);
+    if (strcmp(call, "__poll_chk") == 0) return __poll_chk(&none, 0, timeout_ms, sizeof(none));
+    if (strcmp(call, "ppoll") == 0) return ppoll(&none, 0, &time, NULL);
+    if (strcmp(call, "__ppoll_chk") == 0) return __ppoll_chk(&none, 0, &time, NULL, sizeof(none));
+    if (strcmp(call, "select") == 0) return select(0, NULL, NULL, NULL, &value);
+    if (strcmp(call, "pselect") == 0) return pselect(0, NULL, NULL, NULL, &time, NULL);
+    _exit(7);
+}
+
+static __attribute__((noinline)) void loop(int times, int timeout_ms) {
+    for (int i = 0; i < times; i++) wait_once(timeout_ms);
+    __asm__ volatile("");
+}
+
+// The same, deeper in the stack: as a handler would wait.
+static __attribute__((noinline)) void deeper_loop(int times, int timeout_ms) {
+    volatile char *room = alloca(1024);
+    room[0] = 1;
+    loop(times, timeout_ms);
+    room[1] = 1;
+}
+
+// A handler's wait until the next line comes.
+static __attribute__((noinline)) void poll_for_line(void) {
+    volatile char *room = alloca(4096);
+    room[0] = 1;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    poll(&input, 1, -1);
+    await_line();
+    room[1] = 1;
+}
+
+static void *loop_thread(void *argument) {
+    loop(12, 1);
+    say("looped");
+    if (argument != NULL) pthread_barrier_wait(argument);
+    return NULL;
+}
+
+static pthread_key_t late_key;
+static void late_destructor(void *value) {
+    // Twice around: the second time all other destructors have run.
+    intptr_t round = (intptr_t)value;
+    if (round < 3) pthread_setspecific(late_key, (void *)(round + 1));
+    deeper_loop(12, 1);
+}
+static void *late_thread(void *argument) {
+    (void)argument;
+    pthread_key_create(&late_key, late_destructor);
+    pthread_setspecific(late_key, (void *)1);
+    loop(12, 1);
+    say("looped");
+    await_line();
+    return NULL;
+}
+
+static void *endless_thread(void *argument) {
+    (void)argument;
+    for (int i = 0;; i++) {
+        if (i == 12) say("looped");
+        wait_once(i < 12 ? 1 : -1);
+    }
+    return NULL;
+}
+
+static void *forgetful_thread(void *argument) {
+    loop(12, 1);
+    return argument;
+}
+
+static void on_alarm(int signal) { (void)signal; }
+
+static volatile int forked_in_handler = -1;
+static void fork_in_handler(int signal) {
+    (void)signal;
+    forked_in_handler = fork() == 0;
+}
+
+static void check(int holds, const char *what) {
+    if (holds) return;
+    printf("failed: %s (errno %d)\n", what, errno);
+    fflush(stdout);
+    _exit(1);
+}
+
+// errno and results, on every path of a wait: not yet a loop, becoming one, being one, at another place.
+static void check_results(void) {
+    struct epoll_event event;
+    for (int i = 0; i < 20; i++) {
+        errno = 77;
+        check(epoll_wait(set, &event, 1, 1) == 0 && errno == 77, "a wait leaves errno alone");
+        errno = 0;
+        check(epoll_wait(-1, &event, 1, 1) == -1 && errno == EBADF, "no such set");
+        check(epoll_wait(set, &event, 0, 1) == -1 && errno == EINVAL, "no room");
+    }
+    struct sigaction action = {.sa_handler = on_alarm};
+    sigaction(SIGALRM, &action, NULL);
+    for (int i = 0; i < 12; i++) {
+        struct itimerval soon = {.it_value = {.tv_usec = 5000}};
+        setitimer(ITIMER_REAL, &soon, NULL);
+        errno = 0;
+        check(epoll_wait(set, &event, 1, 10000) == -1 && errno == EINTR, "interrupted");
+    }
+    int pipes[2];
+    check(pipe(pipes) == 0 && write(pipes[1], "x", 1) == 1, "pipe");
+    struct epoll_event interest = {.events = EPOLLIN, .data = {.u64 = 0x1122334455667788}};
+    epoll_ctl(set, EPOLL_CTL_ADD, pipes[0], &interest);
+    check(epoll_wait(set, &event, 1, -1) == 1 && event.data.u64 == interest.data.u64, "the event arrives");
+}
+
+// Before any library's constructor.
+static void wait_early(int count, char **arguments, char **environment) {
+    (void)environment;
+    if (count > 2 && strcmp(arguments[1], "waits") == 0 && strcmp(arguments[2], "early") == 0) {
+        for (int i = 0; i < 20; i++) poll(NULL, 0, 1);
+    }
+}
+__attribute__((section(".preinit_array"), used)) static void (*const early)(int, char **, char **) = wait_early;
+
+int run_waits(int count, char **arguments) {
+    const char *name = count > 1 ? arguments[1] : "";
+    if (count > 2) call = arguments[2];
+    set = epoll_create1(EPOLL_CLOEXEC);
+    // Whoever started this may block it.
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+    if (strcmp(name, "seven") == 0) {
+        loop(7, 1);
+        say("looped");
+        await_line();
+        loop(1, 1);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "loop") == 0 || strcmp(name, "early") == 0) {
+        loop(12, 1);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "elsewhere") == 0) {
+        // Never twice at one place of the stack.
+        for (int i = 1; i < 50; i++) {
+            volatile char *room = alloca((size_t)64);
+            room[0] = 1;
+            loop(1, 1);
+        }
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "looks") == 0) {
+        loop(50, 0);
+        say("looped");
+        await_line();
+        loop(12, 1);
+        say("looped");
+        await_line();
+        loop(5, 0);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "seldom") == 0) {
+        loop(1, 1);
+        loop(6, 0);
+        say("looped");
+        await_line();
+        loop(1, 0);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "nested") == 0) {
+        loop(12, 1);
+        say("nested");
+        poll_for_line();
+        say("back");
+        await_line();
+        for (int i = 0; i < 12; i++) wait_once(1);
+        loop(1, 1);
+        say("again");
+        await_line();
+    } else if (strcmp(name, "fork") == 0) {
+        loop(12, 1);
+        say("parent");
+        await_line();
+        if (fork() == 0) {
+            // From the very places that its parent's loop waits at.
+            loop(7, 1);
+            say("child");
+            await_line();
+            loop(12, 1);
+            say("child");
+            await_line();
+            _exit(0);
+        }
+        int status = 1;
+        while (wait(&status) < 0 && errno == EINTR) continue;
+        return WEXITSTATUS(status);
+    } else if (strcmp(name, "handler") == 0) {
+        // fork(2) in a signal handler in the midst of a wait: two processes come out of it.
+        loop(12, 1);
+        struct sigaction action = {.sa_handler = fork_in_handler};
+        sigaction(SIGALRM, &action, NULL);
+        struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+        setitimer(ITIMER_REAL, &soon, NULL);
+        loop(1, 100);
+        check(forked_in_handler >= 0, "forked");
+        if (forked_in_handler) {
+            loop(7, 1);
+            _exit(0);
+        }
+        int status = 1;
+        while (wait(&status) < 0 && errno == EINTR) continue;
+        check(status == 0, "the child ended well");
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "threads") == 0) {
+        pthread_barrier_t barrier;
+        pthread_barrier_init(&barrier, NULL, 3);
+        pthread_t threads[2];
+        for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, loop_thread, &barrier);
+        await_line();
+        pthread_barrier_wait(&barrier);
+        for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    } else if (strcmp(name, "thread-end") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, late_thread, NULL);
+        pthread_join(thread, NULL);
+        say("joined");
+        await_line();
+    } else if (strcmp(name, "cancel") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, endless_thread, NULL);
+        await_line();
+        pthread_cancel(thread);
+        void *result = NULL;
+        pthread_join(thread, &result);
+        check(result == PTHREAD_CANCELED, "cancelled in its wait");
+        say("joined");
+        await_line();
+    } else if (strcmp(name, "many-threads") == 0) {
+        // More loops than slots at a time, and more over time than there are.
+        for (int round = 0; round < 3; round++) {
+            pthread_t threads[150];
+            for (int i = 0; i < 150; i++) pthread_create(&threads[i], NULL, forgetful_thread, NULL);
+            for (int i = 0; i < 150; i++) pthread_join(threads[i], NULL);
+        }
+        say("joined");
+        await_line();
+    } else if (strcmp(name, "exec") == 0) {
+        loop(12, 1);
+        say("looped");
+        await_line();
+        execl("/proc/self/exe", "ForeignProbe", arguments[0], "thrice", (char *)NULL);
+        _exit(6);
+    } else if (strcmp(name, "spawn") == 0) {
+        loop(12, 1);
+        char *helper[] = {"ForeignProbe", arguments[0], "thrice-silent", NULL};
+        for (int i = 0; i < 5; i++) {
+            pid_t pid = vfork();
+            if (pid == 0) {
+                execv("/proc/self/exe", helper);
+                _exit(6);
+            }
+            waitpid(pid, NULL, 0);
+            check(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, helper, environ) == 0, "spawn");
+            waitpid(pid, NULL, 0);
+            loop(3, 1);
+        }
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "thrice") == 0) {
+        loop(3, 1);
+        say("thrice");
+        await_line();
+    } else if (strcmp(name, "thrice-silent") == 0) {
+        loop(3, 1);
+    } else if (strcmp(name, "closes") == 0) {
+        closefrom(3);
+        set = epoll_create1(0);
+        loop(12, 1);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "other-loop") == 0) {
+        // The loop of the start is over; another one, higher in the stack, is the program's.
+        deeper_loop(12, 1);
+        say("started");
+        await_line();
+        for (int i = 0; i < 55; i++) wait_once(100);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "inner-loop") == 0) {
+        // A loop within a handler for 5.5 s, and back.
+        for (int part = 0; part < 2; part++) {
+            for (int i = 0; i < 12; i++) wait_once(1);
+            if (part == 1) break;
+            say("started");
+            await_line();
+            deeper_loop(55, 100);
+            say("inner");
+            await_line();
+        }
+        say("outer");
+        await_line();
+    } else if (strcmp(name, "results") == 0) {
+        check_results();
+        say("looped");
+        await_line();
+    } else {
+        return 64;
+    }
+    return 0;
+}

@@ -1,0 +1,47 @@
+internal import CLagLinux
+import LagMonitor
+import TestSupport
+import Testing
+
+@testable import LagMonitorConcurrency
+
+struct PoolTests {
+    /// The pools of the test run must stay free: `MonitorProbe pools` blocks those of a process of its own.
+    @Test func blockedAndBusyPoolsAreFoundWithAllTheirThreads() throws {
+        let outcome = try ProbeOutcome(of: "MonitorProbe", ["pools"])
+        #expect(outcome.isFine, "\(outcome.text)")
+    }
+
+    @Test(arguments: [
+        (TaskPriority.background, "pool.background", ".background-qos"),
+        (.low, "pool.low", "oot.utility-qos"),
+        (.medium, "pool.medium", "oot.default-qos"),
+        (.high, "pool.high", "r-initiated-qos"),
+        (TaskPriority(rawValue: 0), "pool.medium", "oot.default-qos"),
+        (TaskPriority(rawValue: 10), "pool.low", "oot.utility-qos"),
+        (TaskPriority(rawValue: 33), "pool.interactive", "-interactive-qos"),
+        (TaskPriority(rawValue: 255), "pool.interactive", "-interactive-qos"),
+    ])
+    func aPoolHasItsNameAndItsThreads(_ priority: TaskPriority, _ name: String, _ thread: String) {
+        #expect(ConcurrencyPool(priority).name == name)
+        let text = QualityOfService(priority).threadName.text
+        #expect(withUnsafeBytes(of: text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } == thread.suffix(15))
+        #expect(ConcurrencyPool(priority, named: "mine").name == "mine")
+    }
+
+    @Test func aMonitorThatDoesNotRunWatchesNone() {
+        #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watchConcurrencyPool() }
+    }
+
+    @Test func aThreadOfThePoolIsFoundWhileItWorks() async {
+        let pool = ConcurrencyPool(.low)
+        let own = await Task.detached(priority: .low) { ThreadIdentity.current.tid }.value
+        #expect(own > 0 && pool.workFunction != 0)
+        let isFound = await Task.detached(priority: .low) {
+            withUnsafeTemporaryAllocation(of: Int32.self, capacity: 64) { tids in
+                tids.prefix(pool.findWorkers(tids)).contains(ThreadIdentity.current.tid)
+            }
+        }.value
+        #expect(isFound)
+    }
+}

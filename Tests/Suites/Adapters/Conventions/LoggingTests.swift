@@ -1,0 +1,111 @@
+#if Logging
+    import LagMonitor
+    import LagMonitorLogging
+    import LagMonitorTestKit
+    import Logging
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// A log handler that keeps what it gets.
+    private final class Kept: Sendable {
+        struct Entry: Sendable {
+            let level: Logger.Level
+            let message: String
+            let metadata: Logger.Metadata
+        }
+
+        let entries = Mutex<[Entry]>([])
+
+        func logger(_ level: Logger.Level = .trace) -> Logger {
+            Logger(label: "test") { _ in Handler(kept: self, logLevel: level) }
+        }
+
+        private struct Handler: LogHandler {
+            let kept: Kept
+            var logLevel: Logger.Level
+            var metadata: Logger.Metadata = [:]
+
+            subscript(metadataKey key: String) -> Logger.MetadataValue? {
+                get { metadata[key] }
+                set { metadata[key] = newValue }
+            }
+
+            func log(event: LogEvent) {
+                let entry = Entry(level: event.level, message: event.message.description, metadata: event.metadata ?? [:])
+                kept.entries.withLock { $0.append(entry) }
+            }
+        }
+    }
+
+    @Suite struct LoggingTests {
+        @Test func aStallIsOneStructuredEntry() throws {
+            let (kit, kept) = (try TestMonitor(), Kept())
+            kit.logStalls(to: kept.logger())
+            var evidence = StallRecord.Evidence()
+            evidence.lockKind = .mutex
+            evidence.lockOwner = .init(threadID: 12, threadName: "writer", waitsFor: 0x10)
+            kit.loop("main").work(
+                for: .microseconds(400_250),
+                ScriptedWork(.lock, in: ["Cache.load()", "main"], evidence: evidence)
+            )
+            #expect(kit.waitForHandlers())
+            let entries = kept.entries.withLock { $0 }
+            let entry = try #require(entries.first)
+            #expect(entries.count == 1 && entry.level == .warning)
+            #expect(entry.message == kit.records[0].message)
+            #expect(entry.metadata["loop"] == "main" && entry.metadata["cause"] == "lock" && entry.metadata["phase"] == "end")
+            #expect(entry.metadata["duration_ms"] == "400.250" && entry.metadata["threshold_ms"] == "150.000")
+            #expect(entry.metadata["blocked_ms"] == "400.250" && entry.metadata["cpu_ms"] == nil)
+            #expect(entry.metadata["found_by"] == ["callout"])
+            #expect(entry.metadata["lock_owner"] == ["thread_id": "12", "thread_name": "writer", "waits_for": "0x10"])
+            guard case .array(let frames) = entry.metadata["frames"], case .dictionary(let leaf) = frames.first else {
+                Issue.record("\(entry.metadata)")
+                return
+            }
+            #expect(frames.count == 2 && leaf["symbol"] == "Cache.load()" && leaf["pc"] == "0x401000")
+        }
+
+        @Test func everyKeyIsOneOfTheLine() throws {
+            let kit = try TestMonitor()
+            kit.loop().work(for: .milliseconds(400))
+            let line = try #require(kit.lines.first)
+            for key in kit.records[0].logMetadata().keys { #expect(line.contains("\"\(key)\":"), "\(key)") }
+            for key in ["duration_ms", "threshold_ms", "cpu_ms"] {
+                let value = try #require(kit.records[0].logMetadata()[key])
+                #expect(line.contains("\"\(key)\":\(value)"), "\(key) \(value)")
+            }
+        }
+
+        @Test func theLevelFollowsTheSeverity() throws {
+            let (kit, kept) = (try TestMonitor(), Kept())
+            kit.logStalls(to: kept.logger(.error), frames: 0)
+            kit.loop().work(for: .milliseconds(200))
+            kit.loop().work(for: .seconds(6))
+            kit.loop().begin()
+            kit.advance(by: .milliseconds(200))
+            kit.stop()
+            #expect(kit.waitForHandlers())
+            let entries = kept.entries.withLock { $0 }
+            #expect(entries.map(\.level) == [.error, .error, .critical])
+            #expect(entries.allSatisfy { $0.metadata["frames"] == nil && $0.metadata["frames_total"] == "2" })
+        }
+
+        @Test func itEndsWithTheHandler() throws {
+            let (kit, kept) = (try TestMonitor(), Kept())
+            kit.logStalls(to: kept.logger()).cancel()
+            kit.loop().work(for: .milliseconds(400))
+            #expect(kit.waitForHandlers() && kept.entries.withLock { $0.isEmpty })
+        }
+
+        @Test func aRealStallIsLogged() throws {
+            let kept = Kept()
+            let stalled = try RealStall { $0.logStalls(to: kept.logger()) }
+            defer { stalled.end() }
+            #expect(eventually { kept.entries.withLock { $0.count == 1 } })
+            let entry = try #require(kept.entries.withLock { $0.first })
+            #expect(entry.metadata["loop"] == "real" && entry.metadata["cause"] == "syscall")
+            #expect("\(entry.metadata["frames"] ?? "")".contains("sleepForTheTest"), "\(entry.metadata)")
+        }
+    }
+#endif

@@ -1,0 +1,89 @@
+#if Metrics
+    import LagMonitor
+    import LagMonitorMetrics
+    import LagMonitorTestKit
+    import MetricsTestKit
+    import TestSupport
+    import Testing
+
+    @Suite struct MetricsTests {
+        private let factory = TestMetrics()
+
+        private func gauge(_ label: String, _ dimensions: [(String, String)]) throws -> [Double] {
+            try factory.expectRecorder(label, dimensions).values
+        }
+
+        @Test func aStallIsCountedByLoopAndCause() throws {
+            let kit = try TestMonitor()
+            let metrics = StallMetrics(of: kit, factory: factory)
+            kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock))
+            kit.loop("main").work(for: .milliseconds(600), ScriptedWork(.lock))
+            kit.loop("db").work(for: .milliseconds(300))
+            #expect(kit.waitForHandlers())
+            let locks = [("loop", "main"), ("cause", "lock")]
+            let durations = try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", locks)
+            #expect(durations.values == [400_000_000, 600_000_000])
+            let other = [("loop", "db"), ("cause", "cpu")]
+            #expect(try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", other).values == [300_000_000])
+            // This factory counts whole numbers: 0.4 and 0.6 are one second only if both went into the same counter.
+            #expect(try factory.expectCounter("lagmonitor_stalled_seconds_total", locks).totalValue == 1)
+            #expect(try gauge("lagmonitor_last_stall_timestamp_seconds", [("loop", "db")]) == [1_767_225_601])
+            #expect(try gauge("lagmonitor_build_info", [("version", StallMetrics.version)]) == [1])
+            withExtendedLifetime(metrics) {}
+        }
+
+        @Test func aHangIsInProgressUntilItsEnd() throws {
+            let kit = try TestMonitor()
+            let metrics = StallMetrics(of: kit, factory: factory)
+            kit.loop("main").work(for: .seconds(7))
+            #expect(kit.waitForHandlers())
+            #expect(try gauge("lagmonitor_stall_in_progress", [("loop", "main")]) == [1, 0])
+            let cpu = [("loop", "main"), ("cause", "cpu")]
+            #expect(try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", cpu).values == [7_000_000_000])
+            #expect(try factory.expectCounter("lagmonitor_stalled_seconds_total", cpu).totalValue == 7)
+            withExtendedLifetime(metrics) {}
+        }
+
+        @Test func whatASinkDidNotTakeIsCountedOnce() throws {
+            let sink = MemorySink()
+            let kit = try TestMonitor(sinks: [sink])
+            let metrics = StallMetrics(of: kit, factory: factory)
+            sink.fail(with: SinkError(.closed, path: "full"))
+            kit.loop().work(for: .milliseconds(400))
+            kit.loop().work(for: .milliseconds(400))
+            #expect(kit.waitForHandlers())
+            metrics.updateLag(of: [])
+            metrics.updateLag(of: [])
+            #expect(factory.counterTotal(label: "lagmonitor_records_dropped_total", dimensions: [("reason", "not_written")]) == 2)
+        }
+
+        @Test func labelsAreFew() throws {
+            let kit = try TestMonitor()
+            let metrics = StallMetrics(of: kit, factory: factory)
+            for number in 0..<8 {
+                kit.loop().work(for: .milliseconds(200), ScriptedWork(in: ["function\(number)()", "main"]))
+            }
+            #expect(kit.waitForHandlers())
+            #expect(factory.timers.count == 1 && factory.timers[0].values.count == 8)
+            #expect(Set(factory.timers[0].dimensions.map(\.0)) == ["loop", "cause"])
+            withExtendedLifetime(metrics) {}
+        }
+
+        @Test func aRealStallIsCountedAndItsLagIsSeen() throws {
+            var metrics: StallMetrics?
+            let stalled = try RealStall { metrics = StallMetrics(of: $0, factory: factory) }
+            defer { stalled.end() }
+            #expect(
+                eventually {
+                    metrics?.updateLag(of: [stalled.thread.loop])
+                    return !factory.timers(label: "lagmonitor_loop_stall_duration_seconds").isEmpty
+                }
+            )
+            metrics?.updateLag(of: [stalled.thread.loop])
+            let lags = try gauge("lagmonitor_loop_lag_seconds", [("loop", stalled.thread.loop.name)])
+            #expect(lags.max() ?? 0 > 0.1 && lags.last == 0, "\(lags)")
+            let why = [("loop", "real"), ("cause", "syscall")]
+            #expect(try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", why).values.count == 1)
+        }
+    }
+#endif

@@ -1,0 +1,25 @@
+import Glibc
+import LagMonitor
+
+/// A monitor and a thread of its own that really stalls once, for 300 ms.
+struct RealStall {
+    let monitor: StallMonitor
+    let thread: KeepAliveThread
+
+    init(_ prepare: (StallMonitor) -> Void) throws {
+        monitor = StallMonitor()
+        thread = try KeepAliveThread(name: "real")
+        prepare(monitor)
+        try monitor.start()
+        try monitor.watch(thread.loop)
+        thread.perform { sleepForTheTest(milliseconds: 300) }
+    }
+
+    func end() {
+        monitor.stop()
+        thread.stop()
+        thread.join()
+    }
+}
+
+@inline(never) @_optimize(none) func sleepForTheTest(milliseconds: UInt32) { usleep(milliseconds * 1000) }

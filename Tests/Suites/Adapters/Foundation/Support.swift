@@ -1,0 +1,49 @@
+import Foundation
+import LagMonitor
+import LagMonitorFoundation
+import TestSupport
+import Testing
+
+@inline(never) func blockForTheTest(milliseconds: Int = 300) { usleep(UInt32(milliseconds) * 1000) }
+
+@inline(never) func spinForTheTest(milliseconds: Int = 300) {
+    let end = MonotonicTime.now + .milliseconds(milliseconds)
+    while MonotonicTime.now < end {}
+}
+
+/// A started monitor with its records at hand.
+final class Watching: Sendable {
+    let monitor: StallMonitor
+    let sink = MemorySink()
+
+    init(_ loop: FoundationLoop, rules: StallRules? = nil) throws {
+        var configuration = StallMonitorConfiguration()
+        // 40 ms × 3: well above what a busy machine does to an idle loop.
+        configuration.rules.callout = .init(interval: .milliseconds(40))
+        monitor = StallMonitor(configuration: configuration, sinks: [sink])
+        try monitor.start()
+        try monitor.watch(loop, rules: rules)
+    }
+
+    var stalls: [[String: Any]] {
+        sink.lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }.filter {
+            $0["event"] as? String == "stall"
+        }
+    }
+
+    /// The one stall that there is to be.
+    func stall() throws -> Stall {
+        #expect(eventually { stalls.count >= 1 }, "no record")
+        #expect(stalls.count == 1, "\(sink.lines)")
+        return Stall(fields: try #require(stalls.first))
+    }
+}
+
+struct Stall {
+    let fields: [String: Any]
+
+    func string(_ key: String) -> String { fields[key] as? String ?? "" }
+    func number(_ key: String) -> Double { (fields[key] as? NSNumber)?.doubleValue ?? .nan }
+    var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
+    func names(_ function: String) -> Bool { symbols.contains { $0.contains(function) } }
+}

@@ -1,0 +1,65 @@
+#if NIO
+    internal import CLagLinux
+    import Glibc
+    import NIOCore
+    import NIOPosix
+    import Synchronization
+
+    /// Echoes on the loopback interface; a `b` that it is sent blocks the handler first, for 500 ms.
+    final class EchoServer: Sendable {
+        private final class Handler: ChannelInboundHandler, Sendable {
+            typealias InboundIn = ByteBuffer
+            let facts: Facts
+
+            init(_ facts: Facts) { self.facts = facts }
+
+            func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+                if unwrapInboundIn(data).readableBytesView.first == UInt8(ascii: "b") {
+                    facts.blocked.store(cll_gettid(), ordering: .relaxed)
+                    blockInChannelRead(milliseconds: 500)
+                }
+                context.writeAndFlush(data, promise: nil)
+            }
+        }
+
+        final class Facts: Sendable {
+            let blocked = Atomic<Int32>(0)
+        }
+
+        private let facts = Facts()
+        private let channel: any Channel
+
+        init(_ group: any EventLoopGroup) throws {
+            let facts = facts
+            channel = try ServerBootstrap(group: group).childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(facts)) }
+            }.bind(host: "127.0.0.1", port: 0).wait()
+        }
+
+        /// The thread that blocked last.
+        var blockedThread: Int32 { facts.blocked.load(ordering: .relaxed) }
+
+        /// A blocking socket that is connected to it; negative when there is none.
+        func connect() -> Int32 {
+            let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(channel.localAddress?.port ?? 0).bigEndian
+            address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+            let result = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            return result == 0 ? client : -1
+        }
+
+        /// Sends one byte and waits for its echo.
+        static func echo(_ character: Character, _ client: Int32) -> Bool {
+            var byte = character.asciiValue ?? 0
+            return send(client, &byte, 1, Int32(MSG_NOSIGNAL)) == 1 && recv(client, &byte, 1, 0) == 1
+        }
+
+        func close() { try? channel.close().wait() }
+    }
+#endif

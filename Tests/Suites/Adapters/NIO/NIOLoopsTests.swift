@@ -1,0 +1,228 @@
+#if NIO
+    import CLagBeacon
+    import Dispatch
+    import Glibc
+    import LagMonitor
+    import LagMonitorNIO
+    import NIOCore
+    import NIOPosix
+    import TestSupport
+    import Testing
+
+    /// A running monitor and what it has found.
+    private struct Watching {
+        let monitor = StallMonitor()
+        let collected = CollectedRecords()
+
+        init() throws {
+            let collected = collected
+            monitor.onStall(queue: DispatchQueue(label: "stalls")) { collected.add($0) }
+            try monitor.start()
+        }
+
+        /// The one record that there is, and no other comes.
+        func record() throws -> StallRecord {
+            #expect(eventually { collected.records.count == 1 })
+            #expect(!eventually(seconds: 1) { collected.records.count > 1 })
+            return try #require(collected.records.first)
+        }
+    }
+
+    /// Everything that starts a monitor: one at a time, because the engine is one for the process.
+    @Suite(.serialized) struct NIOLoopsTests {
+        private static func withGroup(_ threads: Int, _ body: (MultiThreadedEventLoopGroup) throws -> Void) throws {
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
+            defer { try? group.syncShutdownGracefully() }
+            try body(group)
+        }
+
+        private static func descriptors() -> Int {
+            guard let directory = opendir("/proc/self/fd") else { return -1 }
+            defer { closedir(directory) }
+            var count = 0
+            while readdir(directory) != nil { count += 1 }
+            return count
+        }
+
+        @Test func aBlockedChannelReadIsFoundOnceInItsThread() throws {
+            try Self.withGroup(2) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let loops = try watching.monitor.watch(group, named: "http")
+                #expect(loops.map(\.name) == ["http-0", "http-1"])
+                let server = try EchoServer(group)
+                defer { server.close() }
+                let client = server.connect()
+                defer { close(client) }
+                // So that there is a last sign of life before the stall.
+                #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
+                #expect(EchoServer.echo("a", client))
+                #expect(EchoServer.echo("b", client))
+                let record = try watching.record()
+                #expect(record.kind == .ping && record.threadID == server.blockedThread)
+                #expect(record.loop == loops.first { $0.thread.tid == server.blockedThread }?.name)
+                #expect(record.names("blockInChannelRead") && record.names("channelRead"), "\(record.frames.map(\.symbol))")
+                #expect(record.culprit?.contains("blockInChannelRead") ?? false, "\(record.culprit ?? "none")")
+                #expect(record.cause == .syscall)
+                // It began between the last sign of life and the heartbeat.
+                #expect(record.durationBounds.map { $0.upperBound >= 500_000_000 } ?? false, "\(record)")
+            }
+        }
+
+        @Test func aBlockedTaskOfTheSharedGroupIsFound() throws {
+            let watching = try Watching()
+            defer { watching.monitor.stop() }
+            let loops = try watching.monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "shared")
+            let last = try #require(loops.last)
+            last.eventLoop.execute { blockInATask(milliseconds: 500) }
+            let record = try watching.record()
+            #expect(record.loop == last.name && record.threadID == last.thread.tid)
+            #expect(record.culprit?.contains("blockInATask") ?? false, "\(record.culprit ?? "none")")
+        }
+
+        @Test func aHandlerThatWaitsInAnEpollOfItsOwnIsNotIdle() throws {
+            try Self.withGroup(1) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let loops = try watching.monitor.watch(group)
+                #expect(eventually { loops[0].detectsIdleness })
+                group.next().execute { blockInAnotherEpoll(milliseconds: 500) }
+                #expect(try watching.record().names("blockInAnotherEpoll"))
+            }
+        }
+
+        @Test func theSameBeforeTheLoopHasBeenSeenIdle() throws {
+            try Self.withGroup(1) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let loops = NIOLoops(group, named: "nio")
+                group.next().execute { blockInAnotherEpoll(milliseconds: 800) }
+                try watching.monitor.watch(loops[0], rules: .eventLoops)
+                #expect(try watching.record().names("blockInAnotherEpoll"))
+                #expect(eventually { loops[0].detectsIdleness })
+            }
+        }
+
+        @Test func idleLoopsAreNeverWoken() throws {
+            try Self.withGroup(4) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let loops = try watching.monitor.watch(group)
+                #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
+                let before = loops.map(\.heartbeats)
+                sleep(2)
+                #expect(zip(before, loops).allSatisfy { $1.heartbeats - $0 <= 1 })
+                // It is looked at all the same.
+                #expect(loops.allSatisfy { MonotonicTime.now.nanoseconds - clb_beacon_pong_ns($0.beacon.raw) < 1_000_000_000 })
+                #expect(watching.collected.records.isEmpty)
+            }
+        }
+
+        @Test func loadIsNoStall() throws {
+            try Self.withGroup(2) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let loops = try watching.monitor.watch(group)
+                let server = try EchoServer(group)
+                defer { server.close() }
+                let end = MonotonicTime.now + .seconds(3)
+                DispatchQueue.concurrentPerform(iterations: 3) { _ in
+                    let client = server.connect()
+                    defer { close(client) }
+                    while MonotonicTime.now < end { guard EchoServer.echo("a", client) else { return } }
+                }
+                #expect(watching.collected.records.isEmpty && watching.monitor.statistics.stalls == 0)
+                // At most one an interval.
+                #expect(loops.allSatisfy { $0.heartbeats < 100 })
+            }
+        }
+
+        @Test func aLoopThatIsBlockedAtFirstIsWatchedWithoutStacks() throws {
+            try Self.withGroup(1) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                group.next().execute { blockInATask(milliseconds: 2000) }
+                try watching.monitor.watch(group)
+                let record = try watching.record()
+                #expect(record.capture == .none && record.captureError == "thread_unknown")
+            }
+        }
+
+        @Test func whatIsWatchedIsLetGo() throws {
+            try Self.withGroup(2) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let before = Self.descriptors()
+                weak var loop: NIOLoop?
+                try {
+                    let loops = try watching.monitor.watch(group)
+                    loop = loops[1]
+                    #expect(Self.descriptors() == before + 2)
+                    watching.monitor.unwatch(loops)
+                }()
+                #expect(eventually { loop == nil && Self.descriptors() == before })
+            }
+        }
+
+        @Test func aGroupThatShutsDownUnderLoadIsGivenNothingAfterwards() throws {
+            let watching = try Watching()
+            defer { watching.monitor.stop() }
+            // NIO tells on standard error of work that is given to a loop after its end.
+            let path = "/tmp/lagmonitor-nio-\(getpid())"
+            let (file, saved) = (open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600), dup(2))
+            var text = ""
+            weak var watched: NIOLoop?
+            do {
+                dup2(file, 2)
+                defer {
+                    dup2(saved, 2)
+                    close(saved)
+                    unlink(path)
+                }
+                for _ in 0..<20 {
+                    let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+                    let loops = try watching.monitor.watch(group)
+                    watched = loops[0]
+                    // Always busy, so that there are heartbeats, and as many as can be: also at the very end, and afterwards.
+                    for loop in loops { Self.turn(loop.eventLoop, until: MonotonicTime.now + .milliseconds(30)) }
+                    let beats = DispatchGroup()
+                    let end = MonotonicTime.now + .milliseconds(60)
+                    DispatchQueue.global().async(group: beats) {
+                        while MonotonicTime.now < end { for loop in loops { loop.ping() } }
+                    }
+                    usleep(20_000)
+                    try group.syncShutdownGracefully()
+                    beats.wait()
+                    #expect(loops.contains { $0.heartbeats > 0 }, "\(loops.map(\.heartbeats))")
+                    #expect(loops.allSatisfy { $0.beacon.activity == .finished })
+                }
+                usleep(50_000)
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                let length = pread(file, &bytes, bytes.count, 0)
+                text = String(decoding: bytes.prefix(max(0, length)), as: UTF8.self)
+                close(file)
+            }
+            #expect(!text.contains("ERROR"), "\(text)")
+            #expect(eventually { watched == nil })
+            #expect(watching.collected.records.isEmpty)
+        }
+
+        /// Short tasks, one after the other. Not too short: a loop that shuts down takes no more than a thousand further ones.
+        private static func turn(_ loop: any EventLoop, until end: MonotonicTime) {
+            loop.execute {
+                let pause = MonotonicTime.now + .microseconds(50)
+                while MonotonicTime.now < pause {}
+                if pause < end { turn(loop, until: end) }
+            }
+        }
+
+        @Test func aMonitorThatDoesNotRunRefuses() throws {
+            try Self.withGroup(1) { group in
+                #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watch(group) }
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                #expect(throws: StallMonitorError.self) { try watching.monitor.watch(group, rules: StallRules()) }
+            }
+        }
+    }
+#endif

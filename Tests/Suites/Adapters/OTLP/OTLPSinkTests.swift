@@ -1,0 +1,244 @@
+import Foundation
+import LagOutput
+import Synchronization
+import Testing
+
+@testable import LagMonitorOTLP
+import TestSupport
+
+/// Answers as a test says; holds requests back while it is told to.
+private final class ScriptedTransport: OTLPTransport {
+    private struct State {
+        var answers: [OTLPAnswer] = []
+        var bodies: [String] = []
+        var held: [@Sendable (OTLPAnswer) -> Void] = []
+        var holds = false
+        var cancelled = 0
+    }
+
+    private let state = Mutex(State())
+
+    init(_ statuses: [Int?] = [], holding: Bool = false) {
+        state.withLock { state in
+            state.answers = statuses.map { OTLPAnswer(response: $0.map { .init(status: $0) }) }
+            state.holds = holding
+        }
+    }
+
+    var bodies: [String] { state.withLock { $0.bodies } }
+    var cancelled: Int { state.withLock { $0.cancelled } }
+
+    func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
+        let answer: OTLPAnswer? = state.withLock { state in
+            state.bodies.append(String(decoding: body, as: UTF8.self))
+            guard !state.holds else {
+                state.held.append(done)
+                return nil
+            }
+            return state.answers.isEmpty ? OTLPAnswer(response: .init(status: 200)) : state.answers.removeFirst()
+        }
+        if let answer { done(answer) }
+    }
+
+    func release() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            state.holds = false
+            return state.held
+        }
+        for done in held { done(OTLPAnswer(response: .init(status: 200))) }
+    }
+
+    func cancel() { state.withLock { $0.cancelled += 1 } }
+}
+
+private func line(_ number: Int) -> String { "{\"resourceLogs\":[{\"n\":\(number)}]}\n" }
+
+extension RecordSink {
+    fileprivate func put(_ line: String) throws(SinkError) {
+        let bytes = Array(line.utf8)
+        let span = bytes.span
+        try span.withUnsafeBufferPointer { buffer throws(SinkError) in try write(UnsafeRawBufferPointer(buffer)) }
+    }
+}
+
+struct OTLPSinkTests {
+    private func sink(_ transport: ScriptedTransport, attempts: Int = 3) -> OTLPSink {
+        var rule = OTLPRetryRule()
+        rule.attempts = attempts
+        rule.firstDelay = .milliseconds(1)
+        return OTLPSink(name: "otlp:test", rule: rule) { transport }
+    }
+
+    @Test func aLineIsARequest() throws {
+        let transport = ScriptedTransport()
+        let sink = sink(transport)
+        #expect(sink.format == .otlp)
+        try sink.put(line(1))
+        #expect(eventually { transport.bodies.count == 1 })
+        #expect(transport.bodies == [#"{"resourceLogs":[{"n":1}]}"#])
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func whatWaitsGoesTogetherInOrder() throws {
+        let transport = ScriptedTransport(holding: true)
+        let sink = sink(transport)
+        try sink.put(line(0))
+        #expect(eventually { transport.bodies.count == 1 })
+        for number in 1...100 { try sink.put(line(number)) }
+        transport.release()
+        #expect(eventually { transport.bodies.count == 3 })
+        let numbers = try transport.bodies.map { body -> [Int] in
+            let request = try #require(JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: [[String: Int]]])
+            return request["resourceLogs"]?.compactMap { $0["n"] } ?? []
+        }
+        #expect(numbers.map(\.count) == [1, 64, 36] && numbers.flatMap { $0 } == Array(0...100))
+    }
+
+    @Test func whatMayPassIsMadeAgainWithTheSameLines() throws {
+        let transport = ScriptedTransport([503, nil, 200])
+        let sink = sink(transport)
+        try sink.put(line(1))
+        #expect(eventually { transport.bodies.count == 3 })
+        sink.close()
+        #expect(Set(transport.bodies).count == 1 && sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func whatIsRefusedIsCountedAndTheNextGoesOn() throws {
+        let transport = ScriptedTransport([400, 200])
+        let sink = sink(transport)
+        try sink.put(line(1))
+        #expect(eventually { sink.takeAbandonedLines() == 1 })
+        try sink.put(line(2))
+        #expect(eventually { transport.bodies.count == 2 })
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func afterTheLastAttemptTheLinesAreCounted() throws {
+        let transport = ScriptedTransport([503, 503, 503, 200])
+        let sink = sink(transport)
+        try sink.put(line(1))
+        #expect(eventually { sink.takeAbandonedLines() == 1 })
+        #expect(transport.bodies.count == 3)
+    }
+
+    /// The bound: neither memory nor the reporter waits for a receiver that does not answer.
+    @Test func aFullQueueRefusesAtOnceAndLaterTakesAgain() throws {
+        let transport = ScriptedTransport(holding: true)
+        let sink = sink(transport)
+        for number in 0..<OTLPSink.capacity { try sink.put(line(number)) }
+        #expect(throws: SinkError(.tooSlow, path: "otlp:test")) { try sink.put(line(-1)) }
+        transport.release()
+        #expect(eventually { (try? sink.put(line(-2))) != nil })
+        #expect(eventually { transport.bodies.last?.contains("-2") == true })
+        #expect(!transport.bodies.contains { $0.contains("-1}") })
+    }
+
+    @Test func theEndWaitsUpToTheDeadlineAndCountsWhatIsLeft() throws {
+        let transport = ScriptedTransport(holding: true)
+        let sink = sink(transport)
+        for number in 0..<3 { try sink.put(line(number)) }
+        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 3 && eventually { transport.cancelled == 1 })
+        #expect(throws: SinkError(.closed, path: "otlp:test")) { try sink.put(line(4)) }
+        // An answer that comes after the end changes nothing.
+        transport.release()
+        #expect(sink.takeAbandonedLines() == 0)
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 0)
+        try sink.resume()
+        try sink.put(line(5))
+        #expect(eventually { transport.bodies.last?.contains("5") == true })
+    }
+
+    @Test func theEndWaitsForWhatIsOnItsWay() throws {
+        let transport = ScriptedTransport(holding: true)
+        let sink = sink(transport)
+        try sink.put(line(1))
+        Thread.detachNewThread {
+            usleep(100_000)
+            transport.release()
+        }
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 0)
+    }
+
+    /// A session that is over must not be asked for a request: Foundation's ends the process then.
+    @Test func theEndWaitsUntilARequestIsMade() throws {
+        final class SlowTransport: OTLPTransport {
+            let isPosting = Atomic(false)
+            let wasCancelledWhilePosting = Atomic(false)
+            let cancelled = Atomic(false)
+            func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
+                isPosting.store(true, ordering: .sequentiallyConsistent)
+                usleep(200_000)
+                isPosting.store(false, ordering: .sequentiallyConsistent)
+            }
+            func cancel() {
+                if isPosting.load(ordering: .sequentiallyConsistent) {
+                    wasCancelledWhilePosting.store(true, ordering: .sequentiallyConsistent)
+                }
+                cancelled.store(true, ordering: .sequentiallyConsistent)
+            }
+        }
+        let transport = SlowTransport()
+        let sink = OTLPSink(name: "otlp:test", rule: OTLPRetryRule()) { transport }
+        try sink.put(line(1))
+        #expect(eventually { transport.isPosting.load(ordering: .sequentiallyConsistent) })
+        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.close()
+        #expect(eventually { transport.cancelled.load(ordering: .sequentiallyConsistent) })
+        let wasCancelledWhilePosting = transport.wasCancelledWhilePosting.load(ordering: .sequentiallyConsistent)
+        #expect(!wasCancelledWhilePosting)
+    }
+
+    /// They are no records, and what they tell has to be told again.
+    @Test func noticesThatAreGivenUpAreGivenBack() throws {
+        let transport = ScriptedTransport([400, 200])
+        let sink = sink(transport)
+        let context = ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: "b")
+        var output = RecordOutput(encoder: RecordEncoder(context: context, format: .otlp), sink: sink)
+        output.countDropped(7, reason: .queueFull)
+        try output.announce(now: OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1))
+        #expect(output.unannounced == 0)
+        #expect(eventually { sink.unsettledLines == 0 })
+        #expect(sink.takeAbandonedLines() == 0)
+        try output.announce(now: OutputTime(realtimeNanoseconds: 2, monotonicNanoseconds: 2))
+        #expect(eventually { transport.bodies.count == 2 })
+        #expect(transport.bodies.allSatisfy { $0.contains("7 records lost") } && output.droppedTotal == 7)
+    }
+
+    @Test(arguments: ["{}\n", "", "{\"resourceLogs\":[]}", "{\"schema\":\"lagmonitor.stall.v1\"}\n"])
+    func aLineOfAnotherFormatIsRefused(text: String) {
+        #expect(throws: SinkError(.writeFailed, path: "otlp:test", code: EINVAL)) { try sink(ScriptedTransport()).put(text) }
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/logs"), ("https://c/", "https://c/v1/logs"),
+        ("http://c/otlp", "http://c/otlp/v1/logs"), ("http://c:1/v1/logs", "http://c:1/v1/logs"),
+    ])
+    func thePathIsTheSpecifications(endpoint: String, url: String) { #expect(OTLPSink.url(endpoint)?.absoluteString == url) }
+
+    @Test(arguments: ["", "c:4318", "ftp://c", "http://", "http://c?x=1", "http://c#x"])
+    func anEndpointThatIsNoneIsRefused(endpoint: String) {
+        #expect(throws: SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL)) { try OTLPSink(endpoint: endpoint) }
+    }
+
+    /// What the encoder makes is what the sink takes.
+    @Test func realLinesAreTaken() throws {
+        let transport = ScriptedTransport()
+        let sink = sink(transport)
+        let context = ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: "b")
+        var output = RecordOutput(encoder: RecordEncoder(context: context, format: .otlp), sink: sink)
+        let time = OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1)
+        output.countDropped(1, reason: .queueFull)
+        try output.announce(now: time)
+        #expect(eventually { transport.bodies.count == 1 })
+        let body = try #require(transport.bodies.first)
+        #expect(try JSONSerialization.jsonObject(with: Data(body.utf8)) is [String: Any])
+        #expect(body.contains("lagmonitor.dropped"))
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// Whatever the documentation shows as Swift is in this target's `Snippets`, word for word, and so the compiler has seen it. Comments and
+/// indentation may differ.
+@Suite struct SnippetTests {
+    /// Each file of its own, so that nothing reaches from one into the next.
+    private static let compiled = Snippet.files(below: "Tests/Suites/Adapters/Snippets/Snippets", "swift").map {
+        CodeText.lines(Snippet.content(of: $0))
+    }
+    private static let code = Snippet.all.filter { !$0.isManifest && !$0.code.isEmpty }
+    private static let manifests = Snippet.all.filter { $0.isManifest || !$0.dependencies.isEmpty }
+
+    private func isCompiled(_ code: [String]) -> Bool { Self.compiled.contains { CodeText.contains($0, code) } }
+
+    @Test(arguments: code) func isCompiled(_ snippet: Snippet) {
+        #expect(isCompiled(snippet.code), "not in Tests/Suites/Adapters/Snippets/Snippets:\n\(snippet.text.joined(separator: "\n"))")
+        for line in snippet.imports { #expect(Self.compiled.joined().contains(line), "\(line)") }
+    }
+
+    /// A reader copies one snippet, or reads a page from its top: so the first snippet of a page or file names the modules, and a later one
+    /// continues it.
+    @Test(arguments: code) func showsItsImports(_ snippet: Snippet) {
+        let before = Snippet.all.filter { $0.file == snippet.file && $0.line <= snippet.line }
+        #expect(before.contains { $0.imports.contains { $0.hasPrefix("import LagMonitor") } }, "no import of LagMonitor up to here")
+    }
+
+    /// The check itself: with any letter of it changed, no snippet would pass.
+    @Test(arguments: code) func isMissedWhenALineOfItChanges(_ snippet: Snippet) {
+        for index in snippet.code.indices {
+            var changed = snippet.code
+            changed[index] += "x"
+            #expect(!isCompiled(changed), "\(changed)")
+        }
+    }
+
+    /// What belongs into a `Package.swift` is loaded as one, and names products and traits that there are.
+    @Test(arguments: manifests) func isAManifest(_ snippet: Snippet) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var manifest = snippet.text
+        if !snippet.isManifest {
+            manifest = ["// swift-tools-version: 6.2", "import PackageDescription"]
+            manifest += ["let package = Package(name: \"snippet\", dependencies: ["]
+            manifest += CodeText.lines(snippet.dependencies).map { $0.hasSuffix(",") ? $0 : $0 + "," } + ["])"]
+        }
+        let text = manifest.joined(separator: "\n")
+        try text.write(to: folder.appendingPathComponent("Package.swift"), atomically: true, encoding: .utf8)
+        let dump = try run("swift", "package", "--package-path", folder.path, "dump-package")
+        #expect(dump.status == 0, "\(text)\n\(dump.output)")
+
+        let own = CodeText.lines(Snippet.content(of: "Package.swift")).joined().replacing("( ", with: "(")
+        for trait in names(in: text, #"traits: \[([^\]]*)\]"#) { #expect(own.contains(".trait(name: \(trait)"), "\(trait)") }
+        for product in names(in: text, #"\.product\(name: ("[^"]*"), package: "LagMonitor"\)"#) {
+            #expect(own.contains(".library(name: \(product)"), "\(product)")
+        }
+    }
+
+    @Test func thereAreSnippetsEverywhere() {
+        let files = Set(Snippet.all.map(\.file))
+        for file in ["README.md", "Sources/LagMonitor/StallMonitor.swift", "Sources/LagMonitor/LagMonitor.docc/Conventions.md"] {
+            #expect(files.contains(file), "\(files)")
+        }
+        #expect(Snippet.all.count > 30 && !Self.manifests.isEmpty)
+    }
+
+    #if NIO && Logging && Metrics && ServiceLifecycle && Configuration
+    #else
+        @Test(.disabled("build with --enable-all-traits: some snippets were not compiled")) func everySnippetWasCompiled() {}
+    #endif
+
+    /// Quoted names in what the pattern's group matches.
+    private func names(in text: String, _ pattern: String) -> [String] {
+        guard let expression = try? NSRegularExpression(pattern: pattern) else { return [] }
+        let matches = expression.matches(in: text, range: NSRange(text.startIndex..., in: text))
+        let groups = matches.compactMap { Range($0.range(at: 1), in: text).map { String(text[$0]) } }
+        return groups.flatMap { $0.components(separatedBy: ",") }.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            .filter { !$0.isEmpty }
+    }
+
+    private func run(_ command: String...) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text)
+    }
+}

@@ -1,0 +1,111 @@
+// What the article AdoptingInLibraries.md shows, compiled: SnippetTests.swift holds the two against each other.
+import Dispatch
+import Glibc
+import LagMonitor
+import LagMonitorTestKit
+import Synchronization
+import Testing
+
+public final class ImageStore: Sendable {
+    private let queue = DispatchQueue(label: "com.example.images")
+    /// What a monitor may watch, if the application has one. They can be pinged.
+    public let loops: [any ObservableLoop]
+
+    public init() { loops = [PingedQueue(queue)] }
+}
+
+final class Pump: PingableLoop {
+    let name = "pump"
+    let beacon = ActivityBeacon()
+    let publishesActivity = false
+    /// `ThreadIdentity.current`, read on the pump's own thread: whose stack is taken.
+    let thread: ThreadIdentity
+    private let isAsked = Atomic<Bool>(false)
+
+    init(thread: ThreadIdentity) { self.thread = thread }
+
+    func modeName(_ number: UInt32) -> String? { nil }
+
+    func ping() {
+        guard !isAsked.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        submit {
+            self.isAsked.store(false, ordering: .sequentiallyConsistent)
+            self.beacon.pong()
+        }
+    }
+}
+
+public final class HealthCheck: Sendable {
+    private let longest = Mutex(Duration.zero)
+
+    public init(_ stalls: some StallSource) {
+        stalls.onStall(queue: DispatchQueue(label: "com.example.health")) { [weak self] record in
+            self?.longest.withLock { $0 = max($0, .nanoseconds(Int64(record.durationNanoseconds))) }
+        }
+    }
+
+    public var isHealthy: Bool { longest.withLock { $0 } < .seconds(1) }
+}
+
+enum LibrarySnippets {
+    static func names() throws {
+        let queue = DispatchQueue(label: "com.example.images")
+        let worker = try KeepAliveThread(name: "images")
+        queue.async { worker.perform {} }
+    }
+
+    static func handedOut(_ store: ImageStore, _ monitor: StallMonitor, _ rules: StallRules) throws {
+        for loop in store.loops { try monitor.watch(loop, rules: rules) }
+    }
+
+    static func expected(_ path: String) throws -> Database {
+        let database = try StallMonitor.expectingBlock { try Database(path: path) }
+        return database
+    }
+}
+
+/// What the snippets take for granted.
+struct Database {
+    init(path: String) throws {}
+    func open() throws {}
+}
+
+/// The way of a pump to take work: a thread of ours stands for it.
+private let pumping = Mutex<KeepAliveThread?>(nil)
+
+extension Pump {
+    func submit(_ work: @escaping @Sendable () -> Void) { _ = pumping.withLock { $0 }?.perform(work) }
+}
+
+/// With a real monitor: one at a time.
+@Suite(.serialized) struct LibrarySnippetTests {
+    @Test func theTestOfTheArticlePasses() throws {
+        let kit = try TestMonitor()
+        let health = HealthCheck(kit)
+        kit.loop("main").work(for: .milliseconds(400))
+        #expect(kit.waitForHandlers() && health.isHealthy)
+        kit.loop("main").work(for: .seconds(2), ScriptedWork(.lock, in: ["Cache.load()"]))
+        #expect(kit.waitForHandlers() && !health.isHealthy)
+    }
+
+    @Test func thePumpOfTheArticleCanBeWatched() throws {
+        let thread = try KeepAliveThread(name: "pumping")
+        pumping.withLock { $0 = thread }
+        defer { pumping.withLock { $0 = nil } }
+        let sink = MemorySink()
+        let monitor = StallMonitor(sinks: [sink])
+        try monitor.start()
+        defer { monitor.stop() }
+        var rules = StallRules.empty
+        rules.ping = .init(interval: .milliseconds(40))
+        let pump = Pump(thread: try thread.performAndWait { ThreadIdentity.current })
+        try monitor.watch(pump, rules: rules)
+        // Some pings are answered first.
+        sleepForTheTest(milliseconds: 200)
+        thread.perform { sleepForTheTest(milliseconds: 400) }
+        for _ in 0..<6000 where sink.lines.isEmpty { sleepForTheTest(milliseconds: 5) }
+        #expect(sink.lines.count == 1)
+        let line = sink.lines.first ?? ""
+        #expect(line.contains(#""loop":"pump""#) && line.contains("LagAdapterTests.sleepForTheTest"), "\(line)")
+    }
+}

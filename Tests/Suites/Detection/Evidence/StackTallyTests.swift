@@ -1,0 +1,361 @@
+internal import CLagLinux
+internal import CLibunwind
+import Testing
+
+@testable import LagCapture
+@testable import LagDetection
+import TestSupport
+
+struct StackTallyTests {
+    private let tally = StackTally(maximumFrames: 4)!
+    private let start: UInt64 = 1000 * millisecond
+
+    private static func outcome(_ stored: Int = 1) -> CaptureOutcome {
+        CaptureOutcome(method: .passive, failure: nil, stored: stored, total: stored)
+    }
+
+    private static func stack(_ counters: [UInt64]) -> FrameBuffer {
+        let buffer = FrameBuffer(capacity: 64)
+        for (index, counter) in counters.enumerated() {
+            buffer.raw[index] = clu_frame()
+            buffer.raw[index].pc = counter
+        }
+        return buffer
+    }
+
+    /// A look at a stack of one frame, whose address is the key.
+    @discardableResult
+    private func observe(_ key: UInt64, _ milliseconds: UInt64, in tally: StackTally? = nil) -> (
+        index: Int, isSame: Bool, isNew: Bool
+    ) {
+        (tally ?? self.tally).add(Self.outcome(), Self.stack([key]), key: key, at: start + milliseconds * millisecond)
+    }
+
+    /// Milliseconds by key.
+    private func weights(_ tally: StackTally? = nil) -> [UInt64: Double] {
+        let tally = tally ?? self.tally
+        return Dictionary(
+            uniqueKeysWithValues: (0..<tally.count).map {
+                (tally[$0].key, Double(tally[$0].weightNanoseconds) / Double(millisecond))
+            }
+        )
+    }
+
+    @Test func theFirstLookStandsForAllBeforeAndTheLastForAllAfter() {
+        tally.begin(at: start)
+        observe(7, 150)
+        #expect(weights() == [7: 150])
+        tally.close(at: start + 400 * millisecond)
+        #expect(weights() == [7: 400])
+        #expect(tally.sampleCount == 1 && tally[0].count == 1)
+    }
+
+    @Test func whatLiesBetweenTwoLooksAtTheSameStackIsItsOwn() {
+        tally.begin(at: start)
+        #expect(observe(7, 100) == (0, false, true))
+        #expect(observe(7, 180) == (0, true, false))
+        #expect(weights() == [7: 180])
+        #expect(tally[0].count == 2)
+    }
+
+    @Test func theTimeSinceTheLookBeforeIsTheNewOnes() {
+        tally.begin(at: start)
+        observe(1, 100)
+        #expect(observe(2, 160) == (1, false, true))
+        #expect(weights() == [1: 100, 2: 60])
+        // Back again: known, but not the same as the one before.
+        #expect(observe(1, 200) == (0, false, false))
+        tally.close(at: start + 210 * millisecond)
+        #expect(weights() == [1: 150, 2: 60])
+        #expect(tally.sampleCount == 3 && tally[0].count == 2 && tally[1].count == 1)
+    }
+
+    /// A gap of 200 ms between two looks, of which the thread slept so long.
+    @Test(arguments: [
+        (KernelState.asleep, KernelState.running, UInt64(120), 120.0, 80.0),
+        (.running, .asleep, 120, 80, 120),
+        (.running, .running, 120, 0, 200),
+        (.asleep, .asleep, 120, 0, 200),
+        (.unknown, .running, 120, 0, 200),
+        (.asleep, .faulting, 120, 0, 200),
+        (.asleep, .running, 900, 200, 0),
+        (.running, .asleep, 900, 0, 200),
+    ])
+    func sleepBetweenTwoLooksIsTheSleepers(
+        _ before: KernelState,
+        _ after: KernelState,
+        slept: UInt64,
+        weightBefore: Double,
+        weightAfter: Double
+    ) {
+        tally.begin(at: start)
+        var outcome = Self.outcome()
+        outcome.state = before
+        _ = tally.add(outcome, Self.stack([1]), key: 1, at: start, slept: nil)
+        outcome.state = after
+        _ = tally.add(outcome, Self.stack([2]), key: 2, at: start + 200 * millisecond, slept: slept * millisecond)
+        #expect(weights() == [1: weightBefore, 2: weightAfter])
+    }
+
+    @Test func anOddNanosecondIsNotLost() {
+        tally.begin(at: 0)
+        _ = tally.add(Self.outcome(), Self.stack([1]), key: 1, at: 0)
+        _ = tally.add(Self.outcome(), Self.stack([2]), key: 2, at: 7)
+        #expect(tally[0].weightNanoseconds + tally[1].weightNanoseconds == 7)
+    }
+
+    @Test func aLookInVainCountsAndItsTimeGoesToThoseAround() {
+        tally.begin(at: start)
+        observe(1, 100)
+        tally.recordFailure(.failed(.loopMovedOn))
+        observe(1, 300)
+        #expect(tally.sampleCount == 3 && tally.count == 1 && tally[0].count == 2)
+        #expect(weights() == [1: 300])
+        #expect(tally.failure.failure == .loopMovedOn)
+    }
+
+    @Test func withoutAnyStackClosingDoesNothing() {
+        tally.begin(at: start)
+        tally.recordFailure(.failed(.signalTimedOut))
+        tally.close(at: start + 500 * millisecond)
+        #expect(tally.count == 0 && tally.sampleCount == 1)
+        #expect(tally.failure.failure == .signalTimedOut)
+    }
+
+    @Test func aTimeThatGoesBackTakesNothingAway() {
+        tally.begin(at: start)
+        observe(1, 100)
+        observe(2, 50)
+        tally.close(at: start + 90 * millisecond)
+        #expect(weights() == [1: 100, 2: 0])
+        tally.close(at: start + 110 * millisecond)
+        #expect(weights() == [1: 100, 2: 10])
+    }
+
+    @Test func theLightestGivesWayButNotTheLatest() {
+        tally.begin(at: start)
+        // Weights fall towards the end: 100 for the first, less for each that follows.
+        var time: UInt64 = 100
+        observe(1, time)
+        for key in 2...UInt64(StackTally.capacity) {
+            time += 40 - key * 2
+            observe(key, time)
+        }
+        #expect(tally.count == StackTally.capacity)
+        let before = weights()
+        // The latest is the lightest of all: so the second lightest goes.
+        let latest = UInt64(StackTally.capacity)
+        #expect(before.min { $0.value < $1.value }?.key == latest)
+        let other = observe(99, time + 2)
+        #expect(other.isNew && !other.isSame && other.index == Int(latest) - 2)
+        let after = weights()
+        #expect(after[latest] == before[latest] && after[99] == 2)
+        #expect(after[latest - 1] == nil)
+        #expect(Double(tally.lostNanoseconds) / Double(millisecond) == before[latest - 1])
+        // All that there was is still accounted for.
+        tally.close(at: start + (time + 5) * millisecond)
+        let sum = weights().values.reduce(0, +) + Double(tally.lostNanoseconds) / Double(millisecond)
+        #expect(sum == Double(time + 5))
+        // What came back after it had gone is new.
+        #expect(observe(latest - 1, time + 6).isNew)
+    }
+
+    @Test func theLatestInTheFirstPlaceStaysToo() {
+        tally.begin(at: start)
+        for key in 1...UInt64(StackTally.capacity) { observe(key, 0) }
+        observe(1, 0)
+        #expect(observe(50, 0).index == 1)
+        #expect(tally[0].key == 1)
+    }
+
+    @Test func nothingIsLostWhateverComes() {
+        for seed in 1...40 as ClosedRange<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            tally.begin(at: start)
+            var time: UInt64 = 0
+            var last: UInt64 = 0
+            for _ in 0..<200 {
+                time += UInt64.random(in: 0...50, using: &random)
+                let key = UInt64.random(in: 1...20, using: &random)
+                let place = observe(key, time)
+                #expect(tally[place.index].key == key)
+                #expect(place.isSame == (key == last))
+                #expect(tally.frame(0, of: place.index).pc == key)
+                last = key
+            }
+            tally.close(at: start + (time + 3) * millisecond)
+            let kept = (0..<tally.count).reduce(0) { $0 + tally[$1].weightNanoseconds }
+            #expect(kept + tally.lostNanoseconds == (time + 3) * millisecond, "seed \(seed)")
+            #expect(Set((0..<tally.count).map { tally[$0].key }).count == tally.count)
+        }
+    }
+
+    @Test func timeInWhichTheProcessCouldNotRunIsNobodys() {
+        tally.begin(at: start)
+        observe(1, 100)
+        let stop = ProcessPause(
+            from: start + 110 * millisecond,
+            to: start + 1110 * millisecond,
+            atLeast: 990 * millisecond,
+            atMost: 1000 * millisecond
+        )
+        tally.skip(over: stop, until: start + 1120 * millisecond)
+        observe(2, 1150)
+        #expect(weights() == [1: 100, 2: 60])
+    }
+
+    @Test func moreFramesThanThereIsRoomForAreCut() {
+        tally.begin(at: start)
+        _ = tally.add(Self.outcome(6), Self.stack([10, 11, 12, 13, 14, 15]), key: 1, at: start)
+        _ = tally.add(Self.outcome(2), Self.stack([20, 21]), key: 2, at: start)
+        #expect(tally[0].outcome.stored == 4 && tally[0].outcome.total == 6)
+        #expect((0..<4).map { tally.frame($0, of: 0).pc } == [10, 11, 12, 13])
+        #expect((0..<2).map { tally.frame($0, of: 1).pc } == [20, 21])
+    }
+
+    private func owner(_ tid: Int32, frames: Int) -> TalliedOwner {
+        TalliedOwner(tid: tid, lock: cll_lock(), outcome: Self.outcome(frames), name: cll_name())
+    }
+
+    private func lock(of tid: Int32) -> cll_lock {
+        var lock = cll_lock()
+        (lock.owner, lock.address, lock.kind) = (tid, 0x1000, Int32(CLL_LOCK_MUTEX))
+        return lock
+    }
+
+    @Test func ownersOfEachStackAreItsOwnAndAreLimited() {
+        tally.begin(at: start)
+        let (first, second) = (observe(1, 10).index, observe(2, 20).index)
+        tally.describe(first, cll_wait(), lock(of: 100), cycle: nil)
+        tally.describe(second, cll_wait(), lock(of: 200), cycle: 0)
+        for number in 0..<Int32(StackTally.ownerCapacity) {
+            tally.add(owner(100 + number, frames: 1), Self.stack([UInt64(100 + number)]), to: first)
+        }
+        tally.add(owner(9, frames: 1), Self.stack([9]), to: first)
+        let deep = (0..<60).map { UInt64(1000 + $0) }
+        tally.add(owner(200, frames: 60), Self.stack(deep), to: second)
+        #expect(tally[first].owners == StackTally.ownerCapacity && tally[first].cycle == -1)
+        #expect(tally[second].owners == 1 && tally[second].cycle == 0)
+        for number in 0..<StackTally.ownerCapacity {
+            #expect(tally.owner(number, of: first).tid == Int32(100 + number))
+            // The first ones have a stack.
+            let stored = number < StackTally.ownerStacks ? 1 : 0
+            #expect(tally.owner(number, of: first).outcome.stored == stored)
+            if stored > 0 { #expect(tally.frame(0, ofOwner: number, of: first).pc == UInt64(100 + number)) }
+        }
+        #expect(tally.owner(0, of: second).outcome.stored == StackTally.ownerFrames)
+        let kept = (0..<StackTally.ownerFrames).map { tally.frame($0, ofOwner: 0, of: second).pc }
+        #expect(kept == Array(deep.prefix(StackTally.ownerFrames)))
+        // Described anew, the owners of before are gone.
+        tally.describe(first, cll_wait(), lock(of: 300), cycle: nil)
+        #expect(tally[first].owners == 0 && tally[first].lock.owner == 300)
+    }
+
+    @Test func forgottenOwnersLeaveTheLock() {
+        tally.begin(at: start)
+        observe(1, 10)
+        tally.describe(0, cll_wait(), lock(of: 100), cycle: 0)
+        tally.add(owner(100, frames: 1), Self.stack([5]), to: 0)
+        tally.forgetOwners(0)
+        #expect(tally[0].owners == 0 && tally[0].cycle == -1)
+        #expect(tally[0].lock.owner == 0 && tally[0].lock.address == 0x1000)
+    }
+
+    @Test func aCopyIsTheSameAndGoesOnByItself() {
+        tally.begin(at: start)
+        observe(1, 10)
+        observe(2, 30)
+        tally.describe(1, cll_wait(), lock(of: 100), cycle: 0)
+        tally.add(owner(100, frames: 2), Self.stack([5, 6]), to: 1)
+        tally.recordFailure(.failed(.loopMovedOn))
+        let copy = StackTally(maximumFrames: 4)!
+        copy.begin(at: 0)
+        _ = copy.add(Self.outcome(), Self.stack([77]), key: 77, at: 5)
+        copy.copy(tally)
+        #expect(weights(copy) == weights() && copy.count == 2 && copy.sampleCount == 3)
+        #expect(copy.failure.failure == .loopMovedOn && copy.lostNanoseconds == 0)
+        #expect(copy.frame(0, of: 1).pc == 2)
+        #expect(copy[1].owners == 1 && copy[1].cycle == 0 && copy.owner(0, of: 1).tid == 100)
+        #expect((0..<2).map { copy.frame($0, ofOwner: 0, of: 1).pc } == [5, 6])
+        // It knows what it looked at last.
+        copy.close(at: start + 40 * millisecond)
+        #expect(weights(copy) == [1: 10, 2: 30] && weights() == [1: 10, 2: 20])
+        #expect(observe(2, 50, in: copy).isSame)
+    }
+
+    @Test func anotherStallBeginsEmptyAlsoWhereTheMemoryWasGivenBack() {
+        tally.begin(at: start)
+        observe(1, 10)
+        observe(2, 20)
+        tally.recordFailure(.failed(.loopMovedOn))
+        tally.release()
+        tally.begin(at: start + 100 * millisecond)
+        #expect(tally.count == 0 && tally.sampleCount == 0 && tally.lostNanoseconds == 0)
+        #expect(tally.failure.failure == .noFreeSlot)
+        #expect(observe(2, 130) == (0, false, true))
+        #expect(weights() == [2: 30])
+    }
+}
+
+/// Stalls of pools.
+struct StackTallyWorkerTests {
+    private let tally = StackTally(maximumFrames: 4)!
+    private let start: UInt64 = 1000 * millisecond
+
+    @discardableResult
+    private func observe(_ tid: Int32, _ key: UInt64, _ milliseconds: UInt64) -> (index: Int, isSame: Bool, isNew: Bool) {
+        let buffer = FrameBuffer(capacity: 4)
+        buffer.raw[0] = clu_frame()
+        let outcome = CaptureOutcome(method: .passive, failure: nil, stored: 1, total: 1)
+        return tally.add(worker: tid, outcome, buffer, key: key, at: start + milliseconds * millisecond)
+    }
+
+    private func weight(_ index: Int) -> UInt64 { tally[index].weightNanoseconds / millisecond }
+
+    @Test func everyThreadStandsForTheTimeSinceTheRoundBefore() {
+        tally.begin(at: start)
+        #expect(observe(11, 1, 100) == (0, false, true))
+        #expect(observe(12, 1, 100) == (0, false, false))
+        #expect(observe(13, 2, 100) == (1, false, true))
+        tally.endRound(at: start + 100 * millisecond)
+        #expect(weight(0) == 200 && weight(1) == 100)
+        // Of the next round, the first does something else; the second cannot be looked at.
+        #expect(observe(11, 2, 150) == (1, false, false))
+        tally.keep(worker: 12)
+        #expect(observe(13, 2, 150) == (1, true, false))
+        tally.endRound(at: start + 150 * millisecond)
+        #expect(weight(0) == 200 && weight(1) == 200)
+        tally.close(at: start + 160 * millisecond)
+        #expect(weight(0) == 210 && weight(1) == 220)
+        #expect(tally.sampleCount == 5)
+        #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [11, 12, 13])
+        #expect((0..<tally.workerCount).map { tally.worker($0).stack } == [1, 0, 1])
+        // Who is not met has gone.
+        observe(13, 2, 170)
+        tally.endRound(at: start + 170 * millisecond)
+        #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [13])
+    }
+
+    @Test func aStackThatMadeRoomIsNobodysAnyMore() {
+        tally.begin(at: start)
+        for number in 0...StackTally.capacity {
+            observe(Int32(100 + number), UInt64(number + 1), 100)
+        }
+        tally.endRound(at: start + 100 * millisecond)
+        let stacks = (0..<tally.workerCount).map { tally.worker($0).stack }
+        #expect(stacks.filter { $0 < 0 }.count == 1 && stacks.count == StackTally.capacity + 1)
+        tally.close(at: start + 150 * millisecond)
+        let copy = StackTally(maximumFrames: 4)!
+        copy.copy(tally)
+        #expect((0..<copy.workerCount).map { copy.worker($0).stack } == stacks)
+    }
+
+    @Test func moreThreadsThanPlacesAreLookedAtAllTheSame() {
+        tally.begin(at: start)
+        for number in 0..<StackTally.workerCapacity + 3 { observe(Int32(1 + number), 1, 10) }
+        #expect(tally.workerCount == StackTally.workerCapacity)
+        #expect(weight(0) == UInt64(StackTally.workerCapacity + 3) * 10)
+        tally.begin(at: start)
+        #expect(tally.workerCount == 0)
+    }
+}

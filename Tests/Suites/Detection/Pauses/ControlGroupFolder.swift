@@ -1,0 +1,40 @@
+import Foundation
+import TestSupport
+
+/// A control group made for one test, which must be removed when its processes have ended.
+struct ControlGroupFolder {
+    let path: String
+
+    /// Where the `cpu` controller of cgroup v1 and where the unified hierarchy may be.
+    static let cpu = "/sys/fs/cgroup/cpu"
+    static let unified = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"]
+
+    /// - Returns: nil when the kernel does not let us, or has no such `file` in a new group.
+    init?(in parent: String, having file: String) {
+        path = "\(parent)/lagmonitor-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        guard mkdir(path, 0o755) == 0 else { return nil }
+        // A plain folder, where nothing is mounted, stays empty.
+        guard access("\(path)/\(file)", W_OK) == 0 else {
+            remove()
+            return nil
+        }
+    }
+
+    func write(_ text: String, to file: String) throws {
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(path)/\(file)"))
+        try handle.write(contentsOf: Data(text.utf8))
+        try handle.close()
+    }
+
+    /// A process that was killed leaves its group a little later.
+    func remove() { _ = eventually { rmdir(path) == 0 || errno == ENOENT } }
+
+    static let canLimitCPU = canMake(in: cpu, having: "cpu.cfs_quota_us")
+    static let freezerParent = unified.first { canMake(in: $0, having: "cgroup.freeze") }
+
+    private static func canMake(in parent: String, having file: String) -> Bool {
+        guard let group = ControlGroupFolder(in: parent, having: file) else { return false }
+        group.remove()
+        return true
+    }
+}

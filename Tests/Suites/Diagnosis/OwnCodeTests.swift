@@ -1,0 +1,73 @@
+import Foundation
+import LagDiagnosis
+import TestSupport
+import Testing
+
+/// Our own frames, on a thread that belongs to the host, are not the host's.
+struct OwnCodeTests {
+    private static let prefixes = ["CLagBeacon": "clb_", "CLagLinux": "cll_", "CLibunwind": "clu_"]
+
+    /// Also those that no other file sees: a symbol table holds them all the same.
+    @Test func everyCFunctionCarriesThePrefix() throws {
+        let definition = /^(?!extern|typedef|return|else)[a-z][\w *]*?[ *](\w+)\(/
+        var found = 0
+        for (module, prefix) in Self.prefixes {
+            let folder = Repository.root.appendingPathComponent("Sources/\(module)")
+            for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            where file.pathExtension == "c" {
+                for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.contains(") {") {
+                    guard let match = line.prefixMatch(of: definition) else { continue }
+                    found += 1
+                    #expect(match.1.hasPrefix(prefix), "\(match.1) in \(file.lastPathComponent)")
+                }
+            }
+        }
+        #expect(found > 150)
+    }
+
+    @Test func aThreadsStartFunctionIsNotInApp() {
+        #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: "cll_run"))
+        #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: "run"))
+    }
+}
+
+/// Packages that servers are built on are linked into the program, and yet nobody's own.
+struct ServerPackagesTests {
+    @Test(arguments: [
+        "NIOCore.ChannelPipeline.fireChannelRead", "closure in NIOPosix.SelectableEventLoop.run", "NIOHTTP1.HTTPDecoder.decode",
+        "Hummingbird.Router.respond", "HummingbirdCore.Server.run", "ServiceLifecycle.ServiceGroup.run",
+    ])
+    func areNotInApp(symbol: String) { #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+
+    @Test(arguments: ["NIOEchoExample.EchoHandler.channelRead", "HummingbirdShop.Cart.add", "LoggingShop.run", "NIO.run"])
+    func othersOfSuchNamesAre(symbol: String) { #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+}
+
+struct FrameRoleTests {
+    @Test(arguments: ["main", "App.Program.main", "App.Program.$main", "async_Main"])
+    func entries(symbol: String) { #expect(FrameRole(symbol: symbol) == .entry) }
+
+    @Test(arguments: [
+        "closure in App.Program.main", "App.mainly", "domain", "App.f", "cloneRepository", "$defer in App.f", "dispatch",
+        "App.Clone.start_thread", "one-time initialization function for table", "variable initialization expression of App.x",
+    ])
+    func code(symbol: String) { #expect(FrameRole(symbol: symbol) == .code) }
+
+    @Test(arguments: [
+        "clone3", "start_thread", "cll_run", "LagRunLoop.ObservedRunLoop.run", "closure in LagRunLoop.ObservedRunLoop.run",
+        "_dispatch_client_callout", "__CFRunLoopDoSources0", "NIOPosix.SelectableEventLoop.run",
+    ])
+    func machinery(symbol: String) { #expect(FrameRole(symbol: symbol) == .machinery) }
+
+    @Test(arguments: [
+        "reabstraction thunk", "outlined destroy of App.Box", "destroy value witness for App.Big", "block_destroy_helper.26",
+        "key path getter for App.Box.observed", "type metadata accessor for App.Box",
+        "associated type witness table accessor for App.P",
+    ])
+    func thunks(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
+
+    @Test func frameWithoutASymbolIsCode() {
+        #expect(FrameRole(symbol: nil) == .code)
+        #expect(FrameRole(symbol: "") == .code)
+    }
+}

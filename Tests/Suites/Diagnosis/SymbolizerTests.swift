@@ -1,0 +1,148 @@
+import Foundation
+import Glibc
+import LagDiagnosis
+import LagSymbols
+import Testing
+
+/// Real files: this test's own binary, its stripped copy, the C library, the kernel's image.
+struct SymbolizerTests {
+    private func ownFunction() throws -> CodePlace {
+        let function: @convention(c) (Int32) -> Int32 = { value in markerForSymbolizerTests(value) }
+        return try CodePlace(of: unsafeBitCast(function, to: UnsafeRawPointer.self))
+    }
+
+    private func getpidPlace() throws -> CodePlace { try CodePlace(of: try #require(dlsym(nil, "getpid"))) }
+
+    @Test func ownClosureIsNamedAndDemangled() throws {
+        let place = try ownFunction()
+        var symbolizer = Symbolizer()
+        let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
+        #expect(symbol.name.contains("closure #1"))
+        #expect(symbol.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
+        #expect(symbol.mangled?.hasPrefix("$s") == true)
+        #expect(symbol.symbolOffset == 0)
+    }
+
+    @Test func functionOfTheCLibraryIsNamed() throws {
+        let place = try getpidPlace()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent")
+        let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
+        #expect(symbol.name == "getpid")
+        #expect(symbol.mangled == nil)
+    }
+
+    @Test func otherBuildIDGivesNoName() throws {
+        let place = try getpidPlace()
+        let id = try place.buildID()
+        var symbolizer = Symbolizer()
+        #expect(symbolizer.resolve([place.query(String(id.reversed()))]) == [nil])
+        #expect(symbolizer.resolve([place.query(id.uppercased())])[0] != nil)
+    }
+
+    @Test func missingDeletedOrRelativeFilesGiveNoName() throws {
+        let place = try getpidPlace()
+        var symbolizer = Symbolizer()
+        for path in ["/nonexistent/lib.so", place.path + " (deleted)", "libc.so.6", "", "/", "/dev/zero"] {
+            #expect(symbolizer.resolve([place.query(path: path)]) == [nil])
+        }
+    }
+
+    @Test func strippedFileIsSilentAndItsDebugFileSpeaks() throws {
+        let place = try ownFunction()
+        let scratch = try ScratchDirectory()
+        let stripped = scratch.path + "/stripped"
+        try run("strip", "-o", stripped, place.path)
+        let id = try place.buildID()
+
+        var symbolizer = Symbolizer(debugRoot: scratch.path)
+        let without = symbolizer.resolve([place.query(id, path: stripped)])[0]
+        #expect(without?.simplified.contains("ownFunction") != true)
+
+        let folder = "\(scratch.path)/.build-id/\(id.prefix(2))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try run("objcopy", "--only-keep-debug", place.path, "\(folder)/\(id.dropFirst(2)).debug")
+        var again = Symbolizer(debugRoot: scratch.path)
+        let with = again.resolve([place.query(id, path: stripped)])[0]
+        #expect(with?.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
+    }
+
+    @Test func kernelImageIsRead() throws {
+        let handle = try #require(dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD))
+        let name = "__vdso_clock_gettime"
+        let address = try #require(dlsym(handle, name) ?? dlsym(handle, "__kernel_clock_gettime"))
+        let place = try CodePlace(of: address)
+        try #require(place.path == "[vdso]")
+        var symbolizer = Symbolizer()
+        #expect(symbolizer.resolve([place.query()])[0]?.name.hasSuffix("clock_gettime") == true)
+    }
+
+    @Test func secondAskingReadsNoTable() throws {
+        let place = try getpidPlace()
+        let other = SymbolQuery(modulePath: place.path, buildID: "", offset: 1, isReturnAddress: false)
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent")
+        let first = symbolizer.resolve([place.query(), other])
+        let passes = symbolizer.tablePasses
+        #expect(passes == 1)
+        #expect(first[1] == nil)
+        #expect(symbolizer.resolve([other, place.query()]) == first.reversed())
+        #expect(symbolizer.tablePasses == passes)
+    }
+
+    @Test func cacheIsBounded() throws {
+        let place = try getpidPlace()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent", cacheLimit: 10)
+        let queries = (0..<100).map {
+            SymbolQuery(modulePath: place.path, buildID: "", offset: place.offset + UInt64($0), isReturnAddress: false)
+        }
+        let answers = symbolizer.resolve(queries)
+        #expect(answers[0]?.name == "getpid")
+        #expect(symbolizer.cachedCount <= 10)
+        #expect(symbolizer.resolve(queries) == answers)
+    }
+
+    @Test func answersKeepTheOrderOfTheQueries() throws {
+        let mine = try ownFunction()
+        let theirs = try getpidPlace()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent")
+        let answers = symbolizer.resolve([theirs.query(), mine.query(), theirs.query(path: "/nonexistent"), theirs.query()])
+        #expect(answers[0]?.name == "getpid")
+        #expect(answers[1]?.simplified.hasSuffix("ownFunction") == true)
+        #expect(answers[2] == nil)
+        #expect(answers[3] == answers[0])
+    }
+
+    @Test func damagedCopiesOfARealBinaryAreSurvived() throws {
+        let scratch = try ScratchDirectory()
+        let place = try getpidPlace()
+        let whole = [UInt8](
+            try Data(contentsOf: URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()).prefix(1 << 20)
+        )
+        let library = [UInt8](try Data(contentsOf: URL(fileURLWithPath: place.path)))
+        var generator = SystemRandomNumberGenerator()
+        var symbolizer = Symbolizer(debugRoot: "/nonexistent", cacheLimit: 1)
+        for round in 0..<60 {
+            var bytes = round % 4 == 0 ? whole : library
+            if round % 3 == 0 { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &generator)) }
+            // The header and the two ends are where the structure is.
+            for _ in 0..<64 where bytes.count > 0 {
+                let near = min(bytes.count, 4096)
+                let place =
+                    Bool.random(using: &generator)
+                    ? Int.random(in: 0..<near, using: &generator)
+                    : bytes.count - 1 - Int.random(in: 0..<near, using: &generator)
+                if place > 5 { bytes[place] = UInt8.random(in: 0...255, using: &generator) }
+            }
+            let path = try scratch.write(bytes, to: "damaged")
+            let queries = [place.offset, 0, .max, UInt64.random(in: 0...0x20_0000, using: &generator)].map {
+                SymbolQuery(modulePath: path, buildID: "", offset: $0, isReturnAddress: true)
+            }
+            #expect(symbolizer.resolve(queries).count == 4)
+            // No child: what is damaged here would have to pass for a program with lines.
+            var lines = LineSymbolizer(program: "/nonexistent")
+            #expect(lines.levels(for: queries).count == 4)
+            _ = BinarySummary(path: path)
+        }
+    }
+}
+
+@inline(never) func markerForSymbolizerTests(_ value: Int32) -> Int32 { value &+ 1 }

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@testable import lagaccuracy
+
+/// The short form of the whole measurement, as `make test` runs it: every target holds.
+@Suite(.serialized) struct ShortFormTests {
+    private func run(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
+        let process = Process()
+        let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        process.executableURL = bin.appendingPathComponent("lagaccuracy")
+        process.arguments = arguments
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        let complaints = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text, complaints)
+    }
+
+    /// `accuracy NAME key=value …`
+    private func fields(_ line: Substring) throws -> (condition: Condition, values: [String: String]) {
+        let words = line.split(separator: " ")
+        try #require(words.count > 2 && words[0] == "accuracy", "\(line)")
+        let condition = try #require(Condition(rawValue: String(words[1])), "\(line)")
+        var values: [String: String] = [:]
+        for word in words[2...] {
+            let parts = word.split(separator: "=", maxSplits: 1)
+            try #require(parts.count == 2, "\(word) in \(line)")
+            values[String(parts[0])] = String(parts[1])
+        }
+        return (condition, values)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func everyTargetHoldsInEveryCondition() throws {
+        let (status, output, errors) = try run(["--short"])
+        #expect(status == 0, "\(errors)")
+        let lines = try output.split(separator: "\n").map(fields)
+        for condition in Condition.allCases {
+            let detectors = lines.filter { $0.condition == condition }.map { $0.values["detector"] }
+            #expect(detectors == ["lagmonitor", "classic", "classic_before_waiting"], "\(condition)")
+        }
+        for (condition, values) in lines where values["detector"] == "lagmonitor" {
+            let facts = "\(condition.rawValue): \(values)\n\(errors)"
+            #expect(values["injected"] == "\(InjectionPlan(shortFor: condition, seed: RunOptions.defaultSeed).stalls.count)")
+            #expect(try #require(Int(values["above"] ?? "")) > 0, "\(facts)")
+            #expect(values["recall"] == "1.0000", "\(facts)")
+            #expect(values["false"] == "0", "\(facts)")
+            let error = try #require(Double(values["duration_err_p99_ms"] ?? ""), "\(facts)")
+            // What the loop and the watchdog waited for a processor is what a busy machine adds: next to nothing on a free one.
+            let delay = try #require(Double(values["run_delay_ms"] ?? ""), "\(facts)")
+            if condition.promisesDurations { #expect(error <= max(1, delay), "\(facts)") }
+        }
+    }
+
+    @Test func anUnknownConditionIsRefusedWithTheKnownOnes() throws {
+        let (status, output, errors) = try run(["--condition", "noisy"])
+        #expect(status == 64)
+        #expect(output.isEmpty)
+        #expect(errors.contains("calm, busy, starved, stopped, stepped") || errors.contains("'calm'"), "\(errors)")
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+import LagMonitor
+import Synchronization
+import TestSupport
+
+// What the tests let a loop do. The names are looked for in the records.
+
+@inline(never) func blockForTheTest(milliseconds: Int) {
+    usleep(UInt32(milliseconds) * 1000)
+}
+
+@inline(never) @discardableResult func spinForTheTest(milliseconds: Int) -> ProcessorTime {
+    ProcessorTime.compute(milliseconds: milliseconds)
+}
+
+@inline(never) func otherBlockForTheTest(milliseconds: Int) {
+    usleep(UInt32(milliseconds) * 1000)
+}
+
+/// One stall, measured by the callback itself.
+final class Injected: Sendable {
+    private let times = Mutex<(begin: UInt64, end: UInt64)>((0, 0))
+
+    /// Runs `body` on the loop and returns at once.
+    init(on thread: KeepAliveThread, _ body: @escaping @Sendable () -> Void) {
+        thread.perform {
+            let begin = MonotonicTime.now.nanoseconds
+            self.times.withLock { $0.begin = begin }
+            body()
+            let end = MonotonicTime.now.nanoseconds
+            self.times.withLock { $0.end = end }
+        }
+    }
+
+    var hasBegun: Bool { times.withLock { $0.begin > 0 } }
+    var isOver: Bool { times.withLock { $0.end > 0 } }
+    var begin: UInt64 { times.withLock { $0.begin } }
+    var nanoseconds: UInt64 { times.withLock { $0.end - $0.begin } }
+
+    /// How a record's duration compares to what really happened.
+    func ratio(_ milliseconds: Double) -> Double { milliseconds * 1e6 / Double(nanoseconds) }
+}
+
+/// The kernel's names of this process's threads.
+func threadNames() -> [String] {
+    guard let directory = opendir("/proc/self/task") else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+        let tid = withUnsafePointer(to: &entry.pointee.d_name) {
+            String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+        }
+        guard let file = fopen("/proc/self/task/\(tid)/comm", "r") else { continue }
+        defer { fclose(file) }
+        var buffer = [CChar](repeating: 0, count: 64)
+        guard fgets(&buffer, 64, file) != nil else { continue }
+        names.append(String(decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+    return names
+}
+
+/// Whether the engine's threads are there.
+var engineRuns: Bool { threadNames().contains { $0.hasPrefix("lag-") } }

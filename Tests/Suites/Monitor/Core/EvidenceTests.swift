@@ -1,0 +1,207 @@
+import Dispatch
+import Glibc
+import LagMonitor
+import TestSupport
+import Testing
+
+extension MonitorTests {
+    /// Real stalls of known cause: what the record says of them.
+    @Suite struct EvidenceTests {
+        /// The one line that a stall makes. Everything in it that is measured fits together.
+        private func line(_ body: @escaping @Sendable () -> Void) throws -> Line {
+            let watched = try Watched()
+            defer { watched.end() }
+            let injected = Injected(on: watched.thread, body)
+            #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
+            let line = try #require(watched.sink.records.first)
+            let duration = line.number("duration_ms")
+            let sum = line.number("cpu_ms") + line.number("run_delay_ms") + line.number("blocked_ms")
+            #expect(abs(sum - duration) <= duration * 0.05, "\(sum) of \(duration) ms")
+            #expect(line.integer("samples") > 1, "\(line.integer("samples"))")
+            #expect((1...line.integer("samples")).contains(line.integer("samples_matched")))
+            return line
+        }
+
+        @Test func aMutexThatAnotherThreadHolds() throws {
+            let mutex = RawMutex()
+            let holder = Holder(of: mutex, milliseconds: 450)
+            let line = try line { lockForTheTest(mutex) }
+            #expect(line.string("cause") == "lock" && line.string("lock_kind") == "mutex", "\(line.text)")
+            #expect(line.string("syscall") == "futex")
+            #expect(line.string("lock_address") == "0x" + String(UInt(bitPattern: mutex.raw), radix: 16))
+            let owner = line.object("lock_owner")
+            #expect(owner["thread_id"] as? Int == Int(holder.tid) && owner["thread_name"] as? String == "holder", "\(owner)")
+            let frames = try #require(owner["frames"] as? [[String: Any]])
+            #expect(frames.contains { ($0["symbol"] as? String ?? "").contains("holdForTheTest") }, "\(frames)")
+            #expect(line.string("culprit").contains("lockForTheTest"), "\(line.string("culprit"))")
+            #expect(line.string("message").contains("held by thread \(holder.tid) 'holder'"), "\(line.string("message"))")
+            #expect(line.number("blocked_ms") > line.number("duration_ms") / 2)
+            #expect(line.objects("lock_cycle").isEmpty)
+        }
+
+        @Test(arguments: [PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK])
+        func aMutexOfAnyKind(kind: Int) throws {
+            let mutex = RawMutex(kind: Int32(kind))
+            let holder = Holder(of: mutex, milliseconds: 300)
+            let line = try line { lockForTheTest(mutex) }
+            #expect(line.string("lock_kind") == "mutex", "\(line.text)")
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
+        }
+
+        /// The kernel tells of its owner's end: its word is another than that of the rest.
+        @Test func aRobustMutex() throws {
+            let mutex = RawMutex(isRobust: true)
+            let holder = Holder(of: mutex, milliseconds: 300)
+            let line = try line { lockForTheTest(mutex) }
+            #expect(line.string("lock_kind") == "mutex", "\(line.text)")
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
+        }
+
+        @Test func aDeadlockOfTwoThreads() throws {
+            let (first, second) = (RawMutex(), RawMutex())
+            let holder = Holder(of: second, milliseconds: 50, thenOf: first)
+            let line = try line {
+                first.lock()
+                // Until it gives up.
+                if timedLockForTheTest(second, milliseconds: 600) { second.unlock() }
+                first.unlock()
+            }
+            #expect(line.string("cause") == "deadlock", "\(line.text)")
+            let cycle = line.objects("lock_cycle")
+            #expect(
+                cycle.compactMap { $0["thread_id"] as? Int } == [line.integer("thread_id"), Int(holder.tid)],
+                "\(line.text)"
+            )
+            let address: (RawMutex) -> String = { "0x" + String(UInt(bitPattern: $0.raw), radix: 16) }
+            #expect(cycle.compactMap { $0["waits_for"] as? String } == [address(second), address(first)])
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
+            #expect(line.string("message").contains("deadlock of 2 threads"), "\(line.string("message"))")
+        }
+
+        @Test func aThreadThatWaitsForItself() throws {
+            let mutex = RawMutex()
+            let line = try line {
+                mutex.lock()
+                _ = timedLockForTheTest(mutex, milliseconds: 400)
+                mutex.unlock()
+            }
+            #expect(line.string("cause") == "deadlock", "\(line.text)")
+            #expect(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int } == [line.integer("thread_id")])
+            #expect(line.string("message").contains("in a deadlock with itself"), "\(line.string("message"))")
+        }
+
+        /// The loop has no part in it, but waits for one who has.
+        @Test func aLockOfADeadlockOfOthers() throws {
+            let (first, second) = (RawMutex(), RawMutex())
+            // Never released: the two threads are left behind.
+            let (one, two) = (
+                Holder(of: first, milliseconds: 50, thenOf: second), Holder(of: second, milliseconds: 50, thenOf: first)
+            )
+            usleep(100_000)
+            let line = try line { _ = timedLockForTheTest(first, milliseconds: 500) }
+            #expect(line.string("cause") == "deadlock", "\(line.text)")
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(one.tid))
+            #expect(Set(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int }) == [Int(one.tid), Int(two.tid)])
+        }
+
+        @Test func computing() throws {
+            let line = try line { computeForTheTest(milliseconds: 400) }
+            #expect(line.number("cpu_ms") >= 380, "\(line.text)")
+            // It may have had to wait for a processor for even longer.
+            let cause = line.number("cpu_ms") >= line.number("run_delay_ms") ? "cpu" : "runqueue"
+            #expect(line.string("cause") == cause && line.string("lock_kind").isEmpty, "\(line.text)")
+            #expect(line.string("culprit").contains("computeForTheTest"))
+        }
+
+        @Test func sleeping() throws {
+            let line = try line { blockForTheTest(milliseconds: 400) }
+            #expect(line.string("cause") == "syscall", "\(line.text)")
+            #expect(["clock_nanosleep", "nanosleep"].contains(line.string("syscall")))
+            #expect(line.number("blocked_ms") > line.number("duration_ms") * 0.8)
+            #expect(line.integer("samples") == line.integer("samples_matched"))
+        }
+
+        @Test func readingFromAPipe() throws {
+            var ends: [Int32] = [0, 0]
+            #expect(pipe(&ends) == 0)
+            let (end, begin) = (ends[0], ends[1])
+            var name = [CChar](repeating: 0, count: 64)
+            readlink("/proc/self/fd/\(end)", &name, 63)
+            let target = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(400)) { _ = write(begin, "x", 1) }
+            let line = try line {
+                var byte: UInt8 = 0
+                _ = read(end, &byte, 1)
+            }
+            close(end)
+            close(begin)
+            #expect(line.string("cause") == "syscall" && line.string("syscall") == "read", "\(line.text)")
+            #expect(line.integer("syscall_fd") == Int(end) && line.string("syscall_target") == target, "\(line.text)")
+            #expect(line.string("message").contains("read of \(target)"), "\(line.string("message"))")
+        }
+
+        @Test(arguments: [(450, 100, "lock"), (130, 500, "cpu")])
+        func aLockAndThenComputing(locked: Int, computing: Int, cause: String) throws {
+            let mutex = RawMutex()
+            _ = Holder(of: mutex, milliseconds: locked)
+            let line = try line {
+                lockForTheTest(mutex)
+                computeForTheTest(milliseconds: computing)
+            }
+            #expect(line.number("cpu_ms") >= Double(computing) * 0.9, "\(line.text)")
+            // Who held it is said in either case, if it was seen: it may have been over before the first look.
+            if line.number("run_delay_ms") < 50 { #expect(line.string("cause") == cause, "\(line.text)") }
+            if cause == "lock" {
+                #expect(line.object("lock_owner")["thread_name"] as? String == "holder", "\(line.text)")
+            }
+        }
+
+        @Test func syncOntoABusyQueue() throws {
+            let queue = DispatchQueue(label: "busy")
+            let running = Atomically()
+            queue.async {
+                running.set(gettid())
+                usleep(450_000)
+            }
+            #expect(eventually { running.value != 0 })
+            let line = try line { queue.sync {} }
+            #expect(line.string("cause") == "lock" && line.string("lock_kind") == "queue", "\(line.text)")
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(running.value), "\(line.text)")
+        }
+
+        @Test func aSemaphoreHasNoOwner() throws {
+            let line = try line { _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(400)) }
+            #expect(line.string("cause") == "lock" && line.string("lock_kind") == "semaphore", "\(line.text)")
+            #expect(line.object("lock_owner").isEmpty)
+            #expect(line.string("message").contains("waiting for a semaphore"), "\(line.string("message"))")
+        }
+
+        @Test func theEndOfAThread() throws {
+            let mutex = RawMutex()
+            let holder = Holder(of: mutex, milliseconds: 400)
+            let line = try line { holder.join() }
+            #expect(line.string("cause") == "lock" && line.string("lock_kind") == "thread", "\(line.text)")
+            #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
+        }
+
+        @Test func aHangIsToldWithItsEvidence() throws {
+            var configuration = MonitorTests.configuration
+            configuration.hangAfter = .milliseconds(250)
+            let watched = try Watched(configuration)
+            defer { watched.end() }
+            let mutex = RawMutex()
+            let holder = Holder(of: mutex, milliseconds: 700)
+            let injected = Injected(on: watched.thread) { lockForTheTest(mutex) }
+            #expect(eventually { injected.isOver && watched.sink.records.count == 2 })
+            for line in watched.sink.records {
+                #expect(line.string("cause") == "lock", "\(line.text)")
+                #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid), "\(line.text)")
+                let sum = line.number("cpu_ms") + line.number("run_delay_ms") + line.number("blocked_ms")
+                #expect(abs(sum - line.number("duration_ms")) <= line.number("duration_ms") * 0.05, "\(line.text)")
+            }
+            let (begin, end) = (watched.sink.records[0], watched.sink.records[1])
+            #expect(begin.phase == "begin" && begin.number("blocked_ms") < end.number("blocked_ms"))
+            #expect(begin.integer("samples") <= end.integer("samples"))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import LagMonitor
+import TestSupport
+import Testing
+
+extension MonitorTests {
+    /// What is kept from becoming a stall, on real loops.
+    @Suite struct GuardTests {
+        @Test func anExpectedBlockIsNoStallAndWhatFollowsIsOne() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            let injected = Injected(on: watched.thread) {
+                StallMonitor.expectingBlock { blockForTheTest(milliseconds: 400) }
+                otherBlockForTheTest(milliseconds: 300)
+            }
+            #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
+            let line = try #require(watched.sink.records.first)
+            #expect(line.names("otherBlockForTheTest"), "\(line.symbols)")
+            #expect(injected.ratio(line.number("duration_ms")) < 0.7)
+        }
+
+        @Test func whileItIsPausedNothingCountsAndAfterwardsOnlyWhatIsNew() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            watched.monitor.pause(watched.thread.loop)
+            watched.stall(milliseconds: 400)
+            #expect(watched.monitor.statistics.stalls == 0)
+            // Paused and resumed in the midst of a stall: what lies before is not in the record.
+            watched.monitor.pause()
+            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 900) }
+            #expect(eventually { injected.hasBegun && MonotonicTime.now.nanoseconds > injected.begin + 400_000_000 })
+            watched.monitor.resume()
+            #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
+            let line = try #require(watched.sink.records.first)
+            #expect(injected.ratio(line.number("duration_ms")) < 0.6, "\(line.number("duration_ms"))")
+            #expect(line.phase == "end")
+        }
+
+        @Test func aPauseInAStallAbandonsIt() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 800) }
+            #expect(eventually { watched.monitor.statistics.stalls == 1 })
+            watched.monitor.pause(watched.thread.loop)
+            #expect(eventually { watched.sink.records.count == 1 })
+            #expect(watched.sink.records.first?.phase == "abandoned")
+            #expect(!injected.isOver)
+            #expect(eventually { injected.isOver })
+            watched.monitor.resume(watched.thread.loop)
+            watched.stall()
+            #expect(eventually { watched.sink.records.count == 2 })
+        }
+
+        @Test func inTheGraceNothingCountsAndAHangThatOutlivesItIsFound() throws {
+            var configuration = MonitorTests.configuration
+            configuration.startupGrace = .milliseconds(700)
+            let watched = try Watched(configuration)
+            defer { watched.end() }
+            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 1200) }
+            #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
+            let line = try #require(watched.sink.records.first)
+            #expect(injected.ratio(line.number("duration_ms")) < 0.7, "\(line.number("duration_ms"))")
+        }
+
+        @Test func aLoopHasRulesOfItsOwn() throws {
+            let watched = try Watched(name: "quick")
+            defer { watched.end() }
+            let slow = try KeepAliveThread(name: "slow")
+            defer {
+                slow.stop()
+                slow.join()
+            }
+            var rules = StallRules()
+            rules.callout = .init(interval: .milliseconds(300))
+            try watched.monitor.watch(slow.loop, rules: rules)
+            let (one, two) = (
+                Injected(on: watched.thread) { blockForTheTest(milliseconds: 400) },
+                Injected(on: slow) { blockForTheTest(milliseconds: 400) }
+            )
+            #expect(eventually { one.isOver && two.isOver && watched.sink.records.count == 1 })
+            #expect(watched.sink.records.first?.string("loop") == "quick")
+            let three = Injected(on: slow) { blockForTheTest(milliseconds: 1000) }
+            #expect(eventually { three.isOver && watched.sink.records.count == 2 })
+            #expect(watched.sink.records.last?.number("threshold_ms") == 900)
+        }
+
+        @Test func whatBlocksInANestedRunIsFoundAndTheRunItselfIsNone() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            let loop = watched.thread.loop
+            let injected = Injected(on: watched.thread) {
+                loop.perform(after: .milliseconds(50)) { blockForTheTest(milliseconds: 300) }
+                loop.run(until: .now + .milliseconds(900))
+            }
+            #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
+            #expect(!eventually(seconds: 1) { watched.sink.records.count > 1 })
+            let line = try #require(watched.sink.records.first)
+            #expect(line.names("blockForTheTest") && injected.ratio(line.number("duration_ms")) < 0.6)
+        }
+    }
+}

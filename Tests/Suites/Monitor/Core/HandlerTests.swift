@@ -1,0 +1,117 @@
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import LagMonitor
+import TestSupport
+
+extension MonitorTests {
+    @Suite struct HandlerTests {
+        private final class Overlap: Sendable {
+            let inside = Atomic<Int>(0)
+            let most = Atomic<Int>(0)
+
+            func around(_ body: () -> Void) {
+                let count = inside.add(1, ordering: .acquiringAndReleasing).newValue
+                most.max(count, ordering: .relaxed)
+                body()
+                inside.subtract(1, ordering: .acquiringAndReleasing)
+            }
+        }
+
+        private func record(_ sequence: UInt64) -> StallRecord {
+            StallRecord(
+                id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: sequence),
+                startRealtimeNanoseconds: 0,
+                startMonotonicNanoseconds: 0,
+                durationNanoseconds: 1,
+                thresholdNanoseconds: 1,
+                phase: .end,
+                kind: .callout,
+                loop: "loop",
+                threadID: 1,
+                sequence: sequence
+            )
+        }
+
+        @Test func stallsAreDeliveredOneAtATimeAndInOrder() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            let (collected, overlap) = (CollectedRecords(), Overlap())
+            let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+            watched.monitor.onStall(queue: queue) { record in
+                overlap.around {
+                    usleep(400_000)
+                    collected.add(record)
+                }
+            }
+            for _ in 0..<4 { watched.stall(milliseconds: 200) }
+            #expect(eventually { collected.records.count == 4 })
+            #expect(overlap.most.load(ordering: .relaxed) == 1)
+            #expect(collected.records.map(\.sequence) == [1, 2, 3, 4])
+            #expect(
+                collected.records.allSatisfy { record in record.frames.contains { $0.symbol?.contains("blockForTheTest") == true }
+                }
+            )
+        }
+
+        @Test func recordsThatWaitForAStuckQueueAreBounded() {
+            let queue = DispatchQueue(label: "stuck")
+            queue.suspend()
+            let collected = CollectedRecords()
+            let handler = StallHandler(queue: queue) { collected.add($0) }
+            for number in 0..<1000 { handler.deliver(record(UInt64(number))) }
+            #expect(handler.missed == 1000 - UInt64(StallHandler.capacity))
+            queue.resume()
+            #expect(eventually { collected.records.count == StallHandler.capacity })
+            #expect(collected.records.map(\.sequence) == (0..<UInt64(StallHandler.capacity)).map { $0 })
+            handler.deliver(record(7777))
+            #expect(eventually { collected.records.last?.sequence == 7777 })
+        }
+
+        @Test func aCancelledHandlerGetsNothingMoreAndLetsGo() {
+            let queue = DispatchQueue(label: "stuck")
+            queue.suspend()
+            weak var released: CollectedRecords?
+            let handler: StallHandler
+            do {
+                let collected = CollectedRecords()
+                released = collected
+                handler = StallHandler(queue: queue) { collected.add($0) }
+            }
+            handler.deliver(record(1))
+            #expect(released != nil)
+            handler.cancel()
+            #expect(released == nil)
+            handler.deliver(record(2))
+            queue.resume()
+            queue.sync {}
+            #expect(handler.missed == 0)
+        }
+
+        @Test func handlersThatComeAndGoLeaveNothing() throws {
+            let monitor = StallMonitor()
+            weak var first: StallHandler?
+            do { first = monitor.onStall(queue: .main) { _ in } }
+            #expect(first != nil)
+            first?.cancel()
+            let second = monitor.onStall(queue: .main) { _ in }
+            #expect(first == nil)
+            second.cancel()
+        }
+
+        @Test func everyHandlerGetsEveryStall() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            let (one, two, gone) = (CollectedRecords(), CollectedRecords(), CollectedRecords())
+            watched.monitor.onStall(queue: .global()) { one.add($0) }
+            watched.monitor.onStall(queue: .global()) { two.add($0) }
+            watched.monitor.onStall(queue: .global()) { gone.add($0) }.cancel()
+            watched.stall()
+            #expect(eventually { one.records.count == 1 && two.records.count == 1 })
+            #expect(one.records == two.records)
+            #expect(gone.records.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import LagMonitor
+import TestSupport
+import Testing
+
+extension MonitorTests {
+    @Suite struct LifeTests {
+        @Test func startAndStopAreIdempotentAndAStartAfterAStopWorks() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            let monitor = watched.monitor
+            try monitor.start()
+            #expect(monitor.isRunning && engineRuns)
+            monitor.stop()
+            monitor.stop()
+            #expect(!monitor.isRunning && !engineRuns)
+            #expect(watched.sink.isClosed)
+            watched.stall()
+            #expect(watched.sink.records.isEmpty)
+            for count in 1...2 {
+                try monitor.start()
+                try monitor.watch(watched.thread.loop)
+                watched.stall()
+                #expect(eventually { watched.sink.records.count == count })
+                monitor.stop()
+            }
+            #expect(watched.sink.records.map { $0.integer("seq") } == [1, 2])
+            #expect(monitor.statistics.stalls == 2 && monitor.statistics.dropped == 0)
+        }
+
+        @Test func fileAndDescriptorSinksWriteAgainAfterARestart() throws {
+            let directory = FileManager.default.temporaryDirectory.appendingPathComponent("lag-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: directory) }
+            let path = directory.appendingPathComponent("stalls.jsonl").path
+            let pipe = Pipe()
+            let sinks: [any RecordSink] = [
+                try FileSink(path: path),
+                try DescriptorSink(descriptor: pipe.fileHandleForWriting.fileDescriptor, name: "pipe"),
+            ]
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: sinks)
+            let thread = try KeepAliveThread(name: "worker")
+            for _ in 0..<2 {
+                try monitor.start()
+                try monitor.watch(thread.loop)
+                let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+                #expect(eventually { injected.isOver && thread.loop.beacon.activity == .waiting })
+                monitor.stop()
+            }
+            #expect(monitor.statistics.dropped == 0)
+            #expect(try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count == 2)
+            try pipe.fileHandleForWriting.close()
+            let read = try pipe.fileHandleForReading.readToEnd() ?? Data()
+            #expect(String(decoding: read, as: UTF8.self).split(separator: "\n").count == 2)
+            // Its descriptor is gone now: a start says so instead of losing lines.
+            let error = #expect(throws: StallMonitorError.self) { try monitor.start() }
+            guard case .sinkUnavailable(let reason)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(reason.contains("pipe"))
+            #expect(!monitor.isRunning && !engineRuns)
+            thread.stop()
+            thread.join()
+        }
+
+        @Test func stoppingInAStallAbandonsIt() throws {
+            let watched = try Watched()
+            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 1500) }
+            #expect(eventually { watched.monitor.statistics.stalls == 1 })
+            watched.monitor.stop()
+            #expect(!injected.isOver)
+            let line = try #require(watched.sink.records.first)
+            #expect(watched.sink.records.count == 1)
+            #expect(line.phase == "abandoned" && line.string("severity") == "critical")
+            #expect(line.names("blockForTheTest"))
+            #expect(line.number("duration_ms") >= 120)
+            #expect(!engineRuns)
+            #expect(eventually { injected.isOver })
+            #expect(Double(injected.nanoseconds) > line.number("duration_ms") * 1e6)
+            watched.end()
+        }
+
+        @Test func aStopThatTheReporterHangsInLeavesTheCounts() throws {
+            let sink = HangingSink()
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let thread = try KeepAliveThread(name: "worker")
+            try monitor.start()
+            try monitor.watch(thread.loop)
+            let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+            #expect(eventually { injected.isOver && sink.isWriting })
+            monitor.stop()
+            #expect(monitor.statistics.stalls == 1)
+            sink.release()
+            #expect(eventually { !engineRuns && monitor.statistics.reported == 1 })
+            #expect(monitor.statistics.stalls == 1)
+            thread.stop()
+            thread.join()
+        }
+
+        @Test func aStallThatIsOverAtTheStopIsNotAbandoned() throws {
+            for _ in 0..<5 {
+                let watched = try Watched()
+                watched.stall(milliseconds: 200)
+                watched.end()
+                #expect(watched.sink.records.map(\.phase) == ["end"])
+            }
+        }
+
+        @Test func anUnwatchedLoopIsLeftAlone() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 600) }
+            #expect(eventually { watched.monitor.statistics.stalls == 1 })
+            watched.monitor.unwatch(watched.thread.loop)
+            watched.monitor.unwatch(watched.thread.loop)
+            #expect(eventually { watched.sink.records.count == 1 })
+            #expect(watched.sink.records.first?.phase == "abandoned")
+            #expect(eventually { injected.isOver })
+            watched.stall()
+            #expect(watched.monitor.statistics.stalls == 1)
+        }
+
+        @Test func aLoopUnwatchedAndWatchedAgainIsWatched() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            for _ in 0..<100 {
+                watched.monitor.unwatch(watched.thread.loop)
+                try watched.monitor.watch(watched.thread.loop)
+            }
+            watched.stall()
+            #expect(eventually { watched.sink.records.count == 1 })
+        }
+
+        @Test(arguments: [false, true])
+        func aLoopWhoseThreadEndsIsLetGo(inAStall: Bool) throws {
+            let sink = MemorySink()
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            try monitor.start()
+            defer { monitor.stop() }
+            weak var loop: ObservedRunLoop?
+            try { () throws -> Void in
+                let thread = try KeepAliveThread(name: "mortal")
+                loop = thread.loop
+                try monitor.watch(thread.loop)
+                thread.perform {
+                    if inAStall { blockForTheTest(milliseconds: 250) }
+                    KeepAliveThread.stopCurrent()
+                }
+                thread.join()
+            }()
+            #expect(eventually { loop == nil })
+            #expect(eventually { sink.records.count == (inAStall ? 1 : 0) })
+            #expect(monitor.statistics.stalls == (inAStall ? 1 : 0))
+            if inAStall {
+                let line = try #require(sink.records.first)
+                #expect(line.phase == "end" && line.string("loop") == "mortal" && line.names("blockForTheTest"))
+            }
+        }
+
+        @Test func threeMonitorsOnOneLoopEachFollowTheirOwnRule() throws {
+            var slow = StallMonitorConfiguration()
+            slow.rules.callout = .init(interval: .seconds(1))
+            let patient = MemorySink()
+            let second = StallMonitor(configuration: slow, sinks: [patient])
+            let watched = try Watched(name: "common")
+            defer { watched.end() }
+            let shared = CollectedRecords()
+            let handler = StallMonitor.shared.onStall(queue: .global()) { shared.add($0) }
+            for monitor in [second, StallMonitor.shared] {
+                try monitor.start()
+                try monitor.watch(watched.thread.loop)
+            }
+            watched.stall(milliseconds: 400)
+            #expect(eventually { watched.sink.records.count == 1 && shared.records.count == 1 })
+            #expect(watched.sink.records.first?.number("threshold_ms") == 120)
+            #expect(shared.records.first?.thresholdNanoseconds == 150_000_000)
+            #expect(patient.lines.isEmpty && second.statistics == StallMonitorStatistics())
+            // One of them stops: the others go on.
+            second.stop()
+            #expect(engineRuns)
+            watched.monitor.stop()
+            watched.stall(milliseconds: 300)
+            #expect(eventually { shared.records.count == 2 })
+            #expect(watched.sink.records.count == 1)
+            handler.cancel()
+            StallMonitor.shared.stop()
+            #expect(!engineRuns)
+        }
+
+        @Test func aMonitorThatIsReleasedStops() throws {
+            let thread = try KeepAliveThread(name: "worker")
+            try { () throws -> Void in
+                let monitor = StallMonitor()
+                try monitor.start()
+                try monitor.watch(thread.loop)
+                #expect(engineRuns)
+            }()
+            #expect(!engineRuns)
+            thread.stop()
+            thread.join()
+        }
+
+        @Test func aMonitorReleasedInItsOwnHandlerStops() throws {
+            let thread = try KeepAliveThread(name: "worker")
+            try { () throws -> Void in
+                let monitor = StallMonitor(configuration: MonitorTests.configuration)
+                try monitor.start()
+                try monitor.watch(thread.loop)
+                monitor.onStall(queue: .global()) { _ in monitor.stop() }
+            }()
+            _ = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+            #expect(eventually { !engineRuns })
+            thread.stop()
+            thread.join()
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import LagDetection
+import LagOutput
+import LagRunLoop
+import Synchronization
+import Testing
+
+@testable import LagMonitor
+import TestSupport
+
+@Suite struct MonitorCoreTests {
+    /// No record comes after the loss, so nothing but the end can tell it.
+    @Test func recordsDroppedLastAreToldAtTheEnd() throws {
+        let sink = MemorySink(name: "memory")
+        let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
+        try core.open()
+        core.absorb(WatchCounters(dropped: 3))
+        core.close(announcing: true)
+        let line = try #require(sink.lines.first)
+        #expect(sink.lines.count == 1)
+        #expect(line.contains(#""event":"dropped""#))
+        #expect(line.contains(#""dropped":3"#))
+        #expect(core.statistics(of: core.absorbed).dropped == 3, "and counted once")
+    }
+
+    /// A sink that understands one format gets that one, whatever the others get.
+    @Test func aSinksOwnFormatIsStrongerThanTheMonitors() throws {
+        var configuration = StallMonitorConfiguration()
+        configuration.format = .ecs
+        let (plain, own) = (MemorySink(), MemorySink())
+        let core = MonitorCore(configuration: configuration, sinks: [plain, FormattedSink(own, .otlp)])
+        try core.open()
+        core.absorb(WatchCounters(dropped: 1))
+        core.close(announcing: true)
+        #expect(plain.lines.first?.hasPrefix(#"{"@timestamp":"#) == true)
+        #expect(own.lines.first?.hasPrefix(#"{"resourceLogs":"#) == true)
+    }
+
+    /// Known only when the sinks are closed.
+    @Test func whatASinkGivesUpAtItsEndIsInTheStatistics() throws {
+        let sink = AbandoningSink()
+        let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
+        try core.open()
+        core.close(announcing: true)
+        #expect(core.statistics(of: core.absorbed).dropped == 2)
+    }
+}
+
+/// Takes everything and brings nothing anywhere.
+private final class AbandoningSink: RecordSink {
+    let name = "giving up"
+    private let closed = Atomic(false)
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
+    func close() { closed.store(true, ordering: .relaxed) }
+    func takeAbandonedLines() -> UInt64 { closed.exchange(false, ordering: .relaxed) ? 2 : 0 }
+}
+
+extension MonitorTests {
+    /// With the real threads.
+    @Suite struct SinkErrorTests {
+        @Test func aLossIsToldWithoutAnotherStall() throws {
+            let watched = try Watched()
+            defer { watched.end() }
+            watched.sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28))
+            watched.stall()
+            #expect(eventually { watched.monitor.statistics.dropped == 1 })
+            watched.sink.fail(with: nil)
+            #expect(eventually { !watched.sink.lines.isEmpty })
+            let line = Line(watched.sink.lines.first ?? "")
+            #expect(line.string("event") == "dropped" && line.integer("dropped") == 1)
+        }
+
+        /// The reporter hangs; the loop works on, and what there is no room for is counted.
+        @Test func aSinkThatHangsIsNotFeltByTheLoop() throws {
+            let sink = HangingSink()
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let thread = try KeepAliveThread(name: "worker")
+            try monitor.start()
+            try monitor.watch(thread.loop)
+            let first = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+            #expect(eventually { first.isOver && sink.isWriting })
+            let turns = Atomic<Int>(0)
+            for _ in 0..<1000 { thread.loop.perform { turns.add(1, ordering: .relaxed) } }
+            let second = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+            #expect(eventually { second.isOver && turns.load(ordering: .relaxed) == 1000 })
+            #expect(eventually { monitor.statistics.stalls == 2 })
+            #expect(monitor.statistics.reported == 0, "the reporter is still in the first line")
+            sink.release()
+            #expect(eventually { monitor.statistics.reported == 2 })
+            monitor.stop()
+            thread.stop()
+            thread.join()
+        }
+    }
+}

@@ -1,0 +1,270 @@
+import Testing
+
+@testable import LagOutput
+import TestSupport
+
+@Suite struct RecordLimiterTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    private func record(
+        _ fingerprint: String = "v1:a",
+        _ phase: StallRecord.Phase = .end,
+        id: UInt64 = 0,
+        milliseconds: UInt64 = 200
+    ) -> StallRecord {
+        var record = Sample.record(frames: 0)
+        record.id = StallID(startRealtimeNanoseconds: Sample.start, randomHigh: 0, randomLow: id)
+        record.phase = phase
+        record.fingerprint = fingerprint
+        record.durationNanoseconds = milliseconds * 1_000_000
+        return record
+    }
+
+    private func limiter(_ burst: UInt64?, all: UInt64? = nil, quiet: UInt64 = 60, capacity: Int = 256) -> RecordLimiter {
+        RecordLimiter(
+            perFingerprint: burst.map { TokenRate(burst: $0, intervalNanoseconds: 60 * Self.second) },
+            overall: all.map { TokenRate(burst: $0, intervalNanoseconds: Self.second) },
+            quietNanoseconds: quiet * Self.second,
+            capacity: capacity
+        )
+    }
+
+    private func isEmitted(_ decision: RecordLimiter.Decision) -> Bool { decision != .suppress }
+
+    private func ended(_ decision: RecordLimiter.Decision) -> Suppression? {
+        if case .emit(let ended) = decision { ended } else { nil }
+    }
+
+    @Test func aBurstIsToldAndThenOneAnInterval() {
+        var limiter = limiter(10)
+        var told: [UInt64] = []
+        // One a second, from some point of a machine's life on.
+        for second in 5000..<UInt64(5300) {
+            if isEmitted(limiter.decide(record(), at: second * Self.second)) { told.append(second - 5000) }
+        }
+        #expect(told == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 60, 120, 180, 240])
+        #expect(limiter.suppressedTotal == 286)
+    }
+
+    @Test func everyFingerprintHasABucketOfItsOwn() {
+        var limiter = limiter(1)
+        #expect(isEmitted(limiter.decide(record("a"), at: 1)))
+        #expect(!isEmitted(limiter.decide(record("a"), at: 2)))
+        #expect(isEmitted(limiter.decide(record("b"), at: 3)))
+    }
+
+    @Test func theLimitForAllHoldsWhateverTheFingerprint() {
+        var limiter = limiter(nil, all: 3)
+        let told = (0..<100).filter { isEmitted(limiter.decide(record("v1:\($0)"), at: 7)) }
+        #expect(told == [0, 1, 2])
+        #expect(isEmitted(limiter.decide(record("x"), at: 7 + Self.second)))
+        #expect(!isEmitted(limiter.decide(record("y"), at: 7 + Self.second)))
+    }
+
+    @Test func whatOneLimitRefusesTakesNoTokenOfTheOther() {
+        var limiter = limiter(1, all: 2)
+        #expect(isEmitted(limiter.decide(record("a"), at: 0)))
+        for _ in 0..<50 { #expect(!isEmitted(limiter.decide(record("a"), at: 0))) }
+        #expect(isEmitted(limiter.decide(record("b"), at: 0)))
+        // And the other way round: c's token is still there when the bucket for all has one again.
+        for _ in 0..<50 { #expect(!isEmitted(limiter.decide(record("c"), at: 0))) }
+        #expect(isEmitted(limiter.decide(record("c"), at: Self.second)))
+    }
+
+    @Test func withoutLimitsEverythingIsTold() {
+        var limiter = limiter(nil)
+        for _ in 0..<1000 { #expect(isEmitted(limiter.decide(record(), at: 0))) }
+        #expect(limiter.deadline == nil && limiter.fingerprints == 0)
+    }
+
+    @Test func aBeginThatWasToldBringsItsEndAlong() {
+        var limiter = limiter(1)
+        #expect(isEmitted(limiter.decide(record("a", .begin, id: 1), at: 0)))
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 2), at: 1)))
+        #expect(isEmitted(limiter.decide(record("a", .end, id: 1), at: 2)))
+        // For that one only.
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 1), at: 3)))
+    }
+
+    @Test func anEndThatComesAlongEndsNoSuppression() {
+        var limiter = limiter(1)
+        _ = limiter.decide(record("a", .begin, id: 1), at: 0)
+        _ = limiter.decide(record("a", .end, id: 2), at: 1)
+        #expect(limiter.decide(record("a", .end, id: 1), at: 2) == .emit(after: nil))
+        #expect(limiter.takeAll().map(\.count) == [1])
+    }
+
+    @Test func theEndOfABeginThatWasHeldBackIsJudgedAnew() {
+        var limiter = limiter(1)
+        _ = limiter.decide(record("a", .end, id: 1), at: 0)
+        #expect(!isEmitted(limiter.decide(record("a", .begin, id: 2, milliseconds: 5000), at: 1)))
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 2, milliseconds: 8000), at: 2)))
+        #expect(!isEmitted(limiter.decide(record("a", .begin, id: 3, milliseconds: 5000), at: 3)))
+        let decision = limiter.decide(record("a", .end, id: 3, milliseconds: 90_000), at: 61 * Self.second)
+        let summary = ended(decision)
+        #expect(isEmitted(decision))
+        #expect(summary?.count == 3)
+        // The second stall once with its whole length, the third as far as it had come.
+        #expect(summary?.totalNanoseconds == 13_000_000_000)
+        #expect(summary?.longestNanoseconds == 8_000_000_000)
+    }
+
+    @Test func anAbandonedStallIsAlwaysTold() {
+        var limiter = limiter(1)
+        _ = limiter.decide(record("a", .end, id: 1), at: 0)
+        _ = limiter.decide(record("a", .begin, id: 2), at: 0)
+        for id in 2..<UInt64(50) { #expect(isEmitted(limiter.decide(record("a", .abandoned, id: id), at: 0))) }
+    }
+
+    @Test func theNextOneThatIsToldComesAfterTheSummary() throws {
+        var limiter = limiter(1)
+        _ = limiter.decide(record(), at: 0)
+        var first = record(milliseconds: 900)
+        first.startRealtimeNanoseconds += 5
+        var last = record(milliseconds: 300)
+        last.startRealtimeNanoseconds += 9
+        last.culprit = "Shop.render"
+        last.message = "the last one"
+        _ = limiter.decide(first, at: 10)
+        _ = limiter.decide(last, at: 20)
+        let decision = limiter.decide(record(), at: 60 * Self.second)
+        let summary = try #require(ended(decision))
+        #expect(summary.fingerprint == "v1:a" && summary.fingerprints == 1 && summary.count == 2)
+        #expect(summary.firstRealtimeNanoseconds == Sample.start + 5 && summary.lastRealtimeNanoseconds == Sample.start + 9)
+        #expect(summary.longestNanoseconds == 900_000_000 && summary.totalNanoseconds == 1_200_000_000)
+        #expect(summary.culprit == "Shop.render" && summary.message == "the last one")
+        #expect(limiter.deadline == nil && limiter.takeAll().isEmpty)
+        #expect(limiter.suppressedTotal == 2, "never goes back")
+    }
+
+    @Test func afterTheQuietTimeASummaryIsDue() {
+        var limiter = limiter(1, quiet: 5)
+        #expect(limiter.deadline == nil)
+        for time in 0..<UInt64(4) { _ = limiter.decide(record(), at: time * Self.second) }
+        #expect(limiter.deadline == 8 * Self.second)
+        #expect(limiter.takeDue(at: 8 * Self.second - 1) == nil)
+        #expect(limiter.takeDue(at: 8 * Self.second)?.count == 3)
+        #expect(limiter.takeDue(at: .max) == nil && limiter.deadline == nil)
+    }
+
+    @Test func summariesOfAFloodWaitForTokens() {
+        var limiter = limiter(nil, all: 10, quiet: 1)
+        for number in 0..<100 { _ = limiter.decide(record("v1:\(number)"), at: 0) }
+        var told = 0
+        var second: UInt64 = 0
+        while let deadline = limiter.deadline {
+            #expect(deadline > second * Self.second)
+            second = (deadline + Self.second - 1) / Self.second
+            while limiter.takeDue(at: second * Self.second) != nil { told += 1 }
+            #expect(told <= 10 + second)
+        }
+        #expect(told == 90)
+    }
+
+    @Test func aFingerprintThatMakesRoomLosesNoCount() {
+        var limiter = limiter(1, all: nil, quiet: 30, capacity: 4)
+        for number in 0..<10 {
+            for _ in 0..<3 { _ = limiter.decide(record("v1:\(number)"), at: UInt64(number)) }
+        }
+        #expect(limiter.fingerprints == 4)
+        #expect(limiter.suppressedTotal == 20)
+        let others = limiter.takeDue(at: 4 + 30 * Self.second)
+        #expect(others?.fingerprint == nil && others?.fingerprints == 6 && others?.count == 12)
+        #expect(limiter.takeDue(at: 4 + 30 * Self.second) == nil)
+        #expect(limiter.takeAll().map(\.fingerprint) == ["v1:6", "v1:7", "v1:8", "v1:9"])
+    }
+
+    @Test func theLastSeenStays() {
+        var limiter = limiter(1, capacity: 2)
+        for name in ["a", "b", "a", "c"] { _ = limiter.decide(record(name), at: 0) }
+        #expect(!isEmitted(limiter.decide(record("a"), at: 1)), "b had to go")
+        #expect(isEmitted(limiter.decide(record("b"), at: 1)))
+    }
+
+    @Test func hangsWithoutAnEndAreForgotten() {
+        var limiter = limiter(10_000)
+        for id in 0..<UInt64(1000) { _ = limiter.decide(record("a", .begin, id: id), at: 0) }
+        for _ in 0..<10_000 { _ = limiter.decide(record("a"), at: 0) }
+        #expect(!isEmitted(limiter.decide(record("a", .end, id: 0), at: 0)))
+        #expect(isEmitted(limiter.decide(record("a", .end, id: 999), at: 0)))
+    }
+
+    @Test func textsThatAreKeptAreBounded() throws {
+        var limiter = limiter(1)
+        var long = record()
+        // A character of two bytes lies across the cut.
+        long.message = "x" + String(repeating: "é", count: 5000)
+        for _ in 0..<2 { _ = limiter.decide(long, at: 0) }
+        let message = try #require(limiter.takeAll().first?.message)
+        #expect(message == "x" + String(repeating: "é", count: 255))
+    }
+
+    @Test func timesAtTheEndOfTheClockDoNotTrap() {
+        let rate = TokenRate(burst: .max, intervalNanoseconds: .max)
+        var limiter = RecordLimiter(perFingerprint: rate, overall: rate, quietNanoseconds: .max)
+        for _ in 0..<3 { _ = limiter.decide(record(milliseconds: 1 << 44), at: .max) }
+        var tight = RecordLimiter(
+            perFingerprint: TokenRate(burst: 1, intervalNanoseconds: .max),
+            overall: nil,
+            quietNanoseconds: .max
+        )
+        for _ in 0..<3 { _ = tight.decide(record(milliseconds: 1 << 44), at: .max - 1) }
+        #expect(tight.suppressedTotal == 2 && tight.deadline == .max)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func itDecidesAsTheNaiveModelDoes(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let own =
+            Bool.random(using: &random)
+            ? TokenRate(burst: .random(in: 1...12, using: &random), intervalNanoseconds: .random(in: 1...5000, using: &random))
+            : nil
+        let all =
+            Bool.random(using: &random)
+            ? TokenRate(burst: .random(in: 1...30, using: &random), intervalNanoseconds: .random(in: 1...900, using: &random))
+            : nil
+        let quiet = UInt64.random(in: 1...9000, using: &random)
+        var limiter = RecordLimiter(perFingerprint: own, overall: all, quietNanoseconds: quiet)
+        var naive = NaiveLimiter(perFingerprint: own, overall: all, quiet: quiet)
+        var now: UInt64 = 1_000_000
+        var hangs: [StallRecord] = []
+        var (told, held, summed, total): (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        let steps = 3000
+        for step in 0..<steps {
+            now += Bool.random(using: &random) ? 0 : .random(in: 0...1500, using: &random)
+            var next = record("v1:\(Int.random(in: 0..<20, using: &random))", id: UInt64(step))
+            next.durationNanoseconds = .random(in: 1...1_000_000, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0:
+                next.phase = .begin
+                if hangs.count < 60 { hangs.append(next) }
+            case 1, 2:
+                if let index = hangs.indices.randomElement(using: &random) {
+                    next = hangs.remove(at: index)
+                    next.phase = Bool.random(using: &random) ? .end : .abandoned
+                    next.durationNanoseconds += 5
+                }
+            default: break
+            }
+            let (isEmittedByModel, endedByModel) = naive.decide(next, at: now)
+            let decision = limiter.decide(next, at: now)
+            #expect(isEmitted(decision) == isEmittedByModel, "seed \(seed) step \(step)")
+            let ended = ended(decision)
+            #expect(ended?.count == endedByModel?.count && ended?.totalNanoseconds == endedByModel?.total)
+            #expect(ended?.longestNanoseconds == endedByModel?.longest)
+            if isEmittedByModel { told += 1 } else { held += 1 }
+            summed += ended?.count ?? 0
+            #expect(limiter.suppressedTotal == held)
+            guard step % 7 == 0 else { continue }
+            var due: [Suppression] = []
+            while let one = limiter.takeDue(at: now) { due.append(one) }
+            #expect(due.compactMap(\.fingerprint) == naive.takeDue(at: now), "seed \(seed) step \(step)")
+            #expect(limiter.deadline.map { $0 > now } ?? true)
+            summed += due.reduce(0) { $0 + $1.count }
+            total += UInt64(due.count)
+        }
+        #expect(told + held == UInt64(steps))
+        #expect(summed + limiter.takeAll().reduce(0) { $0 + $1.count } == held, "every one that was held back is summed up once")
+        #expect(limiter.deadline == nil)
+    }
+}

@@ -1,0 +1,234 @@
+import LagModel
+import Foundation
+import Testing
+
+@testable import LagReader
+
+struct GroupTests {
+    private func grouped(_ lines: [String], by key: GroupKey = .fingerprint, times: Range<Int64> = .min ..< .max)
+        -> StallGrouping.Aggregate
+    {
+        let deduplicator = StallDeduplicator()
+        var grouping = StallGrouping(by: key, times: times, deduplicator: deduplicator)
+        for line in lines { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
+        grouping.takeOpenLines()
+        return grouping.finish()
+    }
+
+    @Test func aStallCountsOnceInWhateverOrderItsLinesCome() {
+        for lines in [
+            [Samples.begin, Samples.end, Samples.end], [Samples.end, Samples.begin],
+            [Samples.end, Samples.begin, Samples.end, Samples.begin],
+        ] {
+            let table = grouped(lines).table
+            #expect(table.groups.count == 1)
+            #expect(table.groups[0].count == 1)
+            #expect(table.groups[0].openCount == 0)
+            #expect(table.groups[0].totalNanoseconds == 7_123_456_000)
+        }
+    }
+
+    @Test func aStallWithoutItsEndCountsAsOpen() {
+        let group = grouped([Samples.begin, Samples.begin]).table.groups[0]
+        #expect(group.count == 1)
+        #expect(group.openCount == 1)
+        #expect(group.totalNanoseconds == 5_000_000_000)
+    }
+
+    @Test func moreOpenStallsThanAreKeptAreCountedAllTheSame() {
+        let count = StallDeduplicator.maximumOpenLines * 2
+        let begins = (0..<count).map { Samples.line(id: Samples.id($0), phase: "begin") }
+        #expect(grouped(begins).table.groups[0].count == UInt64(count))
+        let ends = (0..<count).map { Samples.line(id: Samples.id($0)) }
+        #expect(grouped(begins + ends).table.groups[0].count == UInt64(count))
+    }
+
+    @Test func aWindowDoesNotPartTheLinesOfAStall() {
+        let early = Samples.line(phase: "begin", milliseconds: "5000.000", time: "2026-11-21T17:59:59.999Z")
+        let late = Samples.line(milliseconds: "7000.000", time: "2026-11-21T18:00:00.001Z")
+        let edge = UTCTime.nanoseconds("2026-11-21T18:00:00Z") ?? 0
+        for lines in [[early, late], [late, early]] {
+            let after = grouped(lines, times: edge ..< .max).table.groups
+            #expect(after.map(\.count) == [1])
+            #expect(after.map(\.openCount) == [0])
+            #expect(grouped(lines, times: .min..<edge).table.groups.isEmpty)
+        }
+        #expect(grouped([early], times: edge ..< .max).table.groups.isEmpty)
+    }
+
+    @Test func beginLinesAreKeptWithinABudget() {
+        let culprit = String(repeating: "x", count: 1 << 19)
+        let begins = (0..<80).map { Samples.line(id: Samples.id($0), phase: "begin", culprit: culprit) }
+        let deduplicator = StallDeduplicator()
+        var grouping = StallGrouping(by: .loop, deduplicator: deduplicator)
+        for line in begins { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
+        #expect(deduplicator.openLines().reduce(0) { $0 + $1.count } <= StallDeduplicator.maximumOpenBytes)
+        grouping.takeOpenLines()
+        #expect(grouping.finish().table.groups.map(\.count) == [80])
+    }
+
+    @Test func longTextsAreCutBetweenCharacters() {
+        let culprit = String(repeating: "x", count: 510) + "ö€€"
+        let group = grouped([Samples.line(culprit: culprit)], by: .culprit).table.groups[0]
+        #expect(String(validating: group.key, as: UTF8.self) == String(repeating: "x", count: 510) + "ö")
+        #expect(group.culprit == group.key)
+        let odd = grouped([Samples.line(culprit: "x" + culprit)], by: .loop).table.groups[0]
+        #expect(String(validating: odd.culprit, as: UTF8.self) == String(repeating: "x", count: 511))
+    }
+
+    @Test func whatWasHeldBackDoesNotHideTheFingerprint() {
+        let held =
+            #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T19:00:00Z","event":"suppressed","suppressed":7,"#
+            + #""last_time":"2026-11-21T19:00:00Z","total_ms":900.000,"culprit":"App.acquire"}"#
+        for lines in [[held, Samples.line()], [Samples.line(), held]] {
+            let group = grouped(lines, by: .culprit).table.groups[0]
+            #expect(group.heldBackCount == 7)
+            #expect(String(decoding: group.fingerprint, as: UTF8.self) == "v1:6648237ade8e460d")
+            var other = grouped([held], by: .culprit).table
+            other.add(grouped([Samples.line()], by: .culprit).table)
+            #expect(other.groups[0].fingerprint == group.fingerprint)
+        }
+    }
+
+    @Test func theOldestIDsAreForgottenAndNeverTooEarly() {
+        var set = HashGenerations(capacity: 1000)
+        for hash in UInt64(1)...5000 {
+            let isNew = set.insert(hash)
+            #expect(isNew)
+        }
+        for hash in UInt64(4001)...5000 { #expect(set.contains(hash)) }
+        #expect(!set.contains(2999))
+        let first = set.insert(0)
+        let second = set.insert(0)
+        #expect(first && !second)
+    }
+
+    @Test(arguments: GroupKey.allCases)
+    func groupsAreMadeByTheKey(key: GroupKey) {
+        let lines = [
+            Samples.line(id: Samples.id(1)), Samples.line(id: Samples.id(2), milliseconds: "100.0"),
+            Samples.line(
+                id: Samples.id(3),
+                fingerprint: "v1:0000000000000000",
+                host: "web-2",
+                cause: "cpu",
+                culprit: "App.compute"
+            ),
+        ]
+        let table = grouped(lines, by: key).table
+        let expected: [GroupKey: [String]] = [
+            .fingerprint: ["v1:6648237ade8e460d", "v1:0000000000000000"], .culprit: ["App.acquire", "App.compute"],
+            .cause: ["lock", "cpu"], .loop: ["main"], .host: ["web-1", "web-2"],
+        ]
+        #expect(table.groups.map { String(decoding: $0.key, as: UTF8.self) } == expected[key])
+        #expect(table.groups.reduce(0) { $0 + $1.count } == 3)
+    }
+
+    @Test func partsAddUpToTheWhole() {
+        let lines = (0..<2000).map { number in
+            Samples.line(
+                id: Samples.id(number),
+                milliseconds: "\(150 + number * 7 % 5000).25",
+                fingerprint: "v1:\(number % 7)",
+                host: "web-\(number % 90)",
+                cause: StallGroup.causes[number % 3],
+                culprit: "f\(number % 5)",
+                time: "2026-11-21T18:07:\(10 + number % 50).000000000Z"
+            )
+        }
+        let whole = grouped(lines).table
+        var parts = GroupTable()
+        for start in stride(from: 0, to: lines.count, by: 300).reversed() {
+            parts.add(grouped(Array(lines[start..<min(lines.count, start + 300)].reversed())).table)
+        }
+        let order = { (table: GroupTable) in table.groups.sorted { $0.key.lexicographicallyPrecedes($1.key) } }
+        for (one, other) in zip(order(whole), order(parts)) {
+            #expect(one.key == other.key)
+            #expect(one.count == other.count)
+            #expect(one.totalNanoseconds == other.totalNanoseconds)
+            #expect(one.worstNanoseconds == other.worstNanoseconds)
+            #expect(one.hosts.count == other.hosts.count)
+            #expect(one.causes == other.causes)
+            #expect(one.lastTime == other.lastTime)
+            #expect(one.culprit == other.culprit)
+            for share in [0.1, 0.5, 0.99] { #expect(one.nanoseconds(atShare: share) == other.nanoseconds(atShare: share)) }
+        }
+        #expect(whole.groups.count == 7)
+    }
+
+    @Test func percentilesAreWithinTheirError() {
+        var histogram = DurationHistogram()
+        var values = (0..<5000).map { UInt64($0) * UInt64($0) * 3000 + 50_000_000 }
+        values += [1000, 255_000, 256_000, 1 << 62]
+        for value in values.shuffled() { histogram.add(nanoseconds: value) }
+        values.sort()
+        for share in [0.0002, 0.001, 0.25, 0.5, 0.9, 0.99, 0.9999] {
+            let exact = Double(values[Int((share * Double(values.count)).rounded(.up)) - 1])
+            let told = Double(histogram.nanoseconds(atShare: share))
+            #expect(abs(told - exact) <= exact * DurationHistogram.relativeError + 1000, "\(share): \(told) of \(exact)")
+        }
+    }
+
+    @Test(arguments: [(3, 0.0), (64, 0.0), (65, 0.15), (400, 0.15), (20_000, 0.15)])
+    func differentThingsAreCounted(number: Int, error: Double) {
+        var one = DistinctCount()
+        var other = DistinctCount()
+        for round in 0..<2 {
+            for index in 0..<number {
+                let hash = Array("host-\(index)".utf8).withUnsafeBufferPointer { ByteHash.fixed($0) }
+                if (index + round) % 2 == 0 { one.add(hash) } else { other.add(hash) }
+            }
+        }
+        one.add(other)
+        #expect(abs(Double(one.count - number)) <= Double(number) * error)
+    }
+
+    @Test func whatIsHeldBackIsCountedApart() {
+        let notice =
+            #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T18:07:56.654466405Z","event":"suppressed","#
+            + #""fingerprint":"v1:6648237ade8e460d","suppressed":7,"first_time":"2026-11-21T18:07:56.0Z","#
+            + #""last_time":"2026-11-21T18:08:56.0Z","longest_ms":500.0,"total_ms":2100.0,"mono_us":5,"host_name":"h","pid":1}"#
+        let group = grouped([Samples.end, notice, notice]).table.groups[0]
+        #expect(group.count == 1)
+        #expect(group.heldBackCount == 7)
+        #expect(group.heldBackNanoseconds == 2_100_000_000)
+        #expect(group.weight == 9_223_456_000)
+    }
+
+    @Test func timesChoose() {
+        let time = UTCTime.nanoseconds("2026-11-21T18:07:56.654466405Z") ?? 0
+        #expect(grouped([Samples.end], times: time..<time + 1).table.groups.count == 1)
+        #expect(grouped([Samples.end], times: time + 1..<Int64.max).table.groups.count == 0)
+        #expect(grouped([Samples.end], times: Int64.min..<time).table.groups.count == 0)
+    }
+
+    @Test func groupsAreBounded() {
+        var table = GroupTable()
+        for number in 0..<GroupTable.maximumGroups + 10 {
+            _ = Array("\(number)".utf8).withUnsafeBufferPointer {
+                table.update($0) { $0.addHeldBack(count: 1, nanoseconds: 1, lastTime: nil) }
+            }
+        }
+        #expect(table.groups.count == GroupTable.maximumGroups)
+        #expect(table.rest.heldBackCount == 10)
+    }
+
+    @Test func severalThreadsFindWhatOneFinds() throws {
+        try Folder.with { folder in
+            let lines = (0..<30_000).map { Samples.line(id: Samples.id($0 / 2), fingerprint: "v1:\($0 / 2 % 50)", culprit: "f") }
+            let path = folder.appending(path: "lines").path
+            try (lines.joined(separator: "\n") + "\n{\"cut\":").write(toFile: path, atomically: true, encoding: .utf8)
+            let deduplicator = StallDeduplicator()
+            let result = ParallelLineReader([try InputFile(path)], workers: 4).run { StallGrouping(by: .fingerprint, deduplicator: deduplicator) }
+            var sum = StallGrouping.Aggregate()
+            for part in result.aggregates { sum.add(part) }
+            #expect(result.inputErrors.isEmpty)
+            #expect(result.aggregates.count > 1)
+            #expect(sum.table.groups.count == 50)
+            #expect(sum.table.groups.allSatisfy { $0.count == 300 })
+            #expect(sum.tally.lines == 30_001)
+            #expect(sum.tally.damaged == 1)
+            #expect(sum.tally.repeated == 15_000)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Glibc
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+/// What a refusal says: the kernel's reason, and what to grant.
+@Suite struct AttachFactsTests {
+    private func text(_ change: (inout AttachFacts) -> Void) -> String {
+        var facts = AttachFacts()
+        (facts.ourUser, facts.theirUsers) = (1000, [1000, 1000, 1000, 1000])
+        change(&facts)
+        return AttachRefusal.notPermitted(5, reason: facts.explanation.reason, remedy: facts.explanation.remedy).description
+    }
+
+    @Test func eachReasonNamesItsRemedy() {
+        #expect(text { $0.theirUsers[1] = 33 }.contains("runs as user 33, and lagmond as 1000: run lagmond as user 33, or"))
+        let yama = text { $0.yamaScope = 1 }
+        #expect(yama.contains("ptrace_scope is 1") && yama.contains("CAP_SYS_PTRACE") && yama.contains("lagmond run --"))
+        #expect(text { $0.yamaScope = 2 }.contains("ptrace_scope is 2"))
+        #expect(text { ($0.yamaScope, $0.hasCapability) = (3, true) }.contains("until the machine is started"))
+        #expect(text { $0.isDumpable = false }.contains("not dumpable"))
+        #expect(text { $0.hasMoreRights = true }.contains("capabilities that lagmond has not"))
+        #expect(text { $0.canHaveCapability = false }.contains("docker run --cap-add SYS_PTRACE"))
+        #expect(text { ($0.hasCapability, $0.isFiltered) = (true, true) }.contains("seccomp"))
+        #expect(text { ($0.hasCapability, $0.sharesUserNamespace) = (true, false) }.contains("user namespace"))
+        #expect(text { $0.hasCapability = true }.contains("security module"))
+    }
+
+    @Test func whoIsThereAndWhoIsNotIsSaid() {
+        #expect(throws: AttachRefusal.noProcess(Int32.max)) { try AttachPermission(process: .max).check(loops: []) }
+        #expect(throws: AttachRefusal.itself) { try AttachPermission(process: getpid()).check(loops: []) }
+    }
+}

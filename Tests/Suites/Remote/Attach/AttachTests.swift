@@ -1,0 +1,198 @@
+internal import CLagLinux
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+/// A program that knows of nothing, with nothing loaded into it, watched from here.
+private final class AttachedProcess {
+    static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
+    let sink = MemorySink()
+    let watch: AttachWatch
+    private let process: Process
+    private let output = Pipe()
+    private lazy var lines = LineReader(output)
+
+    init(_ argument: String, mayCount: Bool = true) throws {
+        process = try Self.start(argument, output)
+        var configuration = StallMonitorConfiguration()
+        configuration.rules = StallRules()
+        configuration.rules.starvationThreshold = nil
+        configuration.limits = .none
+        do {
+            watch = try AttachWatch(
+                process: process.processIdentifier,
+                configuration: RemoteConfiguration(configuration),
+                sink: sink,
+                mayCount: mayCount
+            ) {
+                Issue.record("\($0)")
+            }
+            try watch.start()
+        } catch {
+            // Nobody else would end it.
+            Self.end(process)
+            throw error
+        }
+    }
+
+    static func start(_ argument: String, _ output: Pipe? = nil) throws -> Process {
+        let process = Process()
+        process.executableURL = folder.appendingPathComponent("ForeignProbe")
+        process.arguments = ["epoll", argument]
+        process.standardOutput = output ?? FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    var pid: Int32 { process.processIdentifier }
+
+    func end() {
+        Self.end(process)
+        watch.stop()
+    }
+
+    /// Foundation takes a child that this process holds by ptrace for one that has ended; and SIGTERM may be blocked in it.
+    static func end(_ process: Process) {
+        kill(process.processIdentifier, SIGKILL)
+        if process.isRunning { process.waitUntilExit() }
+    }
+
+    /// The first line with this phase, within a time that no machine needs.
+    func line(_ phase: String) throws -> [String: Any] {
+        for _ in 0..<3000 {
+            if let line = sink.lines.first(where: { $0.contains("\"phase\":\"\(phase)\"") }) {
+                return try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            }
+            usleep(10_000)
+        }
+        throw CocoaError(.fileReadUnknown)
+    }
+
+    /// What the handler that computes had of the processors, in the stall of a line.
+    func processorTime(of line: [String: Any]) throws -> ProcessorTime {
+        let start = try #require(line["mono_us"] as? NSNumber).uint64Value * 1000
+        return try #require(ProcessorTime.next(in: lines, endingAfter: start))
+    }
+
+    func waitUntilWatched() {
+        for _ in 0..<1000 where watch.watchedLoops == 0 { usleep(10_000) }
+        #expect(watch.watchedLoops == 1)
+    }
+}
+
+extension [String: Any] {
+    fileprivate var functions: [String] { (self["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String } }
+}
+
+/// Whether the kernel lets us count; elsewhere the threads are held.
+private let canCount: Bool = {
+    let counter = cll_wait_counter_open(0, 0x1000)
+    if counter >= 0 { close(counter) }
+    return counter >= 0
+}()
+
+@Suite(.serialized) struct AttachTests {
+    @Test func aHandlerThatSleepsIsFoundWithItsStack() throws {
+        let process = try AttachedProcess("sleep")
+        defer { process.end() }
+        let line = try process.line("end")
+        #expect(line["pid"] as? Int == Int(process.pid) && line["loop"] as? String == "main")
+        #expect(line["cause"] as? String == "syscall" && line["capture"] as? String == "passive", "\(line)")
+        #expect(line["culprit"] as? String == "handler_that_sleeps")
+    }
+
+    @Test(arguments: [true, false]) func aHandlerThatComputesIsFoundWithItsStack(mayCount: Bool) throws {
+        let process = try AttachedProcess("compute", mayCount: mayCount)
+        defer { process.end() }
+        let line = try process.line("end")
+        let time = try process.processorTime(of: line)
+        // A thread that waits for a processor cannot be stopped.
+        guard line["capture"] as? String == "ptrace" || time.alwaysAnswersInTime else { return }
+        #expect(line["capture"] as? String == "ptrace" && line.functions.contains("handler_that_computes"), "\(time): \(line)")
+    }
+
+    @Test func aLoopOnAnotherThreadIsFound() throws {
+        let process = try AttachedProcess("thread")
+        defer { process.end() }
+        let line = try process.line("end")
+        #expect(line["thread_name"] as? String == "worker" && line["thread_id"] as? Int != Int(process.pid))
+    }
+
+    @Test func aHangInWhichTheProcessIsKilledIsTold() throws {
+        let process = try AttachedProcess("hang")
+        defer { process.end() }
+        for _ in 0..<1000 where process.watch.statistics.stalls == 0 { usleep(10_000) }
+        kill(process.pid, SIGKILL)
+        let line = try process.line("abandoned")
+        #expect(line.functions.contains("handler_that_hangs"), "\(line.functions)")
+        for _ in 0..<1000 where !process.watch.isOver { usleep(10_000) }
+        #expect(process.watch.isOver)
+    }
+
+    @Test func aStoppedProcessIsNoStall() throws {
+        let process = try AttachedProcess("calm")
+        defer { process.end() }
+        process.waitUntilWatched()
+        kill(process.pid, SIGSTOP)
+        usleep(700_000)
+        kill(process.pid, SIGCONT)
+        usleep(300_000)
+        #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
+    }
+
+    /// Never seen at rest, and at work in the same function at every look: all the same no stall.
+    @Test(arguments: ["around", "calls"], [true, false]) func goingAroundWithoutARestIsNoStall(name: String, mayCount: Bool)
+        throws
+    {
+        let process = try AttachedProcess(name, mayCount: mayCount)
+        defer { process.end() }
+        process.waitUntilWatched()
+        usleep(3_000_000)
+        #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
+    }
+
+    @Test func anotherProgramByExecIsWatchedAsWell() throws {
+        let process = try AttachedProcess("exec")
+        defer { process.end() }
+        #expect(try process.line("end").functions.contains("handler_that_sleeps"))
+    }
+
+    /// However the watcher ends, the target goes on.
+    @Test(arguments: ["counted", "held"]) func aTargetIsNotLeftStoppedWhereTheWatcherIsKilled(way: String) throws {
+        let target = try AttachedProcess.start("around")
+        defer { AttachedProcess.end(target) }
+        usleep(500_000)
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<10 {
+            let watcher = Process()
+            let output = Pipe()
+            watcher.executableURL = AttachedProcess.folder.appendingPathComponent("MonitorProbe")
+            watcher.arguments = ["attach", "\(target.processIdentifier)", way]
+            watcher.standardOutput = output
+            try watcher.run()
+            usleep(UInt32.random(in: 50_000...400_000, using: &random))
+            kill(watcher.processIdentifier, SIGKILL)
+            watcher.waitUntilExit()
+            let before = try processorTime(of: target)
+            var after = before
+            for _ in 0..<1000 where after == before {
+                usleep(10_000)
+                after = try processorTime(of: target)
+            }
+            #expect(after > before && target.isRunning)
+            let status = try String(contentsOfFile: "/proc/\(target.processIdentifier)/status", encoding: .utf8)
+            #expect(status.contains("TracerPid:\t0"))
+        }
+    }
+
+    /// Of its main thread, in nanoseconds.
+    private func processorTime(of process: Process) throws -> UInt64 {
+        let pid = process.processIdentifier
+        let text = try String(contentsOfFile: "/proc/\(pid)/task/\(pid)/schedstat", encoding: .utf8)
+        return try #require(text.split(separator: " ").first.flatMap { UInt64($0) })
+    }
+}

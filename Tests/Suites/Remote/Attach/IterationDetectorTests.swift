@@ -1,0 +1,143 @@
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+/// What is made of looks at a thread.
+@Suite struct IterationDetectorTests {
+    private static let epollWait: Int64 = {
+        #if arch(arm64)
+            22
+        #else
+            232
+        #endif
+    }()
+    private static let ms: UInt64 = 1_000_000
+
+    private static func resting(at pointer: UInt64 = 1000, runs: UInt64 = 1, cpu: UInt64 = 0) -> ThreadObservation {
+        ThreadObservation(
+            doing: .blocked(call: epollWait, stackPointer: pointer, programCounter: 7),
+            cpuNanoseconds: cpu,
+            runs: runs
+        )
+    }
+
+    private static func running(runs: UInt64 = 1, cpu: UInt64 = 0, delay: UInt64 = 0) -> ThreadObservation {
+        ThreadObservation(doing: .running, cpuNanoseconds: cpu, delayNanoseconds: delay, runs: runs)
+    }
+
+    private func finder() -> IterationDetector {
+        IterationDetector(place: RestPlace(call: nil, stackPointer: 1000, programCounter: 7), hold: 50 * Self.ms)
+    }
+
+    @Test func theFirstRestAndEachOneAfterWorkAreTold() {
+        var finder = finder()
+        #expect(finder.observe(Self.resting(), at: 100 * Self.ms) == .rest)
+        #expect(finder.observe(Self.resting(), at: 110 * Self.ms) == .nothing)
+        #expect(finder.observe(Self.running(), at: 120 * Self.ms) == .wake(120 * Self.ms))
+        #expect(finder.observe(Self.running(), at: 130 * Self.ms) == .nothing)
+        #expect(finder.observe(Self.resting(), at: 140 * Self.ms) == .rest)
+    }
+
+    /// What it has computed since the last look it did behind its rest; more than the time in between it cannot have.
+    @Test func aStretchBeginsWhereTheSchedulersAccountSays() {
+        var finder = finder()
+        _ = finder.observe(Self.resting(cpu: 5 * Self.ms), at: 100 * Self.ms)
+        #expect(finder.observe(Self.running(cpu: 9 * Self.ms, delay: 2 * Self.ms), at: 120 * Self.ms) == .wake(114 * Self.ms))
+        _ = finder.observe(Self.resting(cpu: 9 * Self.ms), at: 130 * Self.ms)
+        #expect(finder.observe(Self.running(cpu: 99 * Self.ms), at: 140 * Self.ms) == .wake(130 * Self.ms))
+    }
+
+    @Test func asleepElsewhereIsWork() {
+        var finder = finder()
+        _ = finder.observe(Self.resting(), at: 100 * Self.ms)
+        let read = ThreadObservation(doing: .blocked(call: 63, stackPointer: 900, programCounter: 8), runs: 2)
+        #expect(finder.observe(read, at: 110 * Self.ms) == .wake(110 * Self.ms))
+        // In a wait for events, but deeper: a handler's own.
+        #expect(finder.observe(Self.resting(at: 800, runs: 3), at: 120 * Self.ms) == .nothing)
+        #expect(finder.isAtWork)
+    }
+
+    @Test func aTurnThatSomebodySawBeginsAnotherStretch() {
+        var finder = finder()
+        _ = finder.observe(Self.resting(), at: 100 * Self.ms)
+        _ = finder.observe(Self.running(), at: 110 * Self.ms)
+        #expect(!finder.isInDoubt(at: 112 * Self.ms) && finder.isInDoubt(at: 120 * Self.ms))
+        #expect(finder.recordIteration(at: 119 * Self.ms) == .iteration(119 * Self.ms))
+        #expect(!finder.isInDoubt(at: 120 * Self.ms))
+        // Older than what is known.
+        #expect(finder.recordIteration(at: 118 * Self.ms) == .nothing)
+    }
+
+    @Test func onlyWhoCannotTellIsHeldAndNotWhoWasNotWoken() {
+        var finder = finder()
+        _ = finder.observe(Self.resting(), at: 100 * Self.ms)
+        _ = finder.observe(Self.running(), at: 110 * Self.ms)
+        let held1 = finder.mayBeHeld(at: 150 * Self.ms)
+        #expect(!held1)
+        let held2 = finder.mayBeHeld(at: 170 * Self.ms)
+        #expect(held2)
+        // A futex goes on; a wait for events would return early.
+        let futex: Int64 = {
+            #if arch(arm64)
+                98
+            #else
+                202
+            #endif
+        }()
+        let waiting = ThreadObservation(doing: .blocked(call: futex, stackPointer: 900, programCounter: 8), runs: 5)
+        _ = finder.observe(waiting, at: 180 * Self.ms)
+        let held3 = finder.mayBeHeld(at: 180 * Self.ms)
+        #expect(held3)
+        _ = finder.observe(waiting, at: 190 * Self.ms)
+        let held4 = finder.mayBeHeld(at: 190 * Self.ms)
+        #expect(!held4)
+        _ = finder.observe(Self.resting(at: 800, runs: 9), at: 200 * Self.ms)
+        let held5 = finder.mayBeHeld(at: 200 * Self.ms)
+        #expect(!held5)
+    }
+
+    /// Attached in the midst of a handler's own wait.
+    @Test func theOuterOfTwoWaitsIsTheLoops() {
+        var finder = finder()
+        _ = finder.observe(Self.resting(), at: 100 * Self.ms)
+        _ = finder.observe(Self.running(), at: 110 * Self.ms)
+        #expect(finder.observe(Self.resting(at: 2000, runs: 2), at: 120 * Self.ms) == .rest)
+        #expect(finder.place.stackPointer == 2000)
+    }
+
+    @Test func aLoopThatHasGoneElsewhereIsFollowedAfterAWhile() {
+        var finder = finder()
+        for look in 0..<10 { _ = finder.observe(Self.resting(runs: UInt64(look)), at: UInt64(look) * Self.ms) }
+        var steps: [IterationDetector.Step] = []
+        for look in 0..<70 {
+            steps.append(
+                finder.observe(Self.resting(at: 800, runs: 100 + UInt64(look)), at: 10 * Self.ms + UInt64(look) * 100 * Self.ms)
+            )
+        }
+        let followed = steps.firstIndex(of: .rest)
+        #expect(followed.map { (45...55).contains($0) } == true, "\(String(describing: followed))")
+        #expect(finder.place.stackPointer == 800)
+    }
+
+    @Test func aHelpersPlaceTakesSomeVisits() {
+        var main = RestPlaceFinder(.first)
+        #expect(main.observe(Self.running()) == nil)
+        #expect(main.observe(Self.resting())?.stackPointer == 1000)
+        var helper = RestPlaceFinder(.some)
+        let found = [1, 1, 2, 3].map { helper.observe(Self.resting(runs: $0)) != nil }
+        #expect(found == [false, false, false, true])
+    }
+
+    /// A server that rests in accept: only if somebody says that it is a loop.
+    @Test func anotherCallIsAPlaceOfNamedThreadsAlone() {
+        var (named, other) = (RestPlaceFinder(.named), RestPlaceFinder(.first))
+        let accept = { (runs: UInt64) in
+            ThreadObservation(doing: .blocked(call: 43, stackPointer: 900, programCounter: 8), runs: runs)
+        }
+        let calls = (1..<9).map { named.observe(accept(UInt64($0)))?.call }
+        #expect(calls == Array(repeating: nil, count: 7) + [43])
+        let others = (1..<20).compactMap { other.observe(accept(UInt64($0))) }
+        #expect(others.isEmpty)
+    }
+}

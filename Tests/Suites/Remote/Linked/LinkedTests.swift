@@ -1,0 +1,223 @@
+internal import CLagBeacon
+internal import Foundation
+internal import Testing
+
+@testable import LagMonitor
+internal import TestSupport
+@testable internal import LagRemote
+
+/// Programs that have a monitor of their own: what it knows of their loops is known here, too.
+@Suite(.serialized) struct LinkedTests {
+    private func start(prepare: (SharedLoopTable) throws -> Void = { _ in }) throws -> RemoteProcess {
+        let process = try RemoteProcess(["linked"], program: "MonitorProbe", prepare: prepare)
+        try process.nextLine(until: "ready")
+        return process
+    }
+
+    /// Also waits until the loop's waits are known to the preloaded library.
+    private func startWatched() throws -> RemoteProcess {
+        let process = try start()
+        #expect(eventually { process.watch.watchedLoops == 1 && slots(process).contains { !$0.isFromMonitor } })
+        return process
+    }
+
+    private func slots(_ process: RemoteProcess) -> [SharedLoopTable.Loop] {
+        (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).compactMap { process.table.loop(at: $0) }
+    }
+
+    private func mirror(_ process: RemoteProcess) -> SharedLoopTable.Loop? {
+        slots(process).first { $0.isFromMonitor && $0.process == process.pid && $0.state != .ended }
+    }
+
+    @Test func aStallIsToldOnceByEachWithWhatTheLoopDid() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("s")
+        let line = try process.line("end")
+        #expect(line["pid"] as? Int == Int(process.pid) && line["process_name"] as? String == "MonitorProbe")
+        #expect(line["loop"] as? String == "main" && line["mode"] as? String == "default")
+        #expect(line["activity"] as? String == "before_sources" && line["cause"] as? String == "syscall")
+        #expect(line.functions().contains { $0.contains("handlerThatStalls") }, "\(line.functions())")
+        #expect(try #require(line["duration_ms"] as? Double) >= 400)
+        // The process told it as well: the same loop, from the same moment on.
+        try process.nextLine(until: "stalled")
+        let own = try #require(process.nextLine())
+        #expect(own.hasPrefix("told end main "))
+        let start = try #require(own.split(separator: " ").last.flatMap { UInt64($0) })
+        #expect(line["mono_us"] as? UInt64 == start / 1000)
+        // The preloaded library knows the thread's waits, and that is not told a second time.
+        #expect(slots(process).map(\.isFromMonitor).sorted { $0 && !$1 } == [true, false])
+        usleep(400_000)
+        #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
+    }
+
+    @Test func manyShortCalloutsAreAStarvation() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("b")
+        let line = try process.line("end")
+        #expect(line["kind"] as? String == "starvation" && process.sink.lines.count == 1, "\(process.sink.lines)")
+    }
+
+    @Test func aModeMadeLaterHasNoNameAndItsStallsAreToldAllTheSame() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("m")
+        let line = try process.line("end")
+        #expect(line["mode"] == nil && line["activity"] as? String == "before_sources")
+    }
+
+    @Test func aProcessThatIsStoppedInAStallIsTold() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("h")
+        #expect(eventually { process.watch.stallsInProgress == 1 })
+        kill(process.pid, SIGSTOP)
+        let line = try process.line("abandoned")
+        #expect(line["loop"] as? String == "main" && line["activity"] as? String == "after_waiting")
+        #expect(line.functions().contains { $0.contains("handlerThatHangs") }, "\(line.functions())")
+    }
+
+    @Test func aProcessThatIsKilledInAStallIsTold() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("h")
+        #expect(eventually { process.watch.stallsInProgress == 1 })
+        kill(process.pid, SIGKILL)
+        let line = try process.line("abandoned")
+        #expect(line["loop"] as? String == "main" && line["activity"] as? String == "after_waiting")
+        #expect(line.functions().contains { $0.contains("handlerThatHangs") }, "\(line.functions())")
+        #expect(process.sink.lines.count == 1 && eventually { slots(process).isEmpty })
+    }
+
+    @Test func aStallThatItsOwnWatchdogCannotTellIsToldHere() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("w")
+        try process.nextLine(until: "wedged")
+        process.send("s")
+        let line = try process.line("end")
+        #expect(line["activity"] as? String == "before_sources")
+        // Nothing from the process itself, for longer than it needs.
+        try process.nextLine(until: "stalled")
+        usleep(300_000)
+        process.send("p")
+        #expect(try process.nextLine(until: "did p").isEmpty)
+    }
+
+    @Test func aForksChildLeavesItsParentsLoopAlone() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("f")
+        let line = try process.line("end")
+        #expect(line["pid"] as? Int == Int(process.pid) && line["activity"] as? String == "after_waiting")
+        #expect(line.functions().contains { $0.contains("waitForForkedChild") }, "\(line.functions())")
+        // As long as the child ran the loop.
+        #expect(try #require(line["duration_ms"] as? Double) >= 500)
+        #expect(slots(process).filter(\.isFromMonitor).map(\.process) == [process.pid])
+        #expect(process.sink.lines.count == 1)
+    }
+
+    @Test func execEndsTheLoopOfTheProgramBefore() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        let before = try #require(mirror(process))
+        process.send("x")
+        try process.nextLine(until: "ready")
+        #expect(eventually { mirror(process).map { $0.claim != before.claim } ?? false })
+        process.send("s")
+        _ = try process.line("end")
+        #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
+    }
+
+    @Test func aLoopThatFindsNoPlaceIsToldByItsProcessAlone() throws {
+        var claims: [UInt64] = []
+        let process = try start { table in
+            for _ in 0..<CLB_LOOP_TABLE_SLOTS {
+                var claim: UInt64 = 0
+                _ = clb_loop_table_claim_slot(table.raw, UInt32(CLB_LOOP_FROM_PRELOAD), getpid(), 0, clb_now_ns(), &claim)
+                claims.append(claim)
+            }
+        }
+        defer { process.end() }
+        process.send("s")
+        try process.nextLine(until: "stalled")
+        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
+        #expect(process.sink.lines.isEmpty && process.table.raw.pointee.refused > 0)
+        // It looks again now and then.
+        for (index, claim) in claims.enumerated() { _ = clb_loop_table_free(process.table.raw, UInt32(index), claim) }
+        #expect(eventually { mirror(process) != nil && process.watch.watchedLoops == 1 })
+        process.send("s")
+        #expect(try process.line("end")["activity"] as? String == "before_sources")
+    }
+
+    @Test func aLoopOnAThreadComesAndGoes() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("t")
+        let line = try process.line("end")
+        #expect(line["loop"] as? String == "worker-with-a-name" && line["thread_name"] as? String == "worker-with-a-n")
+        #expect(line["thread_id"] as? Int != Int(process.pid))
+        #expect(process.watch.watchedLoops == 2 && slots(process).filter(\.isFromMonitor).count == 2)
+        process.send("e")
+        #expect(eventually { process.watch.watchedLoops == 1 && slots(process).filter(\.isFromMonitor).count == 1 })
+        #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
+    }
+
+    @Test func aPauseCountsHereToo() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("p")
+        #expect(eventually { mirror(process)?.state == .paused })
+        process.send("s")
+        try process.nextLine(until: "stalled")
+        process.send("r")
+        #expect(eventually { mirror(process)?.state == .live })
+        usleep(300_000)
+        #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
+        process.send("s")
+        _ = try process.line("end")
+    }
+
+    /// Then it is a program like any other.
+    @Test func whatItDoesNotWatchAnyMoreIsKnownByItsWaits() throws {
+        let process = try startWatched()
+        defer { process.end() }
+        process.send("u")
+        #expect(eventually { mirror(process) == nil && process.watch.watchedLoops == 1 })
+        process.send("s")
+        let line = try process.line("end")
+        #expect(line["activity"] as? String == "after_waiting" && line["mode"] == nil)
+        // And watched anew.
+        process.send("a")
+        #expect(eventually { mirror(process)?.state == .live })
+        process.send("s")
+        #expect(try process.line("end", after: 1)["activity"] as? String == "before_sources")
+        #expect(process.sink.lines.count == 2, "\(process.sink.lines)")
+    }
+
+    @Test(arguments: ["", "garbage", "/etc/passwd", "/proc/self/fd/0", "/proc/1/fd/999", String(repeating: "/", count: 4000)])
+    func aPathThatIsNoPageIsIgnored(path: String) throws {
+        let process = try RemoteProcess(["linked"], program: "MonitorProbe", path: path)
+        defer { process.end() }
+        process.send("s")
+        #expect(try process.nextLine(until: "stalled") == ["ready", "did s"])
+        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
+    }
+
+    @Test func aPageOfAnotherVersionIsIgnored() throws {
+        let process = try start { $0.raw.pointee.version += 1 }
+        defer { process.end() }
+        process.send("s")
+        try process.nextLine(until: "stalled")
+        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
+        #expect(slots(process).isEmpty)
+    }
+
+    /// Its name begins like those of the settings.
+    @Test func thePageIsNoSetting() {
+        let environment = ["LAGMONITOR_PAGE": "/proc/1/fd/9"]
+        #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
+        #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)
+    }
+}

@@ -1,0 +1,97 @@
+internal import Foundation
+import LagDetection
+internal import TestSupport
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+/// A program with the preloaded library, its loops watched from here. It can be talked to.
+final class RemoteProcess {
+    let sink = MemorySink()
+    let watch: SharedLoopTableWatch
+    let table: SharedLoopTable
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private lazy var lines = LineReader(output)
+
+    private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+
+    /// - Parameters:
+    ///   - path: what the program takes for the table's path; the table's own when nil.
+    ///   - prepare: gets the table before anybody writes to it.
+    init(
+        _ arguments: [String],
+        program: String = "ForeignProbe",
+        path: String? = nil,
+        prepare: (SharedLoopTable) throws -> Void = { _ in }
+    ) throws {
+        // One that has died takes no words.
+        signal(SIGPIPE, SIG_IGN)
+        table = try SharedLoopTable()
+        try prepare(table)
+        var configuration = StallMonitorConfiguration()
+        configuration.rules = StallRules()
+        configuration.limits = .none
+        watch = SharedLoopTableWatch(table: table, configuration: RemoteConfiguration(configuration), sink: sink) { Issue.record("\($0)") }
+        try watch.start()
+        process.executableURL = Self.folder.appendingPathComponent(program)
+        process.arguments = arguments
+        process.standardInput = input
+        process.standardOutput = output
+        let library = Self.folder.appendingPathComponent("liblagmonitor-preload.so").path
+        process.environment = ["LD_PRELOAD": library, table.variable.name: path ?? table.variable.value]
+        try process.run()
+    }
+
+    deinit { end() }
+
+    var pid: Int32 { process.processIdentifier }
+
+    func end() {
+        if process.isRunning { kill(pid, SIGKILL) }
+        process.waitUntilExit()
+        watch.stop()
+    }
+
+    /// Tells the program something.
+    func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
+
+    /// Waits for the next line that the program says; nil at its end.
+    func nextLine() -> String? { lines.next() }
+
+    /// What the handler that computes had of the processors, in the stall of a line.
+    func processorTime(of line: [String: Any]) throws -> ProcessorTime {
+        let start = try #require(line["mono_us"] as? NSNumber).uint64Value * 1000
+        return try #require(ProcessorTime.next(in: lines, endingAfter: start))
+    }
+
+    /// Waits until the program has said this; what it said before.
+    @discardableResult
+    func nextLine(until word: String) throws -> [String] {
+        var before: [String] = []
+        while let line = nextLine() {
+            if line == word { return before }
+            before.append(line)
+        }
+        throw CocoaError(.fileReadUnknown)
+    }
+
+    /// The first line with this phase, after so many lines of any kind, within a time that no machine needs.
+    func line(_ phase: String, after count: Int = 0) throws -> [String: Any] {
+        for _ in 0..<3000 {
+            if let line = sink.lines.dropFirst(count).first(where: { $0.contains("\"phase\":\"\(phase)\"") }) {
+                return try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            }
+            usleep(10_000)
+        }
+        throw CocoaError(.fileReadUnknown)
+    }
+}
+
+extension [String: Any] {
+    func functions() -> [String] {
+        (self["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
+    }
+}

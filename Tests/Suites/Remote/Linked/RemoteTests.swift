@@ -1,0 +1,70 @@
+internal import LagRemote
+internal import Foundation
+internal import Testing
+
+@testable import LagMonitor
+
+/// Loops of another process, which knows nothing of us, by the library that is loaded into it.
+@Suite(.serialized) struct RemoteTests {
+    @Test func aHandlerThatSleepsIsFoundWithItsStack() throws {
+        let process = try RemoteProcess(["epoll", "sleep"])
+        defer { process.end() }
+        let line = try process.line("end")
+        #expect(line["pid"] as? Int == Int(process.pid) && line["process_name"] as? String == "ForeignProbe")
+        #expect(
+            line["loop"] as? String == "main" && line["cause"] as? String == "syscall" && line["capture"] as? String == "passive"
+        )
+        #expect(line.functions().contains("handler_that_sleeps"), "\(line.functions())")
+        #expect(line["culprit"] as? String == "handler_that_sleeps")
+        #expect(try #require(line["duration_ms"] as? Double) >= 400)
+    }
+
+    @Test func aHandlerThatComputesIsFoundWithItsStack() throws {
+        let process = try RemoteProcess(["epoll", "compute"])
+        defer { process.end() }
+        let line = try process.line("end")
+        let time = try process.processorTime(of: line)
+        #expect(time.causes.map(\.rawValue).contains(line["cause"] as? String ?? ""), "\(time): \(line)")
+        // What it had, less what it had before the library knew of the stall.
+        #expect(try #require(line["cpu_ms"] as? Double) > Double(time.cpuNanoseconds) * 0.4e-6, "\(time): \(line)")
+        // A thread that waits for a processor cannot be stopped.
+        guard line["capture"] as? String == "ptrace" || time.alwaysAnswersInTime else { return }
+        #expect(line["capture"] as? String == "ptrace", "\(time): \(line)")
+        #expect(line.functions().contains("handler_that_computes"), "\(line.functions())")
+    }
+
+    @Test func aLoopOnAnotherThreadIsFound() throws {
+        let process = try RemoteProcess(["epoll", "thread"])
+        defer { process.end() }
+        let line = try process.line("end")
+        #expect(line["thread_name"] as? String == "worker" && line["thread_id"] as? Int != Int(process.pid))
+        #expect(line.functions().contains("handler_that_sleeps"))
+    }
+
+    /// Whoever kills a process that hangs wants to know afterwards in what it hung.
+    @Test func aHangInWhichTheProcessIsKilledIsTold() throws {
+        let process = try RemoteProcess(["epoll", "hang"])
+        defer { process.end() }
+        for _ in 0..<1000 {
+            if process.watch.stallsInProgress > 0 { break }
+            usleep(10_000)
+        }
+        #expect(process.watch.stallsInProgress == 1)
+        kill(process.pid, SIGKILL)
+        let line = try process.line("abandoned")
+        #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
+    }
+
+    /// A program that is stopped does not stall.
+    @Test func aStoppedProcessIsNoStall() throws {
+        let process = try RemoteProcess(["epoll", "calm"])
+        defer { process.end() }
+        for _ in 0..<1000 where process.watch.watchedLoops == 0 { usleep(10_000) }
+        #expect(process.watch.watchedLoops == 1)
+        kill(process.pid, SIGSTOP)
+        usleep(700_000)
+        kill(process.pid, SIGCONT)
+        usleep(300_000)
+        #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
+    }
+}

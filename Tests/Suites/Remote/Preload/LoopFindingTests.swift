@@ -1,0 +1,127 @@
+internal import CLagBeacon
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("Which waits are a loop")
+struct LoopFindingTests {
+    @Test(arguments: [
+        "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "__poll_chk", "ppoll", "__ppoll_chk", "select", "pselect",
+    ])
+    func aThreadThatWaitsAgainAndAgainIsALoop(call: String) throws {
+        let probe = try WatchedProbe("loop", call)
+        let word = try probe.word("looped")
+        let loop = try #require(probe.table.loops.first)
+        #expect(probe.table.loops.count == 1 && loop.isLive)
+        #expect(loop.pid == word.pid && loop.tid == word.tid && loop.kind == UInt32(CLB_LOOP_FROM_PRELOAD))
+        // It came back from its last wait and blocks elsewhere: at work.
+        #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
+        // The eighth wait and the four after it, each a rest and its end; one before, for the claim.
+        #expect(probe.table.sequence(of: loop) == 11)
+        #expect(loop.wait_sp != 0 && loop.wait_return != 0 && loop.inner_waits == 0)
+        // From the clock that this process has as well.
+        let woke = clb_beacon_woke_ns(probe.table.beacon(of: loop))
+        #expect(woke >= loop.claimed_ns && woke <= clb_now_ns())
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func theEighthWaitMakesTheLoop() throws {
+        let probe = try WatchedProbe("seven")
+        _ = try probe.word("looped")
+        #expect(probe.table.loops.isEmpty)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test(arguments: ["thrice", "elsewhere"])
+    func whatDoesNotLoopGetsNoSlot(case name: String) throws {
+        let probe = try WatchedProbe(name)
+        _ = try probe.word(name == "thrice" ? "thrice" : "looped")
+        #expect(probe.table.loops.isEmpty)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func looksWithoutWaitingMakeNoLoopButAreRestsOfOne() throws {
+        let probe = try WatchedProbe("looks")
+        _ = try probe.word("looped")
+        #expect(probe.table.loops.isEmpty)
+        probe.goOn()
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        let before = probe.table.sequence(of: loop)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.sequence(of: loop) == before + 10)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    // libuv with pending immediates, as in node's HTTP server: it waits in earnest when it is idle, and else with time-out 0.
+    @Test func looksAtThePlaceOfAWaitInEarnestCountAsWaits() throws {
+        let probe = try WatchedProbe("seldom")
+        _ = try probe.word("looped")
+        #expect(probe.table.loops.isEmpty)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func aWaitWithinTheWorkIsNoRest() throws {
+        let probe = try WatchedProbe("nested")
+        _ = try probe.word("nested")
+        let loop = try #require(probe.table.live.first)
+        let sequence = probe.table.sequence(of: loop)
+        #expect(eventually { probe.table.live.first?.inner_waits == 1 })
+        // It sleeps in poll(2) now, and is at work all the same.
+        #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
+        probe.goOn()
+        _ = try probe.word("back")
+        #expect(probe.table.sequence(of: loop) == sequence)
+        probe.goOn()
+        _ = try probe.word("again")
+        // Twelve waits elsewhere were none; the next one at the loop's place is a rest again.
+        #expect(probe.table.sequence(of: loop) == sequence + 2)
+        #expect(probe.table.live.first?.inner_waits == 13)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func aLoopThatWentOnElsewhereIsFollowed() throws {
+        let probe = try WatchedProbe("other-loop")
+        _ = try probe.word("started")
+        let first = try #require(probe.table.live.first)
+        probe.goOn()
+        _ = try probe.word("looped")
+        let second = try #require(probe.table.live.first)
+        #expect(second.claim == first.claim && second.wait_sp > first.wait_sp && second.changes == 1)
+        #expect(second.inner_waits >= 31 && second.inner_waits < 55)
+        #expect(probe.table.sequence(of: second) > 11)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func aLoopWithinAHandlerGivesWayToTheOuterOneAtOnce() throws {
+        let probe = try WatchedProbe("inner-loop")
+        _ = try probe.word("started")
+        let outer = try #require(probe.table.live.first)
+        probe.goOn()
+        _ = try probe.word("inner")
+        let inner = try #require(probe.table.live.first)
+        #expect(inner.changes == 1 && inner.wait_sp < outer.wait_sp)
+        let sequence = probe.table.sequence(of: inner)
+        probe.goOn()
+        _ = try probe.word("outer")
+        let back = try #require(probe.table.live.first)
+        #expect(back.changes == 2 && back.wait_sp == outer.wait_sp)
+        #expect(probe.table.sequence(of: back) == sequence + 24)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+}

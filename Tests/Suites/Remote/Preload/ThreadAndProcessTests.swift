@@ -1,0 +1,155 @@
+internal import CLagBeacon
+internal import CLagLinux
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("Threads and processes with the preloaded library")
+struct ThreadAndProcessTests {
+    @Test func eachThreadThatLoopsHasItsOwnSlot() throws {
+        let probe = try WatchedProbe("threads")
+        let words = [try probe.word("looped"), try probe.word("looped")]
+        #expect(Set(probe.table.live.map(\.tid)) == Set(words.map(\.tid)))
+        #expect(probe.table.live.allSatisfy { $0.pid == words[0].pid && $0.tid != $0.pid })
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+        #expect(probe.table.loops.count == 2 && probe.table.loops.allSatisfy(\.isEnded))
+    }
+
+    @Test func aThreadsEndEndsItsLoopAndLaterWaitsDoNoHarm() throws {
+        let probe = try WatchedProbe("thread-end")
+        let word = try probe.word("looped")
+        #expect(probe.table.live.map(\.tid) == [word.tid])
+        probe.goOn()
+        _ = try probe.word("joined")
+        let loop = try #require(probe.table.loops.first)
+        #expect(probe.table.loops.count == 1 && loop.isEnded)
+        #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_FINISHED)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func aThreadCanBeCancelledInItsWait() throws {
+        let probe = try WatchedProbe("cancel")
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(eventually { probe.table.activity(of: loop) == CLB_ACTIVITY_WAITING })
+        probe.goOn()
+        _ = try probe.word("joined")
+        #expect(probe.table.loops.map(\.isEnded) == [true])
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func moreLoopsThanSlotsAreCountedAndGoOn() throws {
+        let probe = try WatchedProbe("many-threads")
+        _ = try probe.word("joined")
+        #expect(probe.table.loops.count == Int(CLB_LOOP_TABLE_SLOTS) && probe.table.loops.allSatisfy(\.isEnded))
+        #expect(probe.table.raw.pointee.refused == 450 - UInt64(CLB_LOOP_TABLE_SLOTS))
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func aForksChildStartsAnewAndLeavesItsParentsLoopAlone() throws {
+        let probe = try WatchedProbe("fork")
+        let parent = try probe.word("parent")
+        let loop = try #require(probe.table.live.first)
+        let word = clb_beacon_word(probe.table.beacon(of: loop))
+        probe.goOn()
+        let child = try probe.word("child")
+        #expect(child.pid != parent.pid)
+        // Seven waits of a process that has none yet.
+        #expect(probe.table.loops.count == 1 && clb_beacon_word(probe.table.beacon(of: loop)) == word)
+        probe.goOn()
+        _ = try probe.word("child")
+        #expect(Set(probe.table.live.map(\.pid)) == [parent.pid, child.pid])
+        #expect(clb_beacon_word(probe.table.beacon(of: loop)) == word)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+        #expect(clb_beacon_word(probe.table.beacon(of: loop)) == word)
+    }
+
+    @Test func aForkInTheMidstOfAWaitIsNoticedAtItsEnd() throws {
+        let probe = try WatchedProbe("handler")
+        let word = try probe.word("looped")
+        let loop = try #require(probe.table.loops.first)
+        // Twelve waits of which the eighth was the first told, and the one in which the fork was: none of the child's.
+        #expect(probe.table.loops.count == 1 && loop.pid == word.pid)
+        #expect(probe.table.sequence(of: loop) == 13)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func execEndsTheLoopOfTheProgramBefore() throws {
+        let probe = try WatchedProbe("exec")
+        let before = try probe.word("looped")
+        #expect(probe.table.live.map(\.pid) == [before.pid])
+        probe.goOn()
+        let after = try probe.word("thrice")
+        #expect(after.pid == before.pid && probe.table.loops.map(\.isEnded) == [true])
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func helpersByVforkAndSpawnLeaveNoTrace() throws {
+        let probe = try WatchedProbe("spawn")
+        let word = try probe.word("looped")
+        let loop = try #require(probe.table.loops.first)
+        #expect(probe.table.loops.count == 1 && loop.isLive && loop.pid == word.pid)
+        // Its own twelve waits and fifteen more.
+        #expect(probe.table.sequence(of: loop) == 41)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func anArmedLoopWakesTheOneThatWaits() throws {
+        let probe = try WatchedProbe("seven")
+        _ = try probe.word("looped")
+        _ = clb_loop_table_drain(probe.table.raw)
+        probe.goOn()
+        _ = try probe.word("looped")
+        // The new loop told so by itself.
+        #expect(clb_waker_wait(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
+        let loop = try #require(probe.table.live.first)
+        clb_beacon_rearm(probe.table.beacon(of: loop), UInt32(CLB_ARMED_ANY))
+        // An address that another process wrote there is never followed.
+        probe.table.beacon(of: loop).pointee.waker = UnsafeMutablePointer(bitPattern: 64)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func theNextActivityOfAnArmedLoopIsAnsweredThroughThePage() throws {
+        let probe = try WatchedProbe("looks")
+        _ = try probe.word("looped")
+        probe.goOn()
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        _ = clb_loop_table_drain(probe.table.raw)
+        probe.table.beacon(of: loop).pointee.waker = UnsafeMutablePointer(bitPattern: 64)
+        clb_beacon_rearm(probe.table.beacon(of: loop), UInt32(CLB_ARMED_REST))
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(clb_waker_wait(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
+        #expect(clb_beacon_answered_ns(probe.table.beacon(of: loop)) >= loop.claimed_ns)
+        #expect(probe.table.beacon(of: loop).pointee.armed == 0)
+        #expect(clb_loop_table_drain(probe.table.raw) >= loop.claimed_ns)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func theKernelKnowsWhoHasThePage() throws {
+        let probe = try WatchedProbe("loop")
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        var owner = cll_mapping_owner()
+        #expect(cll_mapping_owner_find(probe.table.descriptor, loop.pid, loop.wait_sp, &owner) == 0)
+        #expect(owner.maps_file == 1 && owner.start_ticks > 0)
+        #expect(owner.stack_low <= loop.wait_sp && loop.wait_sp < owner.stack_high)
+        // Any other process that a slot may name.
+        #expect(cll_mapping_owner_find(probe.table.descriptor, getppid(), 0, &owner) == 0)
+        #expect(owner.maps_file == 0 && owner.stack_high == 0)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+        #expect(cll_mapping_owner_find(probe.table.descriptor, loop.pid, loop.wait_sp, &owner) == ESRCH)
+    }
+}

@@ -1,0 +1,66 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// A program with the preloaded library in it, and a table of its own.
+final class WatchedProbe {
+    struct Word: Equatable {
+        let text: String
+        let pid: Int32
+        let tid: Int32
+    }
+
+    let table: SharedLoopTable
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let errors = Pipe()
+    private lazy var lines = LineReader(output)
+
+    static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    static let library = folder.appendingPathComponent("liblagmonitor-preload.so").path
+
+    /// - Parameter prepare: Gets the table before the program starts.
+    init(
+        _ arguments: String...,
+        preload: String = WatchedProbe.library,
+        path: String? = nil,
+        program: URL = WatchedProbe.folder.appendingPathComponent("ForeignProbe"),
+        prepare: (SharedLoopTable) -> Void = { _ in }
+    ) throws {
+        table = try SharedLoopTable()
+        prepare(table)
+        process.executableURL = program
+        process.arguments = ["waits"] + arguments
+        process.environment = ProcessInfo.processInfo.environment
+            .merging(["LD_PRELOAD": preload, "LAGMONITOR_PAGE": path ?? table.path]) { _, new in new }
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { process.terminate() }
+    }
+
+    /// The next line of the program: a word, its process and its thread.
+    func word(_ expected: String) throws -> Word {
+        let line = try #require(lines.next(), "the program ended before it printed \(expected)")
+        let parts = line.split(separator: " ")
+        try #require(parts.count == 3, "not what was expected: \(parts)")
+        let word = Word(text: String(parts[0]), pid: try #require(Int32(parts[1])), tid: try #require(Int32(parts[2])))
+        try #require(word.text == expected)
+        return word
+    }
+
+    func goOn() { input.fileHandleForWriting.write(Data("\n".utf8)) }
+
+    /// Waits for its end: its status, and what it wrote to stderr.
+    func end() throws -> (status: Int32, errors: String) {
+        try input.fileHandleForWriting.close()
+        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus, text)
+    }
+}

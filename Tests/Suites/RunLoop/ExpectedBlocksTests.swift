@@ -1,0 +1,125 @@
+import Foundation
+internal import LagActivity
+import LagRunLoop
+import TestSupport
+import Testing
+
+/// Scopes that expect to block: as good as a rest, whatever happens inside them.
+struct ExpectedBlocksTests {
+    private struct Failure: Error, Equatable {}
+
+    @Test func theBeaconSaysSoInTheScopeAndWhatComesAfterIsNew() throws {
+        try withThread { thread in
+            let loop = thread.loop
+            try thread.performAndWait {
+                let beacon = loop.beacon
+                let outer = beacon.activity
+                let (woke, callout) = (beacon.wokeNanoseconds, beacon.calloutNanoseconds)
+                let inside = loop.expectingBlock {
+                    usleep(2_000)
+                    return beacon.activity
+                }
+                #expect(inside == .expected)
+                #expect(beacon.activity == outer && outer.isWorking)
+                #expect(beacon.wokeNanoseconds >= woke + 2_000_000)
+                #expect(beacon.calloutNanoseconds >= callout + 2_000_000)
+            }
+        }
+    }
+
+    @Test func errorsKeepTheirTypeAndLeaveTheScope() throws {
+        try withThread { thread in
+            let loop = thread.loop
+            try thread.performAndWait {
+                let outer = loop.beacon.activity
+                do throws(Failure) {
+                    try loop.expectingBlock { () throws(Failure) in throw Failure() }
+                    Issue.record("nothing was thrown")
+                } catch {
+                    #expect(error == Failure())
+                }
+                #expect(loop.beacon.activity == outer)
+                #expect(loop.expectingBlock { loop.beacon.activity } == .expected)
+            }
+        }
+    }
+
+    @Test func theOutermostScopeCounts() throws {
+        try withThread { thread in
+            let loop = thread.loop
+            try thread.performAndWait {
+                let outer = loop.beacon.activity
+                loop.expectingBlock {
+                    let sequence = loop.beacon.sequence
+                    loop.expectingBlock { #expect(loop.beacon.activity == .expected) }
+                    loop.beacon.expectingBlock { #expect(loop.beacon.activity == .expected) }
+                    #expect(loop.beacon.activity == .expected)
+                    #expect(loop.beacon.sequence == sequence)
+                }
+                #expect(loop.beacon.activity == outer)
+            }
+        }
+    }
+
+    @Test func aRunInsideIsWatchedAndComesBackToTheScope() throws {
+        try withThread { thread in
+            let loop = thread.loop
+            let log = Log<String>()
+            try thread.performAndWait {
+                loop.expectingBlock {
+                    let woke = loop.beacon.wokeNanoseconds
+                    loop.perform {
+                        log.add(loop.beacon.activity.name)
+                        // Coming out of the scope, the inner run begins after a rest.
+                        log.add(loop.beacon.wokeNanoseconds > woke ? "new" : "old")
+                        loop.expectingBlock { log.add(loop.beacon.activity.name) }
+                        log.add(loop.beacon.activity.name)
+                    }
+                    _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false)
+                    log.add(loop.beacon.activity.name)
+                    _ = loop.run(mode: RunLoopMode("expected.empty"), before: .distantFuture)
+                    log.add(loop.beacon.activity.name)
+                }
+                log.add(loop.beacon.activity.isWorking ? "working" : "idle")
+            }
+            #expect(log.all == ["before_sources", "new", "expected", "before_sources", "expected", "expected", "working"])
+        }
+    }
+
+    @Test func aRunAfterTheScopeComesBackToTheCallout() throws {
+        try withThread { thread in
+            let loop = thread.loop
+            try thread.performAndWait {
+                let outer = loop.beacon.activity
+                loop.expectingBlock {}
+                _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false)
+                #expect(loop.beacon.activity == outer)
+            }
+        }
+    }
+
+    @Test func elsewhereTheBodyJustRuns() throws {
+        try withThread { thread in
+            let loop = thread.loop
+            try thread.performAndWait {}
+            #expect(eventually { loop.isWaiting })
+            usleep(10_000)
+            let sequence = loop.beacon.sequence
+            #expect(loop.expectingBlock { loop.beacon.activity } == .waiting, "on another thread")
+            #expect(loop.beacon.sequence == sequence)
+        }
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            #expect(loop.expectingBlock { loop.beacon.activity } == .notRunning, "not in a run")
+            #expect(loop.beacon.sequence == 0)
+            let inside = loop.expectingBlock {
+                let seen = Log<LoopActivity>()
+                loop.perform { seen.add(loop.beacon.activity) }
+                _ = loop.runBriefly()
+                return seen.all
+            }
+            #expect(inside == [.beforeSources])
+            #expect(loop.beacon.activity == .notRunning)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+internal import LagActivity
+import LagRunLoop
+import TestSupport
+import Testing
+
+/// Row S1: one loop a thread, made by its first use, ended with it.
+struct IdentityTests {
+    @Test func aThreadHasOneLoopAndNoOtherThreadHasIt() throws {
+        let first = try onFreshThread { (ObservedRunLoop.current, ObservedRunLoop.current) }
+        #expect(first.0 === first.1)
+        let (mine, theirs) = try onFreshThread {
+            let mine = ObservedRunLoop.current
+            return (mine, try onFreshThread { ObservedRunLoop.current })
+        }
+        #expect(mine !== theirs)
+        #expect(mine.thread.tid != theirs.thread.tid)
+    }
+
+    @Test func onlyItsOwnThreadIsCurrent() throws {
+        try withThread { thread in
+            #expect(!thread.loop.isCurrent)
+            let (isCurrent, loop) = try thread.performAndWait {
+                (ObservedRunLoop.current.isCurrent, ObservedRunLoop.current)
+            }
+            #expect(isCurrent)
+            #expect(loop === thread.loop)
+        }
+    }
+
+    @Test func theMainLoopIsReachableFromAnyThread() throws {
+        let main = try onFreshThread { ObservedRunLoop.main }
+        #expect(main === ObservedRunLoop.main)
+        #expect(main.name == "main")
+        #expect(main.thread.tid == getpid())
+        #expect(try onFreshThread { !ObservedRunLoop.main.isCurrent })
+    }
+
+    @Test func theNameIsTheThreads() throws {
+        #expect(try onFreshThread { ObservedRunLoop.current.name } == "test")
+        let thread = try KeepAliveThread(name: "a name longer than fifteen bytes")
+        #expect(thread.loop.name == "a name longer than fifteen bytes")
+        thread.stop()
+    }
+
+    @Test func theLoopEndsWithItsThread() throws {
+        let ended = Counter()
+        let cancelled = Counter()
+        let loop = try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let tracked = Tracked(ended)
+            loop.add(RunLoopTimer(after: .seconds(1_000)) { _ in tracked.touch() }, to: .default)
+            loop.add(RunLoopObserver { _, _ in tracked.touch() }, to: .common)
+            loop.add(RunLoopSource(cancel: { _, _ in cancelled.add() }, perform: { tracked.touch() }), to: .default)
+            loop.perform { tracked.touch() }
+            return loop
+        }
+        #expect(eventually { loop.isFinished })
+        #expect(loop.beacon.activity == .finished)
+        #expect(ended.value == 1, "what the items captured is released")
+        #expect(cancelled.value == 1)
+        #expect(!loop.perform {}, "nothing can be submitted any more")
+        #expect(!loop.add(RunLoopPort(), to: .default))
+        #expect(throws: RunLoopError.loopFinished(name: "test")) { try loop.performAndWait {} }
+    }
+
+    @Test func theLoopObjectIsReleasedWithItsThread() throws {
+        weak let loop = try onFreshThread { ObservedRunLoop.current }
+        #expect(eventually { loop == nil })
+    }
+
+    @Test func aLoopThatNeverRanIsNotRunning() throws {
+        #expect(try onFreshThread { ObservedRunLoop.current.beacon.activity } == .notRunning)
+        #expect(try onFreshThread { ObservedRunLoop.current.currentMode } == nil)
+    }
+
+    @Test func runningAnotherThreadsLoopEndsWithAMessage() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let thread = try KeepAliveThread(name: "somebody")
+            thread.loop.run()
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("only its own thread may run run loop 'somebody'"))
+    }
+}

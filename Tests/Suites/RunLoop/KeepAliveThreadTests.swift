@@ -1,0 +1,223 @@
+import Foundation
+internal import LagActivity
+import LagRunLoop
+import TestSupport
+import Testing
+
+/// Rows S11 and S12: permanent threads, and their end.
+struct KeepAliveThreadTests {
+    @Test func itRunsSubmittedWorkAtAnyTimeOnItsOneThread() throws {
+        try withThread { thread in
+            let tids = Log<Int32>()
+            for _ in 0..<3 {
+                usleep(5_000)
+                tids.add(try thread.performAndWait { ThreadIdentity.current.tid })
+            }
+            #expect(Set(tids.all) == [thread.loop.thread.tid])
+        }
+    }
+
+    @Test func itHasItsNameItsStackAndItsPriority() throws {
+        let thread = try KeepAliveThread(name: "named thread, long", priority: .background, stackBytes: 128 * 1024)
+        defer { thread.stop() }
+        let kernelName = try String(
+            contentsOfFile: "/proc/self/task/\(thread.loop.thread.tid)/comm",
+            encoding: .utf8
+        )
+        #expect(kernelName == "named thread, l\n")
+        #expect(thread.name == "named thread, long")
+        #expect(thread.niceValue == 15)
+        let size = thread.loop.thread.stackHigh - thread.loop.thread.stackLow
+        // The C library may hand out a cached stack of up to four times the size.
+        #expect(size >= 128 * 1024 && size <= 640 * 1024)
+    }
+
+    @Test func valuesOutOfRangeAreRefusedByName() {
+        #expect(throws: RunLoopError.invalidArgument("stackBytes of thread 't' is 10; at least 65536 is needed")) {
+            try KeepAliveThread(name: "t", stackBytes: 10)
+        }
+        #expect(throws: RunLoopError.invalidArgument("the nice value of thread 't' is 20; allowed is -20 to 19")) {
+            try KeepAliveThread(name: "t", priority: ThreadPriority(niceValue: 20))
+        }
+    }
+
+    @Test func idleItUsesNoProcessorTime() throws {
+        try withThread { thread in
+            try thread.performAndWait {}
+            #expect(eventually { thread.loop.isWaiting })
+            // The kernel's own account of the thread: time on a processor, and how often it was put there.
+            func account() throws -> [UInt64] {
+                let path = "/proc/self/task/\(thread.loop.thread.tid)/schedstat"
+                return try String(contentsOfFile: path, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+                    .compactMap { UInt64($0) }
+            }
+            usleep(20_000)
+            let before = try account()
+            usleep(300_000)
+            let after = try account()
+            #expect(after[0] - before[0] == 0, "nanoseconds on a processor")
+            #expect(after[2] - before[2] == 0, "times it was put on one")
+        }
+    }
+
+    @Test func itEndsFromOutsideAndReleasesEverything() throws {
+        let ended = Counter()
+        weak let loop: ObservedRunLoop?
+        weak let object: KeepAliveThread?
+        do {
+            let thread = try KeepAliveThread(name: "outside")
+            (loop, object) = (thread.loop, thread)
+            let tracked = Tracked(ended)
+            thread.loop.add(RunLoopTimer(after: .seconds(1_000)) { _ in tracked.touch() }, to: .common)
+            try thread.performAndWait { tracked.touch() }
+            thread.stop()
+            thread.stop()
+            #expect(thread.join())
+            #expect(thread.join(), "joining twice is fine")
+            #expect(thread.isFinished)
+            #expect(!thread.perform {})
+        }
+        #expect(ended.value == 1)
+        #expect(loop == nil)
+        #expect(object == nil)
+    }
+
+    @Test func itEndsFromInside() throws {
+        let thread = try KeepAliveThread(name: "inside")
+        thread.perform { thread.stop() }
+        #expect(thread.join())
+        #expect(thread.isFinished)
+        let other = try KeepAliveThread(name: "inside")
+        other.perform { KeepAliveThread.stopCurrent() }
+        #expect(other.join())
+    }
+
+    @Test func itEndsAfterTheCalloutInProgressAndDropsTheRest() throws {
+        let ended = Counter()
+        let ran = Counter()
+        let refused = Counter()
+        let thread = try KeepAliveThread(name: "prompt")
+        let waiter = try KeepAliveThread(name: "waiter")
+        let go = DispatchSemaphore(value: 0)
+        let source = RunLoopSource { ran.add() }
+        thread.loop.add(source, to: .default)
+        thread.perform { go.wait() }
+        thread.perform { KeepAliveThread.stopCurrent() }
+        for _ in 0..<3 {
+            let tracked = Tracked(ended)
+            thread.perform {
+                tracked.touch()
+                ran.add()
+            }
+        }
+        source.signal()
+        waiter.perform {
+            do { try thread.performAndWait { ran.add() } } catch { refused.add() }
+        }
+        usleep(20_000)
+        go.signal()
+        thread.join()
+        #expect(ran.value == 0)
+        #expect(ended.value == 3)
+        #expect(eventually { refused.value == 1 })
+        waiter.stop()
+        waiter.join()
+    }
+
+    @Test func whatAFinishedPieceOfWorkCapturedIsReleasedBeforeTheNext() throws {
+        try withThread { thread in
+            let ended = Counter()
+            let seen = Log<Int>()
+            let go = DispatchSemaphore(value: 0)
+            thread.perform { go.wait() }
+            do {
+                let tracked = Tracked(ended)
+                thread.perform { tracked.touch() }
+            }
+            thread.perform { seen.add(ended.value) }
+            go.signal()
+            #expect(eventually { seen.count == 1 })
+            #expect(seen.all == [1])
+        }
+    }
+
+    @Test func itEndsOutOfNestedRuns() throws {
+        let thread = try KeepAliveThread(name: "nested")
+        let depth = Counter()
+        let ended = Counter()
+        thread.perform {
+            thread.perform {
+                depth.add()
+                _ = ObservedRunLoop.current.runBriefly()
+                ended.add()
+            }
+            depth.add()
+            _ = ObservedRunLoop.current.runBriefly()
+            ended.add()
+        }
+        #expect(eventually { depth.value == 2 && thread.loop.isWaiting })
+        thread.stop()
+        #expect(thread.join())
+        #expect(ended.value == 2)
+    }
+
+    @Test func theLoopsOwnStopDoesNotEndTheThread() throws {
+        try withThread { thread in
+            thread.loop.stop()
+            thread.perform { ObservedRunLoop.current.stop() }
+            #expect(try! thread.performAndWait { 1 } == 1)
+            #expect(!thread.isFinished)
+        }
+    }
+
+    @Test func itEndsWithItsLastReference() throws {
+        let loop = try {
+            let thread = try KeepAliveThread(name: "dropped")
+            try thread.performAndWait {}
+            return thread.loop
+        }()
+        #expect(eventually { loop.isFinished })
+    }
+
+    @Test func itCannotJoinItself() throws {
+        try withThread { thread in
+            let joined = try thread.performAndWait { thread.join() }
+            #expect(!joined)
+        }
+    }
+
+    @Test func hundredThousandThreadsLeaveNothingBehind() throws {
+        let output = try Probe.run("threads", "100000")
+        #expect(output.status == 0, "\(output.text)")
+    }
+}
+
+/// What needs a main thread or a process of its own.
+struct ProbeTests {
+    @Test func theMainLoopServesTheMainQueueAndTheMainActorOnTheMainThread() throws {
+        let output = try Probe.run("main-loop")
+        #expect(output.status == 0, "\(output.text)")
+        #expect(output.text.contains("ok main actor work runs on the main thread"))
+    }
+
+    @Test func aLoopUsesNoDescriptorUntilItWatchesOneAndClosesItsOwn() throws {
+        let output = try Probe.run("descriptors")
+        #expect(output.status == 0, "\(output.text)")
+    }
+}
+
+/// The program beside the test program that needs a process of its own.
+enum Probe {
+    static func run(_ arguments: String...) throws -> (status: Int32, text: String) {
+        let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = folder.appendingPathComponent("RunLoopProbe")
+        process.arguments = arguments
+        process.standardOutput = pipe
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text)
+    }
+}

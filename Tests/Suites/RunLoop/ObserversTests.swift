@@ -1,0 +1,134 @@
+internal import LagActivity
+import LagRunLoop
+import TestSupport
+import Testing
+
+/// Row S4: observers.
+struct ObserversTests {
+    /// One run of one turn in the default mode, without a sleep.
+    private func oneTurn(_ loop: ObservedRunLoop) {
+        let port = RunLoopPort()
+        loop.add(port, to: .default)
+        #expect(loop.run(in: .default, for: .zero, returnAfterSourceHandled: false) == .timedOut)
+        port.invalidate()
+    }
+
+    @Test func theMaskChoosesTheActivities() throws {
+        let log = Log<LoopActivity>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopObserver(activities: [.entry, .exit]) { _, activity in log.add(activity) }, to: .default)
+            oneTurn(loop)
+        }
+        #expect(log.all == [.entry, .exit])
+    }
+
+    @Test func lowerOrderIsCalledEarlierAndEqualOnesAsAdded() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            for (name, order) in [("b1", 0), ("c", 5), ("a", -5), ("b2", 0)] {
+                loop.add(RunLoopObserver(activities: .entry, order: order) { _, _ in log.add(name) }, to: .default)
+            }
+            oneTurn(loop)
+        }
+        #expect(log.all == ["a", "b1", "b2", "c"])
+    }
+
+    @Test func aNonRepeatingObserverIsCalledOnce() throws {
+        let calls = Counter()
+        let valid = Log<Bool>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let once = RunLoopObserver(activities: .beforeTimers, repeats: false) { observer, _ in
+                calls.add()
+                valid.add(observer.isValid)
+            }
+            loop.add(once, to: .default)
+            oneTurn(loop)
+            oneTurn(loop)
+        }
+        #expect(calls.value == 1)
+        #expect(valid.all == [false], "it is invalid from its call on")
+    }
+
+    @Test func anObserverRemovedInsideACallbackIsNotCalledAnyMore() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let victim = RunLoopObserver(activities: .beforeTimers, order: 1) { _, _ in log.add("victim") }
+            let remover = RunLoopObserver(activities: .beforeTimers) { observer, _ in
+                log.add("remover")
+                loop.remove(victim, from: .default)
+                loop.remove(observer, from: .default)
+            }
+            loop.add(victim, to: .default)
+            loop.add(remover, to: .default)
+            oneTurn(loop)
+            oneTurn(loop)
+        }
+        #expect(log.all == ["remover"])
+    }
+
+    @Test func anObserverAddedInsideACallbackIsCalledFromTheNextActivityOn() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let added = RunLoopObserver(order: -1) { _, activity in log.add("added: \(activity.name)") }
+            let adder = RunLoopObserver(activities: .beforeTimers) { _, _ in
+                log.add("adder")
+                loop.add(added, to: .default)
+            }
+            loop.add(adder, to: .default)
+            oneTurn(loop)
+        }
+        #expect(log.all == ["adder", "added: before_sources", "added: exit"])
+    }
+
+    @Test func observersBelongToModes() throws {
+        let calls = Counter()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopObserver { _, _ in calls.add() }, to: .tracking)
+            oneTurn(loop)
+        }
+        #expect(calls.value == 0)
+    }
+
+    @Test func anObserverIsNotCalledFromWithinItself() throws {
+        let deepest = Log<Int>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let depth = Counter()
+            let port = RunLoopPort()
+            loop.add(port, to: .default)
+            let observer = RunLoopObserver(activities: .entry) { _, _ in
+                deepest.add(depth.add())
+                _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false)
+                depth.add(-1)
+            }
+            loop.add(observer, to: .default)
+            _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false)
+        }
+        #expect(deepest.all == [1])
+    }
+
+    @Test func observersCanBeAddedAndRemovedFromAnotherThread() throws {
+        try withThread { thread in
+            let calls = Counter()
+            let observer = RunLoopObserver(activities: .afterWaiting) { _, _ in calls.add() }
+            thread.loop.add(observer, to: .common)
+            #expect(
+                eventually {
+                    thread.loop.wakeUp()
+                    return calls.value > 0
+                }
+            )
+            observer.invalidate()
+            try thread.performAndWait {}
+            let calledUntilNow = calls.value
+            for _ in 0..<10 { try thread.performAndWait {} }
+            #expect(calls.value == calledUntilNow)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+internal import LagActivity
+import Synchronization
+import Testing
+
+@testable import LagRunLoop
+import TestSupport
+
+/// Row S8: work given to a loop, in all forms.
+struct PerformTests {
+    private struct Refused: Error, Equatable {}
+
+    @Test func submittedWorkRunsOnTheLoopsThreadInOrder() throws {
+        let log = Log<Int>()
+        try withThread { thread in
+            for number in 0..<1_000 {
+                thread.loop.perform {
+                    if thread.loop.isCurrent { log.add(number) }
+                }
+            }
+            try thread.performAndWait {}
+        }
+        #expect(log.all == Array(0..<1_000))
+    }
+
+    @Test func waitingReturnsTheValueOrTheErrorOfTheWork() throws {
+        try withThread { thread in
+            let value = try thread.loop.performAndWait { thread.loop.isCurrent ? 5 : 0 }
+            #expect(value == 5)
+            #expect(throws: Refused()) { try thread.loop.performAndWait { throw Refused() } }
+        }
+    }
+
+    @Test func waitingOnTheOwnThreadRunsAtOnce() throws {
+        try withThread { thread in
+            let value = try thread.performAndWait {
+                // In a mode the loop never runs in: on the own thread it does not matter.
+                try thread.loop.performAndWait(modes: [RunLoopMode("never")]) { 3 } + thread.loop.performNow { 4 }
+            }
+            #expect(value == 7)
+        }
+    }
+
+    @Test func waitingForALoopThatEndsIsAnErrorAndNoHang() throws {
+        let thread = try KeepAliveThread(name: "ending")
+        let waiter = try KeepAliveThread(name: "waiter")
+        let outcome = Box<RunLoopError>()
+        waiter.perform {
+            do { try thread.loop.performAndWait(modes: [RunLoopMode("never")]) {} } catch {
+                outcome.value = error as? RunLoopError
+            }
+        }
+        #expect(eventually { thread.loop.performs.withLock { $0.items.count } == 1 }, "it waits")
+        #expect(outcome.value == nil)
+        thread.stop()
+        thread.join()
+        #expect(eventually { outcome.value == .loopFinished(name: "ending") })
+        #expect(throws: RunLoopError.loopFinished(name: "ending")) { try thread.performAndWait {} }
+        waiter.stop()
+        waiter.join()
+    }
+
+    @Test func workForOtherModesWaits() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.perform(modes: [.tracking]) { log.add("tracking") }
+            loop.perform(modes: [.default]) { log.add("default") }
+            loop.perform(modes: [.tracking, .default]) { log.add("both") }
+            #expect(loop.runBriefly() == .finished)
+            log.add("-")
+            #expect(loop.runBriefly(.tracking) == .finished)
+        }
+        #expect(log.all == ["default", "both", "-", "tracking"])
+    }
+
+    @Test func workForNoModeIsRefused() throws {
+        try withThread { thread in
+            #expect(!thread.loop.perform(modes: []) {})
+            #expect(!thread.loop.perform(after: .zero, modes: []) {})
+            #expect(throws: RunLoopError.invalidArgument("modes is empty; work needs at least one mode to run in")) {
+                try thread.loop.performAndWait(modes: []) {}
+            }
+        }
+    }
+
+    @Test func workSubmittedFromInsideRunsOnALaterLook() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.perform {
+                loop.perform { log.add("inner") }
+                log.add("outer")
+            }
+            #expect(loop.runBriefly() == .finished)
+        }
+        #expect(log.all == ["outer", "inner"])
+    }
+
+    @Test func delayedWorkRunsInTheOrderOfItsDelays() throws {
+        let log = Log<String>()
+        try withThread { thread in
+            thread.loop.perform(after: .milliseconds(400)) { log.add("later") }
+            thread.loop.perform(after: .milliseconds(5)) { log.add("sooner") }
+            thread.loop.perform(after: .zero) { log.add("next turn") }
+            #expect(eventually { log.count == 3 })
+        }
+        #expect(log.all == ["next turn", "sooner", "later"])
+    }
+
+    @Test func delayedWorkNeedsARunInItsModes() throws {
+        let calls = Counter()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.perform(after: .zero, modes: [.tracking]) { calls.add() }
+            #expect(loop.runBriefly() == .finished)
+            #expect(calls.value == 0)
+            #expect(loop.runBriefly(.tracking) == .finished)
+        }
+        #expect(calls.value == 1)
+    }
+
+    @Test func pendingDelayedWorkCanBeCancelledByKeyAndByObject() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let target = Tracked(Counter())
+            loop.perform(after: .milliseconds(5), key: "a") { log.add("a") }
+            loop.perform(after: .milliseconds(5), key: "b") { log.add("b") }
+            loop.perform(after: .milliseconds(5), key: PerformKey(target, "x")) { log.add("x") }
+            loop.perform(after: .milliseconds(5), key: PerformKey(target, "y")) { log.add("y") }
+            loop.perform(after: .milliseconds(5)) { log.add("no key") }
+            #expect(loop.cancelPerforms(key: "a") == 1)
+            #expect(loop.cancelPerforms(key: "a") == 0)
+            #expect(loop.cancelPerforms(key: PerformKey(target, "x")) == 1)
+            #expect(loop.runBriefly() == .finished)
+            loop.perform(after: .milliseconds(5), key: PerformKey(target, "z")) { log.add("z") }
+            #expect(loop.cancelPerforms(of: target) == 1)
+            loop.perform(after: .seconds(1_000)) { log.add("never") }
+            #expect(loop.cancelPerforms() == 1)
+            #expect(loop.runBriefly() == .finished)
+        }
+        #expect(log.all == ["b", "y", "no key"])
+    }
+
+    @Test func cancelledWorkIsReleased() throws {
+        try withThread { thread in
+            let ended = Counter()
+            do {
+                let tracked = Tracked(ended)
+                thread.loop.perform(after: .seconds(1_000), key: "k") { tracked.touch() }
+            }
+            #expect(ended.value == 0)
+            #expect(thread.loop.cancelPerforms(key: "k") == 1)
+            try thread.performAndWait {}
+            #expect(eventually { ended.value == 1 })
+        }
+    }
+
+    @Test func backgroundWorkRunsOnAThreadOfItsOwn() throws {
+        let tids = Log<Int32>()
+        for _ in 0..<2 { try ObservedRunLoop.performInBackground { tids.add(ThreadIdentity.current.tid) } }
+        #expect(eventually { tids.count == 2 })
+        #expect(!tids.all.contains(ThreadIdentity.current.tid))
+    }
+}

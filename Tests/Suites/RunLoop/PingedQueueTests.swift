@@ -1,0 +1,122 @@
+import Dispatch
+import Foundation
+internal import LagActivity
+import LagRunLoop
+import TestSupport
+import Testing
+
+/// Row S16's other half: what cannot be observed can still be pinged.
+struct PingedQueueTests {
+    private func answers(_ loop: PingedQueue) -> Bool {
+        let asked = MonotonicTime.now.nanoseconds
+        loop.ping()
+        return eventually { loop.beacon.pongNanoseconds >= asked }
+    }
+
+    @Test func aFreeQueueAnswersEveryPing() {
+        let loop = PingedQueue(DispatchQueue(label: "pinged"))
+        for _ in 0..<20 { #expect(answers(loop)) }
+        #expect(!loop.pingsWithoutLocking)
+    }
+
+    @Test func aConcurrentQueueAnswersThePingsOfManyThreads() {
+        let loop = PingedQueue(DispatchQueue.global())
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            for _ in 0..<500 { loop.ping() }
+        }
+        #expect(answers(loop))
+    }
+
+    @Test func aBusyQueueAnswersOnceWhenItGetsThere() {
+        let queue = DispatchQueue(label: "pinged")
+        let loop = PingedQueue(queue)
+        let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        queue.async {
+            began.signal()
+            goOn.wait()
+        }
+        began.wait()
+        let asked = MonotonicTime.now.nanoseconds
+        loop.ping()
+        // Between the one answer there is and those that would be too many.
+        let answers = Log<UInt64>()
+        queue.async { answers.add(loop.beacon.pongNanoseconds) }
+        for _ in 0..<100 { loop.ping() }
+        usleep(5_000)
+        #expect(loop.beacon.pongNanoseconds == 0)
+        let freed = MonotonicTime.now.nanoseconds
+        goOn.signal()
+        queue.sync { answers.add(loop.beacon.pongNanoseconds) }
+        #expect(answers.all.count == 2 && Set(answers.all).count == 1)
+        #expect(answers.all.allSatisfy { $0 >= freed && $0 > asked })
+    }
+
+    @Test func itTellsItsNameAndNoThreadAndNoActivity() {
+        #expect(PingedQueue(DispatchQueue(label: "label")).name == "label")
+        #expect(PingedQueue(DispatchQueue(label: "label"), named: "given").name == "given")
+        #expect(PingedQueue(DispatchQueue(label: "")).name == "queue")
+        #expect(PingedQueue(.main).name == "main")
+        let loop = PingedQueue(DispatchQueue(label: "quiet"))
+        #expect(answers(loop))
+        #expect(loop.beacon.activity == .notRunning && loop.beacon.sequence == 0)
+        #expect(loop.thread.tid == 0)
+        #expect(loop.modeName(1) == nil)
+    }
+
+    @Test func itTicksOnItsQueueUntilItIsCancelled() {
+        let queue = DispatchQueue(label: "ticking")
+        let key = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: key, value: true)
+        let loop = PingedQueue(queue)
+        let places = Log<Bool>()
+        let ticker = loop.startTicking(every: .milliseconds(2)) { places.add(DispatchQueue.getSpecific(key: key) == true) }
+        #expect(eventually { places.count >= 5 })
+        // On the queue itself: none begins after it.
+        let count = queue.sync {
+            ticker?.cancel()
+            ticker?.cancel()
+            return places.count
+        }
+        usleep(30_000)
+        #expect(places.count == count)
+        #expect(Set(places.all) == [true])
+    }
+
+    @Test func missedTicksAreMerged() {
+        let queue = DispatchQueue(label: "ticking")
+        let loop = PingedQueue(queue)
+        let ticks = Counter()
+        let ticker = loop.startTicking(every: .milliseconds(20)) { ticks.add() }
+        queue.sync { _ = usleep(400_000) }
+        let before = ticks.value
+        // The one for all missed ones, and at most those of the time since.
+        #expect(eventually { ticks.value > before })
+        #expect(ticks.value < 15)
+        ticker?.cancel()
+    }
+
+    @Test func nothingIsKeptAlive() {
+        let ended = Counter()
+        weak var loop: PingedQueue?
+        let queue = DispatchQueue(label: "kept")
+        let goOn = DispatchSemaphore(value: 0)
+        queue.async { goOn.wait() }
+        var ticker: (any LoopTicker)?
+        do {
+            let pinged = PingedQueue(queue)
+            loop = pinged
+            pinged.ping()
+            ticker = pinged.startTicking(every: .milliseconds(1)) { [tracked = Tracked(ended)] in tracked.touch() }
+        }
+        #expect(loop == nil, "neither the queue nor the ticks hold it")
+        goOn.signal()
+        queue.sync {}
+        #expect(ticker != nil)
+        ticker?.cancel()
+        #expect(eventually { ended.value == 1 })
+        ticker = PingedQueue(queue).startTicking(every: .milliseconds(1)) { [tracked = Tracked(ended)] in tracked.touch() }
+        #expect(ticker != nil)
+        ticker = nil
+        #expect(eventually { ended.value == 2 }, "released without a cancel, it ends too")
+    }
+}

@@ -1,0 +1,230 @@
+internal import CLagBeacon
+import Foundation
+internal import LagActivity
+import LagRunLoop
+import TestSupport
+import Testing
+
+/// What counts as a rest of the loop: a wait that found everything quiet, and nothing else.
+struct RestsTests {
+    @Test func aNestedRunBeginsTheOuterCalloutAnewAndIsNoRest() throws {
+        try withThread { thread in
+            let beacon = thread.loop.beacon
+            try thread.performAndWait {
+                let (woke, callout) = (beacon.wokeNanoseconds, beacon.calloutNanoseconds)
+                usleep(2_000)
+                let loop = ObservedRunLoop.current
+                for _ in 0..<10 { _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false) }
+                #expect(beacon.activity == .beforeSources || beacon.activity == .afterWaiting)
+                #expect(beacon.calloutNanoseconds >= callout + 2_000_000)
+                #expect(beacon.wokeNanoseconds == woke)
+            }
+        }
+    }
+
+    @Test func aNestedRunThatSleepsIsARest() throws {
+        try withThread { thread in
+            let beacon = thread.loop.beacon
+            try thread.performAndWait {
+                let woke = beacon.wokeNanoseconds
+                let loop = ObservedRunLoop.current
+                _ = loop.run(in: .default, for: .milliseconds(5), returnAfterSourceHandled: false)
+                #expect(beacon.wokeNanoseconds >= woke + 4_000_000)
+            }
+        }
+    }
+
+    @Test func theEndOfASleepAndAnOutermostEntryAreOnes() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let seen = Log<UInt64>()
+            loop.perform { seen.add(loop.beacon.wokeNanoseconds) }
+            loop.add(RunLoopTimer(after: .milliseconds(20)) { _ in seen.add(loop.beacon.wokeNanoseconds) }, to: .default)
+            let begin = MonotonicTime.now.nanoseconds
+            #expect(loop.runBriefly() == .finished)
+            #expect(seen.all[0] >= begin)
+            #expect(seen.all[1] >= begin + 15_000_000)
+            let last = loop.beacon.wokeNanoseconds
+            usleep(2_000)
+            loop.perform { seen.add(loop.beacon.wokeNanoseconds) }
+            #expect(loop.runBriefly() == .finished)
+            #expect(seen.all[2] > last)
+        }
+    }
+
+    /// `while … { loop.run(mode:before:) }`, as the seeds keep a thread alive. How soon the next run follows is the machine's, so only most
+    /// of them have to.
+    @Test func runningForOneSourceAtATimeIsNone() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let seen = Log<UInt64>()
+            for _ in 0..<200 {
+                loop.perform { seen.add(loop.beacon.wokeNanoseconds) }
+                #expect(loop.run(in: .default, for: .seconds(10), returnAfterSourceHandled: true) == .handledSource)
+            }
+            #expect(seen.count == 200)
+            #expect(Set(seen.all).count < 100, "\(Set(seen.all).count)")
+        }
+    }
+
+    /// Every turn has work of the one before, so the loop never asks.
+    @Test func turnsWithoutASleepAreNone() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let seen = Log<UInt64>()
+            let port = RunLoopPort { port, message in
+                seen.add(loop.beacon.wokeNanoseconds)
+                if message.id < 20 { port.send(id: message.id + 1) }
+            }
+            loop.add(port, to: .default)
+            port.send(id: 1)
+            _ = loop.run(in: .default, for: .milliseconds(50), returnAfterSourceHandled: false)
+            #expect(seen.count == 20)
+            #expect(Set(seen.all).count == 1)
+        }
+    }
+
+    /// The loop tells that it is about to wait, finds a wake, and does not wait.
+    @Test func aWaitThatFindsAWakeIsNone() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let woke = Log<UInt64>()
+            loop.add(RunLoopPort(), to: .default)
+            let observer = RunLoopObserver(activities: [.beforeWaiting, .afterWaiting]) { _, activity in
+                woke.add(loop.beacon.wokeNanoseconds)
+                loop.wakeUp()
+                if woke.count >= 40 { loop.stop() }
+            }
+            loop.add(observer, to: .default)
+            #expect(loop.runBriefly() == .stopped)
+            #expect(woke.count >= 40)
+            #expect(Set(woke.all).count == 1)
+        }
+    }
+
+    /// A descriptor that is always ready: the kernel answers every wait at once.
+    @Test func aDescriptorThatIsNeverQuietLeavesNone() throws {
+        var pipes: [Int32] = [0, 0]
+        try #require(pipe(&pipes) == 0)
+        let (reading, writing) = (pipes[0], pipes[1])
+        defer {
+            close(reading)
+            close(writing)
+        }
+        var byte: UInt8 = 1
+        try #require(write(writing, &byte, 1) == 1)
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let seen = Log<UInt64>()
+            let source = RunLoopDescriptorSource(descriptor: reading) { _, _ in
+                seen.add(loop.beacon.wokeNanoseconds)
+                if seen.count == 30 { loop.stop() }
+            }
+            loop.add(source, to: .default)
+            #expect(loop.runBriefly() == .stopped)
+            #expect(seen.count == 30)
+            #expect(Set(seen.all).count == 1 || Set(seen.all.dropFirst()).count == 1, "one rest at most, before the first")
+            source.invalidate()
+        }
+    }
+
+    /// As a modal loop does it: a run for every event.
+    @Test func nestedRunsOfOneEventEachLeaveNoneEither() throws {
+        var pipes: [Int32] = [0, 0]
+        try #require(pipe(&pipes) == 0)
+        let (reading, writing) = (pipes[0], pipes[1])
+        defer {
+            close(reading)
+            close(writing)
+        }
+        var byte: UInt8 = 1
+        try #require(write(writing, &byte, 1) == 1)
+        try withThread { thread in
+            let loop = thread.loop
+            let seen = Log<UInt64>()
+            let mode = RunLoopMode("rests.modal")
+            let source = RunLoopDescriptorSource(descriptor: reading) { _, _ in seen.add(loop.beacon.wokeNanoseconds) }
+            loop.add(source, to: mode)
+            try thread.performAndWait {
+                for _ in 0..<20 { #expect(loop.run(mode: mode, before: .now + .seconds(20))) }
+            }
+            #expect(seen.count == 20)
+            #expect(Set(seen.all.dropFirst()).count == 1, "one rest at most, before the first")
+            source.invalidate()
+        }
+    }
+
+    /// The same descriptor, quiet between the bytes: each wait is a rest, and none is lost by looking first.
+    @Test func aDescriptorThatIsQuietBetweenEventsLeavesOneEach() throws {
+        var pipes: [Int32] = [0, 0]
+        try #require(pipe(&pipes) == 0)
+        let (reading, writing) = (pipes[0], pipes[1])
+        defer {
+            close(reading)
+            close(writing)
+        }
+        try withThread { thread in
+            let loop = thread.loop
+            let seen = Log<UInt64>()
+            let source = RunLoopDescriptorSource(descriptor: reading) { source, _ in
+                var byte: UInt8 = 0
+                _ = read(source.descriptor, &byte, 1)
+                seen.add(loop.beacon.wokeNanoseconds)
+            }
+            loop.add(source, to: .common)
+            for count in 1...10 {
+                #expect(eventually { loop.isWaiting })
+                usleep(2_000)
+                var byte: UInt8 = 1
+                _ = write(writing, &byte, 1)
+                #expect(eventually { seen.count == count })
+            }
+            #expect(Set(seen.all).count == 10)
+            source.invalidate()
+        }
+    }
+
+    /// What a loop does after a one-shot timer, in the same turn, has begun after it.
+    @Test func aOneShotTimerEndsItsStretchOfWork() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let begins = Log<UInt64>()
+            let timer = RunLoopTimer(after: .zero) { _ in
+                usleep(5_000)
+                begins.add(MonotonicTime.now.nanoseconds)
+                loop.perform { begins.add(loop.beacon.calloutNanoseconds) }
+            }
+            loop.add(timer, to: .default)
+            #expect(loop.runBriefly() == .finished)
+            #expect(begins.count == 2 && begins.all[1] >= begins.all[0])
+        }
+    }
+
+    @Test func aLongStretchOfWorkIsNotedByTheLoopItself() throws {
+        try withThread { thread in
+            let beacon = thread.loop.beacon.raw
+            clb_beacon_limit(beacon, 3_000_000)
+            let before = clb_beacon_stretch_count(beacon)
+            let work = Log<UInt64>()
+            for milliseconds: UInt32 in [1, 5, 0, 8] {
+                try thread.performAndWait {
+                    let begin = MonotonicTime.now.nanoseconds
+                    usleep(milliseconds * 1000)
+                    let end = MonotonicTime.now.nanoseconds
+                    if end - begin >= 3_000_000 { work.add(begin) }
+                }
+            }
+            // The last one is noted with what follows it.
+            try thread.performAndWait {}
+            let count = clb_beacon_stretch_count(beacon) &- before
+            #expect(Int(count) >= work.count && work.count >= 2)
+            var note = clb_beacon_stretch()
+            #expect(clb_beacon_read_stretch(beacon, before &+ count, &note) != 0)
+            #expect(note.until_ns - note.since_ns >= 3_000_000 && note.since_ns <= work.all.last!)
+            // Of several wishes the lowest counts, and those that were overwritten are not given out.
+            clb_beacon_limit(beacon, 5_000_000)
+            #expect(beacon.pointee.limit_ns == 3_000_000)
+            #expect(clb_beacon_read_stretch(beacon, before &+ count &- 3, &note) == 0)
+        }
+    }
+}

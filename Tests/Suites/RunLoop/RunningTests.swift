@@ -1,0 +1,207 @@
+import Foundation
+internal import LagActivity
+import Testing
+
+@testable import LagRunLoop
+import TestSupport
+
+/// Row S10: every way to run, every result, stop.
+struct RunningTests {
+    @Test func anEmptyModeFinishesAtOnceWithoutAnyActivity() throws {
+        let calls = Counter()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopObserver { _, _ in calls.add() }, to: .default)
+            #expect(loop.runBriefly() == .finished, "an observer is nothing to wait for")
+            loop.run()
+            loop.run(until: .distantFuture)
+            #expect(!loop.run(mode: .default, before: .distantFuture))
+        }
+        #expect(calls.value == 0)
+    }
+
+    @Test func aRunEndsWhenItsTimeIsOver() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            let begin = MonotonicTime.now
+            #expect(loop.run(in: .default, for: .milliseconds(30), returnAfterSourceHandled: true) == .timedOut)
+            #expect(.now - begin >= .milliseconds(30))
+            let second = MonotonicTime.now
+            loop.run(until: .now + .milliseconds(30))
+            #expect(.now - second >= .milliseconds(30))
+            #expect(loop.run(mode: .default, before: .now + .milliseconds(5)))
+        }
+    }
+
+    @Test func withNoTimeItMakesOneTurnWithoutSleeping() throws {
+        let log = Log<LoopActivity>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            loop.add(RunLoopObserver { _, activity in log.add(activity) }, to: .default)
+            #expect(loop.run(in: .default, for: .zero, returnAfterSourceHandled: false) == .timedOut)
+        }
+        #expect(log.all == [.entry, .beforeTimers, .beforeSources, .exit])
+    }
+
+    @Test func itReturnsAfterOneSourceWhenAskedTo() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let port = RunLoopPort()
+            loop.add(port, to: .default)
+            port.send(id: 1)
+            port.send(id: 2)
+            #expect(loop.runBriefly(once: true) == .handledSource)
+            #expect(port.pendingMessages == 1)
+            #expect(loop.run(mode: .default, before: .now + .seconds(20)))
+            #expect(port.pendingMessages == 0)
+        }
+    }
+
+    @Test func aHandledSourceWinsOverStopAndStopOverAnEmptyMode() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.perform { loop.stop() }
+            #expect(loop.runBriefly(once: true) == .handledSource)
+            loop.perform { loop.stop() }
+            #expect(loop.runBriefly() == .stopped)
+        }
+    }
+
+    @Test func stopFromInsideEndsRunAndRunUntil() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            for _ in 0..<3 {
+                loop.perform { loop.stop() }
+                loop.run()
+                loop.perform { loop.stop() }
+                loop.run(until: .distantFuture)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func stopFromOutsideWakesASleepingLoop(withDescriptor: Bool) throws {
+        let pipe = Pipe()
+        let results = Log<RunLoopResult>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            if withDescriptor {
+                let descriptor = pipe.fileHandleForReading.fileDescriptor
+                loop.add(RunLoopDescriptorSource(descriptor: descriptor) { _, _ in }, to: .default)
+            }
+            for _ in 0..<20 {
+                let stopped = Counter()
+                try ObservedRunLoop.performInBackground {
+                    _ = eventually { loop.isWaiting }
+                    stopped.add()
+                    loop.stop()
+                }
+                results.add(loop.runBriefly())
+                #expect(stopped.value == 1)
+            }
+        }
+        #expect(results.all == Array(repeating: .stopped, count: 20))
+    }
+
+    @Test func aStopBeforeTheSleepIsNotSleptThrough() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            for activity in [RunLoopActivities.entry, .beforeTimers, .beforeSources, .beforeWaiting] {
+                let stopper = RunLoopObserver(activities: activity, repeats: false) { _, _ in loop.stop() }
+                loop.add(stopper, to: .default)
+                #expect(loop.runBriefly() == .stopped)
+            }
+        }
+    }
+
+    @Test func aStopOfALoopThatDoesNotRunIsForgotten() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            loop.stop()
+            #expect(loop.run(in: .default, for: .milliseconds(5), returnAfterSourceHandled: false) == .timedOut)
+        }
+    }
+
+    @Test func stopEndsTheInnermostRunOnly() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .common)
+            loop.addCommonMode(.tracking)
+            loop.perform {
+                loop.perform { loop.stop() }
+                log.add("inner \(loop.runBriefly(.tracking))")
+                loop.perform {
+                    log.add("outer goes on")
+                    loop.stop()
+                }
+            }
+            log.add("outer \(loop.runBriefly())")
+        }
+        #expect(log.all == ["inner stopped", "outer goes on", "outer stopped"])
+    }
+
+    @Test func aNestedRunDoesNotSwallowWhatWasMeantForTheOuterOne() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let source = RunLoopSource {
+                log.add("outer source")
+                loop.stop()
+            }
+            loop.add(source, to: .default)
+            loop.add(RunLoopPort(), to: .tracking)
+            let observer = RunLoopObserver(activities: .beforeWaiting, repeats: false) { _, _ in
+                source.signalAndWake()
+                #expect(loop.run(in: .tracking, for: .milliseconds(10), returnAfterSourceHandled: false) == .timedOut)
+                log.add("inner ended")
+            }
+            loop.add(observer, to: .default)
+            #expect(loop.runBriefly() == .stopped)
+        }
+        #expect(log.all == ["inner ended", "outer source"])
+    }
+
+    @Test func removingTheLastSourceFromOutsideFinishesTheRun() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let port = RunLoopPort()
+            loop.add(port, to: .default)
+            try ObservedRunLoop.performInBackground {
+                _ = eventually { loop.isWaiting }
+                port.invalidate()
+            }
+            #expect(loop.runBriefly() == .finished)
+        }
+    }
+
+    @Test func aWakeMakesASleepingLoopTurn() throws {
+        try withThread { thread in
+            let turns = Counter()
+            thread.loop.add(RunLoopObserver(activities: .afterWaiting) { _, _ in turns.add() }, to: .default)
+            #expect(eventually { thread.loop.isWaiting })
+            let before = turns.value
+            thread.loop.wakeUp()
+            #expect(eventually { turns.value > before })
+        }
+    }
+
+    @Test func onlySoonWakesInARowMakeTheLoopLookBeforeItSleepsAndLateOnesEndIt() {
+        let canSpin = ProcessInfo.processInfo.activeProcessorCount > 1
+        var policy = SpinPolicy()
+        for _ in 0..<3 { policy.recordSleep(nanoseconds: 1_000) }
+        #expect(!policy.shouldSpin)
+        for _ in 0..<100 { policy.recordSleep(nanoseconds: 1_000) }
+        #expect(policy.shouldSpin == canSpin)
+        policy.recordSleep(nanoseconds: 1_000_000)
+        #expect(policy.shouldSpin == canSpin, "a single late one does not end a burst")
+        for _ in 0..<2 { policy.recordSleep(nanoseconds: 1_000_000) }
+        #expect(!policy.shouldSpin)
+    }
+}

@@ -1,0 +1,81 @@
+import Dispatch
+import Foundation
+import LagRunLoop
+import TestSupport
+import Testing
+
+/// Row S13: delivered one at a time, in order, where the consumer wants it.
+struct SerialDeliveryTests {
+    @Test func callsNeverOverlapOnAConcurrentQueue() throws {
+        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        let inside = Counter()
+        let overlaps = Counter()
+        let received = Log<Int>()
+        let delivery = SerialDelivery<Int>(on: queue) { event in
+            if inside.add() != 1 { overlaps.add() }
+            if event % 100 == 0 { usleep(200) }
+            received.add(event)
+            inside.add(-1)
+        }
+        DispatchQueue.concurrentPerform(iterations: 4) { producer in
+            for number in 0..<1_000 { delivery.deliver(producer * 1_000 + number) }
+        }
+        #expect(eventually { received.count == 4_000 })
+        #expect(overlaps.value == 0)
+        for producer in 0..<4 {
+            let ofOne = received.all.filter { $0 / 1_000 == producer }
+            #expect(ofOne == ofOne.sorted(), "the order of one producer is kept")
+        }
+    }
+
+    @Test func itRunsOnTheNamedQueue() {
+        let key = DispatchSpecificKey<String>()
+        let queue = DispatchQueue(label: "named")
+        queue.setSpecific(key: key, value: "mine")
+        let log = Log<String?>()
+        let delivery = SerialDelivery<Int>(on: queue) { _ in log.add(DispatchQueue.getSpecific(key: key)) }
+        delivery.deliver(1)
+        #expect(eventually { log.count == 1 })
+        #expect(log.all == ["mine"])
+    }
+
+    @Test func deliveringDoesNotWaitForTheHandlerAndTheHandlerMayDeliver() {
+        let queue = DispatchQueue(label: "suspended")
+        queue.suspend()
+        let log = Log<Int>()
+        let box = Box<SerialDelivery<Int>>()
+        let delivery = SerialDelivery<Int>(on: queue) { event in
+            log.add(event)
+            if event == 1 { box.value?.deliver(3) }
+        }
+        box.value = delivery
+        delivery.deliver(1)
+        delivery.deliver(2)
+        #expect(delivery.waitingEvents == 2)
+        queue.resume()
+        #expect(eventually { log.count == 3 })
+        #expect(log.all == [1, 2, 3])
+        box.value = nil
+    }
+
+    @Test func cancellingDropsWhatWaitsAndReleasesTheHandler() {
+        let queue = DispatchQueue(label: "suspended")
+        queue.suspend()
+        let ended = Counter()
+        let calls = Counter()
+        let delivery = {
+            let tracked = Tracked(ended)
+            return SerialDelivery<Int>(on: queue) { _ in
+                tracked.touch()
+                calls.add()
+            }
+        }()
+        delivery.deliver(1)
+        delivery.cancel()
+        #expect(!delivery.deliver(2))
+        #expect(ended.value == 1)
+        queue.resume()
+        queue.sync {}
+        #expect(calls.value == 0)
+    }
+}

@@ -1,0 +1,81 @@
+internal import CLagBeacon
+import Dispatch
+import Foundation
+internal import LagActivity
+import LagRunLoop
+import Synchronization
+
+/// Notes from any thread, in the order they came.
+final class Log<Note: Sendable & Equatable>: Sendable {
+    private let notes = Mutex<[Note]>([])
+
+    var all: [Note] { notes.withLock { $0 } }
+    var count: Int { notes.withLock { $0.count } }
+
+    func add(_ note: Note) { notes.withLock { $0.append(note) } }
+    func clear() { notes.withLock { $0 = [] } }
+}
+
+/// A number that any thread may add to.
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    @discardableResult
+    func add(_ amount: Int = 1) -> Int { count.wrappingAdd(amount, ordering: .acquiringAndReleasing).newValue }
+}
+
+/// Holds something that is set after the closure that uses it was made.
+final class Box<Value: Sendable>: Sendable {
+    private let content = Mutex<Value?>(nil)
+
+    var value: Value? {
+        get { content.withLock { $0 } }
+        set { content.withLock { $0 = newValue } }
+    }
+}
+
+/// Something whose end can be seen.
+final class Tracked: Sendable {
+    private let ended: Counter
+    init(_ ended: Counter) { self.ended = ended }
+    deinit { ended.add() }
+    func touch() {}
+}
+
+/// Runs `body` on a thread of its own and waits for it: most of a loop is for its own thread only.
+func onFreshThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
+    let result = Box<Result<Value, any Error>>()
+    let done = DispatchSemaphore(value: 0)
+    try ObservedRunLoop.performInBackground(name: "test") {
+        result.value = Result { try body() }
+        done.signal()
+    }
+    done.wait()
+    return try result.value!.get()
+}
+
+/// A keep-alive thread for the duration of `body`.
+func withThread<Value>(_ body: (KeepAliveThread) throws -> Value) throws -> Value {
+    let thread = try KeepAliveThread(name: "test")
+    defer {
+        thread.stop()
+        thread.join()
+    }
+    return try body(thread)
+}
+
+extension ObservedRunLoop {
+    /// A run that cannot last: far longer than any test needs.
+    func runBriefly(_ mode: RunLoopMode = .default, once: Bool = false) -> RunLoopResult {
+        run(in: mode, for: .seconds(20), returnAfterSourceHandled: once)
+    }
+}
+
+/// What a loop's beacon says about times, in nanoseconds of the monotonic clock.
+extension ActivityBeacon {
+    var wokeNanoseconds: UInt64 { clb_beacon_woke_ns(raw) }
+    var calloutNanoseconds: UInt64 { clb_beacon_callout_ns(raw) }
+    var pongNanoseconds: UInt64 { clb_beacon_pong_ns(raw) }
+}

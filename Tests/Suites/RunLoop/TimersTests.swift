@@ -1,0 +1,292 @@
+import Dispatch
+import Foundation
+internal import LagActivity
+import Testing
+
+@testable import LagRunLoop
+import TestSupport
+
+/// Row S7: timers. Row S9: the timer that is no item of the loop.
+struct TimersTests {
+    /// Each fire must leave the handler as it was: one that grew with every fire ended the program after some thousand.
+    @Test func aTimerMayFireVeryOften() throws {
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let fires = Counter()
+            let timer = RunLoopTimer(after: .zero, interval: .nanoseconds(1)) { timer in
+                if fires.add() == 20_000 { timer.invalidate() }
+            }
+            loop.add(timer, to: .default)
+            #expect(loop.run(in: .default, for: .seconds(60), returnAfterSourceHandled: false) == .finished)
+            #expect(fires.value == 20_000)
+        }
+    }
+
+    @Test(arguments: [
+        // The seed's case: the point 12.95 is served, the loop is busy until 24.10; the grid goes on at 24.95.
+        (served: 12_950, interval: 1_000, now: 24_100, next: 24_950),
+        (served: 24_950, interval: 1_000, now: 24_951, next: 25_950),
+        (served: 1_000, interval: 1_000, now: 1_000, next: 2_000),
+        (served: 1_000, interval: 1_000, now: 1_999, next: 2_000),
+        (served: 1_000, interval: 1_000, now: 2_000, next: 3_000),
+        // Served before its time (a date set by hand): still the next point.
+        (served: 1_000, interval: 1_000, now: 500, next: 2_000),
+    ])
+    func missedPointsAreSkippedAndTheGridIsKept(_ given: (served: UInt64, interval: UInt64, now: UInt64, next: UInt64)) {
+        #expect(TimerGrid.next(afterServing: given.served, interval: given.interval, now: given.now) == given.next)
+    }
+
+    @Test func aGridBeyondTheClockNeverFires() {
+        #expect(TimerGrid.next(afterServing: .max - 5, interval: 10, now: .max - 5) == .max)
+        #expect(TimerGrid.next(afterServing: 0, interval: .max, now: 5) == .max)
+    }
+
+    /// The same with a real loop, scaled down: every 20 ms, and a callback that keeps the loop busy for 70 ms.
+    @Test func aBusyLoopSkipsPointsAndLaterOnesStayOnTheGrid() throws {
+        let interval: UInt64 = 20_000_000
+        let fired = Log<UInt64>()
+        let start = MonotonicTime.now + .milliseconds(20)
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let timer = RunLoopTimer(fireDate: start, interval: .milliseconds(20)) { timer in
+                fired.add(MonotonicTime.now.nanoseconds)
+                #expect(timer.fireDate <= .now, "never early")
+                if fired.count == 2 { usleep(70_000) }
+                if fired.count == 5 { timer.invalidate() }
+            }
+            loop.add(timer, to: .default)
+            #expect(loop.runBriefly() == .finished)
+        }
+        let points = fired.all.map { ($0 - start.nanoseconds) / interval }
+        try #require(points.count == 5)
+        #expect(points == points.sorted() && Set(points).count == 5, "each point at most once: \(points)")
+        #expect(points[2] >= points[1] + 3, "the points of the busy time are not made up: \(points)")
+    }
+
+    @Test func fireDatesStayOnTheGridWhateverTheDelay() throws {
+        let start = MonotonicTime.now + .milliseconds(5)
+        let dates = Log<UInt64>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let timer = RunLoopTimer(fireDate: start, interval: .milliseconds(5)) { timer in
+                dates.add(timer.fireDate.nanoseconds)
+                usleep(7_000)
+                if dates.count == 4 { timer.invalidate() }
+            }
+            loop.add(timer, to: .default)
+            #expect(loop.runBriefly() == .finished)
+        }
+        #expect(dates.count == 4)
+        #expect(dates.all.allSatisfy { ($0 - start.nanoseconds) % 5_000_000 == 0 })
+    }
+
+    @Test func timersFireInTheOrderOfTheirDates() throws {
+        let log = Log<Int>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let now = MonotonicTime.now
+            for milliseconds in [30, 10, 20, 0] {
+                let timer = RunLoopTimer(fireDate: now + .milliseconds(milliseconds)) { _ in log.add(milliseconds) }
+                loop.add(timer, to: .default)
+            }
+            usleep(40_000)
+            #expect(loop.runBriefly() == .finished)
+        }
+        #expect(log.all == [0, 10, 20, 30])
+    }
+
+    @Test func aOneShotTimerIsInvalidAfterItsCall() throws {
+        let calls = Counter()
+        let timer = RunLoopTimer(after: .zero) { _ in calls.add() }
+        try onFreshThread {
+            ObservedRunLoop.current.add(timer, to: .default)
+            #expect(ObservedRunLoop.current.runBriefly() == .finished)
+        }
+        #expect(calls.value == 1)
+        #expect(!timer.isValid)
+        #expect(timer.fireDate == .distantFuture)
+    }
+
+    @Test func theFireDateCanBeSetFromAnotherThreadAndFromTheHandler() throws {
+        try withThread { thread in
+            let calls = Counter()
+            let timer = RunLoopTimer(after: .seconds(1_000), interval: .seconds(1_000)) { timer in
+                if calls.add() < 3 { timer.fireDate = .now }
+            }
+            thread.loop.add(timer, to: .default)
+            #expect(eventually { thread.loop.isWaiting })
+            #expect(calls.value == 0)
+            timer.fireDate = .now
+            #expect(eventually { calls.value == 3 })
+            #expect(timer.fireDate - .now > .seconds(900), "then the grid goes on from the date that was set")
+            timer.invalidate()
+        }
+    }
+
+    @Test func toleranceLetsTimersShareAWakeAndNeverFiresEarly() throws {
+        let log = Log<String>()
+        let early = Counter()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let now = MonotonicTime.now
+            let wakes = RunLoopObserver(activities: .afterWaiting) { _, _ in log.add("wake") }
+            loop.add(wakes, to: .default)
+            let tolerant = RunLoopTimer(fireDate: now + .milliseconds(50), tolerance: .seconds(10)) { timer in
+                if .now < timer.fireDate { early.add() }
+                log.add("tolerant")
+            }
+            #expect(tolerant.tolerance == .seconds(10))
+            loop.add(tolerant, to: .default)
+            loop.add(RunLoopTimer(fireDate: now + .milliseconds(400)) { _ in log.add("exact") }, to: .default)
+            #expect(loop.runBriefly() == .finished)
+        }
+        #expect(log.all == ["wake", "tolerant", "exact"])
+        #expect(early.value == 0)
+    }
+
+    @Test func aTimerIsNotFiredFromWithinItself() throws {
+        let calls = Counter()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            let port = RunLoopPort()
+            loop.add(port, to: .default)
+            let timer = RunLoopTimer(after: .zero, interval: .milliseconds(1)) { timer in
+                calls.add()
+                #expect(loop.run(in: .default, for: .milliseconds(20), returnAfterSourceHandled: false) == .timedOut)
+                timer.invalidate()
+                port.invalidate()
+            }
+            loop.add(timer, to: .default)
+            #expect(loop.runBriefly() == .finished)
+        }
+        #expect(calls.value == 1)
+    }
+
+    @Test func timersAreNoHandledSources() throws {
+        let result = try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopTimer(after: .zero) { _ in }, to: .default)
+            return loop.runBriefly(once: true)
+        }
+        #expect(result == .finished)
+    }
+}
+
+/// Row S7, last part: the three ways a timer leaves its owner alone.
+struct TimerOwnerTests {
+    /// Owns its timer, as view controllers do in the seeds.
+    private final class Owner: Sendable {
+        let timer = Box<RunLoopTimer>()
+        let ended: Counter
+        let ticks: Counter
+        init(_ ended: Counter, _ ticks: Counter) { (self.ended, self.ticks) = (ended, ticks) }
+        deinit {
+            timer.value?.invalidate()
+            ended.add()
+        }
+        func tick() { ticks.add() }
+    }
+
+    @Test func invalidateReleasesTheHandlersCaptures() throws {
+        try withThread { thread in
+            let ended = Counter()
+            let timer = {
+                let tracked = Tracked(ended)
+                return RunLoopTimer(after: .seconds(1_000), interval: .seconds(1)) { _ in tracked.touch() }
+            }()
+            thread.loop.add(timer, to: .default)
+            #expect(ended.value == 0)
+            timer.invalidate()
+            #expect(ended.value == 1, "though the timer object is still held")
+        }
+    }
+
+    @Test(arguments: ["weak capture", "owner", "proxy"])
+    func theOwnerCanGoWhileItsTimerRuns(_ way: String) throws {
+        try withThread { thread in
+            let ended = Counter()
+            let ticks = Counter()
+            let owner = Box<Owner>()
+            owner.value = Owner(ended, ticks)
+            let timer = try timer(of: #require(owner.value), way)
+            owner.value?.timer.value = timer
+            thread.loop.add(timer, to: .default)
+            #expect(eventually { ticks.value >= 3 })
+            #expect(ended.value == 0)
+            owner.value = nil
+            // A tick in progress may hold it for a moment.
+            #expect(eventually { ended.value == 1 }, "the timer does not keep its owner")
+            #expect(!timer.isValid, "and the owner ends its timer")
+        }
+    }
+
+    private func timer(of owner: Owner, _ way: String) -> RunLoopTimer {
+        switch way {
+        case "weak capture":
+            return RunLoopTimer(after: .zero, interval: .milliseconds(1)) { [weak owner] _ in owner?.tick() }
+        case "owner":
+            return RunLoopTimer(owner: owner, fireDate: .now, interval: .milliseconds(1)) { owner, _ in owner.tick() }
+        default:
+            let proxy = WeakProxy(owner)
+            return RunLoopTimer(after: .zero, interval: .milliseconds(1)) { _ in proxy.target?.tick() }
+        }
+    }
+
+    @Test func aTimerWithAnOwnerEndsAfterItsOwner() throws {
+        try withThread { thread in
+            let ended = Counter()
+            let timer = {
+                let owner = Tracked(ended)
+                return RunLoopTimer(owner: owner, fireDate: .now, interval: .milliseconds(1)) { owner, _ in owner.touch() }
+            }()
+            #expect(ended.value == 1)
+            thread.loop.add(timer, to: .default)
+            #expect(eventually { !timer.isValid })
+        }
+    }
+}
+
+struct IndependentTimerTests {
+    @Test func itFiresWhileTheLoopStallsAndInWhateverMode() throws {
+        try withThread { thread in
+            let ticks = Counter()
+            let stalled = Counter()
+            let timer = IndependentTimer(after: .milliseconds(1), interval: .milliseconds(1)) { ticks.add() }
+            // The loop's own timer stands still meanwhile.
+            let own = Counter()
+            let loopTimer = RunLoopTimer(after: .milliseconds(1), interval: .milliseconds(1)) { _ in own.add() }
+            try thread.performAndWait {
+                thread.loop.add(loopTimer, to: .default)
+                let before = ticks.value
+                if eventually({ ticks.value >= before + 5 }) { stalled.add() }
+                #expect(own.value == 0)
+            }
+            #expect(stalled.value == 1)
+            timer.cancel()
+            timer.cancel()
+            #expect(!timer.isValid)
+        }
+    }
+
+    @Test func itFiresOnceWithoutAnIntervalOnTheNamedQueue() {
+        let key = DispatchSpecificKey<Int>()
+        let queue = DispatchQueue(label: "named")
+        queue.setSpecific(key: key, value: 7)
+        let log = Log<Int?>()
+        let timer = IndependentTimer(after: .milliseconds(5), queue: queue) { log.add(DispatchQueue.getSpecific(key: key)) }
+        #expect(eventually { log.count == 1 })
+        usleep(30_000)
+        #expect(log.all == [7])
+        timer.cancel()
+    }
+
+    @Test func itEndsWithItsLastReference() {
+        let ended = Counter()
+        do {
+            let tracked = Tracked(ended)
+            let timer = IndependentTimer(after: .seconds(1_000)) { tracked.touch() }
+            #expect(timer.isValid)
+        }
+        #expect(eventually { ended.value == 1 })
+    }
+}

@@ -1,0 +1,97 @@
+internal import Foundation
+internal import Testing
+
+@testable internal import lagmond
+
+/// What the program answers before it runs.
+@Suite(.serialized) struct CommandLineTests {
+    @Test func aBadFileIsRefusedWithOneLineAndNothingHasStarted() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(#"{"workload": {"steps": [{"kind": "cpu"}, {"kind": "spin"}]}}"#, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json", "--output", "o", "--truth", "t"], in: directory)
+            #expect(lagmond.wait() == 78)
+            let kinds = "cpu, sleep, read, lock, io, network, child, format, hang, starve, short, idle"
+            #expect(lagmond.errors == "lagmond: c.json: workload.steps[1].kind: unknown kind \"spin\"; allowed: \(kinds)\n")
+            #expect(lagmond.output == "")
+            #expect(directory.read("o") == "")
+            #expect(directory.read("t") == "")
+        }
+    }
+
+    @Test(arguments: [["--config", "missing.json"], ["run", "--config", "missing.json"]])
+    func aMissingFileIsRefused(arguments: [String]) throws {
+        let (status, output, errors) = try LagmondProcess.run(arguments)
+        #expect(status == 78)
+        #expect(output == "")
+        #expect(
+            errors
+                == "lagmond: missing.json: cannot be read: No such file or directory; allowed: a readable file with a JSON object\n"
+        )
+    }
+
+    @Test func aBadVariableIsRefused() throws {
+        let (status, _, errors) = try LagmondProcess.run(["--duration", "1"], environment: ["LAGMONITOR_MONITOR_PRESET": "x"])
+        #expect(status == 78)
+        #expect(
+            errors
+                == "lagmond: environment variable LAGMONITOR_MONITOR_PRESET: unknown name \"x\"; allowed: standard, relaxed, restoring\n"
+        )
+    }
+
+    @Test func aBadOptionValueIsRefused() throws {
+        let (status, _, errors) = try LagmondProcess.run(["--interval-ms", "0"])
+        #expect(status == 78)
+        #expect(errors == "lagmond: option --interval-ms: 0 is out of bounds; allowed: a whole number from 1 to 60000\n")
+    }
+
+    /// Opening a pipe can wait for its other end without end; nothing could be ended in order then.
+    @Test(arguments: [("--truth", Int32(73)), ("--output", 73), ("--config", 78)])
+    func aPipeWithNobodyAtItsOtherEndIsRefused(option: String, expected: Int32) throws {
+        try TemporaryDirectory.with { directory in
+            #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
+            let lagmond = try LagmondProcess([option, "pipe", "--duration", "1"], in: directory)
+            #expect(lagmond.wait() == expected, "\(lagmond.errors)")
+        }
+    }
+
+    @Test(arguments: [["--bogus"], ["--duration", "soon"], ["walk"], ["--config"]])
+    func aCommandLineThatMakesNoSenseIsAUsageError(arguments: [String]) throws {
+        let (status, output, errors) = try LagmondProcess.run(arguments)
+        #expect(status == 64)
+        #expect(output == "")
+        #expect(errors.contains("Usage: lagmond"))
+    }
+
+    @Test(arguments: ["--output", "--truth"])
+    func aFileThatCannotBeOpenedIsToldWithPathAndReason(option: String) throws {
+        let (status, output, errors) = try LagmondProcess.run([option, "/nowhere/file", "--duration", "1"])
+        #expect(status == 73)
+        #expect(output == "")
+        #expect(errors.contains("cannot open /nowhere/file: No such file or directory"))
+        #expect(errors.split(separator: "\n").count == 1)
+    }
+
+    @Test func aClosedStdoutIsAnOutputThatCannotBeOpened() throws {
+        try TemporaryDirectory.with { directory in
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+            shell.arguments = ["-c", "exec \"$0\" --duration 1 >&- 2>err", LagmondProcess.binary.path]
+            shell.currentDirectoryURL = URL(fileURLWithPath: directory.path)
+            try shell.run()
+            shell.waitUntilExit()
+            #expect(shell.terminationStatus == 73)
+            #expect(directory.read("err").contains("cannot open stdout"))
+        }
+    }
+
+    @Test func helpAndVersionGoToStdout() throws {
+        let help = try LagmondProcess.run(["--help"])
+        #expect(help.status == 0)
+        for option in ["--config", "--duration", "--output", "--truth", "--preset", "--version"] {
+            #expect(help.output.contains(option))
+        }
+        let version = try LagmondProcess.run(["--version"])
+        #expect(version.status == 0)
+        #expect(version.output == Lagmond.version + "\n")
+    }
+}

@@ -1,0 +1,230 @@
+internal import Foundation
+import Glibc
+internal import LagMonitor
+internal import Testing
+
+/// The built binary, asked over sockets of the loopback.
+struct HttpTests {
+    /// A run with `--listen`, its port as it says it on stderr.
+    private static func withService(
+        _ arguments: [String] = [],
+        config: String = "{}",
+        port: String = "0",
+        _ body: (LagmondProcess, UInt16) throws -> Void
+    ) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(config, to: "config.json")
+            let lagmond = try LagmondProcess(
+                ["run", "--config", "config.json", "--listen", port] + (arguments.isEmpty ? ["--output", "stalls"] : arguments),
+                in: directory
+            )
+            let found = LagmondProcess.poll { lagmond.errors.contains("listening on http://") }
+            try #require(found, "\(lagmond.errors)")
+            let line = try #require(lagmond.errors.split(separator: "\n").first { $0.contains("listening on") })
+            try body(lagmond, try #require(UInt16(line.split(separator: ":").last ?? "")))
+        }
+    }
+
+    private static let stalls = """
+        {"monitor": {"symbols": "names", "hang_after_ms": 300},
+         "workload": {"steps": [{"kind": "sleep", "for_ms": 300, "every_ms": 400, "count": 3}]}}
+        """
+    private static let hang = """
+        {"monitor": {"hang_after_ms": 300}, "workload": {"steps": [{"kind": "hang", "start_ms": 100}]}}
+        """
+
+    @Test func metricsCountWhatTheLinesSay() throws {
+        try Self.withService(config: Self.stalls) { lagmond, port in
+            let count = #"lagmonitor_loop_stall_duration_seconds_count{loop="main",cause="syscall"}"#
+            let done = LagmondProcess.poll { Self.get("/metrics", port)?.body.contains("\(count) 3\n") == true }
+            let answer = try #require(Self.get("/metrics", port))
+            #expect(done, "\(answer.body.split(separator: "\n").filter { $0.contains("_count") })")
+            #expect(answer.status == 200)
+            #expect(answer.head.contains("text/plain; version=0.0.4"))
+            let lines = lagmond.directory.read("stalls").split(separator: "\n").filter { $0.contains(#""phase":"end""#) }
+            #expect(lines.count == 3)
+            let seconds = lines.compactMap(Self.milliseconds).reduce(0, +) / 1000
+            let sum = try #require(Self.value(#"lagmonitor_stalled_seconds_total{loop="main",cause="syscall"}"#, answer.body))
+            // A line has whole microseconds.
+            #expect(abs(sum - seconds) < 0.001)
+            let buckets = ["0.25", "0.5", "1"].map {
+                Self.value(
+                    #"lagmonitor_loop_stall_duration_seconds_bucket{loop="main",cause="syscall",le="\#($0)"}"#,
+                    answer.body
+                )
+            }
+            #expect(buckets.first == 0)
+            #expect(Self.value(#"lagmonitor_records_dropped_total{reason="not_written"}"#, answer.body) == 0)
+            #expect(!answer.body.contains("fingerprint"))
+        }
+    }
+
+    @Test func aHangingMainThreadIsToldByAllThree() throws {
+        try Self.withService(config: Self.hang) { lagmond, port in
+            let stream = try #require(Self.connect(port))
+            defer { close(stream) }
+            Self.send("GET /stalls HTTP/1.1\r\nHost: a\r\n\r\n", to: stream)
+            let inProgress = #"lagmonitor_stall_in_progress{loop="main"} 1"#
+            #expect(LagmondProcess.poll { Self.get("/metrics", port)?.body.contains(inProgress) == true })
+            let health = try #require(Self.get("/healthz", port))
+            // The watched loop's hang is no fault of who reports it.
+            #expect(health.status == 200)
+            #expect(health.body.contains(#""stalled_loops":["main"]"#), "\(health.body)")
+            let page = Self.get("/metrics", port)?.body ?? ""
+            #expect(try #require(Self.value(#"lagmonitor_loop_lag_seconds{loop="main"}"#, page)) > 0.1)
+            let live = Self.read(stream) { $0.contains(#""phase":"begin""#) }
+            #expect(live.contains("Transfer-Encoding: chunked"))
+            #expect(live.contains(#""phase":"begin""#), "\(live)")
+            // In order, whatever the main thread does, the last line to everybody.
+            kill(lagmond.pid, SIGTERM)
+            #expect(lagmond.wait() == 0)
+            #expect(lagmond.directory.read("stalls").contains(#""phase":"abandoned""#))
+            let rest = Self.read(stream) { $0.hasSuffix("0\r\n\r\n") }
+            #expect(rest.contains(#""phase":"abandoned""#), "\(rest)")
+            #expect(rest.hasSuffix("\r\n0\r\n\r\n"))
+        }
+    }
+
+    @Test func otherMethodsAndPathsAreRefused() throws {
+        try Self.withService { _, port in
+            for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+                let answer = try #require(Self.get("/metrics", port, method: method))
+                #expect(answer.status == 405)
+                #expect(answer.head.contains("Allow: GET, HEAD"))
+            }
+            #expect(Self.get("/", port)?.status == 404)
+            #expect(Self.get("/metrics/x", port)?.status == 404)
+            #expect(Self.get("/metrics?a=b", port)?.status == 200)
+            let head = try #require(Self.get("/metrics", port, method: "HEAD"))
+            #expect(head.status == 200)
+            #expect(head.body == "")
+        }
+    }
+
+    @Test func whatIsNoHTTPEndsItsOwnConnectionAlone() throws {
+        try Self.withService { _, port in
+            let length = "GET /metrics HTTP/1.1\r\nContent-Length: -1\r\n\r\n"
+            for bytes in ["\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", length] {
+                let descriptor = try #require(Self.connect(port))
+                Self.send(bytes, to: descriptor)
+                shutdown(descriptor, Int32(SHUT_WR))
+                _ = Self.read(descriptor) { _ in false }
+                close(descriptor)
+            }
+            #expect(Self.get("/healthz", port)?.status == 200)
+        }
+    }
+
+    @Test func anOutputThatFailsIsAFault() throws {
+        // Always full.
+        try Self.withService(["--output", "/dev/full"], config: Self.stalls) { _, port in
+            #expect(LagmondProcess.poll { Self.get("/healthz", port)?.status == 503 })
+            let answer = try #require(Self.get("/healthz", port))
+            #expect(answer.body.contains("cannot write to /dev/full: No space left on device"), "\(answer.body)")
+            let dropped = #"lagmonitor_records_dropped_total{reason="not_written"}"#
+            #expect(LagmondProcess.poll { (Self.value(dropped, Self.get("/metrics", port)?.body ?? "") ?? 0) > 0 })
+        }
+    }
+
+    @Test func clientsOfTheStreamAreLimitedAndTheirEndIsNoticed() throws {
+        try Self.withService(config: Self.stalls.replacing(#""count": 3"#, with: #""count": 60"#)) { _, port in
+            var clients = try (0..<8).map { _ in try #require(Self.connect(port)) }
+            for client in clients {
+                Self.send("GET /stalls HTTP/1.1\r\nHost: a\r\n\r\n", to: client)
+                #expect(Self.read(client) { $0.contains("\r\n\r\n") }.contains("200 OK"))
+            }
+            #expect(Self.get("/stalls", port)?.status == 503)
+            for client in clients { close(client) }
+            clients = []
+            // The next line, or the empty one that comes every few seconds, finds nobody there.
+            let isFree = LagmondProcess.poll { (Self.get("/stalls", port, seconds: 1)?.status ?? 503) == 200 }
+            #expect(isFree)
+        }
+    }
+
+    @Test func aPortThatIsTakenIsNamed() throws {
+        try Self.withService { _, port in
+            let (status, _, errors) = try LagmondProcess.run(["run", "--listen", "127.0.0.1:\(port)", "--duration", "1"])
+            #expect(status == 71)
+            #expect(errors.contains("http.listen: cannot listen on 127.0.0.1:\(port): Address already in use"), "\(errors)")
+        }
+    }
+
+    @Test(arguments: ["70000", "host:80", "127.0.0.1", "127.0.0.1:", ":80", "::1:80", "http://127.0.0.1:80"])
+    func whatIsNoAddressIsRefused(text: String) throws {
+        let (status, _, errors) = try LagmondProcess.run(["run", "--listen", text, "--duration", "1"])
+        #expect(status == 78)
+        #expect(errors.contains("option --listen: \"\(text)\" is no address to listen on; allowed: a port"), "\(errors)")
+    }
+
+    @Test func withoutTheSettingNothingListens() throws {
+        let (status, _, errors) = try LagmondProcess.run(["run", "--duration", "0.2", "--output", "a"])
+        #expect(status == 0)
+        #expect(!errors.contains("listening"))
+    }
+
+    // MARK: a client that is not the server's own
+
+    private struct Answer {
+        let status: Int
+        let head: String
+        let body: String
+    }
+
+    private static func get(_ path: String, _ port: UInt16, method: String = "GET", seconds: Int = 10) -> Answer? {
+        guard let descriptor = connect(port) else { return nil }
+        defer { close(descriptor) }
+        send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", to: descriptor)
+        let text = read(descriptor, seconds: seconds) { path == "/stalls" && $0.contains("\r\n\r\n") }
+        guard let end = text.range(of: "\r\n\r\n"), let status = Int(text.split(separator: " ").dropFirst().first ?? "") else {
+            return nil
+        }
+        return Answer(status: status, head: String(text[..<end.lowerBound]), body: String(text[end.upperBound...]))
+    }
+
+    private static func connect(_ port: UInt16) -> Int32? {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let isDone = withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isDone else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+
+    private static func send(_ text: String, to descriptor: Int32) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Until the end of the stream, `seconds`, or what is looked for.
+    private static func read(_ descriptor: Int32, seconds: Int = 20, until isThere: (String) -> Bool) -> String {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let deadline = MonotonicTime.now + .seconds(seconds)
+        while MonotonicTime.now < deadline, !isThere(String(decoding: bytes, as: UTF8.self)) {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&entry, 1, 100) > 0 else { continue }
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func value(_ series: String, _ page: String) -> Double? {
+        page.split(separator: "\n").first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }
+    }
+
+    private static func milliseconds(_ line: Substring) -> Double? {
+        line.range(of: #""duration_ms":"#).flatMap { Double(line[$0.upperBound...].prefix { $0 != "," }) }
+    }
+}

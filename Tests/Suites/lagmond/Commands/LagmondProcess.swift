@@ -1,0 +1,74 @@
+internal import Foundation
+import Glibc
+internal import LagMonitor
+internal import Testing
+
+/// The built binary, started in a directory of its own, with an environment that holds no setting.
+final class LagmondProcess {
+    let process = Process()
+    let directory: TemporaryDirectory
+
+    /// It stands beside the test binary.
+    static let binary = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        .appendingPathComponent("lagmond")
+
+    /// - Parameter stdout: where stdout goes; nil: into the file `out`.
+    init(
+        _ arguments: [String],
+        in directory: TemporaryDirectory,
+        environment: [String: String] = [:],
+        stdout: FileHandle? = nil
+    ) throws {
+        self.directory = directory
+        process.executableURL = Self.binary
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LAGMONITOR_") }
+        process.environment = inherited.merging(environment) { $1 }
+        for name in ["out", "err"] { directory.write("", to: name) }
+        process.standardOutput = try stdout ?? FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("out")))
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("err")))
+        try process.run()
+    }
+
+    var pid: Int32 { process.processIdentifier }
+    var errors: String { directory.read("err") }
+    var output: String { directory.read("out") }
+
+    /// Waits for the end and tells the exit code; a process that does not end fails the test and is killed.
+    func wait(seconds: Int = 60) -> Int32 {
+        let ended = Self.poll(seconds: seconds) { !process.isRunning }
+        if !ended {
+            Issue.record("lagmond did not end within \(seconds) s")
+            kill(pid, SIGKILL)
+        }
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    /// Waits until something is the case; tells whether it came to be.
+    static func poll(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
+        let deadline = MonotonicTime.now + .seconds(seconds)
+        while !condition() {
+            if MonotonicTime.now > deadline { return false }
+            usleep(5000)
+        }
+        return true
+    }
+
+    /// Starts, waits for the end, and tells what came of it.
+    static func run(
+        _ arguments: [String],
+        files: [String: String] = [:],
+        environment: [String: String] = [:]
+    ) throws -> (status: Int32, output: String, errors: String) {
+        try TemporaryDirectory.with { directory in
+            for (name, text) in files { directory.write(text, to: name) }
+            let lagmond = try LagmondProcess(arguments, in: directory, environment: environment)
+            let status = lagmond.wait()
+            return (status, lagmond.output, lagmond.errors)
+        }
+    }
+
+    deinit { if process.isRunning { kill(pid, SIGKILL) } }
+}

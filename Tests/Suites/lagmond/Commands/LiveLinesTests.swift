@@ -1,0 +1,93 @@
+import Dispatch
+internal import LagMonitor
+internal import Testing
+
+@testable internal import lagmond
+
+struct LiveLinesTests {
+    private static let context = ProcessContext(
+        pid: 1,
+        processName: "p",
+        hostName: "h",
+        bootID: String(repeating: "0", count: 32)
+    )
+
+    private func makeLines(heartbeat: DispatchTimeInterval = .seconds(60)) -> LiveLines {
+        LiveLines(counts: StallCounts(places: []), context: Self.context, heartbeat: heartbeat)
+    }
+
+    private func write(_ bytes: [UInt8], to lines: LiveLines) throws { try bytes.withUnsafeBytes { try lines.write($0) } }
+
+    @Test func whoIsSlowLosesLinesAndIsTold() async throws {
+        let lines = makeLines()
+        let client = try #require(lines.join())
+        let line = [UInt8](repeating: UInt8(ascii: "a"), count: 99_999) + [UInt8(ascii: "\n")]
+        for _ in 0..<15 { try write(line, to: lines) }
+        let first = try #require(await client.next())
+        #expect(first.count == 10 * line.count)
+        try write(Array("{}\n".utf8), to: lines)
+        let second = String(decoding: try #require(await client.next()), as: UTF8.self)
+        #expect(second.contains(#""event":"dropped","dropped":5,"reason":"sink_slow""#), "\(second)")
+        #expect(second.hasSuffix("}\n{}\n"))
+    }
+
+    @Test func theLastLinesComeBeforeTheEnd() async throws {
+        let lines = makeLines()
+        let client = try #require(lines.join())
+        try write(Array("{}\n".utf8), to: lines)
+        lines.close()
+        #expect(await client.next() == Array("{}\n".utf8))
+        #expect(await client.next() == nil)
+        #expect(lines.join() == nil)
+    }
+
+    @Test func aReaderThatIsCancelledDoesNotWait() async throws {
+        let client = try #require(makeLines().join())
+        let reading = Task { await client.next() }
+        reading.cancel()
+        #expect(await reading.value == nil)
+    }
+
+    @Test func whoIsGoneMakesRoom() throws {
+        let lines = makeLines()
+        var clients = (0..<LiveLines.maximumClients).map { _ in lines.join() }
+        #expect(lines.join() == nil)
+        clients.removeLast()
+        #expect(lines.clients == LiveLines.maximumClients - 1)
+        #expect(lines.join() != nil)
+    }
+
+    @Test func waitingClientsGetAnEmptyLineNowAndThen() async throws {
+        let lines = makeLines(heartbeat: .milliseconds(10))
+        let client = try #require(lines.join())
+        #expect(await client.next() == [UInt8(ascii: "\n")])
+    }
+
+    @Test func labelsAreEscapedAndSecondsExact() {
+        #expect(MetricsPage.escaped("a\\b\"c\nd") == #"a\\b\"c\nd"#)
+        #expect(MetricsPage.seconds(0) == "0")
+        #expect(MetricsPage.seconds(1_500_000_000) == "1.5")
+        #expect(MetricsPage.seconds(1) == "0.000000001")
+    }
+
+    @Test func aDurationOnABoundBelongsToIt() {
+        var durations = StallCounts.Durations()
+        durations.add(250_000_000)
+        durations.add(250_000_001)
+        durations.add(61_000_000_000)
+        #expect(durations.buckets == [0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1])
+        #expect(durations.count == 3)
+    }
+
+    @Test(arguments: [
+        ("9464", "127.0.0.1:9464"), ("localhost:1", "127.0.0.1:1"), ("0.0.0.0:80", "0.0.0.0:80"), ("[::1]:9464", "[::1]:9464"),
+    ]) func addresses(text: String, expected: String) { #expect(ListenAddress(text)?.description == expected) }
+
+    @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func aFileSaysItAsTextOrNumber(value: String) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write("{\"http\": {\"listen\": \(value)}}", to: "config.json")
+            let settings = try Settings.load(commandLine: ["config": .string(directory.file("config.json"))], environment: [:])
+            #expect(settings.listen == ListenAddress("127.0.0.1:9464"))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import Testing
+
+@testable internal import LagMonitor
+@testable internal import lagmond
+
+struct OutputHeadersTests {
+    private func load(
+        _ headers: String,
+        output: String = "otlp:http://127.0.0.1:4318",
+        environment: [String: String] = [:]
+    ) throws -> Settings {
+        let own = ["LAGMONITOR_OUTPUT_HEADERS": headers, "LAGMONITOR_OUTPUT_PATH": output]
+        return try Settings.load(commandLine: [:], environment: own.merging(environment) { $1 })
+    }
+
+    @Test func pairsAndVariablesAreRead() throws {
+        let settings = try load("authorization=Bearer ${TOKEN}, x-tenant = a=b", environment: ["TOKEN": "s3cret"])
+        #expect(settings.outputHeaders == ["authorization": "Bearer s3cret", "x-tenant": "a=b"])
+    }
+
+    @Test(arguments: [
+        ("a", "has no name of a header"), ("=b", "has no name of a header"), ("a b=c", "has no name of a header"),
+        ("a=b,", "has no name of a header"), ("a=b,A=c", "\"A\" stands there twice"),
+        ("a=${NO_SUCH}", "there is no environment variable NO_SUCH"), ("a=${NO", "a ${ without its }"),
+        ("a=${EVIL}", "holds a control character"),
+    ]) func whatIsWrongIsNamed(headers: String, wrong: String) throws {
+        let error = #expect(throws: SettingsError.self) { try load(headers, environment: ["EVIL": "b\r\nc: d"]) }
+        let text = try #require(error?.errors.first).description
+        #expect(text.contains("environment variable LAGMONITOR_OUTPUT_HEADERS: "))
+        #expect(text.contains(wrong), "\(text)")
+    }
+
+    @Test func aSecretIsInNoMessage() throws {
+        let error = #expect(throws: SettingsError.self) { try load("a b=s3cret") }
+        #expect(error?.errors.contains { $0.description.contains("s3cret") } == false)
+    }
+
+    @Test func otherDestinationsTakeNone() throws {
+        let error = #expect(throws: SettingsError.self) { try load("a=b", output: "stalls.jsonl") }
+        #expect(error?.errors.first?.description.contains("stalls.jsonl takes no headers") == true)
+        // Of a weaker source, for a destination that is overruled.
+        let environment = ["LAGMONITOR_OUTPUT_HEADERS": "a=b", "LAGMONITOR_OUTPUT_PATH": "otlp:http://a"]
+        let settings = try Settings.load(commandLine: ["output.path": .string("-")], environment: environment)
+        #expect(settings.outputHeaders == [:])
+    }
+}

@@ -1,0 +1,129 @@
+internal import Foundation
+import Glibc
+internal import LagMonitor
+internal import Testing
+
+@testable internal import lagmond
+
+/// Where lagmond's lines go, and in which form.
+@Suite(.serialized) struct OutputTests {
+    private static let stall = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "start_ms": 50}]}, "duration_s": 0.8}"#
+
+    private func run(_ arguments: [String], in directory: TemporaryDirectory) throws {
+        directory.write(Self.stall, to: "c.json")
+        let lagmond = try LagmondProcess(["--config", "c.json"] + arguments, in: directory)
+        #expect(lagmond.wait() == 0, "\(lagmond.errors)")
+    }
+
+    private func object(_ text: String) throws -> [String: Any] {
+        try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    }
+
+    @Test(arguments: [("native", "schema"), ("otlp", "resourceLogs"), ("ecs", "@timestamp"), ("sentry", "event_id")])
+    func everyFormatCanBeHad(format: String, first: String) throws {
+        try TemporaryDirectory.with { directory in
+            try run(["--output", "file:o", "--format", format], in: directory)
+            let lines = directory.read("o").split(separator: "\n")
+            #expect(lines.count == 1)
+            let line = String(lines.first ?? "")
+            #expect(line.hasPrefix("{\"\(first)\":") && line.contains("LagWorkload.sleepUntil"), "\(line)")
+            #expect(line.utf8.count < 8000)
+            _ = try object(line)
+        }
+    }
+
+    @Test func aUnixSocketsReaderGetsTheLine() throws {
+        try TemporaryDirectory.with { directory in
+            let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            defer { close(descriptor) }
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: directory.file("s").utf8) }
+            let bound = withUnsafePointer(to: &name) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            try #require(bound == 0 && listen(descriptor, 1) == 0)
+            try run(["--output", "unix:s"], in: directory)
+            let connection = accept(descriptor, nil, nil)
+            try #require(connection >= 0)
+            let text = String(
+                decoding: FileHandle(fileDescriptor: connection, closeOnDealloc: true).readDataToEndOfFile(),
+                as: UTF8.self
+            )
+            #expect(text.hasSuffix("}\n") && text.filter { $0 == "\n" }.count == 1)
+            #expect(try object(text)["cause"] as? String == "syscall")
+        }
+    }
+
+    /// A reader that is not there costs the line, and nothing else.
+    @Test(arguments: ["unix:nobody", "tcp:127.0.0.1:1", "otlp:http://127.0.0.1:1"])
+    func aReaderThatIsNotThereIsCounted(output: String) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(Self.stall, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json", "--output", output], in: directory)
+            #expect(lagmond.wait() == 0)
+            #expect(lagmond.errors.contains("stalls=1 ") && lagmond.errors.contains(" dropped=1 "), "\(lagmond.errors)")
+        }
+    }
+
+    @Test func filesAreNumbered() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(
+                #"{"output": {"path": "o", "max_bytes": 4096, "max_files": 1}, "duration_s": 2.5,"#
+                    + #""workload": {"steps": [{"kind": "sleep", "for_ms": 200, "every_ms": 400}]}}"#,
+                to: "c.json"
+            )
+            let lagmond = try LagmondProcess(["--config", "c.json"], in: directory)
+            #expect(lagmond.wait() == 0)
+            #expect(!directory.read("o").isEmpty && !directory.read("o.1").isEmpty)
+            #expect(directory.read("o.2").isEmpty)
+        }
+    }
+
+    @Test func aFileMaySayTheOutputInOneWord() {
+        let short = SettingsFile(path: "F", bytes: Array(#"{"output": "journald"}"#.utf8))
+        #expect(short.problems.isEmpty && short.values["output.path"] == .string("journald"))
+        let wrong = SettingsFile(path: "F", bytes: Array(#"{"output": "udp:x"}"#.utf8)).problems.map(\.description)
+        #expect(wrong.count == 1 && wrong[0].hasPrefix("F: output: unknown destination \"udp:\""))
+        let unknown = SettingsFile(path: "F", bytes: Array(#"{"output": {"size": 1}}"#.utf8)).problems.map(\.description)
+        #expect(unknown == ["F: output.size: unknown key; allowed: path, max_bytes, max_files, unfinished_path, headers, format"])
+    }
+
+    @Test func whatWouldBeIgnoredIsRefusedWhereItStands() throws {
+        func problems(_ commandLine: [String: JSONValue], _ environment: [String: String] = [:]) -> [String] {
+            let error = #expect(throws: SettingsError.self) {
+                try Settings.load(commandLine: commandLine, environment: environment)
+            }
+            return error?.errors.map(\.description) ?? []
+        }
+        let file = "allowed: only where output.path is a file"
+        #expect(problems(["output.max_bytes": .int(5000)]) == ["option --max-bytes: - is no file and is not rotated; \(file)"])
+        #expect(
+            problems([:], ["LAGMONITOR_OUTPUT_PATH": "unix:s", "LAGMONITOR_OUTPUT_MAX_FILES": "2"])
+                == ["environment variable LAGMONITOR_OUTPUT_MAX_FILES: unix:s is no file and is not rotated; \(file)"]
+        )
+        #expect(
+            problems(["output.path": .string("x"), "output.max_files": .int(2)])
+                == ["option --max-files: without output.max_bytes no file is ever renamed; allowed: only with output.max_bytes"]
+        )
+        #expect(
+            problems(["output.path": .string("otlp:http://h"), "output.format": .string("ecs")])
+                == ["option --format: otlp:http://h takes no lines of format ecs; allowed: otlp"]
+        )
+    }
+
+    @Test func optionsAreStrongerThanTheFile() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(#"{"output": {"path": "a", "format": "ecs", "max_bytes": 5000}}"#, to: "c.json")
+            let settings = try Settings.load(
+                commandLine: ["config": .string(directory.file("c.json")), "output.path": .string("tcp:h:1")],
+                environment: ["LAGMONITOR_OUTPUT_FORMAT": "sentry", "LAGMONITOR_OUTPUT_MAX_FILES": "7"]
+            )
+            #expect(settings.output.destination == .stream(.tcp(host: "h", port: 1)))
+            #expect(settings.output.rotation == nil, "which was for the file")
+            #expect(settings.monitor.format == .sentry)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+internal import Foundation
+internal import Testing
+
+@testable import LagReader
+@testable internal import lagmond
+
+/// What keeps a page, and the memory for it, small.
+struct ReportBoundsTests {
+    private func aggregate(_ lines: [String]) -> ReportAggregate {
+        var consumer = ReportConsumer(times: .min ..< .max, deduplicator: StallDeduplicator())
+        for line in lines {
+            var text = line
+            text.withUTF8 { consumer.take(UnsafeRawBufferPointer($0)) }
+        }
+        consumer.takeOpenLines()
+        return consumer.finish()
+    }
+
+    /// Lines with a great many groups, stacks, hosts and times, and long names.
+    private func wide(_ count: Int) -> [String] {
+        (0..<count).map { number in
+            let frames = (0..<40).map {
+                #"{"pc":"0x1","module":"server","symbol":"App.f\#(number)_\#($0)\#(String(repeating: "<", count: 300))"}"#
+            }
+            let minute = String(format: "%02d:%02d", number / 60 % 24, number % 60)
+            return StallLines.line(number, fingerprint: "v1:\(number)", host: "host-\(number)", culprit: "App.f\(number)")
+                .replacing("18:07:56", with: minute + ":00")
+                .replacing(/"frames":\[.*\]/, with: "\"frames\":[\(frames.joined(separator: ","))]")
+        }
+    }
+
+    @Test func aPageOfAnyLinesIsOfABoundedSize() {
+        let report = Report(aggregate(wide(1500)), title: "wide", inputs: ["a"], inputErrors: [], top: 200)
+        let page = ReportPage(report: report, version: "0").bytes()
+        #expect(report.all.count == 1500)
+        #expect(page.count < 5_000_000, "\(page.count)")
+        #expect(report.groups.count == 201)
+        #expect(report.withoutDetails > 0)
+    }
+
+    @Test func cellsGrowWiderInsteadOfMore() {
+        var cells = TimeCells()
+        var total: UInt64 = 0
+        for number in 0..<400_000 {
+            cells.add(series: 0, row: number % 3, time: Int64(number) * 7_000_000, nanoseconds: 1)
+            total += 1
+        }
+        #expect(cells.cells.count <= TimeCells.maximumCells)
+        #expect(cells.cells.values.reduce(0) { $0 + $1.count } == total)
+        let fitted = cells.fitted(columns: 160, cells: 30_000, series: { $0 })
+        #expect(fitted.columnCount <= 160)
+        #expect(fitted.columnCount > 16)
+        #expect(fitted.cells.values.reduce(0) { $0 + $1.count } == total)
+    }
+
+    @Test func everyWidthIsAMultipleOfTheOneBefore() {
+        for (narrow, wide) in zip(TimeCells.widths, TimeCells.widths.dropFirst()) {
+            #expect(wide > narrow && wide % narrow == 0, "\(narrow) \(wide)")
+        }
+    }
+
+    @Test func cellsOfTwoReadersAddUpAsIfOneHadReadAll() {
+        var (one, two, both) = (TimeCells(), TimeCells(), TimeCells())
+        for number in 0..<450_000 {
+            let time = Int64(number) * 3_000_000
+            if number % 3 == 0 {
+                two.add(series: 1, row: 2, time: time, nanoseconds: 5)
+            } else {
+                one.add(series: 1, row: 2, time: time, nanoseconds: 5)
+            }
+            both.add(series: 1, row: 2, time: time, nanoseconds: 5)
+        }
+        one.add(two, series: { $0 })
+        #expect(one.width == both.width)
+        #expect(one.cells.mapValues(\.count) == both.cells.mapValues(\.count))
+    }
+
+    @Test func timesBefore1970HaveColumnsToo() {
+        var cells = TimeCells()
+        cells.add(series: 0, row: 0, time: -1, nanoseconds: 1)
+        cells.add(series: 0, row: 0, time: 0, nanoseconds: 1)
+        #expect(cells.columnCount == 2)
+        #expect(cells.firstColumn == -1)
+    }
+
+    @Test func durationsFallIntoTheRowThatTheyBeginIn() {
+        #expect(DurationRow.edges == DurationRow.edges.sorted())
+        #expect(Set(DurationRow.edges).count == DurationRow.edges.count)
+        #expect(DurationRow.row(nanoseconds: 999_999) == 0)
+        for (index, edge) in DurationRow.edges.enumerated() {
+            #expect(DurationRow.row(nanoseconds: edge * 1_000_000) == index + 1)
+            #expect(DurationRow.row(nanoseconds: edge * 1_000_000 - 1) == index)
+        }
+    }
+
+    @Test func theLongestStallsAreKeptInAnyOrder() {
+        func stall(_ number: Int) -> RetainedStall {
+            RetainedStall(
+                id: "\(number)",
+                time: 0,
+                nanoseconds: UInt64(number % 7),
+                group: 0,
+                lane: 0,
+                cause: 0,
+                phase: .end,
+                line: nil
+            )
+        }
+        var (forward, backward) = (LongestStalls(limit: 20), LongestStalls(limit: 20))
+        for number in 0..<100 { forward.add(stall(number)) }
+        for number in (0..<100).reversed() { backward.add(stall(number)) }
+        #expect(forward.sorted.map(\.id) == backward.sorted.map(\.id))
+        #expect(forward.sorted.count == 20)
+        #expect(forward.sorted.allSatisfy { $0.nanoseconds >= 5 })
+    }
+
+    @Test func aShelfThatIsFullKeepsTheHeaviestGroups() {
+        var lineStore = LineStore()
+        let line = [UInt8](repeating: 0x20, count: LineStore.maximumLineBytes)
+        let groups = 2 * LineStore.maximumBytes / LineStore.maximumLineBytes
+        for group in 0..<groups {
+            let weight = UInt64(group == 3 ? 1_000_000 : group)
+            lineStore.add(group: group, nanoseconds: weight) {
+                RetainedStall(id: "\(group)", time: 0, nanoseconds: weight, group: group, lane: 0, cause: 0, phase: .end, line: line)
+            }
+        }
+        let kept = (0..<groups).filter { !lineStore.stalls(of: $0).isEmpty }
+        #expect(kept.count * line.count <= LineStore.maximumBytes)
+        #expect(kept.contains(3))
+        #expect(!kept.contains(4))
+    }
+
+    @Test func aTreeIsPrunedByWeightAndSaysWhatIsGone() {
+        var tree = StackTree()
+        var scanner = LineScanner()
+        for number in 1...50 {
+            var line = StallLines.line(number, milliseconds: "\(number * 10).000", culprit: "App.f\(number)")
+            line.withUTF8 { text in
+                #expect(scanner.scan(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text).dropLast())) == nil)
+                tree.add(scanner, group: 0, nanoseconds: UInt64(number) * 10_000_000)
+            }
+        }
+        let pruned = PrunedTree(tree, members: Array(tree.nodes.indices), limit: 20)
+        #expect(pruned.nodes.count <= 21)
+        #expect(pruned.prunedCount == tree.nodes.count - (pruned.nodes.count - 1))
+        #expect(pruned.nodes.contains { $0.frame.name == "App.f50" })
+        #expect(!pruned.nodes.contains { $0.frame.name == "App.f1" })
+        #expect(pruned.nodes.reduce(0) { $0 + $1.ownNanoseconds + $1.prunedNanoseconds } == 12_750_000_000)
+    }
+
+    @Test func aStackThatCameBeforeIsKnownAtOtherAddresses() {
+        var tree = StackTree()
+        var scanner = LineScanner()
+        for pc in ["0x7ffbe1ccb12b", "0x123"] {
+            var line = StallLines.line(1).replacing("0x7ffbe1ccb12b", with: pc)
+            line.withUTF8 { text in
+                #expect(scanner.scan(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text).dropLast())) == nil)
+                tree.add(scanner, group: 0, nanoseconds: 400_000_000)
+            }
+        }
+        #expect(tree.nodes.count == 4)
+        #expect(tree.nodes.map(\.nanoseconds).reduce(0, +) == 800_000_000)
+        #expect(tree.nodes.last?.count == 2)
+    }
+}

@@ -1,0 +1,90 @@
+internal import Foundation
+import Glibc
+internal import Testing
+
+@testable internal import lagmond
+
+/// Where the page goes.
+struct ReportOutputTests {
+    @Test func thePageReplacesTheOneBeforeAndKeepsItsRightsAndLinks() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            directory.write("the one before", to: "real.html")
+            chmod(directory.file("real.html"), 0o640)
+            #expect(symlink("real.html", directory.file("page.html")) == 0)
+            let lagmond = try LagmondProcess(["report", "a", "-o", "page.html"], in: directory)
+            #expect(lagmond.wait() == 0)
+            #expect(directory.read("real.html").hasPrefix("<!doctype html>"))
+            #expect(directory.read("page.html").hasPrefix("<!doctype html>"))
+            var status = stat()
+            #expect(lstat(directory.file("page.html"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+            #expect(stat(directory.file("real.html"), &status) == 0 && status.st_mode & 0o777 == 0o640)
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            #expect(Set(names) == ["a", "real.html", "page.html", "out", "err"])
+        }
+    }
+
+    @Test(arguments: [
+        ("gone/page.html", "No such file or directory"), ("folder", "Is a directory"), ("/dev/full", "No space left"),
+    ])
+    func whatCannotBeWrittenIsNamed(path: String, reason: String) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            mkdir(directory.file("folder"), 0o700)
+            let lagmond = try LagmondProcess(["report", "a", "-o", path], in: directory)
+            #expect(lagmond.wait() == 73)
+            #expect(lagmond.errors.hasPrefix("lagmond: cannot "), "\(lagmond.errors)")
+            #expect(lagmond.errors.contains("\(path): \(reason)"), "\(lagmond.errors)")
+        }
+    }
+
+    @Test func whatIsReadIsNotOverwritten() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            #expect(symlink("a", directory.file("link")) == 0)
+            let lagmond = try LagmondProcess(["report", "a", "-o", "link"], in: directory)
+            #expect(lagmond.wait() == 64)
+            #expect(lagmond.errors == "lagmond: --output: link is read as well; allowed: another file\n")
+            #expect(directory.read("a") == StallLines.line(1))
+        }
+    }
+
+    @Test func withoutAnyFileNoPageIsWritten() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write("the one before", to: "page.html")
+            let lagmond = try LagmondProcess(["report", "gone", "-o", "page.html"], in: directory)
+            #expect(lagmond.wait() == 66)
+            #expect(directory.read("page.html") == "the one before")
+        }
+    }
+
+    @Test func aMissingFileIsToldAndTheOthersMakeThePage() throws {
+        let arguments = ["report", "gone", "a", "-o", "-"]
+        let (status, output, errors) = try LagmondProcess.run(arguments, files: ["a": StallLines.line(1)])
+        #expect(status == 66)
+        #expect(errors == "lagmond: cannot open gone: No such file or directory\n")
+        #expect(output.contains("Inputs that could not be opened: 1."))
+        #expect(output.contains("acquire</bdi>"))
+    }
+
+    @Test(arguments: [
+        (["-o", "x", "--top", "0"], "allowed: 1 to 200"), (["-o", "x", "--top", "201"], "allowed: 1 to 200"),
+        (["-o", "x", "--since", "soon"], "allowed: 2026-11-21T18:00:00Z"), ([], "Missing expected argument"),
+        (["-o", "x", "--title", String(repeating: "t", count: 201)], "allowed: 200"), (["-o", ""], "the name of a file"),
+    ])
+    func wrongOptionsAreRefused(arguments: [String], part: String) throws {
+        let (status, _, errors) = try LagmondProcess.run(["report", "a"] + arguments, files: ["a": StallLines.line(1)])
+        #expect(status == 64)
+        #expect(errors.contains(part), "\(errors)")
+    }
+
+    @Test func sha256IsTheStandardsOne() {
+        func hex(_ text: String) -> String { SHA256.hash(Array(text.utf8)).map { String(format: "%02x", $0) }.joined() }
+        #expect(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(
+            hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")
+                == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        )
+    }
+}

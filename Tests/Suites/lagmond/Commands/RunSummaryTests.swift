@@ -1,0 +1,43 @@
+internal import LagMonitor
+internal import Testing
+
+@testable internal import lagmond
+
+@Suite struct RunSummaryTests {
+    private static let always = "stalls=4 reported=3 dropped=2 suppressed=1"
+
+    private var statistics: StallMonitorStatistics {
+        var statistics = StallMonitorStatistics()
+        statistics.stalls = 4
+        statistics.reported = 3
+        statistics.dropped = 2
+        statistics.suppressed = 1
+        return statistics
+    }
+
+    @Test func theFirstFourAreThereAlsoWhenZero() {
+        #expect(RunSummary(StallMonitorStatistics()).description == "stalls=0 reported=0 dropped=0 suppressed=0")
+        #expect(RunSummary(statistics).description == Self.always)
+    }
+
+    @Test func whatHappenedBesidesFollows() {
+        var statistics = statistics
+        statistics.recurring = 11
+        statistics.dismissed = 5
+        statistics.pauses.processPauses = 6
+        statistics.pauses.paused = .microseconds(7_900)
+        statistics.pauses.throttled = .milliseconds(2)
+        statistics.pauses.suspensions = 8
+        statistics.pauses.suspended = .seconds(9)
+        statistics.pauses.clockSteps = 10
+        let rest =
+            " recurring=11 dismissed=5 blackouts=6 stopped_ms=7 throttled_ms=2 suspensions=8 suspended_ms=9000 clock_steps=10"
+        #expect(RunSummary(statistics).description == Self.always + rest)
+    }
+
+    @Test func whatIsZeroIsLeftOut() {
+        var statistics = statistics
+        statistics.pauses.clockSteps = 1
+        #expect(RunSummary(statistics).description == Self.always + " clock_steps=1")
+    }
+}

@@ -1,0 +1,177 @@
+internal import Foundation
+import Glibc
+internal import Testing
+
+@testable internal import lagmond
+
+/// The running program: how it ends, and what it leaves.
+@Suite(.serialized) struct RunTests {
+    private static let hang = #"{"workload": {"steps": [{"kind": "hang", "start_ms": 50}]}}"#
+    private static let calm = #"{"workload": {"steps": [{"kind": "idle", "every_ms": 50}]}}"#
+
+    /// The truth of a hang appears only at its end; the main thread's state tells that it has begun.
+    private func waitForHang(of lagmond: LagmondProcess) {
+        let path = "/proc/\(lagmond.pid)/task/\(lagmond.pid)/wchan"
+        let hangs = LagmondProcess.poll { (try? String(contentsOfFile: path, encoding: .utf8))?.contains("futex") ?? false }
+        #expect(hangs, "the main thread does not wait for a lock")
+        usleep(400_000)
+    }
+
+    private func isSummarised(_ errors: String) -> Bool {
+        errors.contains(/lagmond: stalls=[0-9]+ reported=[0-9]+ dropped=[0-9]+ suppressed=[0-9]+( [a-z_]+=[1-9][0-9]*)*\n$/)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSignalEndsTheRunInTheMiddleOfAHang(signal: Int32) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(Self.hang, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t"], in: directory)
+            waitForHang(of: lagmond)
+            kill(lagmond.pid, signal)
+            #expect(lagmond.wait(seconds: 20) == 0)
+            #expect(isSummarised(lagmond.errors))
+            #expect(directory.read("t").contains(#""kind":"hang""#))
+            #expect(lagmond.output.contains(#""phase":"abandoned""#))
+            #expect(lagmond.output.contains("lockInOppositeOrder"))
+        }
+    }
+
+    /// What was in progress when the process was killed is told by the next one.
+    @Test func aHangInWhichTheProcessIsKilledIsToldByTheNextStart() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(Self.hang, to: "c.json")
+            let killed = try LagmondProcess(["--config", "c.json", "--output", "s.jsonl"], in: directory)
+            let file = directory.file(".s.jsonl.unfinished")
+            #expect(LagmondProcess.poll { (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 4096 })
+            // It is brought up to date while the stall lasts.
+            let first = try Data(contentsOf: URL(fileURLWithPath: file))
+            #expect(LagmondProcess.poll { (try? Data(contentsOf: URL(fileURLWithPath: file))) != first })
+            kill(killed.pid, SIGKILL)
+            _ = killed.wait()
+            #expect(directory.read("s.jsonl") == "")
+
+            let next = try LagmondProcess(["--duration", "0.3", "--output", "s.jsonl"], in: directory)
+            #expect(next.wait() == 0 && next.errors.contains("reported=1 "), "\(next.errors)")
+            let line = directory.read("s.jsonl")
+            #expect(line.contains(#""phase":"abandoned""#) && line.contains("lockInOppositeOrder"))
+            #expect(line.contains(#""pid":\#(killed.pid),"#) && line.filter { $0 == "\n" }.count == 1)
+            #expect(!FileManager.default.fileExists(atPath: file))
+
+            let third = try LagmondProcess(["--duration", "0.2", "--output", "s.jsonl"], in: directory)
+            #expect(third.wait() == 0)
+            #expect(directory.read("s.jsonl") == line, "it is told once")
+        }
+    }
+
+    @Test func whereStallsInProgressCannotBeKeptTheRunDoesNotBegin() throws {
+        let (status, _, errors) = try LagmondProcess.run(
+            ["--duration", "0.1"],
+            environment: ["LAGMONITOR_OUTPUT_UNFINISHED_PATH": "/nonexistent/u"]
+        )
+        #expect(status == 73 && errors.contains("/nonexistent/u: No such file or directory"), "\(errors)")
+    }
+
+    @Test func theDurationEndsTheRunInTheMiddleOfAHang() throws {
+        let (status, _, errors) = try LagmondProcess.run(
+            ["--config", "c.json", "--duration", "0.6"],
+            files: ["c.json": Self.hang]
+        )
+        #expect(status == 0)
+        #expect(isSummarised(errors))
+    }
+
+    @Test func withoutStepsTheRunIsCalm() throws {
+        let (status, output, errors) = try LagmondProcess.run(["--duration", "0.3"])
+        #expect(status == 0)
+        #expect(output == "")
+        #expect(isSummarised(errors))
+    }
+
+    @Test func theChosenRuleIsTheOneThatFinds() throws {
+        let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 600, "start_ms": 200}]}}"#
+        let (status, output, errors) = try LagmondProcess.run(
+            ["--config", "c.json", "--duration", "1.5", "--rules", "ping", "--timeouts", "9"],
+            files: ["c.json": steps],
+            environment: ["LAGMONITOR_MONITOR_PING_INTERVAL_MS": "20"]
+        )
+        #expect(status == 0)
+        #expect(errors.hasPrefix("lagmond: option --timeouts: no effect, because callout is not among the rules\n"))
+        #expect(isSummarised(errors))
+        #expect(output.contains(#""kind":"ping""#))
+        #expect(output.contains(#""threshold_ms":60.0"#))
+        #expect(!output.contains(#""kind":"callout""#))
+    }
+
+    @Test func duringTheGraceNothingIsReported() throws {
+        let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 300, "start_ms": 50}]}}"#
+        let arguments = ["--config", "c.json", "--duration", "0.6"]
+        let environment = ["LAGMONITOR_MONITOR_STARTUP_GRACE_MS": "60000"]
+        let graced = try LagmondProcess.run(arguments, files: ["c.json": steps], environment: environment)
+        #expect(graced.status == 0)
+        #expect(graced.output == "")
+        #expect(graced.errors.contains("stalls=0 "))
+    }
+
+    @Test func aReaderThatGoesAwayEndsTheRunCleanly() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(Self.calm, to: "c.json")
+            let pipe = Pipe()
+            let lagmond = try LagmondProcess(
+                ["--config", "c.json", "--truth", "t"],
+                in: directory,
+                stdout: pipe.fileHandleForWriting
+            )
+            try pipe.fileHandleForWriting.close()
+            #expect(LagmondProcess.poll { !directory.read("t").isEmpty })
+            #expect(lagmond.process.isRunning)
+            try pipe.fileHandleForReading.close()
+            #expect(lagmond.wait(seconds: 20) == 0)
+            #expect(lagmond.errors.contains("lagmond: the reader of stdout has gone away: ending\n"))
+            #expect(isSummarised(lagmond.errors))
+        }
+    }
+
+    @Test func hangupReopensOutputAndTruth() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(#"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "every_ms": 400}]}}"#, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t", "--output", "o"], in: directory)
+            #expect(LagmondProcess.poll { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
+            for name in ["t", "o"] {
+                try FileManager.default.moveItem(atPath: directory.file(name), toPath: directory.file(name + ".1"))
+            }
+            kill(lagmond.pid, SIGHUP)
+            #expect(LagmondProcess.poll { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
+            kill(lagmond.pid, SIGTERM)
+            #expect(lagmond.wait(seconds: 20) == 0)
+            #expect(lagmond.output == "")
+        }
+    }
+
+    @Test func aChildStartsWithNoSignalBlockedOrIgnored() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(#"{"workload": {"steps": [{"kind": "child", "for_ms": 30000}]}}"#, to: "c.json")
+            let lagmond = try LagmondProcess(["--config", "c.json"], in: directory)
+            let path = "/proc/\(lagmond.pid)/task/\(lagmond.pid)/children"
+            var status = ""
+            let found = LagmondProcess.poll {
+                let child = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ").first
+                status = child.flatMap { try? String(contentsOfFile: "/proc/\($0)/status", encoding: .utf8) } ?? ""
+                return status.contains("Name:\tsleep")
+            }
+            #expect(found)
+            #expect(status.contains("SigBlk:\t0000000000000000"))
+            // Above 31 are the C library's own: posix_spawn leaves those ignored until the child sets them up.
+            let ignored = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:\t") }?.dropFirst("SigIgn:\t".count)
+            #expect(ignored.flatMap { UInt64($0, radix: 16) }.map { $0 & 0x7fff_ffff } == 0)
+            kill(lagmond.pid, SIGTERM)
+            #expect(lagmond.wait(seconds: 20) == 0)
+            let pid = status.split(separator: "\n").first { $0.hasPrefix("Pid:") }?.split(separator: "\t").last ?? "none"
+            let isGone = LagmondProcess.poll(seconds: 10) {
+                // A zombie that nobody has collected yet is gone as well.
+                let state = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? "State:\tZ"
+                return state.contains("State:\tZ")
+            }
+            #expect(isGone, "the child outlives the run")
+        }
+    }
+}

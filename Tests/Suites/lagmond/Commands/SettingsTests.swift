@@ -1,0 +1,196 @@
+internal import LagMonitor
+internal import Testing
+
+@testable import LagWorkload
+@testable internal import lagmond
+
+/// Where a setting comes from, and what happens to a wrong one.
+@Suite struct SettingsTests {
+    private func load(
+        file: String? = nil,
+        environment: [String: String] = [:],
+        commandLine: [String: JSONValue] = [:]
+    ) throws -> Settings {
+        guard let file else { return try Settings.load(commandLine: commandLine, environment: environment) }
+        return try TemporaryDirectory.with { directory in
+            let path = directory.file("c.json")
+            directory.write(file, to: "c.json")
+            let values = commandLine.merging(["config": .string(path)]) { $1 }
+            return try Settings.load(commandLine: values, environment: environment)
+        }
+    }
+
+    private func problems(_ file: String) -> [String] {
+        SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)
+    }
+
+    @Test func withoutAnySourceTheDefaultsHold() throws {
+        let settings = try load()
+        #expect(settings.monitor == StallMonitorConfiguration())
+        #expect(settings.unusedOptions.isEmpty)
+        #expect(settings.monitor.rules.callout?.interval == .milliseconds(50))
+        #expect(settings.monitor.rules.callout?.timeouts == 3)
+        #expect(settings.threshold == .milliseconds(150))
+        #expect(settings.output == OutputSettings(.stdout))
+        #expect(settings.truthPath == nil)
+        #expect(settings.duration == nil)
+        #expect(settings.workloadSteps.isEmpty)
+    }
+
+    @Test func aFileSetsEverything() throws {
+        let settings = try load(
+            file: """
+                {"monitor": {"preset": "relaxed", "hang_after_ms": 700, "max_line_bytes": 4096, "max_frames": 12,
+                 "restore_interval_ms": 9}, "output": {"path": "o"}, "truth": {"path": "t"},
+                 "service": {"name": "n", "version": "v"}, "duration_s": 1.5,
+                 "workload": {"steps": [{"kind": "cpu", "for_ms": 1, "every_ms": 2, "count": 3, "start_ms": 4}, {"kind": "hang"}]}}
+                """
+        )
+        #expect(settings.monitor.rules.callout?.interval == .milliseconds(80))
+        #expect(settings.monitor.hangAfter == .milliseconds(700))
+        #expect(settings.monitor.restoreInterval == .milliseconds(9))
+        #expect(settings.monitor.maxLineBytes == 4096)
+        #expect(settings.monitor.maxFrames == 12)
+        #expect(settings.monitor.serviceName == "n")
+        #expect(settings.monitor.serviceVersion == "v")
+        #expect(settings.output == OutputSettings(.file(path: "o")))
+        #expect(settings.truthPath == "t")
+        #expect(settings.duration == .milliseconds(1500))
+        #expect(
+            settings.workloadSteps == [
+                WorkloadStep(kind: .cpu, forMilliseconds: 1, everyMilliseconds: 2, count: 3, startMilliseconds: 4),
+                WorkloadStep(kind: .hang),
+            ]
+        )
+    }
+
+    @Test func environmentIsOverFileAndCommandLineOverBoth() throws {
+        let file = #"{"monitor": {"interval_ms": 10, "timeouts": 4, "hang_after_ms": 1}, "duration_s": 1}"#
+        let environment = ["LAGMONITOR_MONITOR_INTERVAL_MS": "20", "LAGMONITOR_MONITOR_TIMEOUTS": "5", "PATH": "x"]
+        let settings = try load(file: file, environment: environment, commandLine: ["monitor.interval_ms": .int(30)])
+        #expect(settings.monitor.rules.callout?.interval == .milliseconds(30))
+        #expect(settings.monitor.rules.callout?.timeouts == 5)
+        #expect(settings.monitor.hangAfter == .milliseconds(1))
+        #expect(settings.duration == .seconds(1))
+        #expect(try load(file: file, environment: ["LAGMONITOR_DURATION_S": "2.5"]).duration == .milliseconds(2500))
+    }
+
+    @Test func theEnvironmentCanNameTheFile() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(#"{"monitor": {"timeouts": 7}}"#, to: "c.json")
+            let settings = try load(environment: ["LAGMONITOR_CONFIG": directory.file("c.json")])
+            #expect(settings.monitor.rules.callout?.timeouts == 7)
+        }
+    }
+
+    @Test func aPresetIsNotSpoiledByAWeakerSourcesInterval() throws {
+        let file = #"{"monitor": {"preset": "standard", "interval_ms": 50, "timeouts": 9, "restore_interval_ms": 0}}"#
+        let overruled = try load(file: file, commandLine: ["monitor.preset": .string("restoring")])
+        #expect(overruled.monitor.rules.callout?.interval == .milliseconds(50))
+        #expect(overruled.monitor.rules.callout?.timeouts == 5)
+        #expect(overruled.monitor.restoreInterval == .seconds(5))
+        let refined = try load(
+            file: file,
+            environment: ["LAGMONITOR_MONITOR_PRESET": "relaxed"],
+            commandLine: ["monitor.timeouts": .int(2)]
+        )
+        #expect(refined.monitor.rules.callout?.interval == .milliseconds(80))
+        #expect(refined.monitor.rules.callout?.timeouts == 2)
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"monitor": {"interval_ms": "fast"}}"#,
+                "monitor.interval_ms: \"fast\" is not a whole number; allowed: a whole number from 1 to 60000"
+            ),
+            (
+                #"{"monitor": {"interval_ms": 0}}"#,
+                "monitor.interval_ms: 0 is out of bounds; allowed: a whole number from 1 to 60000"
+            ),
+            (
+                #"{"monitor": {"timeouts": 1.5}}"#,
+                "monitor.timeouts: 1.5 is not a whole number; allowed: a whole number from 1 to 1000"
+            ),
+            (
+                #"{"monitor": {"timeouts": true}}"#,
+                "monitor.timeouts: true is not a whole number; allowed: a whole number from 1 to 1000"
+            ),
+            (
+                #"{"monitor": {"preset": "quick"}}"#,
+                "monitor.preset: unknown name \"quick\"; allowed: standard, relaxed, restoring"
+            ),
+            (
+                #"{"monitor": {"speed": 1}}"#,
+                "monitor.speed: unknown key; allowed: preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, limit_burst, limit_interval_ms, limit_all_burst, limit_all_interval_ms, limit_quiet_ms, recurring_count, recurring_window_s, max_line_bytes, max_frames, samples, symbols, in_app_prefixes"
+            ),
+            (
+                #"{"monitor": 3}"#,
+                "monitor: 3 is not an object; allowed: an object with preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, limit_burst, limit_interval_ms, limit_all_burst, limit_all_interval_ms, limit_quiet_ms, recurring_count, recurring_window_s, max_line_bytes, max_frames, samples, symbols, in_app_prefixes"
+            ),
+            (
+                #"{"monitor.preset": "standard"}"#,
+                "monitor.preset: unknown key; allowed: duration_s, output, truth, http, command, monitor, service, workload, targets"
+            ),
+            (
+                #"{"config": "x"}"#,
+                "config: unknown key; allowed: duration_s, output, truth, http, command, monitor, service, workload, targets"
+            ),
+            (#"{"duration_s": 0}"#, "duration_s: 0 is out of bounds; allowed: a number above 0, up to 31536000"),
+            (
+                #"{"output": {"path": ""}}"#,
+                "output.path: the text is empty; allowed: a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
+            ),
+            (#"{"workload": {"steps": {}}}"#, "workload.steps: an object is not a list; allowed: a list of steps"),
+            (
+                #"{"workload": {"steps": [{"kind": "idle"}, 5]}}"#,
+                "workload.steps[1]: 5 is not an object; allowed: an object with kind, for_ms, every_ms, count, start_ms"
+            ),
+            (
+                #"{"workload": {"steps": [{}]}}"#,
+                "workload.steps[0].kind: missing; allowed: cpu, sleep, read, lock, io, network, child, format, hang, starve, short, idle"
+            ),
+            (
+                #"{"workload": {"steps": [{"kind": "spin"}]}}"#,
+                "workload.steps[0].kind: unknown kind \"spin\"; allowed: cpu, sleep, read, lock, io, network, child, format, hang, starve, short, idle"
+            ),
+            (
+                #"{"workload": {"steps": [{"kind": "cpu", "for": 1}]}}"#,
+                "workload.steps[0].for: unknown key; allowed: kind, for_ms, every_ms, count, start_ms"
+            ),
+            (
+                #"{"workload": {"steps": [{"kind": "cpu", "every_ms": 0}]}}"#,
+                "workload.steps[0].every_ms: 0 is out of bounds; allowed: a whole number from 1 to 86400000"
+            ),
+            ("[]", "the document is a list; allowed: an object"),
+            ("{\n \"a\" 1}", "is not JSON: Invalid value around character 7; allowed: a JSON object"),
+        ]
+    )
+    func aWrongFileIsToldByKeyReasonAndWhatIsAllowed(file: String, message: String) {
+        #expect(problems(file) == ["F: " + message])
+    }
+
+    @Test func allProblemsAreToldAtOnce() {
+        let lines = problems(#"{"x": 1, "duration_s": "a", "workload": {"steps": [{"kind": "cpu"}, {"kind": 1, "count": 0}]}}"#)
+        #expect(
+            lines.map { $0.split(separator: " ")[1] } == [
+                "duration_s:", "workload.steps[1].kind:", "workload.steps[1].count:", "x:",
+            ]
+        )
+    }
+
+    @Test func anUnknownVariableOfOursIsWrong() {
+        #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_INTERVALL": "1"]) }
+        #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_WORKLOAD_STEPS": "[]"]) }
+        #expect(throws: Never.self) { try load(environment: ["LAGMON": "1"]) }
+    }
+
+    @Test func aWrongValueIsWrongEvenWhereItIsOverruled() throws {
+        let error = #expect(throws: SettingsError.self) {
+            try load(environment: ["LAGMONITOR_MONITOR_TIMEOUTS": "many"], commandLine: ["monitor.timeouts": .int(3)])
+        }
+        let message =
+            "environment variable LAGMONITOR_MONITOR_TIMEOUTS: \"many\" is not a whole number; allowed: a whole number from 1 to 1000"
+        #expect(error?.errors.map(\.description) == [message])
+    }
+}

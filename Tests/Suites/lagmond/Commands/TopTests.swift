@@ -1,0 +1,163 @@
+internal import Foundation
+internal import Testing
+
+@testable internal import lagmond
+
+struct TopTests {
+    private let lines =
+        StallLines.line(1) + StallLines.line(2, phase: "begin", milliseconds: "5000.000")
+        + StallLines.line(2, milliseconds: "6000.000") + StallLines.line(2, milliseconds: "6000.000")
+        + StallLines.line(3, milliseconds: "300.000", fingerprint: "v1:0000000000000001", host: "web-2", culprit: "App.compute")
+        + StallLines.line(4, phase: "begin", milliseconds: "5000.000", fingerprint: "v1:0000000000000002", culprit: "App.hang")
+
+    @Test func groupsComeRankedByTheirTime() throws {
+        let (status, output, errors) = try LagmondProcess.run(["top", "a"], files: ["a": lines])
+        #expect(status == 0)
+        #expect(errors == "")
+        let expected = """
+            4 stalls, 11.70 s in all; 3 groups by fingerprint
+            count  held   total     p50     p99   worst  hosts  last seen             cause  open  fingerprint          culprit
+                2        6.40 s  400 ms  6.00 s  6.00 s      1  2026-11-21T18:07:56Z  lock         v1:6648237ade8e460d  App.acquire
+                1        5.00 s  5.00 s  5.00 s  5.00 s      1  2026-11-21T18:07:56Z  lock      1  v1:0000000000000002  App.hang
+                1        300 ms  300 ms  300 ms  300 ms      1  2026-11-21T18:07:56Z  lock         v1:0000000000000001  App.compute
+
+            """
+        #expect(output == expected, "\(output)")
+    }
+
+    @Test func jsonHasAnObjectAGroup() throws {
+        let (_, output, _) = try LagmondProcess.run(["top", "--json", "--limit", "1", "--by", "host", "a"], files: ["a": lines])
+        let group = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+        #expect(group["host_name"] as? String == "web-1")
+        #expect(group["count"] as? Int == 3)
+        #expect(group["open"] as? Int == 1)
+        #expect(group["total_ms"] as? Double == 11400)
+        #expect(group["worst_ms"] as? Double == 6000)
+        #expect(group["causes"] as? [String: Int] == ["lock": 3])
+        #expect(group["last_seen"] as? String == "2026-11-21T18:07:56.654Z")
+    }
+
+    @Test func severalFilesGzipAndStdinAreRead() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            directory.write(StallLines.line(2), to: "b")
+            let script = "gzip -c a >a.gz; cat a.gz a.gz >aa.jsonl; gzip -c b | \"$0\" top --json aa.jsonl -"
+            let (status, output) = try shell(script, in: directory)
+            #expect(status == 0)
+            #expect(output.contains(#""count":2,"#))
+        }
+    }
+
+    @Test func damageCostsItsLineAndIsTold() throws {
+        let text =
+            StallLines.line(1) + "{\"half\":\n{\"a\":1}\n\n" + StallLines.line(2).replacing("\"pid\"", with: "\"pid")
+            + StallLines.line(3)
+        let (status, output, errors) = try LagmondProcess.run(["top", "a"], files: ["a": text])
+        #expect(status == 0)
+        #expect(output.hasPrefix("2 stalls"))
+        #expect(errors == "lagmond: left out of 5 lines: 2 damaged (no JSON, or longer than 1048576 bytes), 1 of others\n")
+    }
+
+    @Test func textOfARecordCannotSteerATerminal() throws {
+        let line = StallLines.line(1, culprit: #"App\u001b[2Jx\n\u202ey"#)
+        let (_, output, _) = try LagmondProcess.run(["top", "a"], files: ["a": line])
+        #expect(output.contains("App\u{fffd}[2Jx\u{fffd}\u{fffd}y"))
+        #expect(!output.contains("\u{1b}"))
+    }
+
+    @Test func missingFilesAreToldAndTheOthersAreRead() throws {
+        let (status, output, errors) = try LagmondProcess.run(["top", "gone", "a"], files: ["a": lines])
+        #expect(status == 66)
+        #expect(output.hasPrefix("4 stalls"))
+        #expect(errors == "lagmond: cannot open gone: No such file or directory\n")
+    }
+
+    @Test(arguments: [
+        (["--by", "colour"], "fingerprint"), (["--limit=-1"], "0 or more"),
+        (["--since", "soon"], "allowed: 2026-11-21T18:00:00Z"),
+        (["--follow"], "stdin cannot be followed"), (["--interval-s", "0"], "allowed: 0.1 to 86400"),
+        (["-", "-"], "allowed: one -"), (["--since", "2026-11-22", "--until", "2026-11-21"], "--since is later than --until"),
+    ])
+    func wrongOptionsAreRefused(arguments: [String], part: String) throws {
+        let (status, output, errors) = try LagmondProcess.run(["top"] + arguments)
+        #expect(status == 64)
+        #expect(output == "")
+        #expect(errors.contains(part), "\(errors)")
+    }
+
+    @Test(arguments: [("2026-11-21", 0 as Int64, 1_795_219_200 as Int64), ("90m", 10_000, 4600), ("1970-01-01T00:00:01Z", 0, 1)])
+    func timesAreReadInSeveralForms(text: String, now: Int64, expected: Int64) throws {
+        #expect(try TimeOptions.time(text, option: "--since", now: now * 1_000_000_000) == expected * 1_000_000_000)
+    }
+
+    @Test func causesCanBeTheGroups() throws {
+        let (_, output, _) = try LagmondProcess.run(["top", "--by", "cause", "a"], files: ["a": lines])
+        let rows = output.split(separator: "\n").dropFirst()
+        #expect(rows.first?.contains("  cause  ") == true, "\(output)")
+        #expect(rows.dropFirst().first?.contains("  lock   ") == true, "\(output)")
+    }
+
+    @Test(arguments: ["top", "check", "export --format folded"])
+    func moreFilesAreReadThanCanBeOpenAtOnce(command: String) throws {
+        try TemporaryDirectory.with { directory in
+            for number in 0..<40 { directory.write(StallLines.line(number), to: "f\(number)") }
+            let (status, output) = try shell("ulimit -n 30; \"$0\" \(command) f* 2>&1", in: directory)
+            #expect(status == 0, "\(output)")
+            let expected = ["top": "40 stalls", "check": "40 lines, none damaged"][command] ?? " 16000\n"
+            #expect(output.contains(expected), "\(output)")
+        }
+    }
+
+    @Test func withoutAnyFileThereIsNoTable() throws {
+        let (status, output, _) = try LagmondProcess.run(["top", "gone"])
+        #expect(status == 66)
+        #expect(output == "")
+    }
+
+    @Test func whatDoesNotGrowByLinesIsNotFollowed() throws {
+        try TemporaryDirectory.with { directory in
+            #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
+            let pipe = try LagmondProcess(["top", "--follow", "pipe"], in: directory)
+            #expect(pipe.wait() == 66)
+            #expect(pipe.errors.hasPrefix("lagmond: pipe: no regular file; allowed"), "\(pipe.errors)")
+            directory.write(StallLines.line(1), to: "a")
+            _ = try shell("gzip a", in: directory)
+            let packed = try LagmondProcess(["top", "--follow", "a.gz"], in: directory)
+            #expect(packed.wait() == 66)
+            #expect(packed.errors.hasPrefix("lagmond: a.gz: gzip"), "\(packed.errors)")
+        }
+    }
+
+    @Test(arguments: [("top", Int32(0)), ("export --format folded", 0), ("symbolize", 0), ("check", 1)])
+    func gzipThatIsCutShortIsDamageForAll(command: String, expected: Int32) throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(lines, to: "a")
+            let (status, output) = try shell("gzip -c a | head -c 200 >g; \"$0\" \(command) g 2>&1", in: directory)
+            #expect(status == expected)
+            #expect(output.contains("cut short"), "\(output)")
+        }
+    }
+
+    @Test func aFileIsFollowedUntilASignal() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write(StallLines.line(1), to: "a")
+            let lagmond = try LagmondProcess(["top", "--follow", "--json", "--interval-s", "0.1", "a"], in: directory)
+            #expect(LagmondProcess.poll { lagmond.output.contains(#""count":1,"#) })
+            #expect(rename(directory.file("a"), directory.file("a.1")) == 0)
+            directory.write(StallLines.line(2) + StallLines.line(3), to: "a")
+            #expect(LagmondProcess.poll { lagmond.output.contains(#""count":3,"#) })
+            kill(lagmond.pid, SIGTERM)
+            #expect(lagmond.wait() == 0)
+        }
+    }
+
+    private func shell(_ script: String, in directory: TemporaryDirectory) throws -> (status: Int32, output: String) {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", "(\(script)) >out", LagmondProcess.binary.path]
+        shell.currentDirectoryURL = URL(fileURLWithPath: directory.path)
+        try shell.run()
+        shell.waitUntilExit()
+        return (shell.terminationStatus, directory.read("out"))
+    }
+}

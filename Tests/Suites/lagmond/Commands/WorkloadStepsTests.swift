@@ -1,0 +1,76 @@
+internal import LagMonitor
+internal import Testing
+
+@testable import LagWorkload
+@testable internal import lagmond
+
+/// Each kind does the real thing for about as long as it was asked to.
+@Suite(.serialized) struct WorkloadStepsTests {
+    private static let length: Duration = .milliseconds(200)
+
+    private func measure(_ kind: WorkloadKind) throws -> (wall: Duration, cpu: Duration) {
+        let steps = try WorkloadSteps(for: [WorkloadStep(kind: kind)])
+        let injection = try steps.prepare(kind, length: Self.length)
+        let cpu = ThreadClock.cpu
+        let begin = MonotonicTime.now
+        injection.block()
+        let wall = MonotonicTime.now - begin
+        let used = ThreadClock.cpu - cpu
+        injection.cleanUp()
+        return (wall, used)
+    }
+
+    @Test(arguments: [WorkloadKind.cpu, .sleep, .read, .lock, .io, .network, .child, .format])
+    func aBlockingKindBlocksForAboutAsLongAsAsked(kind: WorkloadKind) throws {
+        let (wall, _) = try measure(kind)
+        // The length counts from the preparation, which takes a little of it for some kinds.
+        #expect(wall >= Self.length * 0.8)
+        #expect(wall < Self.length * 10)
+    }
+
+    @Test(arguments: [WorkloadKind.sleep, .read, .lock, .network, .child])
+    func aWaitingKindUsesNoProcessorWorthTheName(kind: WorkloadKind) throws {
+        let (wall, cpu) = try measure(kind)
+        #expect(cpu < wall * 0.3)
+    }
+
+    @Test(arguments: [WorkloadKind.cpu, .format])
+    func aComputingKindRunsOrWaitsForAProcessor(kind: WorkloadKind) throws {
+        let before = ThreadClock.runnable
+        let (wall, _) = try measure(kind)
+        #expect(ThreadClock.runnable - before > wall * 0.7)
+    }
+
+    @Test func aKindCanBeInjectedAgainAndAgain() throws {
+        let steps = try WorkloadSteps(for: [WorkloadStep(kind: .network)])
+        for kind in [WorkloadKind.lock, .read, .network, .child, .io] {
+            for _ in 0..<3 {
+                let injection = try steps.prepare(kind, length: .milliseconds(20))
+                injection.block()
+                injection.cleanUp()
+            }
+        }
+    }
+
+    @Test func aHangThatIsReleasedEndsAfterItsLength() throws {
+        let steps = try WorkloadSteps(for: [])
+        for _ in 0..<2 {
+            let injection = try steps.prepare(.hang, length: Self.length, releasing: true)
+            let begin = MonotonicTime.now
+            injection.block()
+            let wall = MonotonicTime.now - begin
+            #expect(wall >= Self.length * 0.8)
+            #expect(wall < Self.length * 10)
+        }
+    }
+
+    @Test func idleTakesNoTime() throws {
+        #expect(try measure(.idle).wall < Self.length)
+    }
+
+    @Test func theServersWaitingTimeIsReadFromTheRequest() {
+        #expect(SlowServer.waitingTime(in: "GET /wait?ms=250 HTTP/1.0\r\n\r\n") == .milliseconds(250))
+        #expect(SlowServer.waitingTime(in: "GET / HTTP/1.0\r\n\r\n") == .zero)
+        #expect(SlowServer.waitingTime(in: "GET /wait?ms=x") == .zero)
+    }
+}

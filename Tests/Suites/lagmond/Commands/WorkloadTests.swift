@@ -1,0 +1,106 @@
+import Glibc
+internal import LagMonitor
+import Synchronization
+internal import Testing
+
+@testable import LagWorkload
+@testable internal import lagmond
+
+/// The workload on a loop that the test turns by hand.
+@Suite(.serialized) struct WorkloadTests {
+    private final class ManualLoop: Sendable {
+        private let waiting = Mutex<[(time: MonotonicTime, work: @Sendable () -> Void)]>([])
+
+        func schedule(_ time: MonotonicTime, _ work: @escaping @Sendable () -> Void) {
+            waiting.withLock { $0.append((time, work)) }
+        }
+
+        var times: [MonotonicTime] { waiting.withLock { $0.map(\.time) } }
+
+        /// Runs what waits, without waiting for its time; tells whether there was anything.
+        func runNext() -> Bool {
+            let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst().work }
+            work?()
+            return work != nil
+        }
+    }
+
+    private func workload(_ steps: [WorkloadStep], _ loop: ManualLoop, truth: TruthLog? = nil) throws -> Workload {
+        let plan = WorkloadPlan(steps: steps, threshold: .milliseconds(150))
+        return Workload(plan: plan, steps: try WorkloadSteps(for: steps), truth: truth) {
+            loop.schedule($0, $1)
+        } submit: {
+            loop.schedule(.now, $0)
+        }
+    }
+
+    @Test func onlyOneExecutionWaitsAtATimeAndEachLeavesItsTruth() throws {
+        try TemporaryDirectory.with { directory in
+            let loop = ManualLoop()
+            let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, count: 2), WorkloadStep(kind: .cpu, forMilliseconds: 5)]
+            let workload = try workload(steps, loop, truth: try TruthLog(path: directory.file("t")))
+            workload.start()
+            repeat { #expect(loop.times.count <= 1) } while loop.runNext()
+            let kinds = directory.read("t").split(separator: "\n").map { $0.split(separator: "\"")[3] }
+            #expect(kinds == ["sleep", "sleep", "cpu"])
+        }
+    }
+
+    @Test func aStarvationIsManyCallbacksAndOneLineOfTruth() throws {
+        try TemporaryDirectory.with { directory in
+            let loop = ManualLoop()
+            let steps = [WorkloadStep(kind: .starve, forMilliseconds: 30), WorkloadStep(kind: .idle)]
+            let workload = try workload(steps, loop, truth: try TruthLog(path: directory.file("t")))
+            workload.start()
+            var callbacks = 0
+            while directory.read("t").isEmpty, loop.runNext() { callbacks += 1 }
+            // A busy machine makes some of them longer, and then there are fewer.
+            #expect(callbacks > 1)
+            #expect(callbacks <= 31)
+            #expect(directory.read("t").contains("\"function\":\"computeInTurn\""))
+        }
+    }
+
+    @Test func afterAnExecutionTheNextOneWaitsForTheIdleGap() throws {
+        let loop = ManualLoop()
+        let workload = try workload([WorkloadStep(kind: .sleep, forMilliseconds: 5, count: 2)], loop)
+        workload.start()
+        _ = loop.runNext()
+        let end = MonotonicTime.now
+        #expect(loop.times.count == 1)
+        #expect(loop.times[0] > end)
+        #expect(loop.times[0] <= end + WorkloadPlan.idleGap)
+    }
+
+    @Test func afterTheEndNothingBeginsAnyMore() throws {
+        try TemporaryDirectory.with { directory in
+            let loop = ManualLoop()
+            let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, everyMilliseconds: 10)]
+            let workload = try workload(steps, loop, truth: try TruthLog(path: directory.file("t")))
+            workload.start()
+            _ = loop.runNext()
+            workload.end(grace: .seconds(10))
+            while loop.runNext() {}
+            #expect(directory.read("t").split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test func theEndWaitsForAnExecutionInProgressButNotForAHang() throws {
+        try TemporaryDirectory.with { directory in
+            for (kind, waits) in [(WorkloadKind.sleep, true), (.hang, false)] {
+                let loop = ManualLoop()
+                let log = try TruthLog(path: directory.file(kind.rawValue))
+                let workload = try workload([WorkloadStep(kind: kind, forMilliseconds: 300)], loop, truth: log)
+                workload.start()
+                // A hang keeps its thread for good.
+                try WorkloadThread.start { _ = loop.runNext() }
+                usleep(100_000)
+                let start = MonotonicTime.now
+                workload.end(grace: .seconds(20))
+                let waited = MonotonicTime.now - start
+                #expect((waited > .milliseconds(50)) == waits, "\(kind)")
+                #expect(directory.read(kind.rawValue).contains("\"kind\":\"\(kind.rawValue)\""))
+            }
+        }
+    }
+}

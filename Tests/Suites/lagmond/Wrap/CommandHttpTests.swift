@@ -1,0 +1,89 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("HTTP around a command")
+struct CommandHttpTests {
+    private static func count(_ cause: String = "syscall") -> String {
+        #"lagmonitor_loop_stall_duration_seconds_count{process="ForeignProbe",loop="main",cause="\#(cause)"}"#
+    }
+
+    private static func withService(_ command: [String], _ body: (RunningProbe, UInt16, String) throws -> Void) throws {
+        try withFolder { folder in
+            let port = HttpClient.freePort()
+            let output = folder + "/stalls"
+            let options = [ProbeRun.lagmond, "run", "--listen", "\(port)", "--output", output, "--"]
+            try body(try RunningProbe(options + command), port, output)
+        }
+    }
+
+    @Test func stallsOfProcessesThatAreGoneStayCounted() throws {
+        let probe = ProbeRun.probe
+        try Self.withService(["/bin/sh", "-c", "\(probe) stall; \(probe) stall; exec \(probe) turn"]) { running, port, output in
+            let isCounted = eventually { HttpClient.get("/metrics", port)?.contains("\(Self.count()) 2\n") == true }
+            #expect(isCounted, "\(HttpClient.get("/metrics", port) ?? "")")
+            #expect(eventually { HttpClient.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
+            let health = try #require(HttpClient.get("/healthz", port))
+            #expect(health.contains("200 OK") && health.contains(#""watching":true"#))
+            #expect(health.contains(#""process_name":"ForeignProbe","loops":[{"loop":"main""#), "\(health)")
+            // Neither process was stalled when it ended. (Others are the machine's: it may be busy.)
+            #expect(!text(of: output).contains("abandoned"), "\(text(of: output))")
+            #expect(text(of: output).split(separator: "\n").count { $0.contains(#""cause":"syscall""#) } == 2)
+            kill(running.pid, SIGTERM)
+            let end = try running.end()
+            #expect(end.signal == SIGTERM && end.errors.contains("listening on http://127.0.0.1:\(port)\n"))
+        }
+    }
+
+    @Test func linesComeAsTheyAreWritten() throws {
+        try Self.withService([ProbeRun.probe, "hang"]) { running, port, _ in
+            #expect(eventually { HttpClient.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
+            let pid = running.pid
+            Thread {
+                // The client is there by then, or gets nothing, which fails.
+                usleep(2_000_000)
+                kill(pid, SIGTERM)
+            }.start()
+            let stream = try #require(HttpClient.get("/stalls", port) { $0.hasSuffix("\r\n0\r\n\r\n") })
+            #expect(stream.contains(#""phase":"abandoned""#) && stream.contains("handler_that_hangs"), "\(stream)")
+            #expect(try running.end().signal == SIGTERM)
+        }
+    }
+
+    @Test func aHangStandsInBothPages() throws {
+        try Self.withService([ProbeRun.probe, "hang"]) { running, port, _ in
+            let busy = #"lagmonitor_loop_lag_seconds{process="ForeignProbe",loop="main"} "#
+            #expect(
+                eventually {
+                    HttpClient.get("/metrics", port)?.split(separator: "\n").contains {
+                        $0.hasPrefix(busy) && (Double($0.dropFirst(busy.count)) ?? 0) > 0.5
+                    } == true
+                }
+            )
+            kill(running.pid, SIGTERM)
+            _ = try running.end()
+        }
+    }
+
+    @Test func noDescriptorOfTheServerIsTheCommands() throws {
+        let facts = [ProbeRun.probe, "facts"]
+        let isDescriptor = { (line: Substring) in line.hasPrefix("descriptor ") }
+        let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
+        let port = "\(HttpClient.freePort())"
+        let wrapped = try ProbeRun(
+            [ProbeRun.probe, "nohup", ProbeRun.lagmond, "run", "--listen", port, "--output", "/dev/null", "--"] + facts
+        )
+        #expect(
+            wrapped.text.split(separator: "\n").filter(isDescriptor) == bare.text.split(separator: "\n").filter(isDescriptor),
+            "\(wrapped.text)"
+        )
+    }
+
+    @Test func anAddressThatCannotBeHadIsSaidBeforeTheCommandStarts() throws {
+        try Self.withService([ProbeRun.probe, "turn"]) { _, port, _ in
+            #expect(eventually { HttpClient.get("/healthz", port) != nil })
+            let second = try ProbeRun([ProbeRun.lagmond, "run", "--listen", "\(port)", "--", "/bin/echo", "ran"])
+            #expect(second.status == 71 && second.output.isEmpty && second.errors.contains("http.listen: cannot listen on"))
+        }
+    }
+}

@@ -1,0 +1,264 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable internal import lagmond
+
+@Suite("Several targets in one configuration")
+struct DaemonTests {
+    /// What `sd_notify` is told; a path in a folder, or `@` and an abstract name.
+    private final class NotifySocket {
+        private let descriptor: Int32
+        private(set) var messages: [String] = []
+
+        init(_ address: String) throws {
+            descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            let bytes = Array(address.utf8)
+            withUnsafeMutableBytes(of: &name.sun_path) { path in
+                path.copyBytes(from: bytes)
+                if bytes[0] == UInt8(ascii: "@") { path[0] = 0 }
+            }
+            let length = socklen_t(2 + bytes.count + (bytes[0] == UInt8(ascii: "@") ? 0 : 1))
+            let isBound = withUnsafePointer(to: name) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) == 0 }
+            }
+            try #require(isBound)
+        }
+
+        deinit { close(descriptor) }
+
+        func take() {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
+                messages.append(String(decoding: buffer[..<count], as: UTF8.self))
+            }
+        }
+
+        func receives(_ text: String) -> Bool {
+            eventually {
+                take()
+                return messages.contains { $0.contains(text) }
+            }
+        }
+
+        func forget() { messages = [] }
+    }
+
+    private static func write(_ text: String, _ path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    private static func config(_ folder: String, _ targets: String, _ rest: String = "") -> String {
+        #"{"output": {"path": "\#(folder)/stalls"}\#(rest), "targets": [\#(targets)]}"#
+    }
+
+    @Test(arguments: [false, true])
+    func theServiceManagerIsToldOfAllOfIt(isAbstract: Bool) throws {
+        try withFolder { folder in
+            let address = isAbstract ? "@lagmond-test-\(getpid())-\(UUID().uuidString)" : folder + "/notify"
+            let socket = try NotifySocket(address)
+            let file = folder + "/c.json"
+            try Self.write(Self.config(folder, #"{"name": "a", "command": ["\#(ProbeRun.probe)", "turn"]}"#), file)
+            let running = try RunningProbe(
+                [ProbeRun.lagmond, "run", "--config", file],
+                environment: ["NOTIFY_SOCKET": address, "WATCHDOG_USEC": "400000", "WATCHDOG_PID": ""]
+            )
+            #expect(socket.receives("READY=1"))
+            #expect(socket.receives("STATUS=1 of 1 targets running"))
+            // WATCHDOG_PID names nobody: then it is not ours to answer.
+            usleep(500_000)
+            socket.take()
+            #expect(!socket.messages.contains("WATCHDOG=1"))
+            kill(running.pid, SIGHUP)
+            #expect(socket.receives("RELOADING=1\nMONOTONIC_USEC="))
+            kill(running.pid, SIGTERM)
+            #expect(socket.receives("STOPPING=1"))
+            #expect(try running.end().status == 0)
+        }
+    }
+
+    @Test func theWatchdogIsFedWhileTheWatchAnswers() throws {
+        try withFolder { folder in
+            let socket = try NotifySocket(folder + "/notify")
+            let file = folder + "/c.json"
+            try Self.write(Self.config(folder, #"{"name": "a", "command": ["\#(ProbeRun.probe)", "turn"]}"#), file)
+            let running = try RunningProbe(
+                [ProbeRun.lagmond, "run", "--config", file],
+                environment: ["NOTIFY_SOCKET": folder + "/notify", "WATCHDOG_USEC": "400000"]
+            )
+            #expect(socket.receives("WATCHDOG=1"))
+            socket.forget()
+            #expect(socket.receives("WATCHDOG=1"))
+            kill(running.pid, SIGTERM)
+            #expect(try running.end().status == 0)
+        }
+    }
+
+    @Test(arguments: ["lag-page", "lag-processes", "lag-watchdog"])
+    func itIsNotFedWhileOneOfTheThreadsHangs(thread: String) throws {
+        try withFolder { folder in
+            let socket = try NotifySocket(folder + "/notify")
+            let file = folder + "/c.json"
+            try Self.write(Self.config(folder, #"{"name": "a", "command": ["\#(ProbeRun.probe)", "turn"]}"#), file)
+            let running = try RunningProbe(
+                [ProbeRun.lagmond, "run", "--config", file],
+                environment: ["NOTIFY_SOCKET": folder + "/notify", "WATCHDOG_USEC": "400000"]
+            )
+            // There is a watchdog when there is a loop.
+            #expect(socket.receives("WATCHDOG=1"))
+            sleep(1)
+            let holder = try RunningProbe([ProbeRun.probe, "hold", "\(running.pid)", thread])
+            try #require(holder.line() == "holding")
+            // What was on its way.
+            usleep(500_000)
+            socket.take()
+            socket.forget()
+            sleep(2)
+            socket.take()
+            #expect(!socket.messages.contains("WATCHDOG=1"), "\(socket.messages)")
+            #expect(try holder.end().status == 0)
+            #expect(socket.receives("WATCHDOG=1"))
+            kill(running.pid, SIGTERM)
+            let end = try running.end()
+            #expect(end.status == 0 && end.errors.contains("the watch of a does not answer"), "\(end.errors)")
+        }
+    }
+
+    @Test func aCommandIsNotToldOfOurServiceManager() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            try Self.write(Self.config(folder, #"{"name": "a", "command": ["/usr/bin/env"]}"#), file)
+            let variables = ["NOTIFY_SOCKET": folder + "/none", "WATCHDOG_USEC": "4000000", "LISTEN_FDS": "1"]
+            let run = try ProbeRun([ProbeRun.lagmond, "run", "--config", file], environment: variables)
+            #expect(run.text.contains("LAGMONITOR_PAGE=") && variables.keys.allSatisfy { !run.text.contains($0) }, "\(run.text)")
+            #expect(run.status == 0 && run.errors.contains("a: the command ended with status 0"))
+            // In our place a command is its service's, and hears from the manager as if we were not there.
+            let wrapped = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: variables)
+            #expect(variables.keys.allSatisfy { wrapped.text.contains($0) })
+        }
+    }
+
+    @Test func itEndsWhenAllHaveEnded() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            let targets = #"{"name": "a", "command": ["true"]}, {"name": "b", "command": ["/bin/sh", "-c", "exit 4"]}"#
+            try Self.write(Self.config(folder, targets), file)
+            let run = try ProbeRun([ProbeRun.lagmond, "run", "--config", file])
+            #expect(run.status == 1 && run.errors.contains("b: the command ended with status 4"), "\(run.errors)")
+            #expect(run.errors.contains("all targets have ended"))
+        }
+    }
+
+    @Test func theRecordsSayWhichTargetItWas() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            let probe = ProbeRun.probe
+            let targets =
+                #"{"name": "one", "command": ["\#(probe)", "stall"]}, {"name": "two", "command": ["\#(probe)", "stall"]}"#
+            try Self.write(Self.config(folder, targets), file)
+            let run = try ProbeRun([ProbeRun.lagmond, "run", "--config", file])
+            let lines = text(of: folder + "/stalls").split(separator: "\n")
+            #expect(run.status == 0 && lines.count == 2, "\(run.errors)")
+            for name in ["one", "two"] { #expect(lines.count { $0.contains(#""service_name":"\#(name)""#) } == 1) }
+        }
+    }
+
+    @Test func sighupTakesTheSettingsUpAndRefusesBadOnes() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            let port = HttpClient.freePort()
+            let http = #", "http": {"listen": \#(port)}"#
+            func target(_ name: String, _ rest: String = "") -> String {
+                #"{"name": "\#(name)", "command": ["\#(ProbeRun.probe)", "turn"]\#(rest)}"#
+            }
+            func pids() -> [String: String] {
+                let body = HttpClient.get("/healthz", port) ?? ""
+                var found: [String: String] = [:]
+                for part in body.components(separatedBy: #"{"name":""#).dropFirst() {
+                    let pid = part.components(separatedBy: #""pid":"#).dropFirst().first?.prefix { $0.isNumber }
+                    found[String(part.prefix { $0 != "\"" })] = pid.map(String.init)
+                }
+                return found
+            }
+            try Self.write(Self.config(folder, target("kept") + "," + target("goes"), http), file)
+            let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
+            #expect(eventually { pids().count == 2 })
+            let before = pids()
+            try Self.write(
+                Self.config(folder, target("kept", #", "monitor": {"timeouts": 9}"#) + "," + target("comes"), http),
+                file
+            )
+            kill(running.pid, SIGHUP)
+            #expect(eventually { pids()["comes"] != nil && pids()["goes"] == nil })
+            #expect(pids()["kept"] == before["kept"])
+            // Watched as before.
+            #expect(
+                eventually { HttpClient.get("/metrics", port)?.contains(#"lagmonitor_target_loops{target="kept"} 1"#) == true }
+            )
+            let after = pids()
+            try Self.write(#"{"targets": [{"name": "kept", "comand": ["x"]}]}"#, file)
+            kill(running.pid, SIGHUP)
+            usleep(500_000)
+            #expect(pids() == after)
+            // The old output is gone: the next line makes it anew.
+            kill(running.pid, SIGTERM)
+            let end = try running.end()
+            #expect(end.status == 0)
+            #expect(end.errors.contains("reloaded; targets: 1 started, 1 stopped, 1 kept"), "\(end.errors)")
+            #expect(end.errors.contains("targets[0].comand: unknown key") && end.errors.contains("not reloaded"), "\(end.errors)")
+        }
+    }
+
+    @Test func aHangInOneTargetConcernsThatOneAlone() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            let hang =
+                #"{"name": "hangs", "command": ["\#(ProbeRun.probe)", "hang"], "on_hang": "restart", "on_hang_after_s": 0.5,"#
+            let bound = #" "restart_delay_ms": 50, "restart_count": 1}"#
+            let turn = #"{"name": "turns", "command": ["/bin/sh", "-c", "echo once; exec \#(ProbeRun.probe) turn"]}"#
+            try Self.write(Self.config(folder, hang + bound + "," + turn), file)
+            let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
+            #expect(eventually { text(of: folder + "/stalls").components(separatedBy: #""phase":"abandoned""#).count == 3 })
+            usleep(500_000)
+            kill(running.pid, SIGTERM)
+            let end = try running.end()
+            #expect(end.status == 0 && end.errors.contains("hangs: giving the command up"), "\(end.errors)")
+            #expect(
+                end.text.components(separatedBy: "once\n").count == 2 && end.text.components(separatedBy: "hanging").count == 3
+            )
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"name": "a", "pid": 2147483647}"#, Int32(66), "targets: a: process 2147483647: there is no such process"),
+        (
+            #"{"name": "a", "command": ["no-such-program-anywhere"]}"#, 127,
+            "targets: a: no-such-program-anywhere: command not found"
+        ),
+        (#"{"name": "a", "command": ["true"], "monitor": {"rules": ["ping"]}}"#, 78, "can neither be pinged"),
+    ])
+    func whatCannotBeIsSaidBeforeAnythingStarts(target: String, status: Int32, message: String) throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            try Self.write(Self.config(folder, #"{"name": "z", "command": ["echo", "ran"]}, "# + target), file)
+            let run = try ProbeRun([ProbeRun.lagmond, "run", "--config", file])
+            #expect(run.status == status && run.output.isEmpty && run.errors.contains(message), "\(run.errors)")
+        }
+    }
+
+    @Test func standardOutputIsTheCommands() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            try Self.write(#"{"output": "-", "targets": [{"name": "a", "command": ["true"]}]}"#, file)
+            let run = try ProbeRun([ProbeRun.lagmond, "run", "--config", file])
+            #expect(run.status == 78 && run.errors.contains("output.path: stdout and stderr are the command's"), "\(run.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        [:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/" + String(repeating: "a", count: 200)],
+    ])
+    func withoutAServiceManagerNobodyIsTold(environment: [String: String]) { #expect(ServiceManager(environment) == nil) }
+}

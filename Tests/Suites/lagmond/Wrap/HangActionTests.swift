@@ -1,0 +1,154 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("What is done about a hang")
+struct HangActionTests {
+    private static func lines(_ path: String, _ phase: String) -> Int {
+        text(of: path).split(separator: "\n").count { $0.contains("\"phase\":\"\(phase)\"") }
+    }
+
+    @Test func unlessSomebodyAsksNothingIsDone() throws {
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            let running = try RunningProbe([
+                ProbeRun.lagmond, "run", "--hang-after-ms", "300", "--output", output, "--", ProbeRun.probe, "hang",
+            ])
+            #expect(eventually { Self.lines(output, "begin") == 1 })
+            sleep(2)
+            #expect(kill(running.pid, 0) == 0 && state(of: running.pid) != "Z")
+            kill(running.pid, SIGTERM)
+            #expect(try running.end().signal == SIGTERM)
+        }
+    }
+
+    @Test func theSignalGoesOnceToTheProcessThatHangs() throws {
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            // SIGWINCH does nothing to it, so that a second one could come.
+            let running = try RunningProbe([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:WINCH", "--on-hang-after", "0.5", "--output", output, "--",
+                "/bin/sh", "-c", "\(ProbeRun.probe) hang; exit 7",
+            ])
+            let pid = try #require(running.line().flatMap { Int32($0.dropFirst("hanging ".count)) })
+            #expect(eventually { Self.lines(output, "begin") == 1 })
+            sleep(2)
+            kill(pid, SIGTERM)
+            let end = try running.end()
+            #expect(end.status == 7)
+            let told = end.errors.split(separator: "\n").filter { $0.contains("sent it SIGWINCH") }
+            #expect(told.count == 1 && told[0].contains("ForeignProbe (\(pid)) has been hanging in main for"), "\(end.errors)")
+        }
+    }
+
+    @Test func aCommandIsStartedAgainAndGivenUpAtLast() throws {
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            let config = folder + "/c.json"
+            try Data(
+                #"{"command": {"restart_delay_ms": 50, "restart_count": 2, "on_hang": "restart", "on_hang_after_s": 0.5}}"#.utf8
+            )
+            .write(to: URL(fileURLWithPath: config))
+            let run = try ProbeRun([
+                ProbeRun.lagmond, "run", "--config", config, "--output", output, "--", ProbeRun.probe, "hang",
+            ])
+            // As the command ended the last time.
+            #expect(run.signal == SIGTERM, "\(run.errors)")
+            #expect(run.text.split(separator: "\n").count == 3)
+            #expect(Set(run.text.split(separator: "\n")).count == 3)
+            #expect(run.errors.components(separatedBy: "starting it again in").count == 3, "\(run.errors)")
+            #expect(
+                run.errors.contains("giving the command up: it was killed by SIGTERM, and was started again 2 times within 600 s")
+            )
+            // Its line comes before its end, and one more says how long it was.
+            #expect(Self.lines(output, "begin") == 3 && Self.lines(output, "abandoned") == 3, "\(text(of: output))")
+        }
+    }
+
+    @Test func aWorkerThatDoesNotFollowItsMasterIsKilledWithIt() throws {
+        try withFolder { folder in
+            let config = folder + "/c.json"
+            let command = #"{"stop_grace_s": 1, "restart_count": 0, "on_hang": "restart", "on_hang_after_s": 0.5}"#
+            try Data(#"{"command": \#(command)}"#.utf8).write(to: URL(fileURLWithPath: config))
+            let running = try RunningProbe([
+                ProbeRun.lagmond, "run", "--config", config, "--output", folder + "/stalls", "--", ProbeRun.probe, "master",
+            ])
+            let worker = try #require(running.line().flatMap { Int32($0.dropFirst("worker ".count)) })
+            let end = try running.end()
+            #expect(end.signal == SIGTERM)
+            #expect(end.errors.contains("SIGKILL to all of it"), "\(end.errors)")
+            #expect(eventually { kill(worker, 0) != 0 || state(of: worker) == "Z" })
+        }
+    }
+
+    @Test func aCommandThatIsStoppedDoesNotHang() throws {
+        try withFolder { folder in
+            let running = try RunningProbe([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "1.5", "--output", folder + "/stalls",
+                "--",
+                ProbeRun.probe, "hang",
+            ])
+            let pid = try #require(running.line().flatMap { Int32($0.dropFirst("hanging ".count)) })
+            // In the handler, for a part of the time.
+            usleep(800_000)
+            kill(pid, SIGSTOP)
+            sleep(4)
+            #expect(kill(pid, 0) == 0 && state(of: pid) == "T")
+            kill(pid, SIGCONT)
+            // What is left of the time.
+            #expect(eventually { kill(pid, 0) != 0 })
+            #expect(try running.end().signal == SIGKILL)
+        }
+    }
+
+    @Test func aCommandThatFailsIsStartedAgainWhereThatIsAskedFor() throws {
+        try withFolder { folder in
+            let config = folder + "/c.json"
+            try Data(#"{"command": {"restart": "on-failure", "restart_delay_ms": 20, "restart_count": 3}}"#.utf8)
+                .write(to: URL(fileURLWithPath: config))
+            let options = [ProbeRun.lagmond, "run", "--config", config, "--"]
+            let failing = try ProbeRun(options + ["/bin/sh", "-c", "echo x; exit 5"])
+            #expect(failing.status == 5 && failing.text == "x\nx\nx\nx\n" && failing.errors.contains("giving the command up"))
+            #expect(try ProbeRun(options + ["/bin/sh", "-c", "echo x"]).text == "x\n")
+            // Ended by whoever ended it on purpose.
+            let asked = try RunningProbe(options + ["/bin/sh", "-c", "trap 'exit 9' TERM; echo x; while :; do sleep 0.05; done"])
+            #expect(asked.line() == "x")
+            kill(asked.pid, SIGTERM)
+            let end = try asked.end()
+            #expect(end.status == 9 && end.text.isEmpty, "\(end.errors)")
+        }
+    }
+
+    @Test func aProgramIntoWhichNothingCanBeLoadedIsSignalledToo() throws {
+        try withFolder { folder in
+            let source = folder + "/static.c"
+            try Data(
+                """
+                #include <poll.h>
+                #include <stdio.h>
+                #include <unistd.h>
+                int main(void) {
+                    for (int turn = 0; turn < 100; turn++) poll(0, 0, 10);
+                    printf("hanging %d\\n", getpid());
+                    fflush(stdout);
+                    for (;;) sleep(1000);
+                }
+                """.utf8
+            ).write(to: URL(fileURLWithPath: source))
+            let compiler = try ProbeRun(["/usr/bin/env", "clang", "-static", "-o", folder + "/static", source])
+            try #require(compiler.status == 0, "\(compiler.errors)")
+            let running = try RunningProbe([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls",
+                "--",
+                folder + "/static",
+            ])
+            let pid = try #require(running.line().flatMap { Int32($0.dropFirst("hanging ".count)) })
+            let isGone = eventually { kill(pid, 0) != 0 || state(of: pid) == "Z" }
+            if !isGone { kill(pid, SIGTERM) }
+            let end = try running.end()
+            #expect(isGone && end.signal == SIGKILL && end.errors.contains("watched from outside"), "\(end.errors)")
+            #expect(end.errors.contains("static (\(pid)) has been hanging in main for"), "\(end.errors)")
+            #expect(Self.lines(folder + "/stalls", "begin") == 1 && Self.lines(folder + "/stalls", "abandoned") == 1)
+        }
+    }
+}

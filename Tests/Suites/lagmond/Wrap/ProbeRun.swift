@@ -1,0 +1,79 @@
+internal import Foundation
+internal import TestSupport
+
+/// A program of the test suite, run bare or below `lagmond run --`.
+struct ProbeRun {
+    let status: Int32
+    /// The signal that ended it; 0: none did.
+    let signal: Int32
+    let output: Data
+    let errors: String
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+
+    static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    static let probe = folder.appendingPathComponent("ForeignProbe").path
+    static let lagmond = folder.appendingPathComponent("lagmond").path
+
+    /// What wraps a command.
+    static let wrapper = [lagmond, "run", "--"]
+
+    init(_ command: [String], input: Data = Data(), environment: [String: String] = [:]) throws {
+        let running = try RunningProbe(command, environment: environment)
+        self = try running.end(input: input)
+    }
+
+    init(status: Int32, signal: Int32, output: Data, errors: String) {
+        self.status = status
+        self.signal = signal
+        self.output = output
+        self.errors = errors
+    }
+}
+
+/// One that is talked to while it runs.
+final class RunningProbe {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let errors = Pipe()
+    private lazy var lines = LineReader(output)
+
+    init(_ command: [String], environment: [String: String] = [:]) throws {
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    var pid: pid_t { process.processIdentifier }
+
+    /// The next line of stdout; `nil` at the end.
+    func line() -> String? { lines.next() }
+
+    func end(input data: Data = Data()) throws -> ProbeRun {
+        let writer = input.fileHandleForWriting
+        let feeding = Thread {
+            writer.write(data)
+            try? writer.close()
+        }
+        feeding.start()
+        let text = try lines.rest()
+        let complaints = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        let isSignal = process.terminationReason == .uncaughtSignal
+        return ProbeRun(
+            status: isSignal ? -1 : process.terminationStatus,
+            signal: isSignal ? process.terminationStatus : 0,
+            output: text,
+            errors: complaints
+        )
+    }
+}

@@ -1,0 +1,172 @@
+internal import CLagBeacon
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("A command below `lagmond run --`")
+struct WrappedCommandTests {
+    @Test(arguments: [0, 1, 7, 126, 255])
+    func itsExitStatusIsOurs(status: Int32) throws {
+        let run = try ProbeRun(ProbeRun.wrapper + [ProbeRun.probe, "exit", "\(status)"])
+        #expect(run.status == status && run.signal == 0 && run.output.isEmpty && run.errors.isEmpty)
+    }
+
+    @Test(arguments: [SIGTERM, SIGKILL, SIGSEGV, SIGABRT, SIGINT, SIGHUP, SIGUSR1, SIGPROF, SIGPIPE])
+    func theSignalThatKillsItKillsUs(signal: Int32) throws {
+        let run = try ProbeRun(ProbeRun.wrapper + [ProbeRun.probe, "kill", "\(signal)"])
+        #expect(run.signal == signal && run.output.isEmpty && run.errors.isEmpty)
+    }
+
+    @Test func whatGoesThroughItComesOutUnchanged() throws {
+        let data = Data((0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
+        let run = try ProbeRun(ProbeRun.wrapper + ["cat"], input: data)
+        #expect(run.output == data && run.errors.isEmpty && run.status == 0)
+    }
+
+    @Test func itSeesWhatItWouldSeeWithoutUs() throws {
+        let facts = [ProbeRun.probe, "facts", "a b", "", "--", "--output=x", "ä\n"]
+        // Through nohup, so that there are signals to hand on. The same harness for both: only what is in between differs.
+        let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
+        let wrapped = try ProbeRun([ProbeRun.probe, "nohup"] + ProbeRun.wrapper + facts)
+        #expect(bare.status == 0 && bare.text.contains("listen mine") && bare.text.contains("descriptor 9\n"))
+        let isOwnGroup = { (line: Substring) in line.hasPrefix("group ") }
+        #expect(
+            wrapped.text.split(separator: "\n").filter { !isOwnGroup($0) }
+                == bare.text.split(separator: "\n").filter { !isOwnGroup($0) }
+        )
+        #expect(wrapped.errors.isEmpty)
+    }
+
+    @Test func itIsInOurProcessGroupAndSession() throws {
+        // The shell stays, and so says what group the command ought to have.
+        let script = "ps -o pgid=,sid= -p $$; \(ProbeRun.wrapper.joined(separator: " ")) ps -o pgid=,sid= -p $$; exit 0"
+        let shell = try ProbeRun(["/bin/sh", "-c", script])
+        let lines = shell.text.split(separator: "\n")
+        #expect(lines.count == 2 && lines.first == lines.last)
+        let facts = try ProbeRun([
+            "/bin/sh", "-c", "\(ProbeRun.wrapper.joined(separator: " ")) \(ProbeRun.probe) facts; ps -o pgid= -p $$",
+        ])
+        let group = facts.text.split(separator: "\n").last.map { $0.filter { $0 != " " } } ?? ""
+        #expect(facts.text.contains("group \(group) "))
+    }
+
+    @Test func aTerminalsShellSeesNoDifference() throws {
+        let command = [ProbeRun.probe, "signals"]
+        let bare = try ProbeRun([ProbeRun.probe, "shell"] + command)
+        let wrapped = try ProbeRun([ProbeRun.probe, "shell"] + ProbeRun.wrapper + command)
+        #expect(bare.status == 0 && bare.text.contains("in all: 1 interrupts, 1 quits, 1 sizes"))
+        #expect(bare.text.contains("job stopped by \(SIGTSTP)") && bare.text.contains("job ended with 42"))
+        #expect(wrapped.text == bare.text && wrapped.status == 0, "\(wrapped.text)")
+    }
+
+    @Test func signalsSentToUsAloneReachItOnce() throws {
+        let running = try RunningProbe(ProbeRun.wrapper + [ProbeRun.probe, "signals"])
+        try #require(running.line() == "ready")
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGIO, 34, 50, 64] {
+            #expect(kill(running.pid, signal) == 0)
+            #expect(running.line() == "signal \(signal)")
+        }
+        #expect(sigqueue(running.pid, 40, sigval(sival_int: 4711)) == 0)
+        #expect(running.line() == "signal 40 value 4711")
+        kill(running.pid, SIGTERM)
+        // Nothing came twice: the next thing it says is this.
+        #expect(running.line() == "signal 15")
+        let end = try running.end()
+        #expect(end.status == 42 && end.errors.isEmpty)
+    }
+
+    @Test func aStopThatIsNotTheTerminalsLeavesUsRunning() throws {
+        let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $$; exec \(ProbeRun.probe) signals"])
+        let child = try #require(running.line().flatMap { Int32($0) })
+        try #require(running.line() == "ready")
+        kill(child, SIGSTOP)
+        #expect(eventually { state(of: child) == "T" })
+        usleep(200_000)
+        #expect(state(of: running.pid) != "T")
+        // Told to us, meant for it.
+        kill(running.pid, SIGCONT)
+        #expect(running.line() == "signal 18")
+        kill(running.pid, SIGTERM)
+        #expect(running.line() == "signal 15")
+        #expect(try running.end().status == 42)
+    }
+
+    @Test func aCommandThatIsNotThereIsAShells127() throws {
+        for name in ["no-such-command-anywhere", "/nowhere/command"] {
+            let run = try ProbeRun(ProbeRun.wrapper + [name])
+            #expect(run.status == 127 && run.output.isEmpty && run.errors.contains(name))
+        }
+    }
+
+    @Test func oneThatCannotBeRunIsAShells126() throws {
+        for path in ["/etc/passwd", "/tmp"] {
+            let run = try ProbeRun(ProbeRun.wrapper + [path])
+            #expect(run.status == 126 && run.output.isEmpty && run.errors.contains(path))
+        }
+    }
+
+    @Test func aScriptWithoutAFirstLineIsTheShells() throws {
+        let script = FileManager.default.temporaryDirectory.appendingPathComponent("wrapped-\(getpid())")
+        defer { try? FileManager.default.removeItem(at: script) }
+        try Data("echo \"$1\"; exit 3\n".utf8).write(to: script)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script.path)
+        let run = try ProbeRun(ProbeRun.wrapper + [script.path, "a b"])
+        #expect(run.status == 3 && run.text == "a b\n")
+    }
+
+    @Test(arguments: [
+        (["--duration", "1"], "--duration (duration_s): without effect on a command"),
+        (["--on-hang-after", "3"], "--on-hang-after (command.on_hang_after_s): without effect while command.on_hang is report"),
+        (["--on-hang", "signal:NO"], "option --on-hang: \"signal:NO\" is no such action; allowed: report, signal:NAME"),
+        (["--on-hang", "restart", "--rules", "starvation"], "command.on_hang: without the rule callout"),
+        (["--output", "-"], "output.path: stdout and stderr are the command's"),
+        (["--rules", "ping"], "monitor.rules: another program's loops can neither be pinged"),
+    ])
+    func whatMakesNoSenseWithACommandIsRefused(options: [String], reason: String) throws {
+        let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/echo", "ran"])
+        #expect(run.status == 78 && run.output.isEmpty && run.errors.contains(reason), "\(run.errors)")
+    }
+
+    @Test func withoutACommandBehindTheDashesNothingRuns() throws {
+        let run = try ProbeRun([ProbeRun.lagmond, "run", "--"])
+        #expect(run.status == 64 && run.errors.contains("--: no command follows"))
+    }
+
+    @Test func aCommandThatDoesNotStallLeavesNoFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let run = try ProbeRun(["/bin/sh", "-c", "cd \(folder.path) && exec \(ProbeRun.wrapper.joined(separator: " ")) ls -a"])
+        #expect(run.text == ".\n..\n")
+    }
+
+    @Test func aPreloadedLibraryOfTheUsersStaysFirst() throws {
+        let run = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: ["LD_PRELOAD": "libm.so.6"])
+        let line = try #require(run.text.split(separator: "\n").first { $0.hasPrefix("LD_PRELOAD=") })
+        #expect(line.hasPrefix("LD_PRELOAD=libm.so.6:/") && line.hasSuffix("/liblagmonitor-preload.so"))
+        #expect(run.text.contains("\nLAGMONITOR_PAGE=/proc/"))
+    }
+
+    @Test func itsLoopIsToldOfInOurPage() throws {
+        let probe = ProbeRun.folder.appendingPathComponent("ForeignProbe").path
+        let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $LAGMONITOR_PAGE; exec \(probe) waits loop"])
+        let path = try #require(running.line())
+        let word = try #require(running.line()).split(separator: " ").compactMap { Int32($0) }
+        // As any process that has the path may; the first slot is the only one.
+        let page = try #require(clb_loop_table_open(path))
+        defer { munmap(page, clb_loop_table_bytes()) }
+        var loop = clb_loop_table_entry()
+        #expect(clb_loop_table_read(page, 0, &loop) != 0 && [loop.pid, loop.tid] == word)
+        #expect(page.pointee.parent_pid == running.pid)
+        let end = try running.end(input: Data("\n".utf8))
+        #expect(end.status == 0 && end.errors.isEmpty)
+        // It ended without a word, as programs do; lagmond gave its place back before it went itself.
+        #expect(clb_claim_state(clb_loop_table_claim(page, 0)) == UInt32(CLB_SLOT_FREE))
+        #expect(clb_claim_pid(clb_loop_table_claim(page, 0)) == loop.pid)
+    }
+}
+
+func state(of pid: pid_t) -> String {
+    let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+    return text.split(separator: ")").last.map { String($0.dropFirst().prefix(1)) } ?? ""
+}

@@ -1,0 +1,135 @@
+import Dispatch
+internal import Foundation
+import LagMonitor
+import Synchronization
+
+/// What stalls a main queue and a main actor, whatever runs them, and what a record of it has to say. For programs of their own: exit 0
+/// and `fine`, or 1 and what was wrong.
+package struct MainStalls: Sendable {
+    /// Who runs the main queue.
+    package enum Thread: Sendable {
+        /// The main thread, as under `RunLoop.main.run()`.
+        case main
+        /// One of Dispatch's, now this, now that, as under `dispatchMain()` and `@main` async.
+        case worker
+    }
+
+    private let monitor = StallMonitor()
+    private let told = CollectedRecords()
+    private let thread: Thread
+
+    private static var quietSeconds: Double {
+        ProcessInfo.processInfo.environment["LAGMONITOR_QUIET_SECONDS"].flatMap(Double.init) ?? 3
+    }
+
+    /// Starts a monitor and has it ping the main queue; the checks run on a thread of their own and end the process.
+    package static func check(on thread: Thread) throws {
+        let stalls = MainStalls(thread: thread)
+        // Against a hang.
+        alarm(UInt32(quietSeconds) + 120)
+        try stalls.watch()
+        Foundation.Thread.detachNewThread { stalls.run() }
+    }
+
+    private func watch() throws {
+        monitor.onStall(queue: DispatchQueue(label: "told")) { [told] in told.add($0) }
+        try monitor.start()
+        var rules = StallRules.empty
+        // 120 ms: well above what a busy machine does to an idle queue.
+        rules.ping = .init(interval: .milliseconds(40))
+        try monitor.watch(PingedQueue(.main), rules: rules)
+    }
+
+    private func run() {
+        // Some pings are answered first, so that there is a last answer.
+        usleep(200_000)
+        DispatchQueue.main.async { blockTheMainQueue() }
+        expect("blockTheMainQueue", causes: [.syscall])
+        Task { @MainActor in await suspendAndBlock() }
+        expect("blockTheMainActor", causes: [.syscall])
+        Task { @MainActor in await suspendAndCompute() }
+        // On a busy machine it has to wait for its turn.
+        expect("computeOnTheMainActor", causes: [.cpu, .runqueue])
+        stayQuiet()
+        print("fine")
+        exit(0)
+    }
+
+    /// The next record: one, and of this function.
+    private func expect(_ function: String, causes: [StallRecord.Cause]) {
+        let before = told.records.count
+        guard eventually({ told.records.count > before }) else { fail("no record of \(function)") }
+        // Another one of the same stall would come now.
+        usleep(300_000)
+        let records = told.records.dropFirst(before)
+        guard records.count == 1, let record = records.first else { fail("\(records.count) records of \(function): \(records)") }
+        let symbols = record.frames.compactMap(\.symbol)
+        let isOnMain = record.threadID == getpid()
+        if record.loop != "main" || record.kind != .ping || record.phase != .end { fail("\(function): \(record)") }
+        if record.threadID != Place.thread { fail("\(function) ran on \(Place.thread): \(record)") }
+        if isOnMain != (thread == .main) { fail("\(function) ran on \(record.threadID) of \(getpid())") }
+        if !symbols.contains(where: { $0.contains(function) }) { fail("\(function) is not in \(symbols): \(record)") }
+        if !(record.culprit ?? "").contains(function) { fail("the culprit of \(function): \(record)") }
+        if !causes.contains(record.cause) { fail("the cause of \(function): \(record)") }
+        // It began between the last answer and the ping that was not answered; the end is known to a few milliseconds, on a free machine.
+        let bounds = record.durationBounds ?? record.durationNanoseconds...record.durationNanoseconds
+        if bounds.upperBound < Place.nanoseconds || bounds.lowerBound < 120_000_000 {
+            fail("\(function) took \(Place.nanoseconds) ns, not \(bounds)")
+        }
+    }
+
+    /// Much that is short, on the main queue, the main actor and the pool, tasks that wait, and a stretch with nothing: no record.
+    /// `LAGMONITOR_QUIET_SECONDS` makes it longer.
+    private func stayQuiet() {
+        let before = told.records.count
+        let seconds = Self.quietSeconds
+        let end = MonotonicTime.now + .nanoseconds(Int(seconds * 1e9))
+        let done = Counter()
+        // Never long enough, and nearly always on its way.
+        let busy = Task { @MainActor in
+            while !Task.isCancelled {
+                let end = MonotonicTime.now + .milliseconds(5)
+                while MonotonicTime.now < end {}
+                done.add()
+                await Task.yield()
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        // Waits on the main actor, which is free meanwhile.
+        let waiting = Task { @MainActor in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(400))
+                done.add()
+            }
+        }
+        while MonotonicTime.now < end {
+            for _ in 0..<5 {
+                DispatchQueue.main.async { done.add() }
+                Task { @MainActor in done.add() }
+                Task { done.add() }
+            }
+            usleep(1000)
+        }
+        busy.cancel()
+        waiting.cancel()
+        usleep(500_000)
+        let records = told.records.dropFirst(before)
+        if !records.isEmpty { fail("\(records.count) records while nothing blocked: \(records)") }
+        let rate = Double(done.value) / seconds
+        if rate < 300 { fail("only \(rate) pieces of work a second") }
+        print("\(Int(rate)) pieces of work a second for \(seconds) s, records: \(records.count)")
+    }
+
+    private func fail(_ message: String) -> Never {
+        print(message)
+        fflush(nil)
+        exit(1)
+    }
+}
+
+private final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    func add() { count.add(1, ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
+}
