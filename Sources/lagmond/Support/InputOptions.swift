@@ -1,3 +1,4 @@
+internal import LagModel
 internal import ArgumentParser
 internal import Foundation
 internal import LagReader
@@ -69,7 +70,7 @@ struct TimeOptions: ParsableArguments {
         {
             return now - number * unit * 1_000_000_000
         }
-        if let time = TimeText.nanoseconds(text) ?? TimeText.nanoseconds(text + "T00:00:00Z") { return time }
+        if let time = UTCTime.nanoseconds(text) ?? UTCTime.nanoseconds(text + "T00:00:00Z") { return time }
         let allowed = "2026-11-21T18:00:00Z, 2026-11-21, or a number with s, m, h or d for that long before now"
         throw StartFailure(status: ExitStatus.usage, message: "\(option): \"\(text)\" is not a time; allowed: \(allowed)")
     }
