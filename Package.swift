@@ -203,7 +203,7 @@ let package = Package(
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
-        suite("LagOutputTests", "Output", cEdge + ["LagOutput", "LagReader", "MonitorProbe", "lagmond"]),
+        suite("LagOutputTests", "Output", cEdge + ["LagOutput", "LagReader", "LagMonitorOTLP", "MonitorProbe", "lagmond"]),
         suite(
             "LagMonitorTests",
             "Monitor",
@@ -216,7 +216,7 @@ let package = Package(
             "LagAdapterTests",
             "Adapters",
             cEdge + [
-                "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency", "LagMonitorOTLP",
+                "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
                 "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
                 "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
@@ -224,6 +224,7 @@ let package = Package(
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
+        suite("LagMonitorNIOTests", "NIO", cEdge + ["LagMonitorNIO", "LagMonitor", "StallFixtures"] + nio),
         suite(
             "LagRemoteTests",
             "Remote",

@@ -11,7 +11,7 @@ import Testing
             ("stack-end-sleeping", "sleepUndisturbed"),
         ]
     )
-    func sleepingThreadIsReadPassivelyAndCompletely(scenario: String, function: String) throws {
+    func `sleeping thread is read passively and completely`(scenario: String, function: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0)
         #expect(run["method"] == "passive")
@@ -23,7 +23,7 @@ import Testing
         if scenario != "stack-end-sleeping" { #expect(run.frames.last?.hasPrefix("clone") == true, "\(run.frames)") }
     }
 
-    @Test func framesOfCodeWithoutFramePointersBetweenSwiftFrames() throws {
+    @Test func `frames of code without frame pointers between Swift frames`() throws {
         let run = try ProbeRun("frameless")
         #expect(run["end"] == "complete")
         #expect(run["undisturbed"] == "yes")
@@ -34,7 +34,7 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true)
     }
 
-    @Test func theCallerOfCodeWithoutUnwindInformationIsThere() throws {
+    @Test func `the caller of code without unwind information is there`() throws {
         let run = try ProbeRun("timed-semaphore")
         #expect(run["end"] == "complete" && run["method"] == "passive")
         #expect(run["undisturbed"] == "yes")
@@ -46,7 +46,7 @@ import Testing
     #if arch(x86_64)
         /// No tables cover such code: frame records lead through it, one frame a function, and the tables go on in the code that called it.
         @Test(arguments: [("generated-running", "signal"), ("generated-sleeping", "passive")])
-        func framesOfCodeMadeAtRunTimeLeadBackToTheTables(scenario: String, method: String) throws {
+        func `frames of code made at run time lead back to the tables`(scenario: String, method: String) throws {
             let run = try ProbeRun(scenario)
             #expect(run["method"] == method && run["end"] == "complete", "\(run.lines)")
             #expect(run["recovered"] == "yes" && run["undisturbed"] == "yes", "\(run.lines)")
@@ -63,7 +63,7 @@ import Testing
 
     /// fsync alternates between running and waiting in the kernel. On a fast disk it may do so at every look: then the record says
     /// that, and the next look is another chance.
-    @Test func syncingThreadIsCapturedWithoutDisturbingIt() throws {
+    @Test func `syncing thread is captured without disturbing it`() throws {
         var isCaptured = false
         for _ in 0..<5 where !isCaptured {
             let run = try ProbeRun("fsync")
@@ -74,14 +74,14 @@ import Testing
         #expect(isCaptured)
     }
 
-    @Test func threadThatSleepsAndRunsByTurnsIsNeverInterrupted() throws {
+    @Test func `thread that sleeps and runs by turns is never interrupted`() throws {
         let run = try ProbeRun("alternating")
         #expect(run["undisturbed"] == "yes", "a sleep was cut short")
         // Usually it is found asleep. Put aside by the scheduler while it computes, it may be asked by a signal.
         #expect(run.index(of: "alternateUntilReleased") != nil || run["failure"] == "thread_kept_moving", "\(run.lines)")
     }
 
-    @Test func runningThreadIsReadByASignal() throws {
+    @Test func `running thread is read by a signal`() throws {
         let run = try ProbeRun("spin")
         #expect(run["method"] == "signal")
         #expect(run["end"] == "complete")
@@ -89,7 +89,7 @@ import Testing
         #expect(run.frames.last?.hasPrefix("clone") == true)
     }
 
-    @Test func runningThreadThatBlocksEverySignalIsSaidToBeSo() throws {
+    @Test func `running thread that blocks every signal is said to be so`() throws {
         let run = try ProbeRun("blocked-signals-running")
         #expect(run.status == 0)
         #expect(run["method"] == "none")
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: ["handler-sleeping", "handler-running", "alternate-stack"])
-    func stallInsideASignalHandlerShowsBothSidesOfTheSignal(scenario: String) throws {
+    func `stall inside a signal handler shows both sides of the signal`(scenario: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run["end"] == "complete", "\(run.lines)")
         #expect(run["undisturbed"] == "yes")
@@ -107,7 +107,7 @@ import Testing
         #expect(handler < trampoline && trampoline < interrupted)
     }
 
-    @Test func noSignalGoesToAThreadAtTheEndOfItsStack() throws {
+    @Test func `no signal goes to a thread at the end of its stack`() throws {
         let run = try ProbeRun("stack-end-running")
         #expect(run.status == 0, "the process died")
         #expect(run["method"] == "none")
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: ["profiled-before", "profiled-after"])
-    func hostThatOwnsSIGPROFKeepsItAndIsCapturedByAnotherSignal(scenario: String) throws {
+    func `host that owns SIGPROF keeps it and is captured by another signal`(scenario: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run["method"] == "signal")
         #expect(run.index(of: "spinUntilReleased") != nil)
@@ -123,20 +123,20 @@ import Testing
         #expect(run["foreign"] == "0", "ours do not")
     }
 
-    @Test func profilerThatChainsToUsDoesNotEndTheProcess() throws {
+    @Test func `profiler that chains to us does not end the process`() throws {
         let run = try ProbeRun("profiler-chains")
         #expect(run.status == 0)
         #expect(run["alive"] == "yes" && run["alive-after"] == "yes")
     }
 
-    @Test func threadsThatEndMeanwhileDoNoHarm() throws {
+    @Test func `threads that end meanwhile do no harm`() throws {
         let run = try ProbeRun("exiting")
         #expect(run.status == 0)
         #expect(run["undisturbed"] == "yes")
         #expect(run.lines.contains { $0.hasPrefix("outcome=") })
     }
 
-    @Test func hostKeepsItsUnwinder() throws {
+    @Test func `host keeps its unwinder`() throws {
         let run = try ProbeRun("host-unwinder")
         #expect(run["exceptions"] == "yes")
         #expect(run["backtrace"] == "yes")
@@ -146,26 +146,26 @@ import Testing
         }
     }
 
-    @Test func deepRecursionIsCountedBeyondWhatIsKept() throws {
+    @Test func `deep recursion is counted beyond what is kept`() throws {
         let run = try ProbeRun("deep")
         #expect(run.frames.count == 256)
         #expect(try #require(Int(run["total"] ?? "")) > 1500)
         #expect(run["end"] == "complete")
     }
 
-    @Test func signalThatIsStillPendingIsDiscardedAtTheEnd() throws {
+    @Test func `signal that is still pending is discarded at the end`() throws {
         let run = try ProbeRun("removal-with-pending-signal")
         #expect(run.status == 0, "the pending signal's default action ended the process")
         #expect(run["timed-out"] == "yes")
     }
 
-    @Test func aSignalWhoseSenderWasLostIsNotPassedOn() throws {
+    @Test func `a signal whose sender was lost is not passed on`() throws {
         let run = try ProbeRun("lost-sender")
         #expect(run.status == 0, "the signal's default action ended the process")
         #expect(["signal_timed_out", "not_permitted"].contains(run["failure"] ?? ""))
     }
 
-    @Test func answerOfAThreadThatCouldNotGiveItAtOnceIsStillTaken() throws {
+    @Test func `answer of a thread that could not give it at once is still taken`() throws {
         let run = try ProbeRun("late-answer")
         #expect(run["owed"] == "yes")
         #expect(run["answered"] == "yes")
@@ -178,7 +178,7 @@ import Testing
             ("dlopen", ["stalling_constructor", "call_init", "dlopen", "StallingLibrary.open"]),
         ]
     )
-    func stallWhileHoldingALockOfTheRuntime(scenario: String, expected: [String]) throws {
+    func `stall while holding a lock of the runtime`(scenario: String, expected: [String]) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0)
         #expect(run["lock-held"] == "yes", "the scenario did not hold the lock")

@@ -15,7 +15,7 @@ import Testing
             ("wait-queue-barrier", "queue", "worker"),
         ]
     )
-    func theOwnerOfALockIsFound(scenario: String, kind: String, owner: String) throws {
+    func `the owner of a lock is found`(scenario: String, kind: String, owner: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0 && run["kind"] == kind && run["owner"] == owner, "\(run.lines)")
         #expect(run["threads"] == "waiter \(owner)" && run["cycle"] == "none" && run["last"] == "none", "\(run.lines)")
@@ -28,13 +28,13 @@ import Testing
             "wait-ended-owner", "wait-number", "wait-condition-before-mutex",
         ]
     )
-    func whatHasNoOwnerGetsNone(scenario: String) throws {
+    func `what has no owner gets no owner`(scenario: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0 && run["owner"] == "none" && run["kind"] == "futex", "\(run.lines)")
         #expect(run["threads"] == "waiter" && run["cycle"] == "none", "\(run.lines)")
     }
 
-    @Test func aSleepIsNoLock() throws {
+    @Test func `a sleep is no lock`() throws {
         let run = try ProbeRun("wait-sleep")
         #expect(run["kind"] == "none" && run["owner"] == "none" && run["threads"] == "waiter", "\(run.lines)")
     }
@@ -47,13 +47,13 @@ import Testing
             ("chain-too-long", (0..<16).map { "t\($0)" }.joined(separator: " "), "none"),
         ]
     )
-    func theChainOfOwnersIsFollowedToItsEnd(scenario: String, threads: String, cycle: String) throws {
+    func `the chain of owners is followed to its end`(scenario: String, threads: String, cycle: String) throws {
         let run = try ProbeRun(scenario)
         #expect(run.status == 0 && run["threads"] == threads && run["cycle"] == cycle, "\(run.lines)")
     }
 
     @Test(arguments: ["read", "poll", "connect", "openat", "wait4", "waitid", "any-child", "futex", "nanosleep"])
-    func whatASystemCallWorksOn(call: String) throws {
+    func `what a system call works on`(call: String) throws {
         let run = try ProbeRun("describe-\(call)")
         #expect(run["caught"] == "yes" && run["descriptor"] == "right", "\(run.lines)")
         #expect(run["target"] == run["expected"], "\(run.lines)")
@@ -65,13 +65,13 @@ import Testing
     }
 
     /// Where the file system has nothing to wait for, the thread is never found in the call.
-    @Test func fsyncNamesItsFile() throws {
+    @Test func `fsync names its file`() throws {
         let run = try ProbeRun("describe-fsync")
         guard run["caught"] == "yes" else { return }
         #expect(run["descriptor"] == "right" && run["target"] == run["expected"], "\(run.lines)")
     }
 
-    @Test func addressesThatLeadNowhereDoNoHarm() throws {
+    @Test func `addresses that lead nowhere do no harm`() throws {
         let run = try ProbeRun("describe-wrong-address")
         #expect(run["alive"] == "yes" && run["told"] == nil, "\(run.lines)")
     }

@@ -15,39 +15,39 @@ struct CalloutStrategyTimeTests {
         return interval.until
     }
 
-    @Test func theAnswerIsTheEnd() {
+    @Test func `the answer is the end`() {
         #expect(end(0, start + 170 * millisecond, now: start + 200 * millisecond) == start + 170 * millisecond)
     }
 
-    @Test func withoutAnAnswerTheNextStretchIsTheEnd() {
+    @Test func `without an answer the next stretch is the end`() {
         #expect(end(start + 180 * millisecond, 0, now: start + 200 * millisecond) == start + 180 * millisecond)
     }
 
-    @Test func theEarlierOfBothIsTheEnd() {
+    @Test func `the earlier of both is the end`() {
         let now = start + 200 * millisecond
         #expect(end(start + 180 * millisecond, start + 170 * millisecond, now: now) == start + 170 * millisecond)
         #expect(end(start + 160 * millisecond, start + 170 * millisecond, now: now) == start + 160 * millisecond)
     }
 
-    @Test func withoutEitherNowIsTheEnd() {
+    @Test func `without either now is the end`() {
         #expect(end(0, 0, now: start + 200 * millisecond) == start + 200 * millisecond)
     }
 
-    @Test func anAnswerFromBeforeTheLastLookIsAnOldOne() {
+    @Test func `an answer from before the last poll is an old one`() {
         // A loop that answers on waking does so a moment after its first stretch has begun.
         #expect(end(0, start + 1000, now: start + 200 * millisecond) == start + 200 * millisecond)
     }
 
-    @Test func timesInTheFutureAreNone() {
+    @Test func `times in the future do not count`() {
         let now = start + 200 * millisecond
         #expect(end(now + 1, now + 1, now: now) == now)
     }
 
-    @Test func anEndBeforeTheStartHasNoLength() {
+    @Test func `an end before the start has no length`() {
         #expect(end(0, 0, now: start - millisecond) == start)
     }
 
-    @Test func aLoopThatTellsNoTimeBeginsWhenItIsFirstSeen() {
+    @Test func `a loop that publishes no time begins when it is first seen`() {
         var strategy = CalloutStrategy(rule: standardRule)
         let silent = BeaconReading(1, .beforeSources)
         _ = strategy.observe(silent, at: start + 7)
@@ -55,21 +55,21 @@ struct CalloutStrategyTimeTests {
         #expect(strategy.isStalled && strategy.interval?.since == start + 7)
     }
 
-    @Test func aStretchThatBeginsInTheFutureBeginsNow() {
+    @Test func `a stretch that begins in the future begins now`() {
         var strategy = CalloutStrategy(rule: standardRule)
         let reading = BeaconReading(1, .beforeSources, at: start + 3_600_000 * millisecond)
         _ = strategy.observe(reading, at: start)
         #expect(strategy.state == .working(StallInterval(since: start, seen: start), word: reading.word, timeouts: 0))
     }
 
-    @Test func aClockThatGoesBackMakesNoStall() {
+    @Test func `a clock that goes back makes no stall`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         for back: UInt64 in 1...100 { #expect(strategy.observe(work, at: start - back) != .stalled) }
         #expect(!strategy.isStalled)
     }
 
-    @Test func aBlackoutPutsTheStallOff() {
+    @Test func `a process pause puts the stall off`() {
         var strategy = CalloutStrategy(rule: standardRule)
         _ = strategy.observe(work, at: start, isTick: false)
         _ = strategy.observe(work, at: start + 50 * millisecond)
@@ -84,7 +84,7 @@ struct CalloutStrategyTimeTests {
         #expect(strategy.interval?.since == start)
     }
 
-    @Test func aStretchFirstSeenAfterABlackoutIsNotChargedForIt() {
+    @Test func `a stretch first seen after a process pause is not charged for it`() {
         var strategy = CalloutStrategy(rule: standardRule)
         let late = start + 10_000 * millisecond
         let processPause = ProcessPause(from: start + 10 * millisecond, to: late)
@@ -94,7 +94,7 @@ struct CalloutStrategyTimeTests {
         #expect(strategy.observe(work, at: late + 140 * millisecond) == .stalled)
     }
 
-    @Test func aBlackoutThatComesToLightWithTheEndIsSubtracted() {
+    @Test func `a process pause that comes to light with the end is subtracted`() {
         var strategy = CalloutStrategy.stalled(work)
         let resumed = start + 10_000 * millisecond
         let processPause = ProcessPause(
@@ -117,7 +117,7 @@ struct CalloutStrategyTimeTests {
     }
 
     @Test(arguments: [.max, .max - 1, .max - 150 * millisecond, .max - 151 * millisecond] as [UInt64])
-    func theEndOfTimeTrapsNowhere(start: UInt64) {
+    func `the end of time traps nowhere`(start: UInt64) {
         let rules = WatchRules.callouts(hang: .max, restore: .max)
         var detector = StallDetector(rules: rules)
         let work = BeaconReading(1, .beforeSources, at: start)

@@ -18,7 +18,7 @@ struct EpisodeQueueTests {
         func take() -> Int? { ring.take() }
     }
 
-    @Test func aRingGivesBackInOrderAndSaysWhenItIsFull() {
+    @Test func `a ring gives back in order and says when it is full`() {
         let ring = SharedRing(capacity: 4)
         #expect(ring.take() == nil)
         for round in 0..<10 {
@@ -29,7 +29,7 @@ struct EpisodeQueueTests {
         }
     }
 
-    @Test func twoThreadsLoseNothingAndKeepTheOrder() async {
+    @Test func `two threads lose nothing and keep the order`() async {
         let ring = SharedRing(capacity: 8)
         let count = 200_000
         async let wrong = Self.onThread {
@@ -55,7 +55,7 @@ struct EpisodeQueueTests {
         #expect(ring.take() == nil)
     }
 
-    @Test func everyEpisodeGoesRoundAndIsHeldByOne() async {
+    @Test func `every episode goes round and is held by one`() async {
         let queue = EpisodeQueue(maximumFrames: 1)!
         let rounds = 50_000
         // What the giver writes before `giveReady` is what the taker reads.
@@ -91,7 +91,7 @@ struct EpisodeQueueTests {
         #expect(dirty == 0)
     }
 
-    @Test func freeEpisodesRunOutAndComeBack() {
+    @Test func `free episodes run out and come back`() {
         let queue = EpisodeQueue(maximumFrames: 1)!
         let all = (0..<EpisodeQueue.capacity).compactMap { _ in queue.takeFree() }
         #expect(Set(all) == Set(0..<EpisodeQueue.capacity))

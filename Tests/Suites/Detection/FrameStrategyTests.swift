@@ -26,7 +26,7 @@ struct FrameStrategyTests {
         return strategy
     }
 
-    @Test func ticksThatComeAreNoStall() {
+    @Test func `ticks that come are no stall`() {
         var strategy = ticking()
         for tick in 1...500 as ClosedRange<UInt64> {
             let ticked = start + tick * 20 * millisecond
@@ -35,7 +35,7 @@ struct FrameStrategyTests {
         }
     }
 
-    @Test func nMissedInARowAreAStall() {
+    @Test func `n missed in a row are a stall`() {
         var strategy = ticking()
         #expect(strategy.thresholdNanoseconds == 60 * millisecond)
         #expect(strategy.nextPoll == start + 60 * millisecond)
@@ -50,7 +50,7 @@ struct FrameStrategyTests {
         #expect(strategy.nextPoll == start + 110 * millisecond)
     }
 
-    @Test func aTickInBetweenBeginsAnew() {
+    @Test func `a tick in between begins anew`() {
         var strategy = ticking()
         _ = strategy.observe(work, at: start + 75 * millisecond, ticked: start)
         let late = start + 76 * millisecond
@@ -60,7 +60,7 @@ struct FrameStrategyTests {
         #expect(strategy.observe(work, at: late + 80 * millisecond, ticked: late) == .stalled)
     }
 
-    @Test func itEndsWithTheNextTick() {
+    @Test func `it ends with the next tick`() {
         var strategy = stalled()
         _ = strategy.observe(work, at: start + 100 * millisecond, ticked: start)
         let ticked = start + 115 * millisecond
@@ -75,13 +75,13 @@ struct FrameStrategyTests {
         #expect(!strategy.isStalled && strategy.interval == nil)
     }
 
-    @Test func aLoopAtRestHasToTickToo() {
+    @Test func `a loop at rest has to tick too`() {
         var strategy = ticking()
         _ = strategy.observe(idle, at: start + 30 * millisecond, ticked: start)
         #expect(strategy.observe(idle, at: start + 80 * millisecond, ticked: start) == .stalled)
     }
 
-    @Test func theFirstTickIsDueAPeriodAfterTheLoopWasFirstSeen() {
+    @Test func `the first tick is due a period after the loop was first seen`() {
         var strategy = FrameStrategy(rule: rule)
         #expect(strategy.nextPoll == nil)
         #expect(strategy.observe(work, at: start) == .nothing)
@@ -91,7 +91,7 @@ struct FrameStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.notRunning, .finished, .expected])
-    func whoIsNotThereMissesNone(activity: LoopActivity) {
+    func `a reader that is absent misses nothing`(activity: LoopActivity) {
         let gone = BeaconReading(3, activity)
         var strategy = ticking()
         _ = strategy.observe(work, at: start + 70 * millisecond, ticked: start)
@@ -113,7 +113,7 @@ struct FrameStrategyTests {
         #expect(interval.lengthAtLeast == 60 * millisecond && interval.lengthAtMost == 95 * millisecond)
     }
 
-    @Test func blackoutsPutTheStallOff() {
+    @Test func `process pauses put the stall off`() {
         var strategy = ticking()
         let (stopped, resumed) = (start + 30 * millisecond, start + 2030 * millisecond)
         _ = strategy.observe(work, at: stopped, ticked: start)
@@ -122,7 +122,7 @@ struct FrameStrategyTests {
         #expect(strategy.observe(work, at: resumed + 50 * millisecond, ticked: start) == .stalled)
     }
 
-    @Test func nothingBeforeTheFloorCounts() {
+    @Test func `nothing before ignoreBefore counts`() {
         var strategy = FrameStrategy(rule: rule)
         let ignoreBefore = start + 500 * millisecond
         for time in stride(from: UInt64(0), through: 570, by: 10) {

@@ -36,47 +36,47 @@ struct LatenessGuardTests {
         )
     }
 
-    @Test func upToTheToleranceItIsOnTime() {
+    @Test func `up to the tolerance it is on time`() {
         #expect(evaluate(due: 1050, ended: 1050) == nil)
         #expect(evaluate(due: 1050, ended: 1075) == nil)
         #expect(evaluate(due: 1050, ended: 1010) == nil)
     }
 
-    @Test func beyondItItMayHaveBeenStoppedForTheWholeWait() {
+    @Test func `beyond it it may have been stopped for the whole wait`() {
         #expect(evaluate(due: 1050, ended: 1076) == processPause(to: 1076, atLeast: 26, atMost: 76))
     }
 
-    @Test func aLongWaitMayBeNoLaterThanAnother() {
+    @Test func `a long wait may be no later than another`() {
         #expect(evaluate(due: 2000, ended: 2025) == nil)
         #expect(evaluate(due: 2000, ended: 2026) == processPause(to: 2026, atLeast: 26, atMost: 1026))
     }
 
     @Test(arguments: [(1, 5), (9, 5), (10, 5), (20, 10), (40, 20), (50, 25), (51, 25)] as [(UInt64, UInt64)])
-    func aShortWaitIsLateSooner(length: UInt64, tolerance: UInt64) {
+    func `a short wait is late sooner`(length: UInt64, tolerance: UInt64) {
         #expect(evaluate(due: 1000 + length, ended: 1000 + length + tolerance) == nil)
         let late = tolerance + 1
         let found = evaluate(due: 1000 + length, ended: 1000 + length + late)
         #expect(found == processPause(to: 1000 + length + late, atLeast: late, atMost: length + late))
     }
 
-    @Test func aWaitWithoutEndIsNeverLate() {
+    @Test func `a wait without end is never late`() {
         var lateness = LatenessGuard()
         #expect(lateness.evaluate(from: 50, due: .max, endedAt: .max - 1, evidence: { .init() }) == nil)
     }
 
-    @Test func aDeadlineThatWasPastIsMeasuredFromTheBeginning() {
+    @Test func `a deadline that was past is measured from the beginning`() {
         #expect(evaluate(due: 100, ended: 1005) == nil)
         #expect(evaluate(due: 100, ended: 1006) == processPause(to: 1006, atLeast: 6, atMost: 6))
     }
 
-    @Test func waitingForAProcessorIsNotBeingStopped() {
+    @Test func `waiting for a processor is not being stopped`() {
         // 200 ms late, of which 25 are allowed.
         #expect(evaluate(due: 1050, ended: 1250, delay: 175) == nil)
         #expect(evaluate(due: 1050, ended: 1250, delay: 174) == processPause(to: 1250, atLeast: 26, atMost: 76))
         #expect(evaluate(due: 1050, ended: 1250, delay: .max) == nil)
     }
 
-    @Test func waitingForTheQuotaIsBeingStopped() {
+    @Test func `waiting for the quota is being stopped`() {
         // A thread out of quota counts as ready to run: that part explains nothing.
         #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: 200) == processPause(to: 1250, atLeast: 200, atMost: 250))
         #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: 100) == processPause(to: 1250, atLeast: 100, atMost: 150))
@@ -85,7 +85,7 @@ struct LatenessGuardTests {
         #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: .max) == processPause(to: 1250, atLeast: 200, atMost: 250))
     }
 
-    @Test func theQuotasShareIsCountedByItself() {
+    @Test func `the quotas share is counted by itself`() {
         var lateness = LatenessGuard()
         for throttled: UInt64 in [0, 30 * millisecond, .max] {
             let evidence = LatenessGuard.Evidence(throttledNanoseconds: throttled)
@@ -96,11 +96,11 @@ struct LatenessGuardTests {
         #expect(lateness.throttledNanoseconds == 130 * millisecond)
     }
 
-    @Test func aClockThatGoesBackIsNotLate() {
+    @Test func `a clock that goes back is not late`() {
         #expect(evaluate(due: 1050, ended: 10) == nil)
     }
 
-    @Test func evidenceIsAskedForOnlyWhenAWaitWasLate() {
+    @Test func `evidence is asked for only when a wait was late`() {
         var lateness = LatenessGuard()
         var asked = 0
         func evidence() -> LatenessGuard.Evidence {
@@ -113,7 +113,7 @@ struct LatenessGuardTests {
         #expect(asked == 1)
     }
 
-    @Test func theEndOfTimeTrapsNowhere() {
+    @Test func `the end of time traps nowhere`() {
         for begun: UInt64 in [0, 1, .max] {
             for due: UInt64 in [0, 1, .max - 1, .max] {
                 for ended: UInt64 in [0, 1, .max] {

@@ -28,7 +28,7 @@ struct PingRelayTests {
         registry.coldParts[index].pinged.load(ordering: .acquiring)
     }
 
-    @Test func whatIsAskedForIsGivenAndNoted() throws {
+    @Test func `what is asked for is given and recorded`() throws {
         try withRelay { registry, relay in
             let owner = FakeOwner()
             let loops = (0..<5).map { _ in FakeLoop(pingsWithoutLocking: false) }
@@ -42,7 +42,7 @@ struct PingRelayTests {
     }
 
     /// Taken before, it would be held against the loop how long that took.
-    @Test func aPingIsNotedAsGivenAfterItWas() throws {
+    @Test func `a ping is recorded after it was sent`() throws {
         final class PromptLoop: PingableLoop {
             let beacon = ActivityBeacon()
             let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
@@ -57,7 +57,7 @@ struct PingRelayTests {
         #expect(pinged(registry, index) >= clb_beacon_pong_ns(loop.beacon.raw))
     }
 
-    @Test func whoIsGoneOrDeafIsNotPinged() throws {
+    @Test func `who is gone or deaf is not pinged`() throws {
         try withRelay { registry, relay in
             let owner = FakeOwner()
             let deaf = registry.add(UnpingableLoop(), name: "", owner: owner, rules: .standard)!
@@ -71,7 +71,7 @@ struct PingRelayTests {
         }
     }
 
-    @Test func aRelayThatWasStoppedBeforeItRanEnds() throws {
+    @Test func `a relay that was stopped before it ran ends`() throws {
         let relay = PingRelay(registry: try #require(WatchRegistry()))
         relay.stop()
         relay.run()

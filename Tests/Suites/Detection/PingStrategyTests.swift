@@ -27,7 +27,7 @@ struct PingStrategyTests {
         return strategy
     }
 
-    @Test func anUnansweredPingIsAStallAtTheThreshold() {
+    @Test func `an unanswered ping is a stall at the threshold`() {
         var strategy = asked()
         #expect(strategy.interval == StallInterval(since: start, seen: start))
         #expect(!strategy.isSuspicious)
@@ -41,14 +41,14 @@ struct PingStrategyTests {
         #expect(strategy.observe(idle(), at: start + 151 * millisecond, pinged: start) == .nothing)
     }
 
-    @Test func anAnswerBeforeTheLookAtTheThresholdIsInTime() {
+    @Test func `an answer before the poll at the threshold is in time`() {
         var strategy = asked()
         let pong = start + 150 * millisecond
         #expect(strategy.observe(idle(pong: pong), at: pong, pinged: start) == .nothing)
         #expect(!strategy.isStalled && strategy.interval == nil)
     }
 
-    @Test func theNextPingComesAnIntervalAfterTheLast() {
+    @Test func `the next ping comes an interval after the last`() {
         var strategy = asked()
         #expect(strategy.nextPoll == start + interval)
         _ = strategy.observe(idle(pong: start + 7), at: start + 10, pinged: start)
@@ -59,7 +59,7 @@ struct PingStrategyTests {
         #expect(strategy.wantsPing)
     }
 
-    @Test func aStallEndsWithTheAnswer() {
+    @Test func `a stall ends with the answer`() {
         var strategy = stalled(pong: start - 20 * millisecond)
         let pong = start + 200 * millisecond
         guard case .ended(let stallInterval) = strategy.observe(idle(pong: pong), at: pong + millisecond, pinged: start) else {
@@ -73,14 +73,14 @@ struct PingStrategyTests {
         #expect(!strategy.isStalled && strategy.nextPoll == pong + millisecond + interval)
     }
 
-    @Test func anAnswerToAnEarlierPingIsNone() {
+    @Test func `an answer to an earlier ping does not count`() {
         let last = start - millisecond
         var strategy = asked(pong: last)
         #expect(strategy.observe(idle(pong: last), at: start + 50 * millisecond, pinged: start) == .suspected)
         #expect(strategy.observe(idle(pong: last), at: start + 150 * millisecond, pinged: start) == .stalled)
     }
 
-    @Test func theTimeThatAPingIsOnItsWayIsNotTheLoops() {
+    @Test func `the time that a ping is on its way is not the loops`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = strategy.observe(idle(), at: start)
         for time: UInt64 in [50, 100, 200, 1000] {
@@ -97,7 +97,7 @@ struct PingStrategyTests {
         #expect(strategy.interval?.since == given)
     }
 
-    @Test func anAnswerThatIsThereBeforeThePingIsNotedAsGivenIsOne() {
+    @Test func `an answer that comes before its ping is recorded is an answer`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = strategy.observe(idle(), at: start)
         let pong = start + 3 * millisecond
@@ -106,7 +106,7 @@ struct PingStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.beforeSources, .beforeWaiting, .afterWaiting])
-    func thePingOfAWaitingLoopIsAskedOnlyWhileItWaits(activity: LoopActivity) {
+    func `the ping of a waiting loop is asked only while it waits`(activity: LoopActivity) {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: true)
         _ = strategy.observe(BeaconReading(1, activity, at: start), at: start)
         #expect(!strategy.wantsPing && strategy.nextPoll == start + interval)
@@ -117,7 +117,7 @@ struct PingStrategyTests {
         #expect(periodic.wantsPing)
     }
 
-    @Test func aLoopThatStartsToWorkStillOwesTheAnswer() {
+    @Test func `a loop that starts to work still owes the answer`() {
         var strategy = asked(whileWaiting: true)
         let work = BeaconReading(2, .beforeSources, at: start + 10 * millisecond, woke: start + 10 * millisecond)
         #expect(strategy.observe(work, at: start + 50 * millisecond, pinged: start) == .suspected)
@@ -125,7 +125,7 @@ struct PingStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.notRunning, .finished, .expected])
-    func whoIsNotThereOwesNoAnswer(activity: LoopActivity) {
+    func `who is not there owes no answer`(activity: LoopActivity) {
         let gone = BeaconReading(2, activity)
         var quiet = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = quiet.observe(gone, at: start)
@@ -144,13 +144,13 @@ struct PingStrategyTests {
         #expect(stallInterval.lengthAtLeast == 150 * millisecond && stallInterval.lengthAtMost == 170 * millisecond)
     }
 
-    @Test func aQueueThatTellsNoActivityIsAskedAllTheSame() {
+    @Test func `a queue that publishes no activity is asked all the same`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         _ = strategy.observe(BeaconReading(word: 0, calloutNanoseconds: 0), at: start)
         #expect(strategy.wantsPing)
     }
 
-    @Test func blackoutsPutTheStallOff() {
+    @Test func `process pauses put the stall off`() {
         var strategy = asked()
         _ = strategy.observe(idle(), at: start + 50 * millisecond, pinged: start)
         let (stopped, resumed) = (start + 50 * millisecond, start + 3050 * millisecond)
@@ -165,7 +165,7 @@ struct PingStrategyTests {
         #expect(stallInterval.length == 170 * millisecond && stallInterval.excluded == 3000 * millisecond)
     }
 
-    @Test func nothingBeforeTheFloorIsAskedOrCounts() {
+    @Test func `nothing before ignoreBefore is asked or counts`() {
         var strategy = PingStrategy(rule: standardRule, whileWaiting: false)
         let ignoreBefore = start + 60 * millisecond
         for time: UInt64 in [0, 50] {
@@ -184,7 +184,7 @@ struct PingStrategyTests {
         #expect(late.interval?.since == told)
     }
 
-    @Test func withoutAnyAnswerYetTheBeginningIsWhenItWasAsked() {
+    @Test func `without any answer yet the beginning is when it was asked`() {
         var strategy = stalled()
         let pong = start + 200 * millisecond
         guard case .ended(let stallInterval) = strategy.observe(idle(pong: pong), at: pong, pinged: start) else {

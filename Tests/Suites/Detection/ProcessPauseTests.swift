@@ -6,7 +6,7 @@ import TestSupport
 struct ProcessPauseTests {
     private let processPause = ProcessPause(from: 100, to: 200, atLeast: 60, atMost: 90)
 
-    @Test func theBoundsFitIntoItsWindow() {
+    @Test func `the bounds fit into its window`() {
         #expect(ProcessPause(from: 100, to: 200, atLeast: 300, atMost: 400).atLeast == 100)
         #expect(ProcessPause(from: 100, to: 200, atLeast: 300, atMost: 400).atMost == 100)
         #expect(ProcessPause(from: 100, to: 200, atLeast: 80, atMost: 40).atLeast == 40)
@@ -23,13 +23,13 @@ struct ProcessPauseTests {
             (150, 150, 0, 0), (170, 130, 0, 0),
         ] as [(UInt64, UInt64, UInt64, UInt64)]
     )
-    func itsShareIsWhatMustAndWhatCanLieInside(since: UInt64, until: UInt64, atLeast: UInt64, atMost: UInt64) {
+    func `its share is what must and what can lie inside`(since: UInt64, until: UInt64, atLeast: UInt64, atMost: UInt64) {
         let share = processPause.share(from: since, until: until)
         #expect(share.atLeast == atLeast && share.atMost == atMost)
     }
 
     /// Wherever it was within its window, and however long: the shares of both sides of any moment are right.
-    @Test func sharesAreBoundsOfTheTruth() {
+    @Test func `shares are bounds of the truth`() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<5000 {
             let (from, to) = (random.next() % 50, 50 + random.next() % 50)
@@ -46,7 +46,7 @@ struct ProcessPauseTests {
         }
     }
 
-    @Test func twoAreJoinedToOne() {
+    @Test func `two are joined to one`() {
         #expect(ProcessPause.joined(nil, nil) == nil)
         #expect(ProcessPause.joined(processPause, nil) == processPause)
         #expect(ProcessPause.joined(nil, processPause) == processPause)
@@ -56,7 +56,7 @@ struct ProcessPauseTests {
         #expect(ProcessPause.joined(other, processPause) == both)
     }
 
-    @Test func joinedBoundsDoNotWrapAround() {
+    @Test func `joined bounds do not wrap around`() {
         let long = ProcessPause(from: 0, to: .max, atLeast: .max, atMost: .max)
         #expect(ProcessPause.joined(long, long) == long)
     }

@@ -19,7 +19,7 @@ struct ReplayTests {
         return (bench, loop, index)
     }
 
-    @Test func oneThatNobodySawIsToldWithItsTimesAndWithoutAStack() throws {
+    @Test func `one that was not seen is reported with its times and without a stack`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -32,7 +32,7 @@ struct ReplayTests {
         #expect(bench.counters(index).stalls == 1)
     }
 
-    @Test func oneNanosecondLessIsNoStall() throws {
+    @Test func `one nanosecond less is no stall`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -41,7 +41,7 @@ struct ReplayTests {
         #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
-    @Test func severalOfThemAreToldInTheirOrder() throws {
+    @Test func `several of them are reported in their order`() throws {
         let (bench, loop, _) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -52,7 +52,7 @@ struct ReplayTests {
         #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond, 190 * millisecond])
     }
 
-    @Test func oneThatTheWatchdogFoundIsNotToldTwice() throws {
+    @Test func `one that the watchdog found is not reported twice`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -66,7 +66,7 @@ struct ReplayTests {
     }
 
     /// The look that finds it over began before it was.
-    @Test func oneThatEndsDuringTheRoundOfLooksIsTold() throws {
+    @Test func `one that ends during the round of polls is reported`() throws {
         let (bench, loop, _) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -75,7 +75,7 @@ struct ReplayTests {
         #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond])
     }
 
-    @Test func aStopOfTheProcessIsNotItsLength() throws {
+    @Test func `a stop of the process is not its length`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
         loop.move(to: .afterWaiting, at: begin)
@@ -90,7 +90,7 @@ struct ReplayTests {
         #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
-    @Test func inTheRestoreIntervalItIsOnlyCounted() throws {
+    @Test func `in the restore interval it is only counted`() throws {
         var rules = WatchRules.standard
         rules.restoreNanoseconds = 5000 * millisecond
         let (bench, loop, index) = try parked(rules)
@@ -104,7 +104,7 @@ struct ReplayTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1, suppressed: 1))
     }
 
-    @Test func itEndsTheStarvationAroundIt() throws {
+    @Test func `it ends the starvation around it`() throws {
         var rules = WatchRules.standard
         rules.starvationNanoseconds = 400 * millisecond
         let (bench, loop, _) = try parked(rules)
@@ -121,7 +121,7 @@ struct ReplayTests {
     }
 
     /// The starvation's threshold was crossed within the callout that nobody looked at: it was that callout all along.
-    @Test func aStarvationThatItCompletedIsNone() throws {
+    @Test func `a starvation that it completed is not reported`() throws {
         var rules = WatchRules.standard
         rules.starvationNanoseconds = 400 * millisecond
         let (bench, loop, index) = try parked(rules)

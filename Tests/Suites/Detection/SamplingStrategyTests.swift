@@ -23,7 +23,7 @@ struct SamplingStrategyTests {
         return strategy
     }
 
-    @Test func theSameOnTopNTimesIsAStall() {
+    @Test func `the same on top n times is a stall`() {
         let strategy = stalled()
         #expect(strategy.thresholdNanoseconds == 100 * millisecond)
         // It lasts for certain from the first of the looks on.
@@ -31,7 +31,7 @@ struct SamplingStrategyTests {
         #expect(strategy.alike == 3 && strategy.isStalled)
     }
 
-    @Test func aLookIsDueAnIntervalAfterTheLast() {
+    @Test func `a sample is due an interval after the last`() {
         var strategy = SamplingStrategy(rule: rule)
         #expect(!strategy.wantsSample(work(), at: at(0)))
         _ = strategy.observe(work(), at: at(0))
@@ -43,7 +43,7 @@ struct SamplingStrategyTests {
         #expect(strategy.nextPoll == at(107))
     }
 
-    @Test func anotherFunctionBeginsAnew() {
+    @Test func `another function begins anew`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         for (time, key) in [(50, one), (100, one), (150, other), (200, other)] {
@@ -53,7 +53,7 @@ struct SamplingStrategyTests {
         #expect(strategy.interval?.since == at(150))
     }
 
-    @Test func anotherFunctionEndsIt() {
+    @Test func `another function ends it`() {
         var strategy = stalled()
         _ = strategy.observe(work(), at: at(200), sample: one)
         guard case .ended(let interval) = strategy.observe(work(), at: at(250), sample: other) else {
@@ -66,7 +66,7 @@ struct SamplingStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .expected, .finished])
-    func aRestEndsIt(activity: LoopActivity) {
+    func `a rest ends it`(activity: LoopActivity) {
         var strategy = stalled()
         guard case .ended(let interval) = strategy.observe(BeaconReading(2, activity), at: at(170)) else {
             Issue.record("no end")
@@ -80,7 +80,7 @@ struct SamplingStrategyTests {
         #expect(strategy.observe(work(), at: at(350), sample: one) == .stalled)
     }
 
-    @Test func aLookThatFailedSaysNeitherThisNorThat() {
+    @Test func `a sample that failed says neither this nor that`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         _ = strategy.observe(work(), at: at(50), sample: one)
@@ -93,7 +93,7 @@ struct SamplingStrategyTests {
         #expect(strategy.nextPoll == at(250))
     }
 
-    @Test func blackoutsPutTheStallOff() {
+    @Test func `process pauses put the stall off`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         _ = strategy.observe(work(), at: at(50), sample: one)
@@ -104,7 +104,7 @@ struct SamplingStrategyTests {
         #expect(strategy.interval?.length(at: at(1100)) == 110 * millisecond)
     }
 
-    @Test func aBlackoutBetweenTheLooksAtTheStackIsSubtractedToo() {
+    @Test func `a process pause between the samples of the stack is subtracted too`() {
         var strategy = SamplingStrategy(rule: rule)
         _ = strategy.observe(work(), at: at(0))
         _ = strategy.observe(work(), at: at(50), sample: one)
@@ -115,7 +115,7 @@ struct SamplingStrategyTests {
         #expect(strategy.observe(work(), at: at(200), sample: one) == .stalled)
     }
 
-    @Test func nothingBeforeTheFloorCounts() {
+    @Test func `nothing before ignoreBefore counts`() {
         var strategy = SamplingStrategy(rule: rule)
         for time: UInt64 in [0, 50, 100, 150, 200, 250] {
             #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(200)) == .nothing)
@@ -128,7 +128,7 @@ struct SamplingStrategyTests {
         #expect(strategy.observe(work(), at: at(450), sample: one, ignoreBefore: at(310)) == .stalled)
     }
 
-    @Test func keysAreAlikeInAllTheirFunctions() {
+    @Test func `keys are alike in all their functions`() {
         #expect(SampleKey(1, 2, 3, 4) == SampleKey(1, 2, 3, 4))
         for different in [SampleKey(9, 2, 3, 4), SampleKey(1, 9, 3, 4), SampleKey(1, 2, 9, 4), SampleKey(1, 2, 3, 9)] {
             #expect(different != SampleKey(1, 2, 3, 4))

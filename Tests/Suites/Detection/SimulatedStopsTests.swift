@@ -29,7 +29,7 @@ struct SimulatedStopsTests {
 
     /// - Parameter maximumStops: in one callout. Each may hide up to an interval, so one at most leaves an interval's doubt.
     @Test(arguments: [1, 4])
-    func stopsMakeNoStallAndHideNone(maximumStops: Int) throws {
+    func `stops make no stall and hide no other`(maximumStops: Int) throws {
         let bench = try WatchdogBench()
         let rules = WatchRules.callouts(hang: .max)
         let (interval, threshold) = (50 * millisecond, 150 * millisecond)
@@ -80,7 +80,7 @@ struct SimulatedStopsTests {
     }
 
     /// The same for both kinds, of which a stop ends neither.
-    @Test func stopsMakeNoStarvationAndHideNone() throws {
+    @Test func `stops make no starvation and hide no other`() throws {
         let bench = try WatchdogBench()
         var rules = WatchRules.callouts(hang: .max)
         let (interval, threshold) = (50 * millisecond, 400 * millisecond)

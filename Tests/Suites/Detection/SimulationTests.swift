@@ -27,7 +27,7 @@ struct SimulationTests {
         }
     }
 
-    @Test func everyStallIsToldOnceAndExactlyAndNothingElse() throws {
+    @Test func `every stall is reported once and exactly and nothing else`() throws {
         let bench = try WatchdogBench()
         var stalls = 0
         for seed in 0..<2500 as Range<UInt64> {
@@ -53,7 +53,7 @@ struct SimulationTests {
         #expect(stalls > 3000)
     }
 
-    @Test func fastLoopsNeverStall() throws {
+    @Test func `fast loops never stall`() throws {
         let bench = try WatchdogBench()
         for seed in 20_000..<20_010 as Range<UInt64> {
             var timeline = Timeline(seed: seed, rules: Self.rules[0], bench: bench)
@@ -63,7 +63,7 @@ struct SimulationTests {
     }
 
     /// Both kinds at once. A callout that stalls ends the starvation around it, which counts anew after it.
-    @Test func calloutsAndStarvationAreToldApart() throws {
+    @Test func `callouts and starvation are distinguished`() throws {
         let bench = try WatchdogBench()
         var rules = Self.rules[0]
         let threshold = 400 * millisecond

@@ -9,7 +9,7 @@ struct SlowRoundTests {
     private let start: UInt64 = 1000 * millisecond
 
     /// It began after the round did, which took so long because another loop was captured in it.
-    @Test func aCalloutThatBeganDuringTheRoundIsNotDatedBack() throws {
+    @Test func `a callout that began during the round is not dated back`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         // With a rule for starvation, a fresh wake gets more than a glance.
@@ -26,7 +26,7 @@ struct SlowRoundTests {
     }
 
     /// The process was stopped in the middle of a round: the note that comes to light in it waits for the next one, which knows.
-    @Test func aStopInTheMiddleOfARoundMakesNoStall() throws {
+    @Test func `a stop in the middle of a round makes no stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -49,7 +49,7 @@ struct SlowRoundTests {
     }
 
     /// The process was stopped before the round, which then took long: the round that comes after it has to know of the stop.
-    @Test func aStopBeforeASlowRoundIsNotForgotten() throws {
+    @Test func `a stop before a slow round is not forgotten`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -70,7 +70,7 @@ struct SlowRoundTests {
     }
 
     /// Looks at other loops that take long again and again keep no end from being told.
-    @Test func anEndIsPutOffOnlyOnce() throws {
+    @Test func `an end is put off only once`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
@@ -86,7 +86,7 @@ struct SlowRoundTests {
     }
 
     /// A ping that was not answered for long is a stall of its own when one callout in it becomes one.
-    @Test func aLongPingIsToldBeforeTheCalloutThatTakesOver() {
+    @Test func `a long ping is reported before the callout that takes over`() {
         var rules = WatchRules.standard
         rules.ping = standardRule
         var detector = StallDetector(rules: rules)
@@ -114,7 +114,7 @@ struct SlowRoundTests {
         #expect(detector.activeStall?.lead == .callout)
     }
 
-    @Test func onlyWhatAnswersWithItsEndIsArmed() throws {
+    @Test func `only what answers with its end is armed`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules()
@@ -131,7 +131,7 @@ struct SlowRoundTests {
     }
 
     /// What is cut off at the beginning of another stall was told, and the other one is no further one within the restore interval.
-    @Test func aCalloutThatCutsAStarvationIsNotMutedByIt() throws {
+    @Test func `a callout that cuts a starvation is not muted by it`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules.callouts(restore: 60_000 * millisecond)

@@ -35,7 +35,7 @@ struct StallDetectorCombinationTests {
         }
     }
 
-    @Test func twoRulesOneStallOneRecord() {
+    @Test func `two rules one stall one record`() {
         var detector = StallDetector(rules: rules(ping: standardRule))
         var looks = observeSteadily(&detector, work(), from: 0, to: 0)
         #expect(looks[0].events.wantsPing)
@@ -58,7 +58,7 @@ struct StallDetectorCombinationTests {
         }
     }
 
-    @Test func theMostExactRuleLeadsInWhateverOrderTheyFindIt() {
+    @Test func `the most exact rule leads in whatever order they find it`() {
         let fast = TimeoutRule(intervalNanoseconds: 20 * millisecond, timeouts: 2)
         var detector = StallDetector(rules: rules(ping: fast))
         _ = observeSteadily(&detector, work(), from: 0, to: 0)
@@ -71,7 +71,7 @@ struct StallDetectorCombinationTests {
         #expect(after.ended?.interval.since == start && after.ended?.interval.until == at(220))
     }
 
-    @Test func aRuleThatDoesNotLeadEndsNothing() {
+    @Test func `a rule that does not lead ends nothing`() {
         var detector = StallDetector(rules: rules(ping: standardRule))
         _ = observeSteadily(&detector, work(), from: 0, to: 0)
         _ = observeSteadily(&detector, work(), from: 10, to: 250, pinged: at(1))
@@ -81,7 +81,7 @@ struct StallDetectorCombinationTests {
         #expect(detector.observe(work(2, since: 270), at: at(280)).ended?.stall.kinds.kinds == [.callout, .ping])
     }
 
-    @Test func eachPingRuleTellsItsOwnThreshold() {
+    @Test func `each ping rule reports its own threshold`() {
         var both = WatchRules()
         both.hangNanoseconds = .max
         both.ping = TimeoutRule(intervalNanoseconds: 500 * millisecond, timeouts: 3)
@@ -95,7 +95,7 @@ struct StallDetectorCombinationTests {
         #expect(ended?.stall.thresholdNanoseconds == 150 * millisecond && ended?.interval.length == 205 * millisecond)
     }
 
-    @Test func aLongCalloutIsNoStarvation() {
+    @Test func `a long callout is no starvation`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         let looks = observeSteadily(&detector, work(), from: 0, to: 2000)
         #expect(looks.compactMap(\.events.opened) == [.callout])
@@ -103,7 +103,7 @@ struct StallDetectorCombinationTests {
         #expect(detector.observe(work(2, since: 2005), at: at(2010)).ended?.stall.kinds.kinds == [.callout])
     }
 
-    @Test func aCalloutEndsTheStarvationAroundIt() {
+    @Test func `a callout ends the starvation around it`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         var opened: [(UInt64, StallKind)] = []
         var ended: [(stall: ActiveStall, interval: StallInterval)] = []
@@ -130,7 +130,7 @@ struct StallDetectorCombinationTests {
         #expect(ended.map(\.stall.thresholdNanoseconds) == [400, 150, 400].map { $0 * millisecond })
     }
 
-    @Test func aStarvationThatWasOnlyReachedWithinACalloutIsThatCallout() {
+    @Test func `a starvation that was only reached within a callout is that callout`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         for begin in stride(from: UInt64(0), to: 350, by: 50) {
             _ = observeSteadily(&detector, work(1 + begin, since: begin), from: begin, to: begin + 40)
@@ -144,7 +144,7 @@ struct StallDetectorCombinationTests {
         #expect(ended?.interval.since == at(350) && ended?.interval.until == at(610))
     }
 
-    @Test func aBlackoutInTheCalloutDoesNotShortenTheStarvationBefore() {
+    @Test func `a process pause in the callout does not shorten the starvation before`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         for begin in stride(from: UInt64(0), to: 500, by: 50) {
             _ = observeSteadily(&detector, work(1 + begin, since: begin), from: begin, to: begin + 40)
@@ -160,7 +160,7 @@ struct StallDetectorCombinationTests {
         #expect(last?.stall.kinds.kinds == [.callout] && last?.interval.length == 210 * millisecond)
     }
 
-    @Test func theEndOfAStarvationIsTheNextRest() {
+    @Test func `the end of a starvation is the next rest`() {
         var detector = StallDetector(rules: rules(starvation: 400))
         for begin in stride(from: UInt64(0), through: 400, by: 10) {
             _ = observeSteadily(&detector, work(1 + begin, since: begin), from: begin, to: begin)
@@ -168,7 +168,7 @@ struct StallDetectorCombinationTests {
         #expect(detector.activeStall?.lead == .starvation && detector.activeStall?.lead == .starvation)
     }
 
-    @Test func samplesAndStarvationAreOneRecordThatTheStarvationLeads() {
+    @Test func `samples and starvation are one record that the starvation leads`() {
         var rules = rules(starvation: 400)
         rules.sampling = WatchRules.Sampling(intervalNanoseconds: 50 * millisecond, samples: 3, functions: 1)
         var detector = StallDetector(rules: rules)
@@ -186,7 +186,7 @@ struct StallDetectorCombinationTests {
         #expect(ended?.interval.since == start && ended?.interval.until == at(505))
     }
 
-    @Test func framesOfACalloutMakeNoRecordOfTheirOwn() {
+    @Test func `frames of a callout make no record of their own`() {
         var rules = rules()
         rules.frame = WatchRules.Frame(periodNanoseconds: 20 * millisecond, missed: 3)
         var detector = StallDetector(rules: rules)
@@ -201,7 +201,7 @@ struct StallDetectorCombinationTests {
         }
     }
 
-    @Test func theNextLookIsTheEarliestOfAll() {
+    @Test func `the next poll is the earliest of all`() {
         var rules = rules(starvation: 400, ping: TimeoutRule(intervalNanoseconds: 300 * millisecond, timeouts: 2))
         rules.frame = WatchRules.Frame(periodNanoseconds: 100 * millisecond, missed: 2)
         rules.sampling = WatchRules.Sampling(intervalNanoseconds: 150 * millisecond, samples: 3, functions: 1)

@@ -24,7 +24,7 @@ struct StallDetectorRestoreTests {
 
     private let nothing = DetectorEvents()
 
-    @Test func aStallInTheRestoreIntervalIsCountedAtItsEnd() {
+    @Test func `a stall in the restore interval is counted at its end`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 1000 * millisecond
         let judgements = work(&detector, sequence: 3, from: begin, ticks: 6)
@@ -35,7 +35,7 @@ struct StallDetectorRestoreTests {
         #expect(detector.activeStall == nil)
     }
 
-    @Test func suppressedOnesDoNotProlongTheInterval() {
+    @Test func `suppressed ones do not prolong the interval`() {
         var (detector, ended) = afterAStall()
         _ = work(&detector, sequence: 3, from: ended + 4000 * millisecond, ticks: 4)
         #expect(detector.observe(BeaconReading(4, .waiting), at: ended + 4300 * millisecond).isSuppressed)
@@ -44,7 +44,7 @@ struct StallDetectorRestoreTests {
         #expect(detector.interval(of: .callout)?.since == begin)
     }
 
-    @Test func oneNanosecondBeforeTheIntervalEndsItIsMuted() {
+    @Test func `one nanosecond before the interval ends it is muted`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 5000 * millisecond - 150 * millisecond - 1
         #expect(work(&detector, sequence: 3, from: begin, ticks: 3).last == nothing)
@@ -53,7 +53,7 @@ struct StallDetectorRestoreTests {
         #expect(detector.nextPoll == ended + 5000 * millisecond)
     }
 
-    @Test func aStallThatOutlivesTheIntervalIsReportedAfterAll() {
+    @Test func `a stall that outlives the interval is reported after all`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 4500 * millisecond
         let judgements = work(&detector, sequence: 3, from: begin, ticks: 11)
@@ -64,13 +64,13 @@ struct StallDetectorRestoreTests {
         #expect(judgements[11].opened == nil)
     }
 
-    @Test func aMutedStallAtTheEndOfTheWatchIsCounted() {
+    @Test func `a muted stall at the end of the watch is counted`() {
         var (detector, ended) = afterAStall()
         _ = work(&detector, sequence: 3, from: ended + 1000 * millisecond, ticks: 4)
         #expect(detector.finish(at: ended + 1300 * millisecond) == .suppressed)
     }
 
-    @Test func aMutedStallRightBeforeOtherWorkIsCountedOnce() {
+    @Test func `a muted stall right before other work is counted once`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 1000 * millisecond
         _ = work(&detector, sequence: 3, from: begin, ticks: 4)
@@ -79,7 +79,7 @@ struct StallDetectorRestoreTests {
         #expect(detector.observe(BeaconReading(5, .waiting), at: begin + 260 * millisecond) == nothing)
     }
 
-    @Test func aClockThatWentBackDoesNotSilenceTheLoop() {
+    @Test func `a clock that went back does not silence the loop`() {
         var far = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start), rules: rules)
         _ = far.observe(BeaconReading(2, .waiting), at: start + 1_000_000 * millisecond, isTick: false)
         let begin = start + 2000 * millisecond
@@ -87,7 +87,7 @@ struct StallDetectorRestoreTests {
         #expect(far.interval(of: .callout)?.since == begin)
     }
 
-    @Test func withoutARestoreIntervalEveryStallIsReported() {
+    @Test func `without a restore interval every stall is reported`() {
         var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start))
         let end = start + 200 * millisecond
         _ = detector.observe(BeaconReading(2, .waiting, answered: end), at: end, isTick: false)
@@ -95,14 +95,14 @@ struct StallDetectorRestoreTests {
         #expect(detector.interval(of: .callout)?.since == end + 1)
     }
 
-    @Test func theRestoreIntervalOutlastsAPause() {
+    @Test func `the restore interval outlasts a pause`() {
         var (detector, ended) = afterAStall()
         #expect(detector.finish(at: ended + 10 * millisecond, ignoreBefore: ended + 20 * millisecond) == nil)
         #expect(work(&detector, sequence: 3, from: ended + 1000 * millisecond, ticks: 3).last == nothing)
         #expect(detector.activeStall?.isMuted == true)
     }
 
-    @Test func anotherRuleInTheRestoreIntervalIsMutedToo() {
+    @Test func `another rule in the restore interval is muted too`() {
         var rules = rules
         rules.starvationNanoseconds = 300 * millisecond
         var detector = StallDetector.stalled(BeaconReading(1, .beforeSources, at: start, woke: start), rules: rules)

@@ -11,7 +11,7 @@ struct StallDetectorTests {
 
     private func at(_ time: UInt64) -> UInt64 { start + time * millisecond }
 
-    @Test func aStallIsSuspectedThenOpenedThenEnded() {
+    @Test func `a stall is suspected then opened then ended`() {
         var detector = StallDetector(rules: .standard)
         var judgements: [DetectorEvents] = []
         for tick in 0...4 as ClosedRange<UInt64> { judgements.append(detector.observe(work, at: at(tick * 50), isTick: tick > 0)) }
@@ -23,7 +23,7 @@ struct StallDetectorTests {
         #expect(!detector.isStalled && detector.activeStall == nil && detector.ignoreBefore == at(230))
     }
 
-    @Test func aHangIsToldOnceAndAtItsTime() {
+    @Test func `a hang is reported once and at its time`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 400 * millisecond))
         #expect(detector.nextPoll == at(400))
         #expect(detector.observe(work, at: at(400) - 1) == nothing)
@@ -34,14 +34,14 @@ struct StallDetectorTests {
         for time: UInt64 in [401, 900, 100_000] { #expect(detector.observe(work, at: at(time)) == nothing) }
     }
 
-    @Test func withoutAWaitAHangIsToldAtTheLookAfterDetection() {
+    @Test func `without a wait a hang is reported at the poll after detection`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 0))
         #expect(detector.nextPoll == start)
         #expect(detector.observe(work, at: at(150)).hanging != nil)
         #expect(detector.observe(work, at: at(151)) == nothing)
     }
 
-    @Test func blackoutsMakeNoHang() {
+    @Test func `process pauses make no hang`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 1000 * millisecond))
         let resumed = at(10_150)
         #expect(detector.observe(work, at: resumed, processPause: ProcessPause(from: at(150), to: resumed)) == nothing)
@@ -49,7 +49,7 @@ struct StallDetectorTests {
         #expect(detector.observe(work, at: at(11_000)).hanging?.interval.length == 1000 * millisecond)
     }
 
-    @Test func closerLooksAreWorthWhileUntilItIsTold() {
+    @Test func `closer polls are worth while until it is reported`() {
         var detector = StallDetector(rules: .callouts(hang: 1000 * millisecond))
         _ = detector.observe(work, at: start, isTick: false)
         #expect(!detector.isSuspicious)
@@ -61,7 +61,7 @@ struct StallDetectorTests {
         #expect(!detector.isSuspicious)
     }
 
-    @Test func norForALongStall() {
+    @Test func `nor for a long stall`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: .max))
         _ = detector.observe(work, at: at(64 * 50 - 1))
         #expect(detector.isSuspicious)
@@ -69,7 +69,7 @@ struct StallDetectorTests {
         #expect(!detector.isSuspicious)
     }
 
-    @Test func aLoopInAStallIsNotGlancedAt() {
+    @Test func `a loop in a stall gets no fast poll`() {
         var detector = StallDetector(rules: .standard)
         #expect(detector.canFastPoll)
         detector = .stalled(work)
@@ -78,7 +78,7 @@ struct StallDetectorTests {
         #expect(detector.canFastPoll)
     }
 
-    @Test func finishGivesBackWhatWasInProgress() {
+    @Test func `finish gives back what was in progress`() {
         var idle = StallDetector(rules: .standard)
         #expect(idle.finish(at: start) == nil)
         var working = StallDetector(rules: .standard)
@@ -95,7 +95,7 @@ struct StallDetectorTests {
         #expect(stalled.finish(at: at(180)) == nil)
     }
 
-    @Test func finishKnowsOfABlackoutSinceTheLastLook() {
+    @Test func `finish knows of a process pause since the last poll`() {
         var detector = StallDetector.stalled(work)
         let processPause = ProcessPause(from: at(160), to: at(2160), atLeast: 1990 * millisecond, atMost: 2000 * millisecond)
         guard case .ended(_, let interval) = detector.finish(at: at(2160), processPause) else {
@@ -105,7 +105,7 @@ struct StallDetectorTests {
         #expect(interval.lengthAtLeast == 160 * millisecond && interval.lengthAtMost == 170 * millisecond)
     }
 
-    @Test func afterAPauseNothingBeforeItsEndCounts() {
+    @Test func `after a pause nothing before its end counts`() {
         var detector = StallDetector(rules: .standard)
         _ = detector.observe(work, at: start, isTick: false)
         #expect(detector.finish(at: at(20), ignoreBefore: at(1000)) == nil)
@@ -114,7 +114,7 @@ struct StallDetectorTests {
         #expect(detector.interval(of: .callout)?.since == at(1000))
     }
 
-    @Test func inTheGraceNothingCounts() {
+    @Test func `in the grace nothing counts`() {
         var rules = WatchRules.standard
         rules.graceNanoseconds = 1000 * millisecond
         rules.starvationNanoseconds = 100 * millisecond
@@ -135,7 +135,7 @@ struct StallDetectorTests {
         #expect(detector.activeStall.flatMap { detector.interval(of: $0.lead) }?.since == at(1000))
     }
 
-    @Test func aDismissedStallIsNoneAndCountsAnew() {
+    @Test func `a dismissed stall is not reported and counts anew`() {
         var detector = StallDetector.stalled(work)
         detector.dismiss(at: at(5000))
         #expect(!detector.isStalled && detector.activeStall == nil)
@@ -149,7 +149,7 @@ struct StallDetectorTests {
         #expect(restoring.observe(work, at: at(350)).opened == .callout)
     }
 
-    @Test func withoutRulesNothingIsFound() {
+    @Test func `without rules nothing is found`() {
         var detector = StallDetector(rules: WatchRules())
         for time in 0...1000 as ClosedRange<UInt64> { #expect(detector.observe(work, at: at(time * 50)) == nothing) }
         #expect(detector.nextPoll == nil && detector.finish(at: at(60_000)) == nil)

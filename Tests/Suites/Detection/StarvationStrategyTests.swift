@@ -22,14 +22,14 @@ struct StarvationStrategyTests {
         return strategy
     }
 
-    @Test func itIsFoundAtTheThresholdHoweverManyCallouts() {
+    @Test func `it is found at the threshold however many callouts`() {
         let strategy = starved()
         #expect(strategy.isStalled && strategy.isSuspicious)
         #expect(strategy.interval == StallInterval(since: start, seen: start + threshold))
         #expect(strategy.nextPoll == nil)
     }
 
-    @Test func oneNanosecondLessIsNone() {
+    @Test func `one nanosecond less is no stall`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         _ = strategy.observe(work(1, at: start), at: start)
         #expect(strategy.nextPoll == start + threshold)
@@ -38,7 +38,7 @@ struct StarvationStrategyTests {
         #expect(strategy.observe(work(3, at: start), at: start + threshold) == .stalled)
     }
 
-    @Test func theShortestRestBeginsAnew() {
+    @Test func `the shortest rest begins anew`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         _ = strategy.observe(work(1, at: start), at: start)
         let woke = start + 300 * millisecond
@@ -48,7 +48,7 @@ struct StarvationStrategyTests {
     }
 
     @Test(arguments: [LoopActivity.waiting, .notRunning, .finished, .expected])
-    func itEndsWithARestAsTheLoopAnsweredIt(rest: LoopActivity) {
+    func `it ends with a rest as the loop answered it`(rest: LoopActivity) {
         var strategy = starved()
         let end = start + 420 * millisecond
         let reading = BeaconReading(20, rest, answered: end, woke: start)
@@ -60,7 +60,7 @@ struct StarvationStrategyTests {
     }
 
     /// A loop that is run for one source at a time, met between two runs.
-    @Test func aMomentBetweenTwoRunsEndsNothing() {
+    @Test func `a moment between two runs ends nothing`() {
         var strategy = starved()
         let between = BeaconReading(20, .notRunning, answered: start + 420 * millisecond, woke: start)
         #expect(strategy.observe(between, at: start + 420 * millisecond) == .nothing)
@@ -69,7 +69,7 @@ struct StarvationStrategyTests {
         #expect(strategy.isStalled && strategy.interval?.since == start)
     }
 
-    @Test func aRestThatIsOverAlreadyEndsIt() {
+    @Test func `a rest that is over already ends it`() {
         var strategy = starved()
         let woke = start + 440 * millisecond
         guard case .ended(let interval) = strategy.observe(work(20, at: woke, woke: woke), at: start + 450 * millisecond) else {
@@ -80,7 +80,7 @@ struct StarvationStrategyTests {
         #expect(strategy.interval?.since == woke)
     }
 
-    @Test func anAnswerFromBeforeTheLastLookIsAnOldOne() {
+    @Test func `an answer from before the last poll is an old one`() {
         var strategy = starved()
         let now = start + 450 * millisecond
         let reading = BeaconReading(20, .waiting, answered: start + 300 * millisecond, woke: start)
@@ -91,7 +91,7 @@ struct StarvationStrategyTests {
         #expect(interval.until == now)
     }
 
-    @Test func aLoopThatTellsNoWakesIsNotJudged() {
+    @Test func `a loop that publishes no wakes is not evaluated`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         for step in 0...100 as ClosedRange<UInt64> {
             let now = start + step * 50 * millisecond
@@ -100,13 +100,13 @@ struct StarvationStrategyTests {
         #expect(strategy.interval == nil && strategy.nextPoll == nil)
     }
 
-    @Test func aWakeInTheFutureIsNone() {
+    @Test func `a wake in the future does not count`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         #expect(strategy.observe(work(1, at: start, woke: start + 1), at: start) == .nothing)
         #expect(strategy.interval == nil)
     }
 
-    @Test func blackoutsPutItOff() {
+    @Test func `process pauses put it off`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         _ = strategy.observe(work(1, at: start), at: start)
         let resumed = start + 5000 * millisecond
@@ -116,7 +116,7 @@ struct StarvationStrategyTests {
         #expect(strategy.observe(work(3, at: resumed), at: resumed + 300 * millisecond) == .stalled)
     }
 
-    @Test func oneFirstSeenAfterABlackoutIsNotChargedForIt() {
+    @Test func `one first seen after a process pause is not charged for it`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         let resumed = start + 5000 * millisecond
         let processPause = ProcessPause(from: start + 100 * millisecond, to: resumed)
@@ -124,7 +124,7 @@ struct StarvationStrategyTests {
         #expect(strategy.nextPoll == resumed + 300 * millisecond)
     }
 
-    @Test func nothingBeforeTheFloorCounts() {
+    @Test func `nothing before ignoreBefore counts`() {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         let ignoreBefore = start + 1000 * millisecond
         for time: UInt64 in [0, 500, 1000, 1399] {
@@ -134,7 +134,7 @@ struct StarvationStrategyTests {
         #expect(strategy.interval?.since == ignoreBefore)
     }
 
-    @Test func whatAnotherRuleHasToldCountsAnew() {
+    @Test func `what another rule has reported counts anew`() {
         var strategy = starved()
         strategy.begin(notBefore: start + 410 * millisecond)
         #expect(!strategy.isStalled)

@@ -5,7 +5,7 @@ import Testing
 struct TickCellTests {
     private let start: UInt64 = 1000 * millisecond
 
-    @Test func itKnowsTheLastTick() {
+    @Test func `it knows the last tick`() {
         let cell = TickCell()
         #expect(cell.lastNanoseconds == 0 && cell.rate == nil)
         cell.tick(at: start)
@@ -13,7 +13,7 @@ struct TickCellTests {
         #expect(cell.lastNanoseconds == start + 20)
     }
 
-    @Test func theRateIsThatOfTheLastFullSecond() {
+    @Test func `the rate is that of the last full second`() {
         let cell = TickCell()
         for tick in 0...59 as ClosedRange<UInt64> { cell.tick(at: start + tick * 16 * millisecond) }
         #expect(cell.rate == nil)
@@ -28,20 +28,20 @@ struct TickCellTests {
         #expect(cell.rate == 20)
     }
 
-    @Test func aStallLowersTheRate() throws {
+    @Test func `a stall lowers the rate`() throws {
         let cell = TickCell()
         for tick in 0...25 as ClosedRange<UInt64> { cell.tick(at: start + tick * 20 * millisecond) }
         cell.tick(at: start + 2000 * millisecond)
         #expect(cell.rate == 13)
     }
 
-    @Test func aClockThatGoesBackTrapsNowhere() {
+    @Test func `a clock that goes back traps nowhere`() {
         let cell = TickCell()
         for time: UInt64 in [start, 5, .max, 7, .max] { cell.tick(at: time) }
         #expect(cell.lastNanoseconds == .max)
     }
 
-    @Test func withoutATimeGivenItIsThePresent() {
+    @Test func `without a time given it is the present`() {
         let cell = TickCell()
         cell.tick()
         let first = cell.lastNanoseconds

@@ -3,22 +3,22 @@ import Testing
 @testable import LagDetection
 
 struct TimeoutRuleTests {
-    @Test func theThresholdIsIntervalTimesTimeouts() {
+    @Test func `the threshold is interval times timeouts`() {
         #expect(standardRule.thresholdNanoseconds == 150 * millisecond)
         #expect(TimeoutRule(intervalNanoseconds: .max, timeouts: 2).thresholdNanoseconds == .max)
     }
 
     @Test(arguments: [(0, 50), (1, 50), (49, 50), (50, 100), (51, 100), (1_000_000, 1_000_050)] as [(UInt64, UInt64)])
-    func ticksLieOnACommonGrid(now: UInt64, next: UInt64) {
+    func `ticks lie on a common grid`(now: UInt64, next: UInt64) {
         #expect(now.nextTick(ofInterval: 50) == next)
     }
 
-    @Test func theLastTickIsNeverReached() {
+    @Test func `the last tick is never reached`() {
         #expect(UInt64.max.nextTick(ofInterval: 50) == .max)
         #expect(UInt64.max.nextTick(ofInterval: .max) == .max)
     }
 
-    @Test func ticksGoOnWithoutGapOrRepetition() {
+    @Test func `ticks go on without gap or repetition`() {
         var now: UInt64 = 12_345
         let interval = standardRule.intervalNanoseconds
         for _ in 0..<1000 {

@@ -9,7 +9,7 @@ struct WatchRegistryPauseTests {
         registry.hotParts[index].state.load(ordering: .acquiring)
     }
 
-    @Test func onlyTheLoopThatIsMeantIsPaused() throws {
+    @Test func `only the loop that is meant is paused`() throws {
         let registry = try #require(WatchRegistry())
         let owners = [FakeOwner(), FakeOwner()]
         let loops = [FakeLoop(), FakeLoop()]
@@ -24,7 +24,7 @@ struct WatchRegistryPauseTests {
         #expect(registry.coldParts[indices[0]].resumed.load(ordering: .acquiring) == 0)
     }
 
-    @Test func whatIsNotPausedIsNotResumed() throws {
+    @Test func `what is not paused is not resumed`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
@@ -33,7 +33,7 @@ struct WatchRegistryPauseTests {
         #expect(registry.coldParts[index].resumed.load(ordering: .acquiring) == 0)
     }
 
-    @Test func itCanBePausedAgainBeforeTheWatchdogSawIt() throws {
+    @Test func `it can be paused again before the watchdog saw it`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
@@ -44,7 +44,7 @@ struct WatchRegistryPauseTests {
     }
 
     @Test(arguments: [false, true])
-    func aPausedWatchCanEnd(isResuming: Bool) throws {
+    func `a paused watch can end`(isResuming: Bool) throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
@@ -58,7 +58,7 @@ struct WatchRegistryPauseTests {
         #expect(state(registry, index) == .ending)
     }
 
-    @Test func tickersGoWithTheirWatch() throws {
+    @Test func `tickers go with their watch`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let (ticker, second, cell) = (FakeTicker(), FakeTicker(), TickCell())
@@ -75,7 +75,7 @@ struct WatchRegistryPauseTests {
         #expect(ticker.cancels == 1)
     }
 
-    @Test func theGraceBeginsWithTheWatch() throws {
+    @Test func `the grace begins with the watch`() throws {
         let registry = try #require(WatchRegistry())
         var rules = WatchRules.standard
         #expect(registry.coldParts[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].detector.ignoreBefore == 0)

@@ -13,7 +13,7 @@ struct WatchRegistryTests {
         }
     }
 
-    @Test func aWatchComesAndGoes() throws {
+    @Test func `a watch comes and goes`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(name: "one"), FakeOwner())
         let index = try #require(registry.add(loop, name: "name", owner: owner, rules: .standard))
@@ -31,7 +31,7 @@ struct WatchRegistryTests {
         #expect(registry.owners().isEmpty)
     }
 
-    @Test func watchingTwiceIsWatchingOnce() throws {
+    @Test func `watching twice is watching once`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let first = registry.add(loop, name: "a", owner: owner, rules: .standard)
@@ -40,7 +40,7 @@ struct WatchRegistryTests {
         #expect(registry.count == 2)
     }
 
-    @Test func aLoopCanBeWatchedAgainBeforeItsLastWatchIsCleared() throws {
+    @Test func `a loop can be watched again before its last watch is cleared`() throws {
         let registry = try #require(WatchRegistry())
         let (loop, owner) = (FakeLoop(), FakeOwner())
         let first = try #require(registry.add(loop, name: "a", owner: owner, rules: .standard))
@@ -53,7 +53,7 @@ struct WatchRegistryTests {
         #expect(registry.end(loop, of: owner))
     }
 
-    @Test func onlyTheOwnersWatchesEnd() throws {
+    @Test func `only the owners watches end`() throws {
         let registry = try #require(WatchRegistry())
         let (one, two) = (FakeOwner(), FakeOwner())
         let loops = (0..<4).map { _ in FakeLoop() }
@@ -68,7 +68,7 @@ struct WatchRegistryTests {
         #expect(registry.holds(anythingOf: two))
     }
 
-    @Test func aReapedLoopIsReleasedAndItsCountsAreKept() throws {
+    @Test func `a reaped loop is released and its counts are kept`() throws {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         weak var released: FakeLoop?
@@ -91,7 +91,7 @@ struct WatchRegistryTests {
         #expect(registry.counters(of: owner) == all)
     }
 
-    @Test func aReusedPlaceBeginsAnew() throws {
+    @Test func `a reused place begins anew`() throws {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         let first = try #require(registry.add(FakeLoop(), name: "old", owner: owner, rules: .standard))
@@ -108,7 +108,7 @@ struct WatchRegistryTests {
         #expect(registry.hotParts[second].lastWord == .max)
     }
 
-    @Test func itIsFullAtItsLimitAndTakesMoreWhenOneIsGone() throws {
+    @Test func `it is full at its limit and takes more when one is gone`() throws {
         let registry = try #require(WatchRegistry())
         let owner = FakeOwner()
         let loops = (0..<WatchRegistry.capacity).map { _ in FakeLoop() }
@@ -122,7 +122,7 @@ struct WatchRegistryTests {
         #expect(registry.add(more, name: "", owner: owner, rules: .standard) == 77)
     }
 
-    @Test func threadsThatAddAndRemoveLoseNothing() async throws {
+    @Test func `threads that add and remove lose nothing`() async throws {
         let registry = try #require(WatchRegistry())
         final class Shared: Sendable { let done = Atomic<Int>(0) }
         let shared = Shared()

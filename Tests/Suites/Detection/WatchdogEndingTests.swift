@@ -7,7 +7,7 @@ import Testing
 struct WatchdogEndingTests {
     private let start: UInt64 = 1000 * millisecond
 
-    @Test func aLoopThatFinishesInAStallEndsIt() throws {
+    @Test func `a loop that finishes in a stall ends it`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -24,7 +24,7 @@ struct WatchdogEndingTests {
         #expect(bench.owner.absorbed == WatchCounters(stalls: 1))
     }
 
-    @Test func aWatchThatEndsInAStallAbandonsIt() throws {
+    @Test func `a watch that ends in a stall abandons it`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
@@ -39,7 +39,7 @@ struct WatchdogEndingTests {
         #expect(told.first?.activity == .beforeSources)
     }
 
-    @Test func aStallThatIsOverWhenTheWatchEndsIsNotAbandoned() throws {
+    @Test func `a stall that is over when the watch ends is not abandoned`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
@@ -54,7 +54,7 @@ struct WatchdogEndingTests {
         #expect(told.first?.until == start + 220 * millisecond)
     }
 
-    @Test func endingEverythingDoesTheSame() throws {
+    @Test func `ending everything does the same`() throws {
         let bench = try WatchdogBench()
         let (stuck, over, idle) = (FakeLoop(), FakeLoop(), FakeLoop())
         for loop in [stuck, over, idle] {
@@ -72,7 +72,7 @@ struct WatchdogEndingTests {
     }
 
     @Test(arguments: [0, 1])
-    func theEndOfOneWatchLeavesTheOtherOneArmed(ending: Int) throws {
+    func `the end of one watch leaves the other one armed`(ending: Int) throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let owners = [bench.owner, FakeOwner()]

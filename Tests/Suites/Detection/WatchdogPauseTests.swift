@@ -19,7 +19,7 @@ struct WatchdogPauseTests {
         return (bench, index)
     }
 
-    @Test func aPauseInAStallAbandonsIt() throws {
+    @Test func `a pause in a stall abandons it`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 200)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(210))
@@ -31,7 +31,7 @@ struct WatchdogPauseTests {
         #expect(bench.plan.deadline == .max)
     }
 
-    @Test func afterItNothingBeforeItsEndCounts() throws {
+    @Test func `after it nothing before its end counts`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 100)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(110))
@@ -48,7 +48,7 @@ struct WatchdogPauseTests {
     }
 
     /// The watchdog may be late, or the pause short.
-    @Test func aPauseThatNobodySawCountsAllTheSame() throws {
+    @Test func `a pause that was not seen counts all the same`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 100)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(101))
@@ -65,7 +65,7 @@ struct WatchdogPauseTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    @Test func pausedLoopsAreNotArmed() throws {
+    @Test func `paused loops are not armed`() throws {
         let bench = try WatchdogBench()
         let (paused, other) = (FakeLoop(), FakeLoop())
         for loop in [paused, other] {
@@ -83,7 +83,7 @@ struct WatchdogPauseTests {
         #expect(bench.plan.deadline == .max && paused.isArmed)
     }
 
-    @Test func aPausedWatchThatEndsIsRetired() throws {
+    @Test func `a paused watch that ends is retired`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 20)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(30))
@@ -96,7 +96,7 @@ struct WatchdogPauseTests {
     }
 
     @Test(arguments: [false, true])
-    func endingEverythingEndsPausedOnesToo(isResuming: Bool) throws {
+    func `ending everything ends paused ones too`(isResuming: Bool) throws {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 20)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(30))
@@ -107,7 +107,7 @@ struct WatchdogPauseTests {
         #expect(!bench.registry.holds(anythingOf: bench.owner))
     }
 
-    @Test func aLoopComesAndGoesWhileAnotherIsStalled() throws {
+    @Test func `a loop comes and goes while another is stalled`() throws {
         let loop = FakeLoop()
         let (bench, index) = try working(loop, until: 160)
         for round in 0..<50 as Range<UInt64> {
@@ -130,7 +130,7 @@ struct WatchdogPauseTests {
         #expect(told.last?.since == start && told.last?.until == at(6000) && told.last?.watch == index)
     }
 
-    @Test func aLoopThatComesBackWhileStalledCountsFromItsCallout() throws {
+    @Test func `a loop that comes back while stalled counts from its callout`() throws {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 160)
         #expect(bench.registry.end(loop, of: bench.owner))
@@ -144,7 +144,7 @@ struct WatchdogPauseTests {
     }
 
     @Test(arguments: [false, true])
-    func aStopRightBeforeTheEndIsNobodys(all: Bool) throws {
+    func `a stop right before the end belongs to no stall`(all: Bool) throws {
         var rules = WatchRules.standard
         rules.starvationNanoseconds = 400 * millisecond
         rules.frame = WatchRules.Frame(periodNanoseconds: 50 * millisecond, missed: 3)
@@ -163,7 +163,7 @@ struct WatchdogPauseTests {
         #expect(bench.takeReported().isEmpty)
     }
 
-    @Test func aStopRightBeforeAPauseIsSubtracted() throws {
+    @Test func `a stop right before a pause is subtracted`() throws {
         let loop = FakeLoop()
         let (bench, _) = try working(loop, until: 200)
         bench.registry.setPaused(true, nil, of: bench.owner, now: at(5000))

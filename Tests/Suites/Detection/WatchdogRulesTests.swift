@@ -20,7 +20,7 @@ struct WatchdogRulesTests {
     }
 
     @Test(arguments: [false, true])
-    func anIdleLoopThatNeverAnswersIsFound(whileWaiting: Bool) throws {
+    func `an idle loop that never answers is found`(whileWaiting: Bool) throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(
@@ -42,7 +42,7 @@ struct WatchdogRulesTests {
     }
 
     /// Nobody works for it any more, or it cannot be told who: that is no reason to look again at once, and again.
-    @Test func aLoopWhoseThreadIsLostIsLookedAtNoMoreOften() throws {
+    @Test func `a loop whose thread is lost is polled no more often`() throws {
         let bench = try WatchdogBench()
         let loop = FakeUnpinnedLoop(on: getpid())
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -58,7 +58,7 @@ struct WatchdogRulesTests {
         #expect(bench.takeReported().map(\.phase) == [.begin, .end])
     }
 
-    @Test func aLoopThatAnswersIsAskedOnceAnIntervalAndNeverFound() throws {
+    @Test func `a loop that answers is asked once an interval and never found`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -78,7 +78,7 @@ struct WatchdogRulesTests {
     }
 
     /// What takes a lock is not for the watchdog's thread; and until the ping is given, nothing counts.
-    @Test func aLoopWhosePingsLockIsLeftToTheRelay() throws {
+    @Test func `a loop whose pings lock is left to the relay`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop(pingsWithoutLocking: false)
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -95,7 +95,7 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    @Test func aLoopThatCannotBePingedIsNotFoundByPings() throws {
+    @Test func `a loop that cannot be pinged is not found by pings`() throws {
         let bench = try WatchdogBench()
         let loop = UnpingableLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -105,7 +105,7 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters())
     }
 
-    @Test func aQueueThatTellsNothingIsFoundByPings() throws {
+    @Test func `a queue that publishes nothing is found by pings`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: rules { $0.ping = standardRule })
@@ -114,7 +114,7 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    @Test func missedTicksOfAnIdleLoopAreFound() throws {
+    @Test func `missed ticks of an idle loop are found`() throws {
         let bench = try WatchdogBench()
         let (loop, cell) = (FakeLoop(), TickCell())
         let index = bench.watch(
@@ -137,7 +137,7 @@ struct WatchdogRulesTests {
         #expect(told.kinds == [.frame] && told.since == at(1020) && told.interval.lengthAtMost == 150 * millisecond)
     }
 
-    @Test func aStarvationIsArmedForTheRestAndEndsExactlyThere() throws {
+    @Test func `a starvation is armed for the rest and ends exactly there`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules.standard
@@ -160,7 +160,7 @@ struct WatchdogRulesTests {
         #expect(told.first?.since == start && told.first?.until == rest)
     }
 
-    @Test func theWallClocksStartIsThatOfTheRuleThatLeads() throws {
+    @Test func `the wall clocks start is that of the rule that leads`() throws {
         let bench = try WatchdogBench(at: clb_now_ns())
         let loop = FakeLoop()
         var rules = WatchRules.callouts(hang: .max)
@@ -186,7 +186,7 @@ struct WatchdogRulesTests {
         #expect(told.startRealtime - offset >= Int64(begin) + 350 * Int64(millisecond))
     }
 
-    @Test func aMutedStallIsCountedByTheWatchdog() throws {
+    @Test func `a muted stall is counted by the watchdog`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: .callouts(restore: 5000 * millisecond))
@@ -201,7 +201,7 @@ struct WatchdogRulesTests {
         #expect(bench.takeReported().map(\.since) == [start])
     }
 
-    @Test func theGraceHoldsBackWhatBeginsInIt() throws {
+    @Test func `the grace holds back what begins in it`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         var rules = WatchRules.standard

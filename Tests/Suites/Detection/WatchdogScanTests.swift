@@ -8,12 +8,12 @@ import Testing
 struct WatchdogScanTests {
     private let start: UInt64 = 1000 * millisecond
 
-    @Test func withNothingToWatchItParks() throws {
+    @Test func `with nothing to watch it parks`() throws {
         let bench = try WatchdogBench()
         #expect(bench.scan(at: start) == Watchdog.Plan(deadline: .max, wantsPosts: true))
     }
 
-    @Test func sleepingLoopsAreArmedAndNotLookedAt() throws {
+    @Test func `sleeping loops are armed and not polled`() throws {
         let bench = try WatchdogBench()
         let loops = (0..<3).map { _ in FakeLoop() }
         for loop in loops {
@@ -29,7 +29,7 @@ struct WatchdogScanTests {
         #expect(loops[1].move(to: .afterWaiting, at: start + 77 * millisecond))
     }
 
-    @Test func aStallIsFoundExactlyAtTheThresholdAndEndsWhenItEnds() throws {
+    @Test func `a stall is found exactly at the threshold and ends when it ends`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -59,7 +59,7 @@ struct WatchdogScanTests {
     }
 
     /// A busy loop of a slow rule keeps the watchdog from parking; it must not keep it from a loop of a fast rule.
-    @Test func aSlowRulesBusyLoopHidesNoStallOfAFastRules() throws {
+    @Test func `a slow rules busy loop hides no stall of a fast rules`() throws {
         let bench = try WatchdogBench()
         let (busy, other) = (FakeLoop(), FakeLoop())
         _ = bench.watch(busy, rules: WatchRules.callouts(TimeoutRule(intervalNanoseconds: 1000 * millisecond, timeouts: 3)))
@@ -77,7 +77,7 @@ struct WatchdogScanTests {
     }
 
     /// What is noted in passing keeps the beginning that its beacon tells, also one after the round of looks began.
-    @Test func aStretchThatBeginsDuringARoundOfLooksIsNotDatedBack() throws {
+    @Test func `a stretch that begins during a round of polls is not dated back`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -91,7 +91,7 @@ struct WatchdogScanTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    @Test func oneNanosecondLessIsNotFound() throws {
+    @Test func `one nanosecond less is not found`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -104,7 +104,7 @@ struct WatchdogScanTests {
     }
 
     @Test(arguments: [0, 1, 25_000_000, 49_999_999] as [UInt64])
-    func whereverBetweenTwoTicksItBeginsItIsFoundAtTheThreshold(offset: UInt64) throws {
+    func `wherever between two ticks it begins it is found at the threshold`(offset: UInt64) throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let other = FakeLoop()
@@ -129,7 +129,7 @@ struct WatchdogScanTests {
         #expect(bench.clock.now == begin + 150 * millisecond)
     }
 
-    @Test func aHangIsToldWithTheSameIdentityAsItsEnd() throws {
+    @Test func `a hang is reported with the same identity as its end`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop, rules: WatchRules.callouts(hang: 400 * millisecond))
@@ -146,7 +146,7 @@ struct WatchdogScanTests {
         #expect(ended.phase == .end && ended.until == start + 901 * millisecond && ended.random == begun.random)
     }
 
-    @Test func aHangThatIsToldAtOnceEndsInNoTightLoop() throws {
+    @Test func `a hang that is reported at once ends in no tight loop`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop, rules: WatchRules.callouts(hang: 0))
@@ -158,7 +158,7 @@ struct WatchdogScanTests {
         #expect(bench.takeReported().map(\.phase) == [.begin])
     }
 
-    @Test func twoRulesOnOneLoopEachFindTheirOwn() throws {
+    @Test func `two rules on one loop each find their own`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let second = FakeOwner()
@@ -183,7 +183,7 @@ struct WatchdogScanTests {
         #expect(told.last?.until == start + 420 * millisecond)
     }
 
-    @Test func withoutAFreeEpisodeTheLengthIsStillRightAndTheLossCounted() throws {
+    @Test func `without a free episode the length is still right and the loss counted`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop, rules: WatchRules.callouts(hang: 300 * millisecond))
@@ -202,7 +202,7 @@ struct WatchdogScanTests {
         #expect(told.failure == .noFreeSlot && told.activity == .beforeSources)
     }
 
-    @Test func withoutAFreeEpisodeAtTheEndEitherTheLineIsLost() throws {
+    @Test func `without a free episode at the end either the line is lost`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -216,7 +216,7 @@ struct WatchdogScanTests {
         #expect(bench.takeReported().isEmpty)
     }
 
-    @Test func aStackOfAThreadThatMovedOnIsNotKept() throws {
+    @Test func `a stack of a thread that moved on is not kept`() throws {
         let bench = try WatchdogBench()
         // A real thread, so that a capture is tried: this one is not allowed to capture itself, a stopped one is gone.
         let loop = FakeLoop(thread: ThreadIdentity(tid: .max, stackLow: 0, stackHigh: 0))
@@ -229,7 +229,7 @@ struct WatchdogScanTests {
         #expect(bench.takeReported().first?.failure == .threadGone)
     }
 
-    @Test func aStopOfTheProcessMakesNoStall() throws {
+    @Test func `a stop of the process makes no stall`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         let index = bench.watch(loop)
@@ -246,7 +246,7 @@ struct WatchdogScanTests {
     }
 
     /// So much of a stop's length is not known; but a long stall costs no more wakes than any work.
-    @Test func aSuspectedLoopIsLookedAtClosely() throws {
+    @Test func `a suspected loop is polled closely`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop, rules: .callouts(hang: 1000 * millisecond))
@@ -262,7 +262,7 @@ struct WatchdogScanTests {
         #expect(bench.run(until: start + 10_000 * millisecond).count <= 181)
     }
 
-    @Test func lateLooksAreNoTightLoop() throws {
+    @Test func `late polls are no tight loop`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(
@@ -278,7 +278,7 @@ struct WatchdogScanTests {
         #expect(bench.counters(0).stalls == 1)
     }
 
-    @Test func aLoopThatWakesWhileTheWatchdogParksIsLookedAtSoon() throws {
+    @Test func `a loop that wakes while the watchdog parks is polled soon`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)

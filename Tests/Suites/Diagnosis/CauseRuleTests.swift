@@ -28,7 +28,7 @@ struct CauseRuleTests {
         (CauseRule.SampledState.computing, StallRecord.Cause.cpu), (.runningInSystemCall, .syscall), (.waiting, .syscall),
         (.waitingForLock, .lock), (.deadlocked, .deadlock), (.faulting, .pageFault),
     ])
-    func oneThingAllTheTimeIsTheCauseMeasuredOrNot(sampledState: CauseRule.SampledState, cause: StallRecord.Cause) {
+    func `one thing all the time is the cause measured or not`(sampledState: CauseRule.SampledState, cause: StallRecord.Cause) {
         #expect(rule(seen: [sampledState: 400]).cause == cause)
         let runs = sampledState == .computing || sampledState == .runningInSystemCall
         let measured = rule(
@@ -42,13 +42,13 @@ struct CauseRuleTests {
         #expect(measured.cause == cause, "\(measured.shares)")
     }
 
-    @Test func aThreadThatGotNoProcessorIsRunQueueWhateverItDid() {
+    @Test func `a thread that got no processor is run queue whatever it did`() {
         for sampledState in CauseRule.SampledState.allCases {
             #expect(rule(cpu: 100, delay: 250, blocked: 50, seen: [sampledState: 400]).cause == .runqueue)
         }
     }
 
-    @Test func pageFaultsExplainTheKernelsTimeWhereThereWereEnough() {
+    @Test func `page faults explain the kernels time where there were enough`() {
         let faulting = rule(cpu: 390, delay: 0, blocked: 10, system: 300, faults: 70_000, seen: [.computing: 400])
         #expect(faulting.cause == .pageFault)
         #expect(faulting.shares[.pageFault] == 300 * Self.ms && faulting.shares[.cpu] == 90 * Self.ms)
@@ -58,13 +58,13 @@ struct CauseRuleTests {
         #expect(rule(cpu: 390, delay: 0, blocked: 10, system: 300, seen: [.computing: 400]).cause == .cpu)
     }
 
-    @Test func aSystemCallThatWorksExplainsTheKernelsTimeBeforeFaultsDo() {
+    @Test func `a system call that works explains the kernels time before faults do`() {
         let rule = rule(cpu: 400, delay: 0, blocked: 0, system: 390, faults: 100_000, seen: [.runningInSystemCall: 400])
         #expect(rule.cause == .syscall && rule.shares[.pageFault, default: 0] == 0)
     }
 
     /// As it came on a busy machine: four looks of five right behind a system call, of which there was one in a tenth of a millisecond.
-    @Test func systemCallsTakeNoMoreThanTheKernelsTime() {
+    @Test func `system calls take no more than the kernels time`() {
         let rule = rule(500, cpu: 400, delay: 90, blocked: 10, system: 0, faults: 3, seen: [.runningInSystemCall: 400, .computing: 100])
         #expect(rule.cause == .cpu && rule.shares[.syscall, default: 0] <= 30 * Self.ms, "\(rule.shares)")
         // Where that time is not known, what was seen has to do.
@@ -72,7 +72,7 @@ struct CauseRuleTests {
         #expect(unknown.cause == .syscall)
     }
 
-    @Test func timeAsleepIsDividedAsTheWaitsWereSeen() {
+    @Test func `time asleep is divided as the waits were seen`() {
         let rule = rule(cpu: 100, delay: 0, blocked: 300, seen: [.computing: 10, .waiting: 40, .waitingForLock: 20])
         #expect(rule.shares[.syscall] == 200 * Self.ms && rule.shares[.lock] == 100 * Self.ms)
         #expect(rule.shares[.cpu] == 100 * Self.ms)
@@ -80,42 +80,42 @@ struct CauseRuleTests {
     }
 
     @Test(arguments: [(UInt64(250), StallRecord.Cause.lock), (150, .cpu)])
-    func aLockAndThenComputingIsWhatTookLonger(blocked: UInt64, cause: StallRecord.Cause) {
+    func `a lock and then computing is what took longer`(blocked: UInt64, cause: StallRecord.Cause) {
         // Seen by halves, measured otherwise: what was measured counts.
         let rule = rule(cpu: 400 - blocked, delay: 0, blocked: blocked, seen: [.waitingForLock: 200, .computing: 200])
         #expect(rule.cause == cause)
         #expect(rule.shares[.lock] == blocked * Self.ms && rule.shares[.cpu] == (400 - blocked) * Self.ms)
     }
 
-    @Test func sleepThatNobodySawIsUnknown() {
+    @Test func `sleep that was not seen is unknown`() {
         #expect(rule(cpu: 10, delay: 0, blocked: 390, seen: [.computing: 400]).cause == .unknown)
         #expect(rule(cpu: 10, delay: 0, blocked: 390).cause == .unknown)
         // But not the time on a processor.
         #expect(rule(cpu: 390, delay: 0, blocked: 10).cause == .cpu)
     }
 
-    @Test func nothingMeasuredAndNothingSeenIsUnknown() {
+    @Test func `nothing measured and nothing seen is unknown`() {
         #expect(rule().cause == .unknown && rule().shares.isEmpty)
         #expect(rule(0, cpu: 0, delay: 0, blocked: 0).cause == .unknown)
     }
 
-    @Test func withoutMeasuredTimesWhatWasSeenDecides() {
+    @Test func `without measured times what was seen decides`() {
         let rule = rule(cpu: 400, seen: [.computing: 100, .waiting: 60, .runningInSystemCall: 60])
         #expect(rule.cause == .syscall)
         #expect(rule.shares == [.cpu: 100 * Self.ms, .syscall: 120 * Self.ms])
     }
 
-    @Test func withoutTheRunDelayTheRestStillSays() {
+    @Test func `without the run delay the rest still says`() {
         #expect(rule(cpu: 50, blocked: 350, seen: [.deadlocked: 400]).cause == .deadlock)
     }
 
-    @Test func equalSharesHaveOneAnswer() {
+    @Test func `equal shares have one answer`() {
         for _ in 0..<20 {
             #expect(rule(cpu: 200, delay: 0, blocked: 200, seen: [.computing: 200, .waitingForLock: 200]).cause == .cpu)
         }
     }
 
-    @Test func sharesSumToTheDurationWhateverWasSeen() {
+    @Test func `shares sum to the duration whatever was seen`() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<500 {
             let duration = UInt64.random(in: 1...10_000, using: &random)
@@ -139,7 +139,7 @@ struct CauseRuleTests {
     }
 
     /// Exact also where a floating-point number is not.
-    @Test func theLongestTimesAreDividedToo() {
+    @Test func `the longest times are divided too`() {
         var rule = CauseRule(duration: .max)
         (rule.cpu, rule.runDelay, rule.blocked) = (0, 0, .max)
         rule.seen = [.waiting: .max / 2]

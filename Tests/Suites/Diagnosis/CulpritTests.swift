@@ -20,22 +20,22 @@ struct CulpritTests {
 
     private func isClose(_ left: Double?, _ right: Double) -> Bool { left.map { abs($0 - right) < 1e-9 } ?? false }
 
-    @Test func functionThatCallsThreeInTurnIsBlamedItself() {
+    @Test func `function that calls three in turn is blamed itself`() {
         let stacks = [stack(100, "f A main"), stack(100, "g A main"), stack(100, "h A main")]
         #expect(blamed(stacks) == "A")
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 1.0 / 3))
         #expect(Culprit(stacks: stacks)?.samplesMatched == 1)
     }
 
-    @Test func functionThatCallsOneIsNotBlamedButTheOneIs() {
+    @Test func `function that calls one is not blamed but the one is`() {
         #expect(blamed([stack(100, "f A main"), stack(100, "f A main"), stack(100, "f A main")]) == "f")
     }
 
-    @Test func libraryLeafIsNotBlamedWhenTheProgramCalledIt() {
+    @Test func `library leaf is not blamed when the program called it`() {
         #expect(blamed([stack(9, "[clock_nanosleep] [usleep] App.wait App.tick main")]) == "App.wait")
     }
 
-    @Test func weightDecidesAndNotTheNumberOfLooks() {
+    @Test func `weight decides and not the number of samples`() {
         let stacks = [stack(10, "f A"), stack(10, "f A"), stack(10, "f A"), stack(100, "g A")]
         #expect(blamed(stacks) == "g")
         #expect(Culprit(stacks: stacks)?.representative == 3)
@@ -43,12 +43,12 @@ struct CulpritTests {
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 100.0 / 130))
     }
 
-    @Test func halfIsNotMost() {
+    @Test func `half is not most`() {
         #expect(blamed([stack(50, "f A"), stack(50, "g A")]) == "A")
         #expect(blamed([stack(51, "f A"), stack(49, "g A")]) == "f")
     }
 
-    @Test func recursionCountsOnceAndIsBlamedItself() {
+    @Test func `recursion counts once and is blamed itself`() {
         let stacks = [stack(10, "fib fib fib B main"), stack(10, "fib fib fib fib fib B main"), stack(10, "fib B main")]
         let culprit = Culprit(stacks: stacks)
         #expect(blamed(stacks) == "fib")
@@ -57,15 +57,15 @@ struct CulpritTests {
         #expect(isClose(culprit?.confidence, 1 * (1 - 0.3 / 3)))
     }
 
-    @Test func mutualRecursionBlamesTheOneThatIsLeafInMostWeight() {
+    @Test func `mutual recursion blames the one that is leaf in most weight`() {
         #expect(blamed([stack(10, "odd even odd main"), stack(30, "even odd even main")]) == "even")
     }
 
-    @Test func recursionAroundShortCallsIsBlamed() {
+    @Test func `recursion around short calls is blamed`() {
         #expect(blamed([stack(10, "x walk walk"), stack(10, "y walk"), stack(10, "z walk walk walk")]) == "walk")
     }
 
-    @Test func representativeHoldsTheBlamedFrame() {
+    @Test func `representative holds the blamed frame`() {
         // B alone is the heaviest stack, but A is where most of the time went.
         let stacks = [stack(40, "B main"), stack(20, "f A main"), stack(21, "g A main"), stack(19, "h A main")]
         let culprit = Culprit(stacks: stacks)
@@ -75,7 +75,7 @@ struct CulpritTests {
         #expect(isClose(culprit?.confidence, 0.6 * (1 - 0.3 / (3600.0 / (400 + 441 + 361)))))
     }
 
-    @Test func representativeIsTheHeaviestOfTheHeaviestKind() {
+    @Test func `representative is the heaviest of the heaviest kind`() {
         // Alike are the first and the last: together heavier than the second.
         let stacks = [stack(30, "f A"), stack(40, "g A"), stack(20, "f f A")]
         let culprit = Culprit(stacks: stacks)
@@ -85,7 +85,7 @@ struct CulpritTests {
         #expect(Culprit(stacks: [stack(10, "f"), stack(10, "f")])?.representative == 0)
     }
 
-    @Test func entryFunctionIsBlamedOnlyWhenNothingBelowCovers() {
+    @Test func `entry function is blamed only when nothing below covers`() {
         let thirds = [stack(1, "f main"), stack(1, "g main"), stack(1, "h main")]
         #expect(blamed(thirds) == "main")
         #expect(isClose(Culprit(stacks: thirds)?.confidence, 0.5 * 0.9))
@@ -93,16 +93,16 @@ struct CulpritTests {
         #expect(blamed([stack(2, "f App.Program.main [LagRunLoop.ObservedRunLoop.run]")]) == "f")
     }
 
-    @Test func entryFunctionThatWorksItselfIsBlamedOverTheLibrary() {
+    @Test func `entry function that works itself is blamed over the library`() {
         #expect(blamed([stack(1, "[memcpy] main [__libc_start_main] [_start]")]) == "main")
     }
 
-    @Test func entryFunctionAboveARunLoopIsNotBlamedForACallbackInALibrary() {
+    @Test func `entry function above a run loop is not blamed for a callback in a library`() {
         #expect(blamed([stack(1, "[curl_poll] [LagRunLoop.ObservedRunLoop.run] main")]) == "curl_poll")
         #expect(blamed([stack(1, "[LagRunLoop.ObservedRunLoop.wait] [LagRunLoop.ObservedRunLoop.run] main")]) == "main")
     }
 
-    @Test func withoutAnyCodeOfTheProgramTheLibraryLeafIsBlamedWithHalfTheConfidence() {
+    @Test func `without any code of the program the library leaf is blamed with half the confidence`() {
         let stacks = [stack(1, "[fdatasync] [sync_all] [start_thread] [clone3]")]
         #expect(blamed(stacks) == "fdatasync")
         #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.5 * 0.7))
@@ -110,7 +110,7 @@ struct CulpritTests {
         #expect(blamed(spread) == "sort")
     }
 
-    @Test func thunkIsNeverBlamed() {
+    @Test func `thunk is never blamed`() {
         #expect(blamed([stack(1, "reabstraction~thunk [swift_x] f main")]) == "f")
         #expect(blamed([stack(1, "outlined~copy~of~App.Box closure~in~App.f")]) == "closure in App.f")
         let alone = [stack(1, "reabstraction~thunk")]
@@ -119,55 +119,55 @@ struct CulpritTests {
         #expect(Culprit(stacks: alone)?.representative == 0)
     }
 
-    @Test func withoutSymbolsThePlaceIsTheFunction() {
+    @Test func `without symbols the place is the function`() {
         let stacks = [stack(1, "?x ?y"), stack(1, "?z ?y"), stack(1, "?w ?y")]
         #expect(blamed(stacks) == "aa+?y")
     }
 
-    @Test func nothingInCommonBlamesTheHeaviestStackWithLittleConfidence() {
+    @Test func `nothing in common blames the heaviest stack with little confidence`() {
         let stacks = [stack(4, "f A", isComplete: false), stack(3, "g B", isComplete: false), stack(3, "h C", isComplete: false)]
         #expect(blamed(stacks) == "f")
         #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.4 * 0.7 * 0.8))
     }
 
-    @Test func singleLookAndMissingRootLowerTheConfidence() {
+    @Test func `single sample and missing root lower the confidence`() {
         #expect(isClose(Culprit(stacks: [stack(5, "f main")])?.confidence, 0.7))
         #expect(isClose(Culprit(stacks: [stack(5, "f main", isComplete: false)])?.confidence, 0.7 * 0.8))
         let half = [stack(5, "f main"), stack(5, "f main", isComplete: false)]
         #expect(isClose(Culprit(stacks: half)?.confidence, 0.85 * 0.9))
     }
 
-    @Test func oneHeavyLookAmongLightOnesSaysLittleMoreThanOne() throws {
+    @Test func `one heavy sample among light ones says little more than one`() throws {
         let even = try #require(Culprit(stacks: [stack(10, "f"), stack(10, "f"), stack(10, "f")])).confidence
         let uneven = try #require(Culprit(stacks: [stack(1, "f"), stack(1, "f"), stack(98, "f")])).confidence
         #expect(uneven > 0.7 && uneven < 0.72 && even > 0.89)
     }
 
-    @Test func looksWithoutAStackLowerTheConfidenceAndNotTheChoice() {
+    @Test func `samples without a stack lower the confidence and not the choice`() {
         let stacks = [stack(10, "f A"), stack(10, "f A"), stack(20, "")]
         #expect(blamed(stacks) == "f")
         #expect(isClose(Culprit(stacks: stacks)?.confidence, 0.5 * 0.85))
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 0.5))
     }
 
-    @Test func withoutAnyStackThereIsNoCulprit() {
+    @Test func `without any stack there is no culprit`() {
         #expect(Culprit(stacks: []) == nil)
         #expect(Culprit(stacks: [stack(10, ""), stack(20, "")]) == nil)
     }
 
-    @Test func looksWithoutAnyWeightCountAlike() {
+    @Test func `samples without any weight count alike`() {
         let stacks = [stack(0, "f A"), stack(0, "g A"), stack(0, "f A")]
         #expect(blamed(stacks) == "f")
         #expect(isClose(Culprit(stacks: stacks)?.matchedShare, 2.0 / 3))
     }
 
-    @Test func extremeWeightsStayWithinBounds() throws {
+    @Test func `extreme weights stay within bounds`() throws {
         let culprit = try #require(Culprit(stacks: [stack(.max, "f A"), stack(.max, "f A"), stack(1, "g A")]))
         #expect(culprit.confidence > 0.8 && culprit.confidence <= 1)
         #expect(culprit.matchedShare <= 1)
     }
 
-    @Test func answerDoesNotDependOnTheRun() {
+    @Test func `answer does not depend on the run`() {
         let stacks = (0..<8).map { stack(10, "leaf\($0) f\($0 % 3) main") }
         let answers = Set((0..<50).map { _ in Culprit(stacks: stacks) })
         #expect(answers.count == 1)

@@ -109,13 +109,13 @@ struct FingerprintProofTests {
     }
 
     @Test(.enabled(if: Compiler.c != nil, "needs clang on the PATH"))
-    func cProgramLinkedTwiceHasOneFingerprintAndTwoStackHashes() throws {
+    func `c program linked twice has one fingerprint and two stack hashes`() throws {
         let run = try expectOneFingerprint(try Pair.c("-O0"))
         #expect(run.appSymbols == ["print_stack", "leaf", "recurse", "recurse", "recurse", "recurse", "handle_request", "main"])
     }
 
     @Test(.enabled(if: Compiler.c != nil, "needs clang on the PATH"))
-    func cProgramHasOneFingerprintWithAndWithoutOptimisation() throws {
+    func `c program has one fingerprint with and without optimisation`() throws {
         let plain = try Pair.c("-O0").one.run()
         let optimised = try expectOneFingerprint(try Pair.c("-O2"))
         #expect(plain.offsets != optimised.offsets)
@@ -123,12 +123,12 @@ struct FingerprintProofTests {
     }
 
     @Test(.enabled(if: Compiler.c != nil, "needs clang on the PATH"))
-    func cProgramIsTheSameUnderAddressRandomisation() throws {
+    func `c program is the same under address randomisation`() throws {
         try expectSameInEveryRun(try Pair.c("-O0").one)
     }
 
     @Test(.enabled(if: Compiler.swift != nil && Compiler.c != nil, "needs swiftc and clang on the PATH"))
-    func swiftProgramLinkedTwiceHasOneFingerprintAndTwoStackHashes() throws {
+    func `swift program linked twice has one fingerprint and two stack hashes`() throws {
         let pair = try Pair.swift("-Onone")
         let run = try expectOneFingerprint(pair)
         #expect(run.appSymbols.contains("closure in App.render"))
@@ -137,7 +137,7 @@ struct FingerprintProofTests {
     }
 
     @Test(.enabled(if: Compiler.swift != nil && Compiler.c != nil, "needs swiftc and clang on the PATH"))
-    func optimisedSwiftProgramLinkedTwiceHasOneFingerprint() throws {
+    func `optimised Swift program linked twice has one fingerprint`() throws {
         // Not that of the plain build: the optimiser has put the closure into its caller, so other functions are called.
         let run = try expectOneFingerprint(try Pair.swift("-O"))
         #expect(run.appSymbols.contains("App.render"))

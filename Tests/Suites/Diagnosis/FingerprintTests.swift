@@ -8,46 +8,46 @@ struct FingerprintTests {
 
     private func text(_ symbols: String...) -> String { Fingerprint(frames: symbols.map { frame($0) }).text }
 
-    @Test func formIsVersionAndSixteenDigits() {
+    @Test func `form is version and sixteen digits`() {
         // FNV-1a, 64 bits, of "a" and a zero byte: computed apart from the code under test.
         #expect(text("a") == "v1:089be207b544f1e4")
         #expect(Fingerprint(frames: []).text == "v1:cbf29ce484222325")
         #expect(Fingerprint(frames: []).stackHash == "cbf29ce484222325")
     }
 
-    @Test func onlyTheFiveNearestTheLeafCount() {
+    @Test func `only the five nearest the leaf count`() {
         #expect(text("a", "b", "c", "d", "e", "f") == text("a", "b", "c", "d", "e", "g"))
         #expect(text("a", "b", "c", "d", "e") != text("a", "b", "c", "d", "x"))
     }
 
-    @Test func orderAndBordersCount() {
+    @Test func `order and borders count`() {
         #expect(text("a", "b") != text("b", "a"))
         #expect(text("ab", "c") != text("a", "bc"))
     }
 
-    @Test func recursionOfAnyDepthAndPeriodIsOne() {
+    @Test func `recursion of any depth and period is one`() {
         #expect(text("a", "a", "a", "m") == text("a", "m"))
         #expect(text("a", "b", "a", "b", "a", "b", "m") == text("a", "b", "m"))
     }
 
-    @Test func framesOutsideTheAppAreSkipped() {
+    @Test func `frames outside the app are skipped`() {
         let frames = [frame("usleep", inApp: false), frame("a"), frame("swift_x", inApp: false), frame("b")]
         #expect(Fingerprint(frames: frames).text == text("a", "b"))
     }
 
-    @Test func withoutAnyAppFrameTheNearestOfAnyKindCount() {
+    @Test func `without any app frame the nearest of any kind count`() {
         let frames = [frame("x", inApp: false), frame("y", inApp: false)]
         #expect(Fingerprint(frames: frames).text == text("x", "y"))
     }
 
-    @Test func withoutASymbolThePlaceCounts() {
+    @Test func `without a symbol the place counts`() {
         let one = Fingerprint(frames: [frame(nil, offset: 1)]).text
         #expect(one != Fingerprint(frames: [frame(nil, offset: 2)]).text)
         #expect(one != Fingerprint(frames: [frame(nil, id: "bb", offset: 1)]).text)
         #expect(one == Fingerprint(frames: [frame("", offset: 1)]).text)
     }
 
-    @Test func stackHashIsOfPlacesAndOfAllFrames() {
+    @Test func `stack hash is of places and of all frames`() {
         let frames = (0..<20).map { frame("s\($0)", inApp: $0 % 2 == 0, offset: UInt64($0)) }
         var renamed = frames
         for index in renamed.indices {
@@ -70,7 +70,7 @@ struct InAppRulesTests {
         "/usr/lib/swift/linux/lib_FoundationICU.so", "/usr/lib/libdispatch.so", "/lib/libgcc_s.so.1",
         "/usr/lib/libstdc++.so.6.0.30", "linux-vdso.so.1", "[vdso]", "/usr/lib/libunwind-x86_64.so.8", "/lib/libm.so.6",
     ])
-    func systemLibrariesAreNotInApp(path: String) {
+    func `system libraries are not in app`(path: String) {
         #expect(!InAppRules().isInApp(modulePath: path, symbol: "f"))
         #expect(!InAppRules().isInApp(modulePath: path, symbol: nil))
     }
@@ -83,7 +83,7 @@ struct InAppRulesTests {
         "type metadata accessor for App.Box", "lazy protocol witness table accessor for type in Swift", "block_copy_helper",
         "__swift_instantiateConcreteTypeFromMangledName",
     ])
-    func systemCodeInTheProgramIsNotInApp(symbol: String) {
+    func `system code in the program is not in app`(symbol: String) {
         #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
         #expect(!InAppRules().isInApp(modulePath: nil, symbol: symbol))
     }
@@ -93,22 +93,22 @@ struct InAppRulesTests {
         "$defer in App.f", "default argument of App.f", "one-time initialization function for table", "async_Main", "run",
         "closure in variable initialization expression of App.table",
     ])
-    func programsOwnCodeIsInApp(symbol: String) {
+    func `program's own code is in app`(symbol: String) {
         #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
     }
 
-    @Test func specializationOfTheStandardLibraryIsNotInApp() {
+    @Test func `specialization of the standard library is not in app`() {
         let full = "generic specialization <Swift.Int> of (extension in Swift):Swift.Sequence.sorted() -> [A.Element]"
         let symbol = SymbolSimplifier.simplify(full, language: .swift)
         #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: symbol))
     }
 
-    @Test func frameWithoutFileAndSymbolIsNotInAppAndOneWithAFileIs() {
+    @Test func `frame without file and symbol is not in app and one with a file is`() {
         #expect(!InAppRules().isInApp(modulePath: nil, symbol: nil))
         #expect(InAppRules().isInApp(modulePath: "/opt/app (deleted)", symbol: nil))
     }
 
-    @Test func configuredPrefixesWin() {
+    @Test func `configured prefixes win`() {
         let rules = InAppRules(
             inAppPrefixes: ["libswiftMine", "/opt/app/vendor/ours"],
             notInAppPrefixes: ["/opt/app/vendor/", "Vendor."]

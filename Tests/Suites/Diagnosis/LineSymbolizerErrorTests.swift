@@ -23,7 +23,7 @@ struct LineSymbolizerErrorTests {
 
     private let answer = [ResolvedFrame(name: "f", simplified: "f", file: "/src/a.c", line: 7, column: 3)]
 
-    @Test func knownAddressesAreNotAskedForAgain() throws {
+    @Test func `known addresses are not asked for again`() throws {
         let fake = try FakeProgram.answering(first: "echo started >> $D/started")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         defer { lines.close() }
@@ -34,7 +34,7 @@ struct LineSymbolizerErrorTests {
         #expect(fake.lines(of: "started").count == 1)
     }
 
-    @Test func manyQuestionsDoNotBlockEachOther() throws {
+    @Test func `many questions do not block each other`() throws {
         let fake = try FakeProgram.answering()
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience, cacheBytes: 100_000)
         defer { lines.close() }
@@ -44,7 +44,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.cachedCount < 1000)
     }
 
-    @Test func aChildThatHangsIsEndedAfterALongSilence() throws {
+    @Test func `a child that hangs is ended after a long silence`() throws {
         let fake = try FakeProgram("echo $$ >> $D/started; exec sleep 1000")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
         #expect(lines.levels(for: try queries(0..<3)) == [[], [], []])
@@ -57,7 +57,7 @@ struct LineSymbolizerErrorTests {
     }
 
     /// As one that reads the DWARF of a big program: the first record goes without lines, and no later one.
-    @Test func aChildThatIsSlowAtItsFirstBatchGoesOnAndItsAnswersAreTaken() throws {
+    @Test func `a child that is slow at its first batch goes on and its answers are taken`() throws {
         let fake = try FakeProgram.answering(first: "echo started >> $D/started; while [ ! -e $D/go ]; do sleep 0.01; done")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.soon)
         defer { lines.close() }
@@ -76,7 +76,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.questionCount == 5)
     }
 
-    @Test func answersThatCameBeforeTheDeadlineAreGivenAtOnceAndTheOthersLater() throws {
+    @Test func `answers that came before the deadline are given at once and the others later`() throws {
         let reply = "printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\""
         let fake = try FakeProgram(
             "read -r file address; \(reply); while [ ! -e $D/go ]; do sleep 0.01; done; while read -r file address; do \(reply); done"
@@ -91,7 +91,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.questionCount == 3)
     }
 
-    @Test func aWaitIsCutShortFromAnotherThread() throws {
+    @Test func `a wait is cut short from another thread`() throws {
         let fake = try FakeProgram("echo started >> $D/started; exec sleep 1000")
         var lines = LineSymbolizer(program: fake.path, deadline: .seconds(3600))
         defer { lines.close() }
@@ -106,7 +106,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.questionCount == questionCount, "there is no time to ask")
     }
 
-    @Test func aLimitThatIsLiftedIsForgotten() throws {
+    @Test func `a limit that is lifted is forgotten`() throws {
         let fake = try FakeProgram.answering()
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         defer { lines.close() }
@@ -116,14 +116,14 @@ struct LineSymbolizerErrorTests {
         #expect(lines.levels(for: try queries(0..<1)) == [answer])
     }
 
-    @Test func aChildThatAlwaysFailsIsStartedThreeTimesAMinute() throws {
+    @Test func `a child that always fails is started three times a minute`() throws {
         let fake = try FakeProgram("echo started >> $D/started; exit 1")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         for round in 0..<10 { #expect(lines.levels(for: try queries(UInt64(round)..<UInt64(round) + 1)) == [[]]) }
         #expect(fake.lines(of: "started").count == 3)
     }
 
-    @Test func aQuestionAtWhichTheChildDiesCostsTheOthersNothing() throws {
+    @Test func `a question at which the child dies costs the others nothing`() throws {
         let fake = try FakeProgram(
             "while read -r file address; do case $address in *1002) exit 1;; esac; printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\"; done"
         )
@@ -136,7 +136,7 @@ struct LineSymbolizerErrorTests {
         #expect(lines.questionCount == questionCount, "what killed it is not asked again")
     }
 
-    @Test func aChildThatDiedBetweenTwoBatchesIsReplacedAndRaisesNoSignal() throws {
+    @Test func `a child that died between two batches is replaced and raises no signal`() throws {
         let fake = try FakeProgram("read -r file address; printf '%s\\nf\\n/src/a.c:7:3\\n\\n' \"$address\"; exit 0")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         #expect(lines.levels(for: try queries(0..<1)) == [answer])
@@ -154,7 +154,7 @@ struct LineSymbolizerErrorTests {
     }
 
     @Test(arguments: ["printf 'nonsense\\n\\n'", "yes", "printf '0x1\\nf\\n/a:1:1\\n\\n'"])
-    func nonsenseIsNoAnswer(script: String) throws {
+    func `nonsense is no answer`(script: String) throws {
         let fake = try FakeProgram("read -r question; \(script)")
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         #expect(lines.levels(for: try queries(0..<1)) == [[]])
@@ -162,14 +162,14 @@ struct LineSymbolizerErrorTests {
     }
 
     @Test(arguments: ["/nonexistent/llvm-symbolizer", "/etc/passwd", "/"])
-    func aMissingProgramMeansNoLines(path: String) throws {
+    func `a missing program means no lines`(path: String) throws {
         var lines = LineSymbolizer(program: path, deadline: Self.soon)
         #expect(lines.levels(for: try queries(0..<2)) == [[], []])
     }
 
     /// A script that starts the program instead of becoming it.
     @Test(arguments: [true, false])
-    func whatAWrapperHasStartedIsEndedWithIt(outlived: Bool) throws {
+    func `what a wrapper has started is ended with it`(outlived: Bool) throws {
         let fake = try FakeProgram.answering(
             first: "sleep 1000 > /dev/null & echo $! >> $D/started" + (outlived ? "; read -r file address; exit 0" : "")
         )
@@ -189,7 +189,7 @@ struct LineSymbolizerErrorTests {
         return text.split(separator: ")").last?.split(separator: " ").first.map(String.init) ?? ""
     }
 
-    @Test func nothingIsLeftAfterClose() throws {
+    @Test func `nothing is left after close`() throws {
         let fake = try FakeProgram.answering()
         let before = descriptors()
         for round in 0..<40 {
@@ -204,7 +204,7 @@ struct LineSymbolizerErrorTests {
         #expect(descriptors() - before < 40)
     }
 
-    @Test func afterCloseTheNextQuestionStartsAnother() throws {
+    @Test func `after close the next question starts another`() throws {
         let fake = try FakeProgram.answering()
         var lines = LineSymbolizer(program: fake.path, deadline: Self.patience)
         for round in 0..<6 {
@@ -213,7 +213,7 @@ struct LineSymbolizerErrorTests {
         }
     }
 
-    @Test func theChildInheritsNothing() throws {
+    @Test func `the child inherits nothing`() throws {
         // By the shell itself: it changes the mask while it waits for a program, and in one that it starts.
         let signals = "while read -r line; do case $line in Sig[BI]*) echo \"$line\" >> $D/signals;; esac; done < /proc/$$/status"
         let fake = try FakeProgram.answering(first: signals + "; ls /proc/self/fd > $D/open; env > $D/env")

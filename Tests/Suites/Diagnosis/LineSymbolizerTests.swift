@@ -38,14 +38,14 @@ struct LineSymbolizerTests {
         #expect(levels.allSatisfy { $0.file?.hasSuffix("/Tests/Support/StallFixtures/inlined.c") == true })
     }
 
-    @Test func inlinedFunctionsOfCComeBeforeTheFunction() throws {
+    @Test func `inlined functions of c come before the function`() throws {
         let inlined = try Inlined()
         var lines = LineSymbolizer(deadline: Self.patience)
         defer { lines.close() }
         expectLevels(lines.levels(for: [inlined.query(buildID: try inlined.place.buildID())])[0], of: inlined)
     }
 
-    @Test func swiftWithoutOptimisationHasFileAndLine() throws {
+    @Test func `swift without optimisation has file and line`() throws {
         let (address, line) = (fixture_return_address(), #line)
         let place = try CodePlace(of: try #require(address))
         let query = SymbolQuery(
@@ -66,7 +66,7 @@ struct LineSymbolizerTests {
     }
 
     @Test(.enabled(if: hasTool("swiftc"), "no swiftc on this machine"))
-    func swiftWithOptimisationHasInlinedLevels() throws {
+    func `swift with optimisation has inlined levels`() throws {
         let scratch = try ScratchDirectory()
         let source = """
             @inline(__always) func innermost(_ value: Int) -> Int {
@@ -100,7 +100,7 @@ struct LineSymbolizerTests {
     }
 
     @Test(.enabled(if: hasTool("strip") && hasTool("objcopy"), "no binutils on this machine"))
-    func strippedProgramIsSilentAndItsDebugFileSpeaks() throws {
+    func `stripped program is silent and its debug file speaks`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         let scratch = try ScratchDirectory()
@@ -123,7 +123,7 @@ struct LineSymbolizerTests {
         #expect(wrong.levels(for: [query]) == [[]])
     }
 
-    @Test func otherBuildIDHasNoLines() throws {
+    @Test func `other build ID has no lines`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         var lines = LineSymbolizer(deadline: Self.patience)
@@ -134,7 +134,7 @@ struct LineSymbolizerTests {
         #expect(lines.levels(for: [inlined.query(buildID: id.uppercased())])[0].count == 3)
     }
 
-    @Test func aFileThatWasReplacedIsReadAnew() throws {
+    @Test func `a file that was replaced is read anew`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         let scratch = try ScratchDirectory()
@@ -154,7 +154,7 @@ struct LineSymbolizerTests {
         #expect(lines.childPID != first)
     }
 
-    @Test func ownProgramIsKnownAfterItWasDeleted() throws {
+    @Test func `own program is known after it was deleted`() throws {
         let inlined = try Inlined()
         let id = try inlined.place.buildID()
         let path = inlined.place.path + " (deleted)"
@@ -165,7 +165,7 @@ struct LineSymbolizerTests {
         #expect(resolver.frames(for: [inlined.query(path: path, buildID: String(id.reversed()))]) == [[]])
     }
 
-    @Test func namesAloneStartNoChildAndMakeOneLevel() throws {
+    @Test func `names alone start no child and make one level`() throws {
         let inlined = try Inlined()
         var resolver = FrameResolver()
         let frames = resolver.frames(for: [inlined.query(buildID: try inlined.place.buildID())])
@@ -173,7 +173,7 @@ struct LineSymbolizerTests {
         #expect(frames[0][0].line == nil)
     }
 
-    @Test func kernelsImageAndUnknownModulesHaveNoLines() {
+    @Test func `kernels image and unknown modules have no lines`() {
         var lines = LineSymbolizer(deadline: Self.patience)
         let queries = ["[vdso]", "", "relative", "/dev/zero", "/etc/passwd"].map {
             SymbolQuery(modulePath: $0, buildID: "", offset: 0x1000, isReturnAddress: true)

@@ -53,12 +53,12 @@ struct NetworkNamesTests {
     ])
     func unix(inode: UInt64, expected: String) { #expect(name(inode, .unix, Self.unix) == expected) }
 
-    @Test func otherNumbersThatLookAlikeAreNotInodes() {
+    @Test func `other numbers that look alike are not inodes`() {
         for inode: UInt64 in [0, 1, 113, 11381, 1000, 100, .max] { #expect(name(inode, .tcp, Self.tcp) == nil) }
         for inode: UInt64 in [0, 1, 3, 400] { #expect(name(inode, .unix, Self.unix) == nil) }
     }
 
-    @Test func damagedTablesGiveNothingOrAWholeName() {
+    @Test func `damaged tables give nothing or a whole name`() {
         let tables: [(NetworkNames.Table, String, UInt64)] = [
             (.tcp, Self.tcp, 1140), (.tcp6, Self.tcp6, 2001), (.udp, Self.udp, 3001), (.unix, Self.unix, 4002),
         ]
@@ -115,7 +115,7 @@ struct NetworkTableReaderTests {
 
     private func text(_ address: sockaddr_in) -> String { "127.0.0.1:\(UInt16(bigEndian: address.sin_port))" }
 
-    @Test func streamSocketIsNamedByWhereItLeads() throws {
+    @Test func `stream socket is named by where it leads`() throws {
         let (server, address) = try bound(SOCK_STREAM)
         defer { close(server) }
         try #require(listen(server, 1) == 0)
@@ -128,7 +128,7 @@ struct NetworkTableReaderTests {
         #expect(fromMemory?.text(transport: "tcp") == "tcp \(text(address))")
     }
 
-    @Test func datagramSocketIsNamedByWhereItLeads() throws {
+    @Test func `datagram socket is named by where it leads`() throws {
         let (server, address) = try bound(SOCK_DGRAM)
         defer { close(server) }
         let client = try connected(SOCK_DGRAM, to: address)
@@ -137,7 +137,7 @@ struct NetworkTableReaderTests {
         #expect(try NetworkTableReader().socket(inode: inode(of: server)) == "udp \(text(address)) (local)")
     }
 
-    @Test func localSocketIsNamedByItsPath() throws {
+    @Test func `local socket is named by its path`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/a b.sock"
         var address = sockaddr_un()
@@ -155,12 +155,12 @@ struct NetworkTableReaderTests {
         #expect(withUnsafeBytes(of: address) { SocketAddress(sockaddr: $0) }?.text(transport: nil) == "unix \(path)")
     }
 
-    @Test func whatIsNotThereHasNoName() {
+    @Test func `what is not there has no name`() {
         #expect(NetworkTableReader().socket(inode: .max) == nil)
         #expect(NetworkTableReader(folder: "/nonexistent").socket(inode: 1) == nil)
     }
 
-    @Test func linesThatCrossPiecesAreFoundAndBeyondTheBoundNothingIs() throws {
+    @Test func `lines that cross pieces are found and beyond the bound nothing is`() throws {
         let scratch = try ScratchDirectory()
         func line(_ inode: Int) -> String {
             "   0: 0100007F:1F90 070200C0:01BB 01 00000000:00000000 00:00000000 00000000     0        0 \(inode) 1 0 100 0 0 10 0\n"
@@ -176,7 +176,7 @@ struct NetworkTableReaderTests {
         #expect(reader.socket(inode: 60_000) == nil)
     }
 
-    @Test func inodeOfALink() {
+    @Test func `inode of a link`() {
         #expect(NetworkTableReader.inode(ofLink: "socket:[123]") == 123)
         for link in ["pipe:[123]", "/a", "socket:[]", "socket:[x]", "socket:123"] {
             #expect(NetworkTableReader.inode(ofLink: link) == nil)
@@ -207,7 +207,7 @@ struct SocketAddressTests {
         #expect(String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) == expected)
     }
 
-    @Test func sockaddrsOfEachFamily() {
+    @Test func `sockaddrs of each family`() {
         #expect(SocketAddress(sockaddr: [2, 0, 0x1f, 0x90, 127, 0, 0, 1])?.text == "127.0.0.1:8080")
         let linkLocal: [UInt8] = [10, 0, 0, 80, 0, 0, 0, 0, 0xfe, 0x80] + Array(repeating: 0, count: 13) + [1, 2, 0, 0, 0]
         #expect(SocketAddress(sockaddr: linkLocal)?.text == "[fe80::1%2]:80")
@@ -219,14 +219,14 @@ struct SocketAddressTests {
         #expect(SocketAddress(sockaddr: [16, 0])?.text == "netlink")
     }
 
-    @Test func shortOrUnknownSockaddrsHaveNoText() {
+    @Test func `short or unknown sockaddrs have no text`() {
         for bytes: [UInt8] in [[], [2], [2, 0, 0, 0, 127, 0, 0], [10, 0, 0, 0], [99, 0, 1, 2], [40, 0, 0, 0]] {
             #expect(SocketAddress(sockaddr: bytes) == nil)
         }
         #expect(SocketAddress(ip: [1, 2, 3], port: 1) == nil)
     }
 
-    @Test func unspecifiedIsNoAddressAndNoPort() {
+    @Test func `unspecified is no address and no port`() {
         #expect(SocketAddress(ip: [0, 0, 0, 0], port: 0)?.isUnspecified == true)
         #expect(SocketAddress(ip: [0, 0, 0, 0], port: 1)?.isUnspecified == false)
         #expect(SocketAddress(ip: [127, 0, 0, 1], port: 0)?.isUnspecified == false)

@@ -8,7 +8,7 @@ struct OwnCodeTests {
     private static let prefixes = ["CLagBeacon": "clb_", "CLagLinux": "cll_", "CLibunwind": "clu_"]
 
     /// Also those that no other file sees: a symbol table holds them all the same.
-    @Test func everyCFunctionCarriesThePrefix() throws {
+    @Test func `every c function carries the prefix`() throws {
         let definition = /^(?!extern|typedef|return|else)[a-z][\w *]*?[ *](\w+)\(/
         var found = 0
         for (module, prefix) in Self.prefixes {
@@ -25,7 +25,7 @@ struct OwnCodeTests {
         #expect(found > 150)
     }
 
-    @Test func aThreadsStartFunctionIsNotInApp() {
+    @Test func `a threads start function is not in app`() {
         #expect(!InAppRules().isInApp(modulePath: "/opt/app", symbol: "cll_run"))
         #expect(InAppRules().isInApp(modulePath: "/opt/app", symbol: "run"))
     }
@@ -37,10 +37,10 @@ struct ServerPackagesTests {
         "NIOCore.ChannelPipeline.fireChannelRead", "closure in NIOPosix.SelectableEventLoop.run", "NIOHTTP1.HTTPDecoder.decode",
         "Hummingbird.Router.respond", "HummingbirdCore.Server.run", "ServiceLifecycle.ServiceGroup.run",
     ])
-    func areNotInApp(symbol: String) { #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+    func `are not in app`(symbol: String) { #expect(!InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
 
     @Test(arguments: ["NIOEchoExample.EchoHandler.channelRead", "HummingbirdShop.Cart.add", "LoggingShop.run", "NIO.run"])
-    func othersOfSuchNamesAre(symbol: String) { #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
+    func `others of such names are`(symbol: String) { #expect(InAppRules().isInApp(modulePath: "/opt/shop", symbol: symbol)) }
 }
 
 struct FrameRoleTests {
@@ -66,7 +66,7 @@ struct FrameRoleTests {
     ])
     func thunks(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
 
-    @Test func frameWithoutASymbolIsCode() {
+    @Test func `frame without a symbol is code`() {
         #expect(FrameRole(symbol: nil) == .code)
         #expect(FrameRole(symbol: "") == .code)
     }

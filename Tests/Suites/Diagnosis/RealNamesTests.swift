@@ -56,7 +56,7 @@ struct RealNamesTests {
     }
 
     @Test(.enabled(if: Compiler.swift != nil, "needs swiftc on the PATH"), arguments: ["-Onone", "-O"])
-    func partsOfAsyncFunctionsHaveTheFunctionsName(level: String) throws {
+    func `parts of async functions have the functions name`(level: String) throws {
         let names = try names(level)
         let parts = names.filter { $0.key.contains(/T[QY]\d+_$/) }
         #expect(parts.count >= 8)
@@ -69,7 +69,7 @@ struct RealNamesTests {
     }
 
     @Test(.enabled(if: Compiler.swift != nil, "needs swiftc on the PATH"), arguments: ["-Onone", "-O"])
-    func namesAreThoseOfFunctionsAndNeverOfThunks(level: String) throws {
+    func `names are those of functions and never of thunks`(level: String) throws {
         let names = try names(level)
         for (name, short) in names {
             for word in ["partial", "merged", "specializ", "->", "#", "forwarder", "protocol witness for", "suffix"] {

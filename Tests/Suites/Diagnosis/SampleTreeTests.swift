@@ -18,45 +18,45 @@ struct SampleTreeTests {
         return roots.joined(separator: " ")
     }
 
-    @Test func singleChainIsOneNode() {
+    @Test func `single chain is one node`() {
         #expect(text(SampleTree(stacks: [stack(5, "f A main"), stack(6, "f A main")])) == "main>A>f:11/2")
     }
 
-    @Test func forksPartNodesAndTheHeaviestComesFirst() {
+    @Test func `forks part nodes and the heaviest comes first`() {
         let stacks = [stack(3, "g A main"), stack(7, "x f A main"), stack(1, "B main")]
         #expect(text(SampleTree(stacks: stacks)) == "main:11/3[A:10/2[f>x:7/1 g:3/1] B:1/1]")
     }
 
-    @Test func timeOfAFunctionItselfEndsTheNode() {
+    @Test func `time of a function itself ends the node`() {
         #expect(text(SampleTree(stacks: [stack(4, "A main"), stack(6, "f A main")])) == "main>A:10/2[f:6/1]")
     }
 
-    @Test func looksWithoutWeightAreStillCounted() {
+    @Test func `samples without weight are still counted`() {
         #expect(text(SampleTree(stacks: [stack(4, "A main"), stack(0, "f A main")])) == "main>A:4/2[f:0/1]")
         #expect(text(SampleTree(stacks: [stack(0, "A main"), stack(4, "f A main")])) == "main>A:4/2[f:4/1]")
     }
 
-    @Test func stacksWithOtherRootsStandBeside() {
+    @Test func `stacks with other roots stand beside`() {
         #expect(text(SampleTree(stacks: [stack(4, "f A"), stack(6, "f B")])) == "B>f:6/1 A>f:4/1")
     }
 
-    @Test func equalWeightsComeInTheOrderOfNames() {
+    @Test func `equal weights come in the order of names`() {
         for _ in 0..<20 {
             let tree = SampleTree(stacks: ["d", "b", "a", "c"].map { stack(1, "\($0) m") })
             #expect(text(tree) == "m:4/4[a:1/1 b:1/1 c:1/1 d:1/1]")
         }
     }
 
-    @Test func recursionIsKeptAsItIs() {
+    @Test func `recursion is kept as it is`() {
         #expect(text(SampleTree(stacks: [stack(1, "f f f m"), stack(2, "f f m")])) == "m>f>f:3/2[f:1/1]")
     }
 
-    @Test func frameWithoutASymbolIsShownByItsPlace() {
+    @Test func `frame without a symbol is shown by its place`() {
         let stack = CulpritStack(weightNanoseconds: 1, frames: [CulpritFrame(symbol: nil, place: "aa+1f", inApp: true)])
         #expect(text(SampleTree(stacks: [stack])) == "aa+1f:1/1")
     }
 
-    @Test func pruningTellsWhatIsMissing() {
+    @Test func `pruning reports what is missing`() {
         let tree = SampleTree(stacks: [stack(70, "x f m"), stack(20, "y f m"), stack(4, "z f m"), stack(6, "g m")])
         #expect(text(tree.pruned(below: 0)) == text(tree))
         #expect(text(tree.pruned(below: 0.1)) == "m:100/4-6[f:94/3-4[x:70/1 y:20/1]]")
@@ -64,13 +64,13 @@ struct SampleTreeTests {
         #expect(text(tree.pruned(below: 2)) == "")
     }
 
-    @Test func withoutStacksThereIsNothing() {
+    @Test func `without stacks there is nothing`() {
         #expect(text(SampleTree(stacks: [])) == "")
         #expect(text(SampleTree(stacks: [stack(4, "")])) == "")
         #expect(text(SampleTree(stacks: []).pruned(below: 0.5)) == "")
     }
 
-    @Test func veryDeepStackIsCutAtTheRootAndWeightsDoNotOverflow() {
+    @Test func `very deep stack is cut at the root and weights do not overflow`() {
         let deep = CulpritStack(
             weightNanoseconds: .max,
             frames: (0..<5000).map { CulpritFrame(symbol: "f\($0)", place: "", inApp: true) }

@@ -136,19 +136,19 @@ struct SymbolSimplifierTests {
         ("FACTQ_", "FACTQ_"), ("state_0_", "state_0_"), ("_", "_"),
     ]
 
-    @Test(arguments: swiftNames) func swiftName(full: String, short: String) {
+    @Test(arguments: swiftNames) func `swift name`(full: String, short: String) {
         #expect(SymbolSimplifier.simplify(full, language: .swift) == short)
     }
 
-    @Test(arguments: cPlusPlusNames) func cPlusPlusName(full: String, short: String) {
+    @Test(arguments: cPlusPlusNames) func `c plus plus name`(full: String, short: String) {
         #expect(SymbolSimplifier.simplify(full, language: .cPlusPlus) == short)
     }
 
-    @Test(arguments: cNames) func cName(full: String, short: String) {
+    @Test(arguments: cNames) func `c name`(full: String, short: String) {
         #expect(SymbolSimplifier.simplify(full, language: .c) == short)
     }
 
-    @Test func damagedNamesComeBackWithoutAnArrowAndWithoutACrash() {
+    @Test func `damaged names come back without an arrow and without a crash`() {
         let names = (Self.swiftNames + Self.cPlusPlusNames).map(\.0)
         for name in names {
             for end in 0...name.utf8.count {

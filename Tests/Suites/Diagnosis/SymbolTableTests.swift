@@ -22,36 +22,36 @@ struct SymbolTableTests {
         ).map { $0.map { "\($0.name)+\($0.symbolOffset)" } }
     }
 
-    @Test func sizeBoundsASymbolOnBothSides() throws {
+    @Test func `size bounds a symbol on both sides`() throws {
         let names = try resolve([Symbol(name: "f", value: 0x1100, size: 0x10)], at: [0x10ff, 0x1100, 0x110f, 0x1110])
         #expect(names == [nil, "f+0", "f+15", nil])
     }
 
-    @Test func returnAddressBelongsToTheCallBeforeIt() throws {
+    @Test func `return address belongs to the call before it`() throws {
         let symbols = [Symbol(name: "caller", value: 0x1100, size: 0x10), Symbol(name: "next", value: 0x1110, size: 0x10)]
         #expect(try resolve(symbols, at: [0x1110], returnAddresses: true) == ["caller+16"])
         #expect(try resolve(symbols, at: [0x1110]) == ["next+0"])
     }
 
-    @Test func sizelessSymbolReachesToTheNextAndToTheEndOfItsSection() throws {
+    @Test func `sizeless symbol reaches to the next and to the end of its section`() throws {
         let symbols = [Symbol(name: "asm", value: 0x1100, size: 0), Symbol(name: "next", value: 0x1200, size: 8)]
         #expect(try resolve(symbols, at: [0x11ff, 0x1204, 0x1208]) == ["asm+255", "next+4", nil])
         #expect(try resolve([symbols[0]], at: [0x1fff, 0x2000]) == ["asm+3839", nil])
     }
 
-    @Test func innerOfTwoOverlappingSymbolsWinsWhateverTheOrder() throws {
+    @Test func `inner of two overlapping symbols wins whatever the order`() throws {
         let symbols = [Symbol(name: "outer", value: 0x1100, size: 0x100), Symbol(name: "inner_part", value: 0x1140, size: 0x10)]
         for order in [symbols, symbols.reversed()] {
             #expect(try resolve(order, at: [0x113f, 0x1148, 0x1150]) == ["outer+63", "inner_part+8", "outer+80"])
         }
     }
 
-    @Test func symbolBetweenEndsASizelessOneEvenWhereItDoesNotReach() throws {
+    @Test func `symbol between ends a sizeless one even where it does not reach`() throws {
         let symbols = [Symbol(name: "asm", value: 0x1100, size: 0), Symbol(name: "tiny", value: 0x1180, size: 4)]
         #expect(try resolve(symbols, at: [0x117f, 0x1190]) == ["asm+127", nil])
     }
 
-    @Test func fileThatTheKernelCallsDeletedIsNotBelieved() throws {
+    @Test func `file that the kernel calls deleted is not believed`() throws {
         let scratch = try ScratchDirectory()
         let file = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16)]).bytes()
         let path = try scratch.write(file, to: "module (deleted)")
@@ -60,32 +60,32 @@ struct SymbolTableTests {
         #expect(symbolizer.resolve([query]) == [nil])
     }
 
-    @Test func globalWinsOverLocal() throws {
+    @Test func `global wins over local`() throws {
         let local = Symbol(name: "a", value: 0x1100, size: 16, binding: 0)
         let global = Symbol(name: "longer_global", value: 0x1100, size: 16)
         #expect(try resolve([local, global], at: [0x1101]) == ["longer_global+1"])
         #expect(try resolve([global, local], at: [0x1101]) == ["longer_global+1"])
     }
 
-    @Test func plainerNameWinsWhateverTheOrder() throws {
+    @Test func `plainer name wins whatever the order`() throws {
         let names = ["__nanosleep", "nanosleep", "nanosleep@@GLIBC_2.2.5", "nanosleep_compat"]
         let symbols = names.map { Symbol(name: $0, value: 0x1100, size: 16) }
         #expect(try resolve(symbols, at: [0x1100]) == ["nanosleep+0"])
         #expect(try resolve(symbols.reversed(), at: [0x1100]) == ["nanosleep+0"])
     }
 
-    @Test func localFunctionsAreFound() throws {
+    @Test func `local functions are found`() throws {
         #expect(try resolve([Symbol(name: "quiet", value: 0x1100, size: 16, binding: 0)], at: [0x1100]) == ["quiet+0"])
     }
 
-    @Test func indirectFunctionsAndSizedUntypedSymbolsCount() throws {
+    @Test func `indirect functions and sized untyped symbols count`() throws {
         let symbols = [
             Symbol(name: "ifunc", value: 0x1100, size: 16, type: 10), Symbol(name: "untyped", value: 0x1200, size: 16, type: 0),
         ]
         #expect(try resolve(symbols, at: [0x1100, 0x1200]) == ["ifunc+0", "untyped+0"])
     }
 
-    @Test func dataUndefinedAndLabelsDoNotCount() throws {
+    @Test func `data undefined and labels do not count`() throws {
         let symbols = [
             Symbol(name: "data", value: 0x1100, size: 16, type: 1),
             Symbol(name: "undefined", value: 0x1200, size: 16, section: 0),
@@ -94,7 +94,7 @@ struct SymbolTableTests {
         #expect(try resolve(symbols, at: [0x1100, 0x1200, 0x1300]) == [nil, nil, nil])
     }
 
-    @Test func mappingSymbolsOfARMAreIgnoredAndSwiftNamesAreNot() throws {
+    @Test func `mapping symbols of ARM are ignored and Swift names are not`() throws {
         for name in ["$x", "$d", "$x.12", "$d.foo"] {
             #expect(try resolve([Symbol(name: name, value: 0x1100, size: 16)], at: [0x1100]) == [nil])
         }
@@ -102,18 +102,18 @@ struct SymbolTableTests {
         #expect(names == ["App.Worker.render() -> ()+0"])
     }
 
-    @Test func dynamicTableServesWhereThereIsNoOther() throws {
+    @Test func `dynamic table serves where there is no other`() throws {
         #expect(try resolve([Symbol(name: "exported", value: 0x1100, size: 16)], at: [0x1100], tableType: 11) == ["exported+0"])
     }
 
-    @Test func brokenSwiftNamesStayAsTheyAre() throws {
+    @Test func `broken Swift names stay as they are`() throws {
         let names = ["$s", "$s999999999999999999999", "_T", "$sSS$$$\u{7f}"]
         for name in names {
             #expect(try resolve([Symbol(name: name, value: 0x1100, size: 16)], at: [0x1100]) == ["\(name)+0"])
         }
     }
 
-    @Test func everyTruncationIsSurvivedAndGivesNothingOrTheTruth() throws {
+    @Test func `every truncation is survived and gives nothing or the truth`() throws {
         let scratch = try ScratchDirectory()
         let whole = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16)]).bytes()
         var symbolizer = Symbolizer(debugRoot: scratch.path, cacheLimit: 1)
@@ -125,7 +125,7 @@ struct SymbolTableTests {
         }
     }
 
-    @Test func everyByteSetToTheExtremesIsSurvived() throws {
+    @Test func `every byte set to the extremes is survived`() throws {
         let scratch = try ScratchDirectory()
         let whole = SyntheticELF(symbols: [Symbol(name: "f", value: 0x1100, size: 16), Symbol(name: "g", value: 0x1200, size: 0)])
             .bytes()

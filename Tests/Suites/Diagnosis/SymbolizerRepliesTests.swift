@@ -7,7 +7,7 @@ struct SymbolizerRepliesTests {
     private static let text = "0x10\ninner\n/s/a.c:3:5\nouter\n/s/b.c:9:0\n\n0x20\n??\n??:0:0\n\n0xff\nf\n/s/c:d.c:0:0\n\n"
 
     @Test(arguments: [1, 2, 3, 7, 1000])
-    func repliesComeInPiecesOfAnySize(size: Int) {
+    func `replies come in pieces of any size`(size: Int) {
         var replies = SymbolizerReplies(addresses: [0x10, 0x20, 0xff])
         var rest = Array(Self.text.utf8)[...]
         while !rest.isEmpty {
@@ -28,14 +28,14 @@ struct SymbolizerRepliesTests {
         )
     }
 
-    @Test func aNameWithoutAPlaceIsNoAnswer() {
+    @Test func `a name without a place is no answer`() {
         var replies = SymbolizerReplies(addresses: [1])
         let isTaken = replies.take(Array("0x1\n_end\n??:0:0\n\n".utf8))
         #expect(isTaken)
         #expect(replies.replies == [[]])
     }
 
-    @Test func compilersCodeHasNoFile() {
+    @Test func `compilers code has no file`() {
         var replies = SymbolizerReplies(addresses: [1])
         let isTaken = replies.take(Array("0x1\nf\n/s/a.c:1:1\ng\n/<compiler-generated>:0:0\n\n".utf8))
         #expect(isTaken)
@@ -43,19 +43,19 @@ struct SymbolizerRepliesTests {
     }
 
     @Test(arguments: ["0x2\nf\na:1:1\n\n", "f\na:1:1\n\n", "0x1\nf\n\n", "0x1\nf\na:1:1\n\nx", "\n\n"])
-    func whatIsNoAnswerIsRefused(text: String) {
+    func `what is no answer is refused`(text: String) {
         var replies = SymbolizerReplies(addresses: [1])
         let isTaken = replies.take(Array(text.utf8))
         #expect(!isTaken)
     }
 
-    @Test func anEndlessReplyIsRefused() {
+    @Test func `an endless reply is refused`() {
         var replies = SymbolizerReplies(addresses: [1])
         let isTaken = replies.take(Array(repeating: UInt8(ascii: "x"), count: SymbolizerReplies.maximumReplyBytes + 1))
         #expect(!isTaken)
     }
 
-    @Test func ofVeryDeepInliningTheLastLevelIsKept() {
+    @Test func `of very deep inlining the last level is kept`() {
         var replies = SymbolizerReplies(addresses: [1])
         let levels = (0..<100).map { "f\($0)\n/a.c:\($0 + 1):1\n" }.joined()
         let isTaken = replies.take(Array("0x1\n\(levels)\n".utf8))
@@ -67,7 +67,7 @@ struct SymbolizerRepliesTests {
 }
 
 struct RestartBudgetTests {
-    @Test func afterThreeFailuresAMinuteMustPass() {
+    @Test func `after three failures a minute must pass`() {
         var budget = RestartBudget()
         let second: UInt64 = 1_000_000_000
         for failure in 0..<3 {
@@ -88,14 +88,14 @@ struct SymbolCacheTests {
     }
     private let entry = [ResolvedFrame(name: String(repeating: "n", count: 1000))]
 
-    @Test func memoryIsBounded() {
+    @Test func `memory is bounded`() {
         var cache = SymbolCache<[ResolvedFrame]>(byteLimit: 100_000)
         for address in 0..<1000 { cache.insert(entry, for: key(address)) }
         #expect(cache.count > 20)
         #expect(cache.count < 100)
     }
 
-    @Test func whatIsInUseStays() {
+    @Test func `what is in use stays`() {
         var cache = SymbolCache<[ResolvedFrame]>(byteLimit: 100_000)
         cache.insert(entry, for: key(-1))
         for address in 0..<1000 {
@@ -105,13 +105,13 @@ struct SymbolCacheTests {
         #expect(cache.value(for: key(0)) == nil)
     }
 
-    @Test func anEntryThatWouldFillTheCacheIsNotKept() {
+    @Test func `an entry that would fill the cache is not kept`() {
         var cache = SymbolCache<[ResolvedFrame]>(byteLimit: 1000)
         cache.insert(entry, for: key(1))
         #expect(cache.count == 0)
     }
 
-    @Test func entriesAreBoundedAsWell() {
+    @Test func `entries are bounded as well`() {
         var cache = SymbolCache<[ResolvedFrame]>(byteLimit: .max, countLimit: 10)
         for address in 0..<100 { cache.insert([], for: key(address)) }
         #expect(cache.count <= 10)

@@ -13,7 +13,7 @@ struct SymbolizerTests {
 
     private func getpidPlace() throws -> CodePlace { try CodePlace(of: try #require(dlsym(nil, "getpid"))) }
 
-    @Test func ownClosureIsNamedAndDemangled() throws {
+    @Test func `own closure is named and demangled`() throws {
         let place = try ownFunction()
         var symbolizer = Symbolizer()
         let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
@@ -23,7 +23,7 @@ struct SymbolizerTests {
         #expect(symbol.symbolOffset == 0)
     }
 
-    @Test func functionOfTheCLibraryIsNamed() throws {
+    @Test func `function of the c library is named`() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer(debugRoot: "/nonexistent")
         let symbol = try #require(symbolizer.resolve([place.query(try place.buildID())])[0])
@@ -31,7 +31,7 @@ struct SymbolizerTests {
         #expect(symbol.mangled == nil)
     }
 
-    @Test func otherBuildIDGivesNoName() throws {
+    @Test func `other build ID gives no name`() throws {
         let place = try getpidPlace()
         let id = try place.buildID()
         var symbolizer = Symbolizer()
@@ -39,7 +39,7 @@ struct SymbolizerTests {
         #expect(symbolizer.resolve([place.query(id.uppercased())])[0] != nil)
     }
 
-    @Test func missingDeletedOrRelativeFilesGiveNoName() throws {
+    @Test func `missing deleted or relative files give no name`() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer()
         for path in ["/nonexistent/lib.so", place.path + " (deleted)", "libc.so.6", "", "/", "/dev/zero"] {
@@ -47,7 +47,7 @@ struct SymbolizerTests {
         }
     }
 
-    @Test func strippedFileIsSilentAndItsDebugFileSpeaks() throws {
+    @Test func `stripped file is silent and its debug file speaks`() throws {
         let place = try ownFunction()
         let scratch = try ScratchDirectory()
         let stripped = scratch.path + "/stripped"
@@ -66,7 +66,7 @@ struct SymbolizerTests {
         #expect(with?.simplified == "closure in LagDiagnosisTests.SymbolizerTests.ownFunction")
     }
 
-    @Test func kernelImageIsRead() throws {
+    @Test func `kernel image is read`() throws {
         let handle = try #require(dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD))
         let name = "__vdso_clock_gettime"
         let address = try #require(dlsym(handle, name) ?? dlsym(handle, "__kernel_clock_gettime"))
@@ -76,7 +76,7 @@ struct SymbolizerTests {
         #expect(symbolizer.resolve([place.query()])[0]?.name.hasSuffix("clock_gettime") == true)
     }
 
-    @Test func secondAskingReadsNoTable() throws {
+    @Test func `second asking reads no table`() throws {
         let place = try getpidPlace()
         let other = SymbolQuery(modulePath: place.path, buildID: "", offset: 1, isReturnAddress: false)
         var symbolizer = Symbolizer(debugRoot: "/nonexistent")
@@ -88,7 +88,7 @@ struct SymbolizerTests {
         #expect(symbolizer.tablePasses == passes)
     }
 
-    @Test func cacheIsBounded() throws {
+    @Test func `cache is bounded`() throws {
         let place = try getpidPlace()
         var symbolizer = Symbolizer(debugRoot: "/nonexistent", cacheLimit: 10)
         let queries = (0..<100).map {
@@ -100,7 +100,7 @@ struct SymbolizerTests {
         #expect(symbolizer.resolve(queries) == answers)
     }
 
-    @Test func answersKeepTheOrderOfTheQueries() throws {
+    @Test func `answers keep the order of the queries`() throws {
         let mine = try ownFunction()
         let theirs = try getpidPlace()
         var symbolizer = Symbolizer(debugRoot: "/nonexistent")
@@ -111,7 +111,7 @@ struct SymbolizerTests {
         #expect(answers[3] == answers[0])
     }
 
-    @Test func damagedCopiesOfARealBinaryAreSurvived() throws {
+    @Test func `damaged copies of a real binary are survived`() throws {
         let scratch = try ScratchDirectory()
         let place = try getpidPlace()
         let whole = [UInt8](

@@ -21,14 +21,14 @@ struct SystemCallTests {
     }
 
     @Test(.enabled(if: access(x86Header, R_OK) == 0, "needs the kernel's header for x86-64"))
-    func everyNumberOfTheX86HeaderHasItsName() throws {
+    func `every number of the x86 header has its name`() throws {
         let defined = try definitions(in: Self.x86Header)
         #expect(defined.count > 300)
         for (name, number) in defined { #expect(SystemCallName.name(number, on: .amd64) == name) }
     }
 
     @Test(.enabled(if: access(genericHeader, R_OK) == 0, "needs the kernel's generic header"))
-    func everyNumberOfTheGenericHeaderHasItsNameOnAarch64() throws {
+    func `every number of the generic header has its name on aarch64`() throws {
         // What the header keeps for 32 bits, or calls otherwise there than here.
         let onlyFor32Bits: ClosedRange<Int64> = 403...423
         let skipped: Set = ["syscalls", "arch_specific_syscall", "sync_file_range2"]
@@ -40,7 +40,7 @@ struct SystemCallTests {
         }
     }
 
-    @Test func knownNumbersOfBothArchitectures() {
+    @Test func `known numbers of both architectures`() {
         #expect(SystemCallName.name(0, on: .amd64) == "read")
         #expect(SystemCallName.name(202, on: .amd64) == "futex")
         #expect(SystemCallName.name(334, on: .amd64) == "rseq")
@@ -53,7 +53,7 @@ struct SystemCallTests {
         }
     }
 
-    @Test func kernelsOwnNumberOfASleepingProcessHasItsName() throws {
+    @Test func `kernels own number of a sleeping process has its name`() throws {
         let child = Process()
         child.executableURL = URL(fileURLWithPath: "/bin/sleep")
         child.arguments = ["60"]
@@ -75,12 +75,12 @@ struct SystemCallTests {
     }
 
     @Test(arguments: [-1, 335, 423, 10_000, Int64.min, Int64.max])
-    func unknownNumberHasNoName(number: Int64) {
+    func `unknown number has no name`(number: Int64) {
         #expect(SystemCallName.name(number, on: .amd64) == nil)
         #expect(SystemCallName.name(number, on: .arm64) == nil)
     }
 
-    @Test func noNameStandsTwice() {
+    @Test func `no name stands twice`() {
         for architecture in SystemCallName.Architecture.allCases {
             let names = SystemCallName.numbers(on: architecture).compactMap { SystemCallName.name($0, on: architecture) }
             #expect(Set(names).count == names.count)

@@ -18,16 +18,16 @@ struct WaitKindTests {
         (["syscall", "_dispatch_once_wait", "dispatch_once_f"], .owned),
         (["syscall", "__pthread_once_slow", "swift_once"], .owned),
     ])
-    func whatTheFunctionsSay(symbols: [String], expected: StallRecord.LockKind) {
+    func `what the functions say`(symbols: [String], expected: StallRecord.LockKind) {
         #expect(StallRecord.LockKind.of(symbols) == expected)
     }
 
-    @Test func theNameNearestToTheLeafDecides() {
+    @Test func `the name nearest to the leaf decides`() {
         #expect(StallRecord.LockKind.of(["__lll_lock_wait", "pthread_mutex_lock", "dispatch_sync", "pthread_join"]) == .mutex)
         #expect(StallRecord.LockKind.of([nil, "pthread_cond_wait", nil, "pthread_mutex_lock"]) == .condition)
     }
 
-    @Test func namesThatSayNothingSayNothing() {
+    @Test func `names that say nothing say nothing`() {
         #expect(StallRecord.LockKind.of([String?]()) == nil)
         #expect(StallRecord.LockKind.of([nil, "syscall", "read", "my_pthread_mutex_lock", "semantics"]) == nil)
     }

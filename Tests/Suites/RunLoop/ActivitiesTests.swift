@@ -14,7 +14,7 @@ struct ActivitiesTests {
         loop.add(observer, to: .default)
     }
 
-    @Test func theWholeSequenceOfARunWithASleepAndATimer() throws {
+    @Test func `the whole sequence of a run with a sleep and a timer`() throws {
         let log = Log<String>()
         let result = try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -30,7 +30,7 @@ struct ActivitiesTests {
         #expect(result == .finished)
     }
 
-    @Test func sourcesAreHandledBeforeTheSleepAndTheNextTurnSleeps() throws {
+    @Test func `sources are handled before the sleep and the next turn sleeps`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -50,7 +50,7 @@ struct ActivitiesTests {
         )
     }
 
-    @Test func aReadyPortAfterSourceWorkSkipsTheSleep() throws {
+    @Test func `a ready port after source work skips the sleep`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -71,7 +71,7 @@ struct ActivitiesTests {
         #expect(log.all == ["entry", "before_timers", "before_sources", "source", "port", "exit"])
     }
 
-    @Test func aPortThatIsReadyAtOnceSkipsTheSleepToo() throws {
+    @Test func `a port that is ready at once skips the sleep too`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -84,7 +84,7 @@ struct ActivitiesTests {
         #expect(log.all == ["entry", "before_timers", "before_sources", "port", "exit"])
     }
 
-    @Test func aPortThatWakesTheLoopIsHandledAfterTheSleep() throws {
+    @Test func `a port that wakes the loop is handled after the sleep`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -102,7 +102,7 @@ struct ActivitiesTests {
         )
     }
 
-    @Test func submittedWorkRunsBeforeManualSourcesAndWhatTheySubmitRightAfter() throws {
+    @Test func `submitted work runs before manual sources and what they submit right after`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -118,7 +118,7 @@ struct ActivitiesTests {
         #expect(log.all == ["submitted before", "source", "submitted by the source"])
     }
 
-    @Test func theBeaconSaysWaitingInTheSleepAndNotRunningAfterTheRun() throws {
+    @Test func `the beacon says waiting in the sleep and not running after the run`() throws {
         let seen = Log<LoopActivity>()
         let loop = try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -136,7 +136,7 @@ struct ActivitiesTests {
         #expect(eventually { loop.beacon.activity == .finished })
     }
 
-    @Test func everyCalloutIsAStretchOfItsOwn() throws {
+    @Test func `every callout is a stretch of its own`() throws {
         let sequences = Log<UInt64>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -151,7 +151,7 @@ struct ActivitiesTests {
         #expect(Set(sequences.all).count == 3, "the sequence moves between callouts of one step")
     }
 
-    @Test func aNestedRunRestoresTheOuterActivityAsANewStretch() throws {
+    @Test func `a nested run restores the outer activity as a new stretch`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.perform {
@@ -166,7 +166,7 @@ struct ActivitiesTests {
         }
     }
 
-    @Test func eachMaskIsTheOriginals() {
+    @Test func `each mask is the originals`() {
         let raw = LoopActivity.allCases.map { RunLoopActivities($0).rawValue }
         #expect(raw == [0, 1, 2, 4, 32, 0, 64, 128, 0, 0])
     }

@@ -7,7 +7,7 @@ import Testing
 /// What is rare, and was wrong once.
 struct CornersTests {
     /// Whoever polls an empty mode in a callout is stuck in that callout, and must look so.
-    @Test func aNestedRunThatFindsNothingToDoIsNoProgress() throws {
+    @Test func `a nested run that finds nothing to do is no progress`() throws {
         try withThread { thread in
             let loop = thread.loop
             let words = try thread.performAndWait {
@@ -20,7 +20,7 @@ struct CornersTests {
     }
 
     /// A nested run that did run is progress.
-    @Test func aNestedRunThatRanIsProgress() throws {
+    @Test func `a nested run that ran is progress`() throws {
         try withThread { thread in
             let loop = thread.loop
             let words = try thread.performAndWait {
@@ -32,7 +32,7 @@ struct CornersTests {
         }
     }
 
-    @Test func aTimerMovedToAnotherLoopByItsHandlerGoesOnThere() throws {
+    @Test func `a timer moved to another loop by its handler goes on there`() throws {
         try withThread { first in
             try withThread { second in
                 let (here, there) = (first.loop, second.loop)
@@ -52,7 +52,7 @@ struct CornersTests {
         }
     }
 
-    @Test func aThreadThatIsGoneCanBeJoinedFromAnyOther() throws {
+    @Test func `a thread that is gone can be joined from any other`() throws {
         let first = try KeepAliveThread(name: "first")
         first.stop()
         #expect(first.join())
@@ -63,7 +63,7 @@ struct CornersTests {
         }
     }
 
-    @Test func aToleranceBeyondTheIntervalCostsNoFirePoints() throws {
+    @Test func `a tolerance beyond the interval costs no fire points`() throws {
         try withThread { thread in
             let fires = Counter()
             let begin = MonotonicTime.now
@@ -78,7 +78,7 @@ struct CornersTests {
         }
     }
 
-    @Test func aSourceSignalledBeforeItIsAddedIsPerformed() throws {
+    @Test func `a source signalled before it is added is performed`() throws {
         try withThread { thread in
             for _ in 0..<20 {
                 let performed = Counter()

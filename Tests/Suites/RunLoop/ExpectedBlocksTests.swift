@@ -8,7 +8,7 @@ import Testing
 struct ExpectedBlocksTests {
     private struct Failure: Error, Equatable {}
 
-    @Test func theBeaconSaysSoInTheScopeAndWhatComesAfterIsNew() throws {
+    @Test func `the beacon says so in the scope and what comes after is new`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -27,7 +27,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func errorsKeepTheirTypeAndLeaveTheScope() throws {
+    @Test func `errors keep their type and leave the scope`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -44,7 +44,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func theOutermostScopeCounts() throws {
+    @Test func `the outermost scope counts`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -61,7 +61,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func aRunInsideIsWatchedAndComesBackToTheScope() throws {
+    @Test func `a run inside is watched and comes back to the scope`() throws {
         try withThread { thread in
             let loop = thread.loop
             let log = Log<String>()
@@ -86,7 +86,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func aRunAfterTheScopeComesBackToTheCallout() throws {
+    @Test func `a run after the scope comes back to the callout`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {
@@ -98,7 +98,7 @@ struct ExpectedBlocksTests {
         }
     }
 
-    @Test func elsewhereTheBodyJustRuns() throws {
+    @Test func `elsewhere the body just runs`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait {}

@@ -6,7 +6,7 @@ import Testing
 
 /// Row S1: one loop a thread, made by its first use, ended with it.
 struct IdentityTests {
-    @Test func aThreadHasOneLoopAndNoOtherThreadHasIt() throws {
+    @Test func `a thread has one loop and no other thread has it`() throws {
         let first = try onFreshThread { (ObservedRunLoop.current, ObservedRunLoop.current) }
         #expect(first.0 === first.1)
         let (mine, theirs) = try onFreshThread {
@@ -17,7 +17,7 @@ struct IdentityTests {
         #expect(mine.thread.tid != theirs.thread.tid)
     }
 
-    @Test func onlyItsOwnThreadIsCurrent() throws {
+    @Test func `only its own thread is current`() throws {
         try withThread { thread in
             #expect(!thread.loop.isCurrent)
             let (isCurrent, loop) = try thread.performAndWait {
@@ -28,7 +28,7 @@ struct IdentityTests {
         }
     }
 
-    @Test func theMainLoopIsReachableFromAnyThread() throws {
+    @Test func `the main loop is reachable from any thread`() throws {
         let main = try onFreshThread { ObservedRunLoop.main }
         #expect(main === ObservedRunLoop.main)
         #expect(main.name == "main")
@@ -36,14 +36,14 @@ struct IdentityTests {
         #expect(try onFreshThread { !ObservedRunLoop.main.isCurrent })
     }
 
-    @Test func theNameIsTheThreads() throws {
+    @Test func `the name is the threads`() throws {
         #expect(try onFreshThread { ObservedRunLoop.current.name } == "test")
         let thread = try KeepAliveThread(name: "a name longer than fifteen bytes")
         #expect(thread.loop.name == "a name longer than fifteen bytes")
         thread.stop()
     }
 
-    @Test func theLoopEndsWithItsThread() throws {
+    @Test func `the loop ends with its thread`() throws {
         let ended = Counter()
         let cancelled = Counter()
         let loop = try onFreshThread {
@@ -64,17 +64,17 @@ struct IdentityTests {
         #expect(throws: RunLoopError.loopFinished(name: "test")) { try loop.performAndWait {} }
     }
 
-    @Test func theLoopObjectIsReleasedWithItsThread() throws {
+    @Test func `the loop object is released with its thread`() throws {
         weak let loop = try onFreshThread { ObservedRunLoop.current }
         #expect(eventually { loop == nil })
     }
 
-    @Test func aLoopThatNeverRanIsNotRunning() throws {
+    @Test func `a loop that never ran is not running`() throws {
         #expect(try onFreshThread { ObservedRunLoop.current.beacon.activity } == .notRunning)
         #expect(try onFreshThread { ObservedRunLoop.current.currentMode } == nil)
     }
 
-    @Test func runningAnotherThreadsLoopEndsWithAMessage() async {
+    @Test func `running another threads loop ends with a message`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let thread = try KeepAliveThread(name: "somebody")
             thread.loop.run()

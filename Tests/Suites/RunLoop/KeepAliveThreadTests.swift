@@ -6,7 +6,7 @@ import Testing
 
 /// Rows S11 and S12: permanent threads, and their end.
 struct KeepAliveThreadTests {
-    @Test func itRunsSubmittedWorkAtAnyTimeOnItsOneThread() throws {
+    @Test func `it runs submitted work at any time on its one thread`() throws {
         try withThread { thread in
             let tids = Log<Int32>()
             for _ in 0..<3 {
@@ -17,7 +17,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func itHasItsNameItsStackAndItsPriority() throws {
+    @Test func `it has its name its stack and its priority`() throws {
         let thread = try KeepAliveThread(name: "named thread, long", priority: .background, stackBytes: 128 * 1024)
         defer { thread.stop() }
         let kernelName = try String(
@@ -32,7 +32,7 @@ struct KeepAliveThreadTests {
         #expect(size >= 128 * 1024 && size <= 640 * 1024)
     }
 
-    @Test func valuesOutOfRangeAreRefusedByName() {
+    @Test func `values out of range are refused by name`() {
         #expect(throws: RunLoopError.invalidArgument("stackBytes of thread 't' is 10; at least 65536 is needed")) {
             try KeepAliveThread(name: "t", stackBytes: 10)
         }
@@ -41,7 +41,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func idleItUsesNoProcessorTime() throws {
+    @Test func `idle it uses no processor time`() throws {
         try withThread { thread in
             try thread.performAndWait {}
             #expect(eventually { thread.loop.isWaiting })
@@ -60,7 +60,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func itEndsFromOutsideAndReleasesEverything() throws {
+    @Test func `it ends from outside and releases everything`() throws {
         let ended = Counter()
         weak let loop: ObservedRunLoop?
         weak let object: KeepAliveThread?
@@ -82,7 +82,7 @@ struct KeepAliveThreadTests {
         #expect(object == nil)
     }
 
-    @Test func itEndsFromInside() throws {
+    @Test func `it ends from inside`() throws {
         let thread = try KeepAliveThread(name: "inside")
         thread.perform { thread.stop() }
         #expect(thread.join())
@@ -92,7 +92,7 @@ struct KeepAliveThreadTests {
         #expect(other.join())
     }
 
-    @Test func itEndsAfterTheCalloutInProgressAndDropsTheRest() throws {
+    @Test func `it ends after the callout in progress and drops the rest`() throws {
         let ended = Counter()
         let ran = Counter()
         let refused = Counter()
@@ -124,7 +124,7 @@ struct KeepAliveThreadTests {
         waiter.join()
     }
 
-    @Test func whatAFinishedPieceOfWorkCapturedIsReleasedBeforeTheNext() throws {
+    @Test func `what a finished piece of work captured is released before the next`() throws {
         try withThread { thread in
             let ended = Counter()
             let seen = Log<Int>()
@@ -141,7 +141,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func itEndsOutOfNestedRuns() throws {
+    @Test func `it ends out of nested runs`() throws {
         let thread = try KeepAliveThread(name: "nested")
         let depth = Counter()
         let ended = Counter()
@@ -161,7 +161,7 @@ struct KeepAliveThreadTests {
         #expect(ended.value == 2)
     }
 
-    @Test func theLoopsOwnStopDoesNotEndTheThread() throws {
+    @Test func `the loop's own stop does not end the thread`() throws {
         try withThread { thread in
             thread.loop.stop()
             thread.perform { ObservedRunLoop.current.stop() }
@@ -170,7 +170,7 @@ struct KeepAliveThreadTests {
         }
     }
 
-    @Test func itEndsWithItsLastReference() throws {
+    @Test func `it ends with its last reference`() throws {
         let loop = try {
             let thread = try KeepAliveThread(name: "dropped")
             try thread.performAndWait {}
@@ -179,14 +179,14 @@ struct KeepAliveThreadTests {
         #expect(eventually { loop.isFinished })
     }
 
-    @Test func itCannotJoinItself() throws {
+    @Test func `it cannot join itself`() throws {
         try withThread { thread in
             let joined = try thread.performAndWait { thread.join() }
             #expect(!joined)
         }
     }
 
-    @Test func hundredThousandThreadsLeaveNothingBehind() throws {
+    @Test func `hundred thousand threads leave nothing behind`() throws {
         let output = try Probe.run("threads", "100000")
         #expect(output.status == 0, "\(output.text)")
     }
@@ -194,13 +194,13 @@ struct KeepAliveThreadTests {
 
 /// What needs a main thread or a process of its own.
 struct ProbeTests {
-    @Test func theMainLoopServesTheMainQueueAndTheMainActorOnTheMainThread() throws {
+    @Test func `the main loop serves the main queue and the main actor on the main thread`() throws {
         let output = try Probe.run("main-loop")
         #expect(output.status == 0, "\(output.text)")
         #expect(output.text.contains("ok main actor work runs on the main thread"))
     }
 
-    @Test func aLoopUsesNoDescriptorUntilItWatchesOneAndClosesItsOwn() throws {
+    @Test func `a loop uses no descriptor until it watches one and closes its own`() throws {
         let output = try Probe.run("descriptors")
         #expect(output.status == 0, "\(output.text)")
     }

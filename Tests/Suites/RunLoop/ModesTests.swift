@@ -6,7 +6,7 @@ import Testing
 struct ModesTests {
     private static let custom = RunLoopMode("custom")
 
-    @Test func aNameIsAlwaysTheSameMode() {
+    @Test func `a name is always the same mode`() {
         #expect(RunLoopMode("custom") == RunLoopMode("custom"))
         #expect(RunLoopMode("custom") != RunLoopMode("another"))
         #expect(RunLoopMode("default") == .default)
@@ -14,7 +14,7 @@ struct ModesTests {
         #expect(RunLoopMode.default.number != 0)
     }
 
-    @Test func aDefaultTimerDoesNotFireInACustomModeButACommonOneDoes() throws {
+    @Test func `a default timer does not fire in a custom mode but a common one does`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -34,7 +34,7 @@ struct ModesTests {
         #expect(log.all == ["common", "default"])
     }
 
-    @Test func commonItemsAreInAModeThatBecomesAMemberLater() throws {
+    @Test func `common items are in a mode that becomes a member later`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -55,7 +55,7 @@ struct ModesTests {
         #expect(log.all == ["scheduled in default", "scheduled in late", "observer", "source", "port"])
     }
 
-    @Test func removingFromCommonRemovesFromEveryMember() throws {
+    @Test func `removing from common removes from every member`() throws {
         let fired = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -71,7 +71,7 @@ struct ModesTests {
         #expect(fired.value == 1)
     }
 
-    @Test func noLoopRunsInTheCommonSetItself() throws {
+    @Test func `no loop runs in the common set itself`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .common)
@@ -79,7 +79,7 @@ struct ModesTests {
         }
     }
 
-    @Test func theModeIsShownWhileItRunsAndRestoredAfterANestedRun() throws {
+    @Test func `the mode is shown while it runs and restored after a nested run`() throws {
         let modes = Log<RunLoopMode?>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -96,7 +96,7 @@ struct ModesTests {
         #expect(modes.all == [.default, ModesTests.custom, .default, nil])
     }
 
-    @Test func anItemIsInOneLoopAtATime() throws {
+    @Test func `an item is in one loop at a time`() throws {
         let timer = RunLoopTimer(after: .seconds(1_000)) { _ in }
         try withThread { first in
             try withThread { second in

@@ -13,7 +13,7 @@ struct ObserversTests {
         port.invalidate()
     }
 
-    @Test func theMaskChoosesTheActivities() throws {
+    @Test func `the mask chooses the activities`() throws {
         let log = Log<LoopActivity>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -23,7 +23,7 @@ struct ObserversTests {
         #expect(log.all == [.entry, .exit])
     }
 
-    @Test func lowerOrderIsCalledEarlierAndEqualOnesAsAdded() throws {
+    @Test func `lower order is called earlier and equal ones as added`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -35,7 +35,7 @@ struct ObserversTests {
         #expect(log.all == ["a", "b1", "b2", "c"])
     }
 
-    @Test func aNonRepeatingObserverIsCalledOnce() throws {
+    @Test func `a non repeating observer is called once`() throws {
         let calls = Counter()
         let valid = Log<Bool>()
         try onFreshThread {
@@ -52,7 +52,7 @@ struct ObserversTests {
         #expect(valid.all == [false], "it is invalid from its call on")
     }
 
-    @Test func anObserverRemovedInsideACallbackIsNotCalledAnyMore() throws {
+    @Test func `an observer removed inside a callback is not called any more`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -70,7 +70,7 @@ struct ObserversTests {
         #expect(log.all == ["remover"])
     }
 
-    @Test func anObserverAddedInsideACallbackIsCalledFromTheNextActivityOn() throws {
+    @Test func `an observer added inside a callback is called from the next activity on`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -85,7 +85,7 @@ struct ObserversTests {
         #expect(log.all == ["adder", "added: before_sources", "added: exit"])
     }
 
-    @Test func observersBelongToModes() throws {
+    @Test func `observers belong to modes`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -95,7 +95,7 @@ struct ObserversTests {
         #expect(calls.value == 0)
     }
 
-    @Test func anObserverIsNotCalledFromWithinItself() throws {
+    @Test func `an observer is not called from within itself`() throws {
         let deepest = Log<Int>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -113,7 +113,7 @@ struct ObserversTests {
         #expect(deepest.all == [1])
     }
 
-    @Test func observersCanBeAddedAndRemovedFromAnotherThread() throws {
+    @Test func `observers can be added and removed from another thread`() throws {
         try withThread { thread in
             let calls = Counter()
             let observer = RunLoopObserver(activities: .afterWaiting) { _, _ in calls.add() }

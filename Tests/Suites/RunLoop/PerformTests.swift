@@ -10,7 +10,7 @@ import TestSupport
 struct PerformTests {
     private struct Refused: Error, Equatable {}
 
-    @Test func submittedWorkRunsOnTheLoopsThreadInOrder() throws {
+    @Test func `submitted work runs on the loop's thread in order`() throws {
         let log = Log<Int>()
         try withThread { thread in
             for number in 0..<1_000 {
@@ -23,7 +23,7 @@ struct PerformTests {
         #expect(log.all == Array(0..<1_000))
     }
 
-    @Test func waitingReturnsTheValueOrTheErrorOfTheWork() throws {
+    @Test func `waiting returns the value or the error of the work`() throws {
         try withThread { thread in
             let value = try thread.loop.performAndWait { thread.loop.isCurrent ? 5 : 0 }
             #expect(value == 5)
@@ -31,7 +31,7 @@ struct PerformTests {
         }
     }
 
-    @Test func waitingOnTheOwnThreadRunsAtOnce() throws {
+    @Test func `waiting on the own thread runs at once`() throws {
         try withThread { thread in
             let value = try thread.performAndWait {
                 // In a mode the loop never runs in: on the own thread it does not matter.
@@ -41,7 +41,7 @@ struct PerformTests {
         }
     }
 
-    @Test func waitingForALoopThatEndsIsAnErrorAndNoHang() throws {
+    @Test func `waiting for a loop that ends is an error and no hang`() throws {
         let thread = try KeepAliveThread(name: "ending")
         let waiter = try KeepAliveThread(name: "waiter")
         let outcome = Box<RunLoopError>()
@@ -60,7 +60,7 @@ struct PerformTests {
         waiter.join()
     }
 
-    @Test func workForOtherModesWaits() throws {
+    @Test func `work for other modes waits`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -74,7 +74,7 @@ struct PerformTests {
         #expect(log.all == ["default", "both", "-", "tracking"])
     }
 
-    @Test func workForNoModeIsRefused() throws {
+    @Test func `work for no mode is refused`() throws {
         try withThread { thread in
             #expect(!thread.loop.perform(modes: []) {})
             #expect(!thread.loop.perform(after: .zero, modes: []) {})
@@ -84,7 +84,7 @@ struct PerformTests {
         }
     }
 
-    @Test func workSubmittedFromInsideRunsOnALaterLook() throws {
+    @Test func `work submitted from inside runs on a later iteration`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -97,7 +97,7 @@ struct PerformTests {
         #expect(log.all == ["outer", "inner"])
     }
 
-    @Test func delayedWorkRunsInTheOrderOfItsDelays() throws {
+    @Test func `delayed work runs in the order of its delays`() throws {
         let log = Log<String>()
         try withThread { thread in
             thread.loop.perform(after: .milliseconds(400)) { log.add("later") }
@@ -108,7 +108,7 @@ struct PerformTests {
         #expect(log.all == ["next turn", "sooner", "later"])
     }
 
-    @Test func delayedWorkNeedsARunInItsModes() throws {
+    @Test func `delayed work needs a run in its modes`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -120,7 +120,7 @@ struct PerformTests {
         #expect(calls.value == 1)
     }
 
-    @Test func pendingDelayedWorkCanBeCancelledByKeyAndByObject() throws {
+    @Test func `pending delayed work can be cancelled by key and by object`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -143,7 +143,7 @@ struct PerformTests {
         #expect(log.all == ["b", "y", "no key"])
     }
 
-    @Test func cancelledWorkIsReleased() throws {
+    @Test func `cancelled work is released`() throws {
         try withThread { thread in
             let ended = Counter()
             do {
@@ -157,7 +157,7 @@ struct PerformTests {
         }
     }
 
-    @Test func backgroundWorkRunsOnAThreadOfItsOwn() throws {
+    @Test func `background work runs on a thread of its own`() throws {
         let tids = Log<Int32>()
         for _ in 0..<2 { try ObservedRunLoop.performInBackground { tids.add(ThreadIdentity.current.tid) } }
         #expect(eventually { tids.count == 2 })

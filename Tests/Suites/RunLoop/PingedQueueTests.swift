@@ -13,13 +13,13 @@ struct PingedQueueTests {
         return eventually { loop.beacon.pongNanoseconds >= asked }
     }
 
-    @Test func aFreeQueueAnswersEveryPing() {
+    @Test func `a free queue answers every ping`() {
         let loop = PingedQueue(DispatchQueue(label: "pinged"))
         for _ in 0..<20 { #expect(answers(loop)) }
         #expect(!loop.pingsWithoutLocking)
     }
 
-    @Test func aConcurrentQueueAnswersThePingsOfManyThreads() {
+    @Test func `a concurrent queue answers the pings of many threads`() {
         let loop = PingedQueue(DispatchQueue.global())
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
             for _ in 0..<500 { loop.ping() }
@@ -27,7 +27,7 @@ struct PingedQueueTests {
         #expect(answers(loop))
     }
 
-    @Test func aBusyQueueAnswersOnceWhenItGetsThere() {
+    @Test func `a busy queue answers once when it gets there`() {
         let queue = DispatchQueue(label: "pinged")
         let loop = PingedQueue(queue)
         let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -51,7 +51,7 @@ struct PingedQueueTests {
         #expect(answers.all.allSatisfy { $0 >= freed && $0 > asked })
     }
 
-    @Test func itTellsItsNameAndNoThreadAndNoActivity() {
+    @Test func `it publishes its name and no thread and no activity`() {
         #expect(PingedQueue(DispatchQueue(label: "label")).name == "label")
         #expect(PingedQueue(DispatchQueue(label: "label"), named: "given").name == "given")
         #expect(PingedQueue(DispatchQueue(label: "")).name == "queue")
@@ -63,7 +63,7 @@ struct PingedQueueTests {
         #expect(loop.modeName(1) == nil)
     }
 
-    @Test func itTicksOnItsQueueUntilItIsCancelled() {
+    @Test func `it ticks on its queue until it is cancelled`() {
         let queue = DispatchQueue(label: "ticking")
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -82,7 +82,7 @@ struct PingedQueueTests {
         #expect(Set(places.all) == [true])
     }
 
-    @Test func missedTicksAreMerged() {
+    @Test func `missed ticks are merged`() {
         let queue = DispatchQueue(label: "ticking")
         let loop = PingedQueue(queue)
         let ticks = Counter()
@@ -95,7 +95,7 @@ struct PingedQueueTests {
         ticker?.cancel()
     }
 
-    @Test func nothingIsKeptAlive() {
+    @Test func `nothing is kept alive`() {
         let ended = Counter()
         weak var loop: PingedQueue?
         let queue = DispatchQueue(label: "kept")

@@ -14,7 +14,7 @@ struct PingsTests {
         return eventually { loop.beacon.pongNanoseconds >= asked }
     }
 
-    @Test func aSleepingLoopAnswersAndMakesOneTurnForIt() throws {
+    @Test func `a sleeping loop answers and makes one turn for it`() throws {
         try withThread { thread in
             let loop = thread.loop
             let log = Log<String>()
@@ -30,7 +30,7 @@ struct PingsTests {
         }
     }
 
-    @Test func aLoopThatNobodyPingsTellsNoAnswer() throws {
+    @Test func `a loop that is not pinged reports no answer`() throws {
         try withThread { thread in
             let loop = thread.loop
             try thread.performAndWait { _ = loop.run(in: .default, for: .milliseconds(5), returnAfterSourceHandled: false) }
@@ -39,7 +39,7 @@ struct PingsTests {
         }
     }
 
-    @Test func aModeThatIsNotCommonAnswersToo() throws {
+    @Test func `a mode that is not common answers too`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let mode = RunLoopMode("pings.private")
@@ -55,7 +55,7 @@ struct PingsTests {
         }
     }
 
-    @Test func aCallbackInProgressDoesNotAnswerAndANestedRunInItDoes() throws {
+    @Test func `a callback in progress does not answer and a nested run in it does`() throws {
         try withThread { thread in
             let loop = thread.loop
             let (before, blocked, nested) = try thread.performAndWait {
@@ -71,7 +71,7 @@ struct PingsTests {
         }
     }
 
-    @Test func aPingIsNoHandledSource() throws {
+    @Test func `a ping is no handled source`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -88,7 +88,7 @@ struct PingsTests {
         }
     }
 
-    @Test func anEmptyModeStaysEmptyAndTheNextRunAnswers() throws {
+    @Test func `an empty mode stays empty and the next run answers`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.ping()
@@ -101,7 +101,7 @@ struct PingsTests {
         }
     }
 
-    @Test func aLoopThatHasEndedDoesNotAnswerAndNothingHappens() throws {
+    @Test func `a loop that has ended does not answer and nothing happens`() throws {
         let thread = try KeepAliveThread(name: "ended")
         let loop = thread.loop
         thread.stop()
@@ -112,7 +112,7 @@ struct PingsTests {
         #expect(loop.beacon.activity == .finished)
     }
 
-    @Test func pingsFromSeveralThreadsMayMeetTheLoopsEnd() throws {
+    @Test func `pings from several threads may meet the loop's end`() throws {
         for _ in 0..<50 {
             let thread = try KeepAliveThread(name: "ending")
             let loop = thread.loop
@@ -132,7 +132,7 @@ struct PingsTests {
     }
 
     /// Taking one of these locks again on the same thread would hang or trap.
-    @Test func aPingTakesNoneOfTheLoopsLocks() throws {
+    @Test func `a ping takes none of the loop's locks`() throws {
         try withThread { thread in
             let loop = thread.loop
             #expect(loop.pingsWithoutLocking)

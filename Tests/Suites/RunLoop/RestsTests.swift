@@ -7,7 +7,7 @@ import Testing
 
 /// What counts as a rest of the loop: a wait that found everything quiet, and nothing else.
 struct RestsTests {
-    @Test func aNestedRunBeginsTheOuterCalloutAnewAndIsNoRest() throws {
+    @Test func `a nested run begins the outer callout anew and is no rest`() throws {
         try withThread { thread in
             let beacon = thread.loop.beacon
             try thread.performAndWait {
@@ -22,7 +22,7 @@ struct RestsTests {
         }
     }
 
-    @Test func aNestedRunThatSleepsIsARest() throws {
+    @Test func `a nested run that sleeps is a rest`() throws {
         try withThread { thread in
             let beacon = thread.loop.beacon
             try thread.performAndWait {
@@ -34,7 +34,7 @@ struct RestsTests {
         }
     }
 
-    @Test func theEndOfASleepAndAnOutermostEntryAreOnes() throws {
+    @Test func `the end of a sleep and an outermost entry are ones`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let seen = Log<UInt64>()
@@ -54,7 +54,7 @@ struct RestsTests {
 
     /// `while … { loop.run(mode:before:) }`, as the seeds keep a thread alive. How soon the next run follows is the machine's, so only most
     /// of them have to.
-    @Test func runningForOneSourceAtATimeIsNone() throws {
+    @Test func `running for one source at a time is no rest`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let seen = Log<UInt64>()
@@ -68,7 +68,7 @@ struct RestsTests {
     }
 
     /// Every turn has work of the one before, so the loop never asks.
-    @Test func turnsWithoutASleepAreNone() throws {
+    @Test func `turns without a sleep are no rests`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let seen = Log<UInt64>()
@@ -85,7 +85,7 @@ struct RestsTests {
     }
 
     /// The loop tells that it is about to wait, finds a wake, and does not wait.
-    @Test func aWaitThatFindsAWakeIsNone() throws {
+    @Test func `a wait that finds a wake is no rest`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let woke = Log<UInt64>()
@@ -103,7 +103,7 @@ struct RestsTests {
     }
 
     /// A descriptor that is always ready: the kernel answers every wait at once.
-    @Test func aDescriptorThatIsNeverQuietLeavesNone() throws {
+    @Test func `a descriptor that is never quiet leaves no rest`() throws {
         var pipes: [Int32] = [0, 0]
         try #require(pipe(&pipes) == 0)
         let (reading, writing) = (pipes[0], pipes[1])
@@ -129,7 +129,7 @@ struct RestsTests {
     }
 
     /// As a modal loop does it: a run for every event.
-    @Test func nestedRunsOfOneEventEachLeaveNoneEither() throws {
+    @Test func `nested runs of one event each leave no rest either`() throws {
         var pipes: [Int32] = [0, 0]
         try #require(pipe(&pipes) == 0)
         let (reading, writing) = (pipes[0], pipes[1])
@@ -155,7 +155,7 @@ struct RestsTests {
     }
 
     /// The same descriptor, quiet between the bytes: each wait is a rest, and none is lost by looking first.
-    @Test func aDescriptorThatIsQuietBetweenEventsLeavesOneEach() throws {
+    @Test func `a descriptor that is quiet between events leaves one each`() throws {
         var pipes: [Int32] = [0, 0]
         try #require(pipe(&pipes) == 0)
         let (reading, writing) = (pipes[0], pipes[1])
@@ -185,7 +185,7 @@ struct RestsTests {
     }
 
     /// What a loop does after a one-shot timer, in the same turn, has begun after it.
-    @Test func aOneShotTimerEndsItsStretchOfWork() throws {
+    @Test func `a one shot timer ends its stretch of work`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let begins = Log<UInt64>()
@@ -200,7 +200,7 @@ struct RestsTests {
         }
     }
 
-    @Test func aLongStretchOfWorkIsNotedByTheLoopItself() throws {
+    @Test func `a long stretch of work is recorded by the loop itself`() throws {
         try withThread { thread in
             let beacon = thread.loop.beacon.raw
             clb_beacon_limit(beacon, 3_000_000)

@@ -7,7 +7,7 @@ import TestSupport
 
 /// Row S10: every way to run, every result, stop.
 struct RunningTests {
-    @Test func anEmptyModeFinishesAtOnceWithoutAnyActivity() throws {
+    @Test func `an empty mode finishes at once without any activity`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -20,7 +20,7 @@ struct RunningTests {
         #expect(calls.value == 0)
     }
 
-    @Test func aRunEndsWhenItsTimeIsOver() throws {
+    @Test func `a run ends when its time is over`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -34,7 +34,7 @@ struct RunningTests {
         }
     }
 
-    @Test func withNoTimeItMakesOneTurnWithoutSleeping() throws {
+    @Test func `with no time it makes one turn without sleeping`() throws {
         let log = Log<LoopActivity>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -45,7 +45,7 @@ struct RunningTests {
         #expect(log.all == [.entry, .beforeTimers, .beforeSources, .exit])
     }
 
-    @Test func itReturnsAfterOneSourceWhenAskedTo() throws {
+    @Test func `it returns after one source when asked to`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let port = RunLoopPort()
@@ -59,7 +59,7 @@ struct RunningTests {
         }
     }
 
-    @Test func aHandledSourceWinsOverStopAndStopOverAnEmptyMode() throws {
+    @Test func `a handled source wins over stop and stop over an empty mode`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.perform { loop.stop() }
@@ -69,7 +69,7 @@ struct RunningTests {
         }
     }
 
-    @Test func stopFromInsideEndsRunAndRunUntil() throws {
+    @Test func `stop from inside ends run and run until`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -83,7 +83,7 @@ struct RunningTests {
     }
 
     @Test(arguments: [false, true])
-    func stopFromOutsideWakesASleepingLoop(withDescriptor: Bool) throws {
+    func `stop from outside wakes a sleeping loop`(withDescriptor: Bool) throws {
         let pipe = Pipe()
         let results = Log<RunLoopResult>()
         try onFreshThread {
@@ -107,7 +107,7 @@ struct RunningTests {
         #expect(results.all == Array(repeating: .stopped, count: 20))
     }
 
-    @Test func aStopBeforeTheSleepIsNotSleptThrough() throws {
+    @Test func `a stop before the sleep is not slept through`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -119,7 +119,7 @@ struct RunningTests {
         }
     }
 
-    @Test func aStopOfALoopThatDoesNotRunIsForgotten() throws {
+    @Test func `a stop of a loop that does not run is forgotten`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -128,7 +128,7 @@ struct RunningTests {
         }
     }
 
-    @Test func stopEndsTheInnermostRunOnly() throws {
+    @Test func `stop ends the innermost run only`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -147,7 +147,7 @@ struct RunningTests {
         #expect(log.all == ["inner stopped", "outer goes on", "outer stopped"])
     }
 
-    @Test func aNestedRunDoesNotSwallowWhatWasMeantForTheOuterOne() throws {
+    @Test func `a nested run does not swallow what was meant for the outer one`() throws {
         let log = Log<String>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -168,7 +168,7 @@ struct RunningTests {
         #expect(log.all == ["inner ended", "outer source"])
     }
 
-    @Test func removingTheLastSourceFromOutsideFinishesTheRun() throws {
+    @Test func `removing the last source from outside finishes the run`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let port = RunLoopPort()
@@ -181,7 +181,7 @@ struct RunningTests {
         }
     }
 
-    @Test func aWakeMakesASleepingLoopTurn() throws {
+    @Test func `a wake makes a sleeping loop turn`() throws {
         try withThread { thread in
             let turns = Counter()
             thread.loop.add(RunLoopObserver(activities: .afterWaiting) { _, _ in turns.add() }, to: .default)
@@ -192,7 +192,7 @@ struct RunningTests {
         }
     }
 
-    @Test func onlySoonWakesInARowMakeTheLoopLookBeforeItSleepsAndLateOnesEndIt() {
+    @Test func `only early wakes in a row make the loop poll before it sleeps, and late ones end it`() {
         let canSpin = ProcessInfo.processInfo.activeProcessorCount > 1
         var policy = SpinPolicy()
         for _ in 0..<3 { policy.recordSleep(nanoseconds: 1_000) }

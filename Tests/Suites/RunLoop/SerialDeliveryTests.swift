@@ -6,7 +6,7 @@ import Testing
 
 /// Row S13: delivered one at a time, in order, where the consumer wants it.
 struct SerialDeliveryTests {
-    @Test func callsNeverOverlapOnAConcurrentQueue() throws {
+    @Test func `calls never overlap on a concurrent queue`() throws {
         let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         let inside = Counter()
         let overlaps = Counter()
@@ -28,7 +28,7 @@ struct SerialDeliveryTests {
         }
     }
 
-    @Test func itRunsOnTheNamedQueue() {
+    @Test func `it runs on the named queue`() {
         let key = DispatchSpecificKey<String>()
         let queue = DispatchQueue(label: "named")
         queue.setSpecific(key: key, value: "mine")
@@ -39,7 +39,7 @@ struct SerialDeliveryTests {
         #expect(log.all == ["mine"])
     }
 
-    @Test func deliveringDoesNotWaitForTheHandlerAndTheHandlerMayDeliver() {
+    @Test func `delivering does not wait for the handler and the handler may deliver`() {
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
         let log = Log<Int>()
@@ -58,7 +58,7 @@ struct SerialDeliveryTests {
         box.value = nil
     }
 
-    @Test func cancellingDropsWhatWaitsAndReleasesTheHandler() {
+    @Test func `cancelling drops what waits and releases the handler`() {
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
         let ended = Counter()

@@ -6,7 +6,7 @@ import Testing
 
 /// Row S5: manual sources.
 struct ManualSourceTests {
-    @Test func aSignalAloneDoesNotWakeASleepingLoop() throws {
+    @Test func `a signal alone does not wake a sleeping loop`() throws {
         try withThread { thread in
             let performed = Counter()
             let source = RunLoopSource { performed.add() }
@@ -23,7 +23,7 @@ struct ManualSourceTests {
         }
     }
 
-    @Test func aSignalWithoutAWakeIsPerformedOnTheNextTurn() throws {
+    @Test func `a signal without a wake is performed on the next turn`() throws {
         try withThread { thread in
             let performed = Counter()
             let source = RunLoopSource { performed.add() }
@@ -37,7 +37,7 @@ struct ManualSourceTests {
         }
     }
 
-    @Test func severalSignalsAreOne() throws {
+    @Test func `several signals are one`() throws {
         let performed = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -50,7 +50,7 @@ struct ManualSourceTests {
         #expect(performed.value == 1)
     }
 
-    @Test func lowerOrderIsPerformedEarlier() throws {
+    @Test func `lower order is performed earlier`() throws {
         let log = Log<Int>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -66,7 +66,7 @@ struct ManualSourceTests {
         #expect(log.all == [1, 2, 3])
     }
 
-    @Test func scheduleAndCancelAreCalledForEachMode() throws {
+    @Test func `schedule and cancel are called for each mode`() throws {
         let log = Log<String>()
         try withThread { thread in
             let source = RunLoopSource(
@@ -85,7 +85,7 @@ struct ManualSourceTests {
         #expect(log.all == ["+default", "+tracking", "-default", "-tracking"])
     }
 
-    @Test func aSourceSignalledBeforeItIsAddedIsPerformed() throws {
+    @Test func `a source signalled before it is added is performed`() throws {
         let performed = Counter()
         try onFreshThread {
             let source = RunLoopSource { performed.add() }
@@ -96,7 +96,7 @@ struct ManualSourceTests {
         #expect(performed.value == 1)
     }
 
-    @Test func noSignalIsLostAmongManyThreads() throws {
+    @Test func `no signal is lost among many threads`() throws {
         try withThread { thread in
             let performed = Counter()
             let source = RunLoopSource { performed.add() }
@@ -118,7 +118,7 @@ struct ManualSourceTests {
 
 /// Row S6: ports and descriptors.
 struct PortTests {
-    @Test func twoThreadsExchangeMessagesBothWays() throws {
+    @Test func `two threads exchange messages both ways`() throws {
         let log = Log<String>()
         try withThread { first in
             try withThread { second in
@@ -139,7 +139,7 @@ struct PortTests {
         #expect(log.all == ["second got 101 'III'", "first got 102 on true"])
     }
 
-    @Test func messagesKeepTheirOrderAndWaitForTheLoop() throws {
+    @Test func `messages keep their order and wait for the loop`() throws {
         let log = Log<Int>()
         try withThread { thread in
             let port = RunLoopPort { _, message in log.add(message.id) }
@@ -152,7 +152,7 @@ struct PortTests {
         #expect(log.all == Array(0..<1_000))
     }
 
-    @Test func aPingPongOfManyMessagesLosesNone() throws {
+    @Test func `a ping pong of many messages loses no message`() throws {
         try withThread { first in
             try withThread { second in
                 let last = Counter()
@@ -169,7 +169,7 @@ struct PortTests {
         }
     }
 
-    @Test func anInvalidPortTakesNothing() throws {
+    @Test func `an invalid port takes nothing`() throws {
         let port = RunLoopPort()
         port.send(id: 1)
         port.invalidate()
@@ -177,7 +177,7 @@ struct PortTests {
         #expect(port.pendingMessages == 0)
     }
 
-    @Test func aReadableDescriptorWakesTheLoop() throws {
+    @Test func `a readable descriptor wakes the loop`() throws {
         let received = Log<UInt8>()
         let pipe = Pipe()
         try withThread { thread in
@@ -197,7 +197,7 @@ struct PortTests {
         #expect(received.all == [1, 2, 3])
     }
 
-    @Test func writableAndHangupAreReported() throws {
+    @Test func `writable and hangup are reported`() throws {
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         let (near, far) = (ends[0], ends[1])
@@ -222,7 +222,7 @@ struct PortTests {
         #expect(log.all.last?.contains([.readable, .hangup]) == true)
     }
 
-    @Test func aRegularFileIsAlwaysReadyAndABadDescriptorIsToldAsSuch() throws {
+    @Test func `a regular file is always ready and a bad descriptor is reported as such`() throws {
         let descriptor = open("/proc/self/exe", O_RDONLY)
         defer { close(descriptor) }
         let calls = Counter()
@@ -240,7 +240,7 @@ struct PortTests {
         #expect(calls.value == 3)
     }
 
-    @Test func aClosedNumberThatIsUsedAgainIsWatchedAgain() throws {
+    @Test func `a closed number that is used again is watched again`() throws {
         let served = Counter()
         try withThread { thread in
             for _ in 0..<5 {
@@ -262,7 +262,7 @@ struct PortTests {
         #expect(served.value == 5)
     }
 
-    @Test func aWakeReachesALoopThatSleepsOnDescriptors() throws {
+    @Test func `a wake reaches a loop that sleeps on descriptors`() throws {
         let pipe = Pipe()
         try withThread { thread in
             let source = RunLoopDescriptorSource(descriptor: pipe.fileHandleForReading.fileDescriptor) { _, _ in }

@@ -6,7 +6,7 @@ import Testing
 
 /// Ticks at a fixed rate: in every mode, without keeping anything alive.
 struct TickingTests {
-    @Test func itTicksOnTheLoopsThreadUntilItIsCancelled() throws {
+    @Test func `it ticks on the loop's thread until it is cancelled`() throws {
         try withThread { thread in
             let tids = Log<Int32>()
             let ticker = thread.loop.startTicking(every: .milliseconds(2)) { tids.add(ThreadIdentity.current.tid) }
@@ -21,7 +21,7 @@ struct TickingTests {
         }
     }
 
-    @Test func cancelledOnTheLoopNoTickBeginsAnyMore() throws {
+    @Test func `cancelled on the loop no tick begins any more`() throws {
         try withThread { thread in
             let loop = thread.loop
             let ticks = Counter()
@@ -47,7 +47,7 @@ struct TickingTests {
         }
     }
 
-    @Test func aModeThatIsNotCommonTicksToo() throws {
+    @Test func `a mode that is not common ticks too`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let mode = RunLoopMode("ticks.private")
@@ -60,7 +60,7 @@ struct TickingTests {
         }
     }
 
-    @Test func aNestedRunTicks() throws {
+    @Test func `a nested run ticks`() throws {
         try withThread { thread in
             let loop = thread.loop
             let ticks = Counter()
@@ -78,7 +78,7 @@ struct TickingTests {
         }
     }
 
-    @Test func aModeWithNothingButTicksHasNothingToWaitFor() throws {
+    @Test func `a mode with nothing but ticks has nothing to wait for`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let ticker = loop.startTicking(every: .milliseconds(1)) {}
@@ -91,7 +91,7 @@ struct TickingTests {
         }
     }
 
-    @Test func ticksAreNoHandledSources() throws {
+    @Test func `ticks are no handled sources`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopPort(), to: .default)
@@ -103,7 +103,7 @@ struct TickingTests {
         }
     }
 
-    @Test func missedTicksAreNotMadeUp() throws {
+    @Test func `missed ticks are not made up`() throws {
         try withThread { thread in
             let ticks = Counter()
             let ticker = thread.loop.startTicking(every: .milliseconds(1)) { ticks.add() }
@@ -120,7 +120,7 @@ struct TickingTests {
         }
     }
 
-    @Test func theTickIsReleasedWithTheTickerTheCancelOrTheLoop() throws {
+    @Test func `the tick is released with the ticker the cancel or the loop`() throws {
         let ended = Counter()
         do {
             let thread = try KeepAliveThread(name: "ticks")
@@ -142,7 +142,7 @@ struct TickingTests {
         }
     }
 
-    @Test func tickersComeAndGoFromAnyThread() throws {
+    @Test func `tickers come and go from any thread`() throws {
         try withThread { thread in
             let loop = thread.loop
             let done = Counter()

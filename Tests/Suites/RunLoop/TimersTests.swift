@@ -9,7 +9,7 @@ import TestSupport
 /// Row S7: timers. Row S9: the timer that is no item of the loop.
 struct TimersTests {
     /// Each fire must leave the handler as it was: one that grew with every fire ended the program after some thousand.
-    @Test func aTimerMayFireVeryOften() throws {
+    @Test func `a timer may fire very often`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let fires = Counter()
@@ -32,17 +32,17 @@ struct TimersTests {
         // Served before its time (a date set by hand): still the next point.
         (served: 1_000, interval: 1_000, now: 500, next: 2_000),
     ])
-    func missedPointsAreSkippedAndTheGridIsKept(_ given: (served: UInt64, interval: UInt64, now: UInt64, next: UInt64)) {
+    func `missed points are skipped and the grid is kept`(_ given: (served: UInt64, interval: UInt64, now: UInt64, next: UInt64)) {
         #expect(TimerGrid.next(afterServing: given.served, interval: given.interval, now: given.now) == given.next)
     }
 
-    @Test func aGridBeyondTheClockNeverFires() {
+    @Test func `a grid beyond the clock never fires`() {
         #expect(TimerGrid.next(afterServing: .max - 5, interval: 10, now: .max - 5) == .max)
         #expect(TimerGrid.next(afterServing: 0, interval: .max, now: 5) == .max)
     }
 
     /// The same with a real loop, scaled down: every 20 ms, and a callback that keeps the loop busy for 70 ms.
-    @Test func aBusyLoopSkipsPointsAndLaterOnesStayOnTheGrid() throws {
+    @Test func `a busy loop skips points and later ones stay on the grid`() throws {
         let interval: UInt64 = 20_000_000
         let fired = Log<UInt64>()
         let start = MonotonicTime.now + .milliseconds(20)
@@ -63,7 +63,7 @@ struct TimersTests {
         #expect(points[2] >= points[1] + 3, "the points of the busy time are not made up: \(points)")
     }
 
-    @Test func fireDatesStayOnTheGridWhateverTheDelay() throws {
+    @Test func `fire dates stay on the grid whatever the delay`() throws {
         let start = MonotonicTime.now + .milliseconds(5)
         let dates = Log<UInt64>()
         try onFreshThread {
@@ -80,7 +80,7 @@ struct TimersTests {
         #expect(dates.all.allSatisfy { ($0 - start.nanoseconds) % 5_000_000 == 0 })
     }
 
-    @Test func timersFireInTheOrderOfTheirDates() throws {
+    @Test func `timers fire in the order of their dates`() throws {
         let log = Log<Int>()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -95,7 +95,7 @@ struct TimersTests {
         #expect(log.all == [0, 10, 20, 30])
     }
 
-    @Test func aOneShotTimerIsInvalidAfterItsCall() throws {
+    @Test func `a one shot timer is invalid after its call`() throws {
         let calls = Counter()
         let timer = RunLoopTimer(after: .zero) { _ in calls.add() }
         try onFreshThread {
@@ -107,7 +107,7 @@ struct TimersTests {
         #expect(timer.fireDate == .distantFuture)
     }
 
-    @Test func theFireDateCanBeSetFromAnotherThreadAndFromTheHandler() throws {
+    @Test func `the fire date can be set from another thread and from the handler`() throws {
         try withThread { thread in
             let calls = Counter()
             let timer = RunLoopTimer(after: .seconds(1_000), interval: .seconds(1_000)) { timer in
@@ -123,7 +123,7 @@ struct TimersTests {
         }
     }
 
-    @Test func toleranceLetsTimersShareAWakeAndNeverFiresEarly() throws {
+    @Test func `tolerance lets timers share a wake and never fires early`() throws {
         let log = Log<String>()
         let early = Counter()
         try onFreshThread {
@@ -144,7 +144,7 @@ struct TimersTests {
         #expect(early.value == 0)
     }
 
-    @Test func aTimerIsNotFiredFromWithinItself() throws {
+    @Test func `a timer is not fired from within itself`() throws {
         let calls = Counter()
         try onFreshThread {
             let loop = ObservedRunLoop.current
@@ -162,7 +162,7 @@ struct TimersTests {
         #expect(calls.value == 1)
     }
 
-    @Test func timersAreNoHandledSources() throws {
+    @Test func `timers are no handled sources`() throws {
         let result = try onFreshThread {
             let loop = ObservedRunLoop.current
             loop.add(RunLoopTimer(after: .zero) { _ in }, to: .default)
@@ -187,7 +187,7 @@ struct TimerOwnerTests {
         func tick() { ticks.add() }
     }
 
-    @Test func invalidateReleasesTheHandlersCaptures() throws {
+    @Test func `invalidate releases the handlers captures`() throws {
         try withThread { thread in
             let ended = Counter()
             let timer = {
@@ -202,7 +202,7 @@ struct TimerOwnerTests {
     }
 
     @Test(arguments: ["weak capture", "owner", "proxy"])
-    func theOwnerCanGoWhileItsTimerRuns(_ way: String) throws {
+    func `the owner can go while its timer runs`(_ way: String) throws {
         try withThread { thread in
             let ended = Counter()
             let ticks = Counter()
@@ -232,7 +232,7 @@ struct TimerOwnerTests {
         }
     }
 
-    @Test func aTimerWithAnOwnerEndsAfterItsOwner() throws {
+    @Test func `a timer with an owner ends after its owner`() throws {
         try withThread { thread in
             let ended = Counter()
             let timer = {
@@ -247,7 +247,7 @@ struct TimerOwnerTests {
 }
 
 struct IndependentTimerTests {
-    @Test func itFiresWhileTheLoopStallsAndInWhateverMode() throws {
+    @Test func `it fires while the loop stalls and in whatever mode`() throws {
         try withThread { thread in
             let ticks = Counter()
             let stalled = Counter()
@@ -268,7 +268,7 @@ struct IndependentTimerTests {
         }
     }
 
-    @Test func itFiresOnceWithoutAnIntervalOnTheNamedQueue() {
+    @Test func `it fires once without an interval on the named queue`() {
         let key = DispatchSpecificKey<Int>()
         let queue = DispatchQueue(label: "named")
         queue.setSpecific(key: key, value: 7)
@@ -280,7 +280,7 @@ struct IndependentTimerTests {
         timer.cancel()
     }
 
-    @Test func itEndsWithItsLastReference() {
+    @Test func `it ends with its last reference`() {
         let ended = Counter()
         do {
             let tracked = Tracked(ended)

@@ -7,7 +7,7 @@ import Testing
 
 struct PoolTests {
     /// The pools of the test run must stay free: `MonitorProbe pools` blocks those of a process of its own.
-    @Test func blockedAndBusyPoolsAreFoundWithAllTheirThreads() throws {
+    @Test func `blocked and busy pools are found with all their threads`() throws {
         let outcome = try ProbeOutcome(of: "MonitorProbe", ["pools"])
         #expect(outcome.isFine, "\(outcome.text)")
     }
@@ -22,18 +22,18 @@ struct PoolTests {
         (TaskPriority(rawValue: 33), "pool.interactive", "-interactive-qos"),
         (TaskPriority(rawValue: 255), "pool.interactive", "-interactive-qos"),
     ])
-    func aPoolHasItsNameAndItsThreads(_ priority: TaskPriority, _ name: String, _ thread: String) {
+    func `a pool has its name and its threads`(_ priority: TaskPriority, _ name: String, _ thread: String) {
         #expect(ConcurrencyPool(priority).name == name)
         let text = QualityOfService(priority).threadName.text
         #expect(withUnsafeBytes(of: text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } == thread.suffix(15))
         #expect(ConcurrencyPool(priority, named: "mine").name == "mine")
     }
 
-    @Test func aMonitorThatDoesNotRunWatchesNone() {
+    @Test func `a monitor that does not run watches no loop`() {
         #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watchConcurrencyPool() }
     }
 
-    @Test func aThreadOfThePoolIsFoundWhileItWorks() async {
+    @Test func `a thread of the pool is found while it works`() async {
         let pool = ConcurrencyPool(.low)
         let own = await Task.detached(priority: .low) { ThreadIdentity.current.tid }.value
         #expect(own > 0 && pool.workFunction != 0)

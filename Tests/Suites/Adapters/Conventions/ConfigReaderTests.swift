@@ -9,11 +9,11 @@
             ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables))
         }
 
-        @Test func withoutValuesTheDefaultsHold() throws {
+        @Test func `without values the defaults hold`() throws {
             #expect(try StallMonitorConfiguration(config: environment([:])) == StallMonitorConfiguration())
         }
 
-        @Test func theKeysAreThoseOfLagmond() throws {
+        @Test func `the keys are those of lagmond`() throws {
             let config = environment([
                 "LAGMONITOR_MONITOR_PRESET": "restoring", "LAGMONITOR_MONITOR_INTERVAL_MS": "20",
                 "LAGMONITOR_MONITOR_RULES": "callout, ping", "LAGMONITOR_MONITOR_LIMIT_BURST": "0",
@@ -27,7 +27,7 @@
             #expect(configuration.serviceName == "shop")
         }
 
-        @Test func typedSourcesWork() throws {
+        @Test func `typed sources work`() throws {
             let provider = InMemoryProvider(values: [
                 "monitor.timeouts": 4, "monitor.rules": ConfigValue(.stringArray(["callout", "frame"]), isSecret: false),
             ])
@@ -40,12 +40,12 @@
             ("MONITOR_TIMEOUTS", "0", "monitor.timeouts is 0, allowed is a whole number from 1 to 1000"),
             ("MONITOR_PRESET", "quick", "monitor.preset is \"quick\", allowed is standard, relaxed, restoring"),
         ])
-        func aWrongValueIsNamed(name: String, value: String, message: String) {
+        func `a wrong value is named`(name: String, value: String, message: String) {
             let error = #expect(throws: StallMonitorError.self) { try StallMonitorConfiguration(config: environment([name: value])) }
             #expect(error?.description == message)
         }
 
-        @Test func theOutputCanBeReadToo() throws {
+        @Test func `the output can be read too`() throws {
             #expect(try OutputSettings(config: environment([:])) == nil)
             let config = environment([
                 "OUTPUT_PATH": "/x", "OUTPUT_MAX_BYTES": "5000", "OUTPUT_FORMAT": "ecs",
@@ -68,12 +68,12 @@
                 "output.format is set, but otlp:http://h takes no lines of format ecs, allowed is otlp"
             ),
         ])
-        func whatTheDestinationWouldIgnoreIsNamed(variables: [String: String], message: String) {
+        func `what the destination would ignore is named`(variables: [String: String], message: String) {
             let error = #expect(throws: StallMonitorError.self) { try OutputSettings(config: environment(variables)) }
             #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
         }
 
-        @Test func aWrongTypeIsNamed() {
+        @Test func `a wrong type is named`() {
             let config = ConfigReader(provider: InMemoryProvider(values: ["monitor.interval_ms": 1.5]))
             let error = #expect(throws: StallMonitorError.self) { try StallMonitorConfiguration(config: config) }
             #expect(error?.description == "monitor.interval_ms is 1.5, allowed is a whole number from 1 to 60000")

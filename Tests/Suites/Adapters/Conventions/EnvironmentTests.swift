@@ -29,14 +29,14 @@ import Testing
         return Outcome(out: texts[0], err: texts[1], status: process.terminationStatus)
     }
 
-    @Test func withoutVariablesNothingHappens() throws {
+    @Test func `without variables nothing happens`() throws {
         let outcome = try run([:])
         #expect(outcome.out.isEmpty && outcome.err == "the host is done\n" && outcome.status == 0)
         let empty = try run(["LAGMONITOR_OUTPUT_PATH": ""])
         #expect(empty.out.isEmpty && empty.err == "the host is done\n" && empty.status == 0)
     }
 
-    @Test func aPathTurnsItOn() throws {
+    @Test func `a path turns it on`() throws {
         let outcome = try run(["LAGMONITOR_OUTPUT_PATH": "-", "LAGMONITOR_SERVICE_NAME": "probe"])
         #expect(outcome.err == "the host is done\n" && outcome.status == 0)
         let lines = outcome.out.split(separator: "\n")
@@ -46,7 +46,7 @@ import Testing
         #expect(line.contains(#""service_name":"probe""#))
     }
 
-    @Test func settingsAreThoseOfLagmond() throws {
+    @Test func `settings are those of lagmond`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("lag-\(UUID().uuidString).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let quiet = ["LAGMONITOR_MONITOR_INTERVAL_MS": "500", "LAGMONITOR_MONITOR_RULES": "callout"]
@@ -56,7 +56,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count == 2)
     }
 
-    @Test func whatIsWrongIsToldAndTheHostGoesOn() throws {
+    @Test func `what is wrong is reported and the host goes on`() throws {
         let outcome = try run([
             "LAGMONITOR_OUTPUT_PATH": "-", "LAGMONITOR_MONITOR_INTERVAL_MS": "fast", "LAGMONITOR_MONITOR_INTERVAL": "5",
         ])
@@ -68,19 +68,19 @@ import Testing
         #expect(lines[1] == "lagmonitor: environment variable \(wrong); no monitor is started")
     }
 
-    @Test func aPlaceThatCannotBeOpenedIsTold() throws {
+    @Test func `a place that cannot be opened is reported`() throws {
         let outcome = try run(["LAGMONITOR_OUTPUT_PATH": "/nonexistent/stalls.jsonl"])
         #expect(outcome.err.contains("cannot start: ") && outcome.err.contains("/nonexistent/stalls.jsonl"))
         #expect(outcome.err.hasSuffix("the host is done\n") && outcome.status == 0)
     }
 
-    @Test func settingsWithoutAPlaceAreTold() throws {
+    @Test func `settings without a place are reported`() throws {
         let outcome = try run(["LAGMONITOR_MONITOR_INTERVAL_MS": "20"])
         let told = "LAGMONITOR_MONITOR_INTERVAL_MS is set, but LAGMONITOR_OUTPUT_PATH is not: no monitor is started"
         #expect(outcome.err == "lagmonitor: \(told)\nthe host is done\n")
     }
 
-    @Test func aLoopThatTheRulesDoNotFitIsTold() {
+    @Test func `a loop that the rules do not fit is reported`() {
         var told: [String] = []
         let activation = EnvironmentActivation()
         let queue = PingedQueue(DispatchQueue(label: "work"))

@@ -8,7 +8,7 @@
     import Testing
 
     @Suite struct LifecycleTests {
-        @Test func aShutdownDrains() async throws {
+        @Test func `a shutdown drains`() async throws {
             let sink = MemorySink()
             var configuration = StallMonitorConfiguration()
             configuration.rules.callout = .init(interval: .milliseconds(20), timeouts: 2)
@@ -38,7 +38,7 @@
             isFree.withLock { $0 = true }
         }
 
-        @Test func aCancelledTaskStopsTheMonitor() async throws {
+        @Test func `a cancelled task stops the monitor`() async throws {
             let monitor = StallMonitor()
             let task = Task { try await StallMonitorService(monitor).run() }
             while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
@@ -47,7 +47,7 @@
             #expect(!monitor.isRunning)
         }
 
-        @Test func whatCannotBeWatchedEndsTheService() async throws {
+        @Test func `what cannot be watched ends the service`() async throws {
             let monitor = StallMonitor()
             let service = StallMonitorService(monitor, watching: [PingedQueue(.main)])
             await #expect(throws: StallMonitorError.self) { try await service.run() }

@@ -39,7 +39,7 @@
     }
 
     @Suite struct LoggingTests {
-        @Test func aStallIsOneStructuredEntry() throws {
+        @Test func `a stall is one structured entry`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger())
             var evidence = StallRecord.Evidence()
@@ -66,7 +66,7 @@
             #expect(frames.count == 2 && leaf["symbol"] == "Cache.load()" && leaf["pc"] == "0x401000")
         }
 
-        @Test func everyKeyIsOneOfTheLine() throws {
+        @Test func `every key is one of the line`() throws {
             let kit = try TestMonitor()
             kit.loop().work(for: .milliseconds(400))
             let line = try #require(kit.lines.first)
@@ -77,7 +77,7 @@
             }
         }
 
-        @Test func theLevelFollowsTheSeverity() throws {
+        @Test func `the level follows the severity`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger(.error), frames: 0)
             kit.loop().work(for: .milliseconds(200))
@@ -91,14 +91,14 @@
             #expect(entries.allSatisfy { $0.metadata["frames"] == nil && $0.metadata["frames_total"] == "2" })
         }
 
-        @Test func itEndsWithTheHandler() throws {
+        @Test func `it ends with the handler`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger()).cancel()
             kit.loop().work(for: .milliseconds(400))
             #expect(kit.waitForHandlers() && kept.entries.withLock { $0.isEmpty })
         }
 
-        @Test func aRealStallIsLogged() throws {
+        @Test func `a real stall is logged`() throws {
             let kept = Kept()
             let stalled = try RealStall { $0.logStalls(to: kept.logger()) }
             defer { stalled.end() }

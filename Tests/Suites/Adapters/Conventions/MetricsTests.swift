@@ -13,7 +13,7 @@
             try factory.expectRecorder(label, dimensions).values
         }
 
-        @Test func aStallIsCountedByLoopAndCause() throws {
+        @Test func `a stall is counted by loop and cause`() throws {
             let kit = try TestMonitor()
             let metrics = StallMetrics(of: kit, factory: factory)
             kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock))
@@ -32,7 +32,7 @@
             withExtendedLifetime(metrics) {}
         }
 
-        @Test func aHangIsInProgressUntilItsEnd() throws {
+        @Test func `a hang is in progress until its end`() throws {
             let kit = try TestMonitor()
             let metrics = StallMetrics(of: kit, factory: factory)
             kit.loop("main").work(for: .seconds(7))
@@ -44,7 +44,7 @@
             withExtendedLifetime(metrics) {}
         }
 
-        @Test func whatASinkDidNotTakeIsCountedOnce() throws {
+        @Test func `what a sink did not take is counted once`() throws {
             let sink = MemorySink()
             let kit = try TestMonitor(sinks: [sink])
             let metrics = StallMetrics(of: kit, factory: factory)
@@ -57,7 +57,7 @@
             #expect(factory.counterTotal(label: "lagmonitor_records_dropped_total", dimensions: [("reason", "not_written")]) == 2)
         }
 
-        @Test func labelsAreFew() throws {
+        @Test func `labels are few`() throws {
             let kit = try TestMonitor()
             let metrics = StallMetrics(of: kit, factory: factory)
             for number in 0..<8 {
@@ -69,7 +69,7 @@
             withExtendedLifetime(metrics) {}
         }
 
-        @Test func aRealStallIsCountedAndItsLagIsSeen() throws {
+        @Test func `a real stall is counted and its lag is seen`() throws {
             var metrics: StallMetrics?
             let stalled = try RealStall { metrics = StallMetrics(of: $0, factory: factory) }
             defer { stalled.end() }

@@ -32,7 +32,7 @@ private actor Store {
 }
 
 @Suite(.serialized) struct ExecutorTests {
-    @Test func anActorRunsOnItsThread() async throws {
+    @Test func `an actor runs on its thread`() async throws {
         let executor = try RunLoopExecutor(name: "actor")
         let store = Store(executor)
         #expect(await store.thread == executor.loop.thread.tid)
@@ -42,7 +42,7 @@ private actor Store {
         #expect(await store.count == 1000)
     }
 
-    @Test func anActorThatBlocksIsFoundOnItsThread() async throws {
+    @Test func `an actor that blocks is found on its thread`() async throws {
         let executor = try RunLoopExecutor(name: "blocked")
         let (sink, monitor) = try watch(executor)
         defer { monitor.stop() }
@@ -50,7 +50,7 @@ private actor Store {
         try expectStall(in: "blockInTheActor", on: executor, sink)
     }
 
-    @Test func aTaskWithThePreferenceIsFoundToo() async throws {
+    @Test func `a task with the preference is found too`() async throws {
         let executor = try RunLoopExecutor(name: "preferred")
         let (sink, monitor) = try watch(executor)
         defer { monitor.stop() }
@@ -58,7 +58,7 @@ private actor Store {
         try expectStall(in: "spinInATask", on: executor, sink)
     }
 
-    @Test func jobsAreNotLostWhenTheThreadEnds() async throws {
+    @Test func `jobs are not lost when the thread ends`() async throws {
         let executor = try RunLoopExecutor(name: "ended")
         let store = Store(executor)
         async let adding: Void = withTaskGroup { group in for value in 0..<200 { group.addTask { await store.add(value) } } }
@@ -69,7 +69,7 @@ private actor Store {
         #expect(await store.thread != executor.loop.thread.tid)
     }
 
-    @Test func theThreadEndsWithTheLastReference() async throws {
+    @Test func `the thread ends with the last reference`() async throws {
         let loop: ObservedRunLoop
         do {
             let executor = try RunLoopExecutor(name: "released")

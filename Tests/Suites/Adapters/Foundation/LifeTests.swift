@@ -9,7 +9,7 @@ import Testing
 
 extension FoundationTests {
     @Suite struct LifeTests {
-        @Test func aLoopKnowsItsThreadFromAnywhere() {
+        @Test func `a loop knows its thread from anywhere`() {
             let thread = LoopThread(name: "far", watchesItself: false)
             defer { thread.stop() }
             let loop = FoundationLoop(thread.runLoop)
@@ -19,12 +19,12 @@ extension FoundationTests {
             #expect(eventually { loop.beacon.activity == .waiting })
         }
 
-        @Test func theMainLoopIsKnownWithoutRunning() {
+        @Test func `the main loop is known without running`() {
             let loop = FoundationLoop(RunLoop.main)
             #expect(loop.thread == .main && loop.name == "main" && loop.beacon.activity == .notRunning)
         }
 
-        @Test func aLoopEndsWithItsThread() throws {
+        @Test func `a loop ends with its thread`() throws {
             let thread = LoopThread(name: "ending")
             let loop = thread.loop
             let watching = try Watching(loop)
@@ -37,7 +37,7 @@ extension FoundationTests {
             #expect(watching.stalls.isEmpty)
         }
 
-        @Test func whatIsReleasedTellsNothingMore() {
+        @Test func `what is released reports nothing more`() {
             let thread = LoopThread(name: "released", watchesItself: false)
             defer { thread.stop() }
             weak var gone: FoundationLoop?
@@ -58,7 +58,7 @@ extension FoundationTests {
         }
 
         /// Attached and detached from outside while the loop turns as fast as it can; the beacon must go with the last observer.
-        @Test func attachingAndDetachingUnderLoad() {
+        @Test func `attaching and detaching under load`() {
             let thread = LoopThread(name: "churn", watchesItself: false)
             defer { thread.stop() }
             let source = SelfSignallingSource(on: thread.core)
@@ -73,7 +73,7 @@ extension FoundationTests {
             #expect(eventually(seconds: 5) { beacon == nil })
         }
 
-        @Test func aPingIsAnsweredByALoopThatWaits() {
+        @Test func `a ping is answered by a loop that waits`() {
             let thread = LoopThread(name: "pinged")
             defer { thread.stop() }
             let loop = thread.loop
@@ -84,7 +84,7 @@ extension FoundationTests {
             }
         }
 
-        @Test func ticksComeUntilTheyAreCancelled() throws {
+        @Test func `ticks come until they are cancelled`() throws {
             let thread = LoopThread(name: "ticking")
             defer { thread.stop() }
             let count = Counter()
@@ -97,7 +97,7 @@ extension FoundationTests {
             #expect(count.value == last)
         }
 
-        @Test func aRunWithNothingToWaitForEndsAsWithoutObservers() {
+        @Test func `a run with nothing to wait for ends as without observers`() {
             let done = DispatchSemaphore(value: 0)
             let thread = Thread {
                 let loop = FoundationLoop(RunLoop.current)

@@ -7,7 +7,7 @@ import Testing
 extension FoundationTests {
     @Suite struct QuietTests {
         /// One short callback after the other for longer than the starvation rule allows: nobody is kept waiting longer than a turn.
-        @Test(arguments: [true, false]) func shortSourcesWithoutAWaitAreNoStarvation(usesRunLoop: Bool) throws {
+        @Test(arguments: [true, false]) func `short sources without a wait are no starvation`(usesRunLoop: Bool) throws {
             let thread = LoopThread(name: "turning", usesRunLoop: usesRunLoop)
             defer { thread.stop() }
             var rules = StallRules()
@@ -24,7 +24,7 @@ extension FoundationTests {
         }
 
         /// Timers, blocks, manual sources and nested runs by the thousand: no record. `LAGMONITOR_QUIET_SECONDS` makes it longer.
-        @Test func aBusyLoopIsQuiet() throws {
+        @Test func `a busy loop is quiet`() throws {
             let seconds = ProcessInfo.processInfo.environment["LAGMONITOR_QUIET_SECONDS"].flatMap(Double.init) ?? 3
             let thread = LoopThread(name: "busy")
             defer { thread.stop() }

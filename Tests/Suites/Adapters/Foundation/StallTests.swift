@@ -7,7 +7,7 @@ import Testing
 /// Everything that starts a monitor: one at a time, because the engine is one for the process.
 @Suite(.serialized) struct FoundationTests {
     @Suite struct StallTests {
-        @Test(arguments: [true, false]) func aBlockThatBlocksIsFoundOnItsThread(usesRunLoop: Bool) throws {
+        @Test(arguments: [true, false]) func `a block that blocks is found on its thread`(usesRunLoop: Bool) throws {
             let thread = LoopThread(name: "foundation", usesRunLoop: usesRunLoop)
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -26,7 +26,7 @@ import Testing
             #expect(stall.number("duration_ms") >= 299)
         }
 
-        @Test func aManualSourceThatComputes() throws {
+        @Test func `a manual source that computes`() throws {
             let thread = LoopThread(name: "source")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -37,7 +37,7 @@ import Testing
             #expect(stall.string("activity") == "before_sources" && stall.names("spinForTheTest"), "\(stall.symbols)")
         }
 
-        @Test func aTimerThatBlocks() throws {
+        @Test func `a timer that blocks`() throws {
             let thread = LoopThread(name: "timer")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -50,7 +50,7 @@ import Testing
             #expect(stall.string("activity") == "after_waiting" && stall.names("blockForTheTest"), "\(stall.symbols)")
         }
 
-        @Test func anotherObserverThatBlocks() throws {
+        @Test func `another observer that blocks`() throws {
             let thread = LoopThread(name: "observer")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -64,7 +64,7 @@ import Testing
             #expect(stall.string("activity") == "before_waiting" && stall.names("blockForTheTest"), "\(stall.symbols)")
         }
 
-        @Test func inARunInsideACallback() throws {
+        @Test func `in a run inside a callback`() throws {
             let thread = LoopThread(name: "nested")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -77,7 +77,7 @@ import Testing
             #expect(stall.names("blockForTheTest") && stall.number("duration_ms") < 900, "\(stall.fields)")
         }
 
-        @Test func afterARunInsideACallback() throws {
+        @Test func `after a run inside a callback`() throws {
             let thread = LoopThread(name: "outer")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -91,7 +91,7 @@ import Testing
             #expect(stall.names("blockForTheTest") && stall.number("duration_ms") < 700, "\(stall.fields)")
         }
 
-        @Test func inAModeThatWasNamed() throws {
+        @Test func `in a mode that was named`() throws {
             let thread = LoopThread(name: "modes", watchesItself: false)
             defer { thread.stop() }
             let mode = RunLoop.Mode("of the test")
@@ -109,7 +109,7 @@ import Testing
             #expect(stall.string("mode") == "of the test" && stall.names("blockForTheTest"), "\(stall.fields)")
         }
 
-        @Test func expectedBlocksAreNone() throws {
+        @Test func `expected blocks are no stalls`() throws {
             let thread = LoopThread(name: "expected")
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
@@ -120,7 +120,7 @@ import Testing
             #expect(try watching.stall().names("spinForTheTest"))
         }
 
-        @Test func pingsFindAStallByThemselves() throws {
+        @Test func `pings find a stall by themselves`() throws {
             let thread = LoopThread(name: "asked")
             defer { thread.stop() }
             var rules = StallRules()

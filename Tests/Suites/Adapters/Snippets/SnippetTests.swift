@@ -13,20 +13,20 @@ import Testing
 
     private func isCompiled(_ code: [String]) -> Bool { Self.compiled.contains { CodeText.contains($0, code) } }
 
-    @Test(arguments: code) func isCompiled(_ snippet: Snippet) {
+    @Test(arguments: code) func `is compiled`(_ snippet: Snippet) {
         #expect(isCompiled(snippet.code), "not in Tests/Suites/Adapters/Snippets/Snippets:\n\(snippet.text.joined(separator: "\n"))")
         for line in snippet.imports { #expect(Self.compiled.joined().contains(line), "\(line)") }
     }
 
     /// A reader copies one snippet, or reads a page from its top: so the first snippet of a page or file names the modules, and a later one
     /// continues it.
-    @Test(arguments: code) func showsItsImports(_ snippet: Snippet) {
+    @Test(arguments: code) func `shows its imports`(_ snippet: Snippet) {
         let before = Snippet.all.filter { $0.file == snippet.file && $0.line <= snippet.line }
         #expect(before.contains { $0.imports.contains { $0.hasPrefix("import LagMonitor") } }, "no import of LagMonitor up to here")
     }
 
     /// The check itself: with any letter of it changed, no snippet would pass.
-    @Test(arguments: code) func isMissedWhenALineOfItChanges(_ snippet: Snippet) {
+    @Test(arguments: code) func `is missed when a line of it changes`(_ snippet: Snippet) {
         for index in snippet.code.indices {
             var changed = snippet.code
             changed[index] += "x"
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// What belongs into a `Package.swift` is loaded as one, and names products and traits that there are.
-    @Test(arguments: manifests) func isAManifest(_ snippet: Snippet) throws {
+    @Test(arguments: manifests) func `is a manifest`(_ snippet: Snippet) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func thereAreSnippetsEverywhere() {
+    @Test func `there are snippets everywhere`() {
         let files = Set(Snippet.all.map(\.file))
         for file in ["README.md", "Sources/LagMonitor/StallMonitor.swift", "Sources/LagMonitor/LagMonitor.docc/Conventions.md"] {
             #expect(files.contains(file), "\(files)")
@@ -67,7 +67,7 @@ import Testing
 
     #if NIO && Logging && Metrics && ServiceLifecycle && Configuration
     #else
-        @Test(.disabled("build with --enable-all-traits: some snippets were not compiled")) func everySnippetWasCompiled() {}
+        @Test(.disabled("build with --enable-all-traits: some snippets were not compiled")) func `every snippet was compiled`() {}
     #endif
 
     /// Quoted names in what the pattern's group matches.

@@ -21,7 +21,7 @@ import Testing
         return ids
     }
 
-    @Test func everyIterationReceivesEveryRecordInOrderAndEndsWithTheMonitor() async throws {
+    @Test func `every iteration receives every record in order and ends with the monitor`() async throws {
         let kit = try Self.kit()
         let stalls = kit.stalls
         let (first, second, other) = (stalls.makeAsyncIterator(), stalls.makeAsyncIterator(), kit.stalls.makeAsyncIterator())
@@ -35,7 +35,7 @@ import Testing
         #expect(stalls.missed == 0)
     }
 
-    @Test func anIterationReceivesWhatIsReportedAfterItStarted() async throws {
+    @Test func `an iteration receives what is reported after it started`() async throws {
         let kit = try Self.kit()
         Self.stall(kit, 2)
         let iterator = kit.stalls.makeAsyncIterator()
@@ -44,7 +44,7 @@ import Testing
         #expect(await Self.ids(iterator) == kit.records.suffix(1).map(\.id))
     }
 
-    @Test func aWaitingTaskReceivesARecordAndEndsWithTheMonitor() async throws {
+    @Test func `a waiting task receives a record and ends with the monitor`() async throws {
         let kit = try Self.kit()
         let iterator = kit.stalls.makeAsyncIterator()
         async let ids = Self.ids(iterator)
@@ -54,7 +54,7 @@ import Testing
         #expect(await ids.count == 3)
     }
 
-    @Test func recordsBeyondTheBufferAreCountedAndNotDelivered() async throws {
+    @Test func `records beyond the buffer are counted and not delivered`() async throws {
         let kit = try Self.kit()
         let stalls = kit.stalls
         let slow = stalls.makeAsyncIterator()
@@ -65,7 +65,7 @@ import Testing
         #expect(kit.stalls.missed == 0)
     }
 
-    @Test func aCancelledTaskEndsItsIterationAlone() async throws {
+    @Test func `a cancelled task ends its iteration alone`() async throws {
         let kit = try Self.kit()
         let other = kit.stalls.makeAsyncIterator()
         let stalls = kit.stalls
@@ -81,7 +81,7 @@ import Testing
         #expect(await Self.ids(other).count == 1)
     }
 
-    @Test func anIterationThatIsLeftIsForgotten() async throws {
+    @Test func `an iteration that is left is forgotten`() async throws {
         let subscriptions = StallSubscriptions()
         do {
             let iterator = StallSequence(subscriptions).makeAsyncIterator()
@@ -93,7 +93,7 @@ import Testing
         subscriptions.finish()
     }
 
-    @Test func aMonitorWithoutStallsEndsItsIterationsToo() async throws {
+    @Test func `a monitor without stalls ends its iterations too`() async throws {
         let monitor = StallMonitor()
         let iterator = monitor.stalls.makeAsyncIterator()
         try monitor.start()

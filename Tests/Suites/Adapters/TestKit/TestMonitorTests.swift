@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct TestMonitorTests {
-    @Test func aLongCallbackIsOneStallOfExactlyItsLength() throws {
+    @Test func `a long callback is one stall of exactly its length`() throws {
         let kit = try TestMonitor()
         kit.loop("main").work(for: .milliseconds(400))
         let record = try #require(kit.records.first)
@@ -22,7 +22,7 @@ import Testing
         #expect(kit.statistics.stalls == 1 && kit.statistics.reported == 1)
     }
 
-    @Test func theThresholdIsExact() throws {
+    @Test func `the threshold is exact`() throws {
         let kit = try TestMonitor()
         let loop = kit.loop()
         loop.work(for: .nanoseconds(149_999_999))
@@ -31,7 +31,7 @@ import Testing
         #expect(kit.records.map(\.durationNanoseconds) == [150_000_000])
     }
 
-    @Test func recordsAreTheSameInEveryRun() throws {
+    @Test func `records are the same in every run`() throws {
         func run() throws -> [StallRecord] {
             let kit = try TestMonitor()
             kit.advance(by: .seconds(2))
@@ -47,7 +47,7 @@ import Testing
         #expect(first[1].durationNanoseconds == 5_000_000_000 && first[2].severity == .error)
     }
 
-    @Test func manyShortCallbacksAreAStarvation() throws {
+    @Test func `many short callbacks are a starvation`() throws {
         let kit = try TestMonitor()
         kit.loop().work(for: .milliseconds(20), times: 60)
         #expect(kit.records.map(\.kind) == [.starvation])
@@ -57,7 +57,7 @@ import Testing
         #expect(kit.records.count == 1, "rests in between are no starvation")
     }
 
-    @Test func whatKeepsTheLoopIsWhatTheTestSays() throws {
+    @Test func `what keeps the loop is what the test says`() throws {
         let kit = try TestMonitor(rules: StallRules())
         var evidence = StallRecord.Evidence()
         evidence.lockOwner = .init(threadID: 12, threadName: "writer")
@@ -71,7 +71,7 @@ import Testing
         #expect(call.fingerprint != lock.fingerprint)
     }
 
-    @Test func oneCallbackAfterTheOtherIsToldByItsOwnCause() throws {
+    @Test func `one callback after the other is reported by its own cause`() throws {
         let kit = try TestMonitor()
         let loop = kit.loop()
         loop.begin(ScriptedWork(.lock))
@@ -82,7 +82,7 @@ import Testing
         #expect(kit.records.map(\.cause) == [.lock])
     }
 
-    @Test func twoLoopsWorkAtOnce() throws {
+    @Test func `two loops work at once`() throws {
         let kit = try TestMonitor()
         let (one, two) = (kit.loop("one"), kit.loop("two"))
         one.begin(ScriptedWork(.cpu))
@@ -97,7 +97,7 @@ import Testing
         #expect(kit.records.map(\.cause) == [.cpu, .lock])
     }
 
-    @Test func aLoopThatIgnoresPingsIsFoundWhileItSaysThatItWaits() throws {
+    @Test func `a loop that ignores pings is found while it says that it waits`() throws {
         var rules = StallRules()
         rules.pingWhileWaiting = .init()
         let kit = try TestMonitor(rules: rules)
@@ -108,7 +108,7 @@ import Testing
         #expect(kit.records.count == 1)
     }
 
-    @Test func anIdleHourIsNothingAndIsOverAtOnce() throws {
+    @Test func `an idle hour is nothing and is over at once`() throws {
         let kit = try TestMonitor()
         _ = kit.loop()
         kit.advance(by: .seconds(3600))
@@ -116,7 +116,7 @@ import Testing
         #expect(kit.now.nanoseconds == 4_600_000_000_000)
     }
 
-    @Test func theLimitsHoldAsInAProgram() throws {
+    @Test func `the limits hold as in a program`() throws {
         let kit = try TestMonitor()
         for _ in 0..<15 { kit.loop().work(for: .milliseconds(200)) }
         #expect(kit.records.count == 10)
@@ -126,7 +126,7 @@ import Testing
         #expect(kit.lines.contains { $0.contains(#""event":"recurring""#) })
     }
 
-    @Test func aStallInProgressIsAbandonedWhenTheMonitorStops() throws {
+    @Test func `a stall in progress is abandoned when the monitor stops`() throws {
         let kit = try TestMonitor()
         kit.loop().begin()
         kit.advance(by: .milliseconds(300))
@@ -134,7 +134,7 @@ import Testing
         #expect(kit.records.map(\.phase) == [.abandoned] && kit.records[0].severity == .critical)
     }
 
-    @Test func theWatchOfALoopCanEnd() throws {
+    @Test func `the watch of a loop can end`() throws {
         let kit = try TestMonitor()
         let loop = kit.loop()
         loop.work(for: .milliseconds(300))
@@ -146,7 +146,7 @@ import Testing
         #expect(kit.records.count == 2)
     }
 
-    @Test func loopsMayHaveRulesOfTheirOwn() throws {
+    @Test func `loops may have rules of their own`() throws {
         let kit = try TestMonitor()
         var rules = StallRules()
         rules.callout = .init(interval: .milliseconds(10), timeouts: 2)
@@ -155,7 +155,7 @@ import Testing
         #expect(kit.records.map(\.loop) == ["quick"])
     }
 
-    @Test func whatNeedsARealThreadIsRefused() throws {
+    @Test func `what needs a real thread is refused`() throws {
         var rules = StallRules()
         rules.frame = .init()
         #expect(throws: StallMonitorError.self) { try TestMonitor(rules: rules) }
@@ -165,7 +165,7 @@ import Testing
         #expect(throws: StallMonitorError.self) { try TestMonitor(rules: .empty) }
     }
 
-    @Test func aUsersOwnHandlingIsTestedWithoutAStall() throws {
+    @Test func `a user's own handling is tested without a stall`() throws {
         let kit = try TestMonitor()
         let alerts = AlertBook(kit)
         kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.syscall))
@@ -174,7 +174,7 @@ import Testing
         #expect(alerts.titles == ["main: lock in Cache.load()"])
     }
 
-    @Test func aHandlerThatHangsIsNotWaitedForWithoutEnd() throws {
+    @Test func `a handler that hangs is not waited for without end`() throws {
         let kit = try TestMonitor()
         let queue = DispatchQueue(label: "stuck")
         let gate = DispatchSemaphore(value: 0)
@@ -186,7 +186,7 @@ import Testing
         #expect(kit.waitForHandlers())
     }
 
-    @Test func aSinkThatFailsIsSeenInTheStatistics() throws {
+    @Test func `a sink that fails is seen in the statistics`() throws {
         let sink = MemorySink()
         let kit = try TestMonitor(sinks: [sink])
         sink.fail(with: SinkError(.closed, path: "full"))
@@ -197,7 +197,7 @@ import Testing
         #expect(sink.lines.count == 2 && sink.lines[0].contains(#""event":"dropped""#))
     }
 
-    @Test func kitsDoNotKnowOfEachOtherAndAreReleased() throws {
+    @Test func `kits do not know of each other and are released`() throws {
         weak var released: TestMonitor?
         do {
             let (one, two) = (try TestMonitor(), try TestMonitor())
@@ -208,7 +208,7 @@ import Testing
         #expect(released == nil)
     }
 
-    @Test func aSampleIsARecordLikeAnyOther() throws {
+    @Test func `a sample is a record like any other`() throws {
         let sample = StallRecord.sample(duration: .milliseconds(400))
         let kit = try TestMonitor()
         kit.loop().work(for: .milliseconds(400))

@@ -3,7 +3,7 @@ import Testing
 @testable import LagDetection
 
 struct StackSamplingBackoffTests {
-    @Test func theSameStackDoublesTheGapUpToTheLongest() {
+    @Test func `the same stack doubles the gap up to the longest`() {
         var stackSamplingBackoff = StackSamplingBackoff()
         var gaps = [stackSamplingBackoff.gapNanoseconds]
         for _ in 0..<12 {
@@ -14,7 +14,7 @@ struct StackSamplingBackoffTests {
         #expect(gaps == milliseconds.map { $0 * millisecond })
     }
 
-    @Test func anotherStackBringsTheFirstGapBack() {
+    @Test func `another stack brings the first gap back`() {
         var stackSamplingBackoff = StackSamplingBackoff()
         for _ in 0..<5 { stackSamplingBackoff.record(isSame: true, age: 0) }
         stackSamplingBackoff.record(isSame: false, age: 0)
@@ -24,7 +24,7 @@ struct StackSamplingBackoffTests {
     }
 
     /// What a hang costs: an hour takes some 360 looks.
-    @Test func aHangIsSoonLeftAlone() {
+    @Test func `a hang is soon left alone`() {
         var stackSamplingBackoff = StackSamplingBackoff()
         var (time, looks): (UInt64, Int) = (0, 0)
         while time < 3_600_000 * millisecond {
@@ -36,7 +36,7 @@ struct StackSamplingBackoffTests {
     }
 
     /// One that is never the same: twenty looks a second, for hours, would be too many.
-    @Test func aBusyHangIsLeftAloneToo() {
+    @Test func `a busy hang is left alone too`() {
         var stackSamplingBackoff = StackSamplingBackoff()
         stackSamplingBackoff.record(isSame: false, age: 3200 * millisecond)
         #expect(stackSamplingBackoff.gapNanoseconds == 50 * millisecond)
@@ -48,7 +48,7 @@ struct StackSamplingBackoffTests {
         #expect(stackSamplingBackoff.gapNanoseconds == 1000 * millisecond)
     }
 
-    @Test(arguments: [0, 1, 12_345_678_901, UInt64.max]) func theGapIsWithinAQuarterOfItself(random: UInt64) {
+    @Test(arguments: [0, 1, 12_345_678_901, UInt64.max]) func `the gap is within a quarter of itself`(random: UInt64) {
         #expect((37_500_000...62_500_000).contains(StackSamplingBackoff().gap(random)))
     }
 }

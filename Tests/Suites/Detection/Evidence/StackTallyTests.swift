@@ -41,7 +41,7 @@ struct StackTallyTests {
         )
     }
 
-    @Test func theFirstLookStandsForAllBeforeAndTheLastForAllAfter() {
+    @Test func `the first sample stands for all before and the last for all after`() {
         tally.begin(at: start)
         observe(7, 150)
         #expect(weights() == [7: 150])
@@ -50,7 +50,7 @@ struct StackTallyTests {
         #expect(tally.sampleCount == 1 && tally[0].count == 1)
     }
 
-    @Test func whatLiesBetweenTwoLooksAtTheSameStackIsItsOwn() {
+    @Test func `what lies between two samples of the same stack is its own`() {
         tally.begin(at: start)
         #expect(observe(7, 100) == (0, false, true))
         #expect(observe(7, 180) == (0, true, false))
@@ -58,7 +58,7 @@ struct StackTallyTests {
         #expect(tally[0].count == 2)
     }
 
-    @Test func theTimeSinceTheLookBeforeIsTheNewOnes() {
+    @Test func `the time since the sample before is the new one's`() {
         tally.begin(at: start)
         observe(1, 100)
         #expect(observe(2, 160) == (1, false, true))
@@ -81,7 +81,7 @@ struct StackTallyTests {
         (.asleep, .running, 900, 200, 0),
         (.running, .asleep, 900, 0, 200),
     ])
-    func sleepBetweenTwoLooksIsTheSleepers(
+    func `sleep between two samples is the sleeper's`(
         _ before: KernelState,
         _ after: KernelState,
         slept: UInt64,
@@ -97,14 +97,14 @@ struct StackTallyTests {
         #expect(weights() == [1: weightBefore, 2: weightAfter])
     }
 
-    @Test func anOddNanosecondIsNotLost() {
+    @Test func `an odd nanosecond is not lost`() {
         tally.begin(at: 0)
         _ = tally.add(Self.outcome(), Self.stack([1]), key: 1, at: 0)
         _ = tally.add(Self.outcome(), Self.stack([2]), key: 2, at: 7)
         #expect(tally[0].weightNanoseconds + tally[1].weightNanoseconds == 7)
     }
 
-    @Test func aLookInVainCountsAndItsTimeGoesToThoseAround() {
+    @Test func `a sample in vain counts and its time goes to those around`() {
         tally.begin(at: start)
         observe(1, 100)
         tally.recordFailure(.failed(.loopMovedOn))
@@ -114,7 +114,7 @@ struct StackTallyTests {
         #expect(tally.failure.failure == .loopMovedOn)
     }
 
-    @Test func withoutAnyStackClosingDoesNothing() {
+    @Test func `without any stack closing does nothing`() {
         tally.begin(at: start)
         tally.recordFailure(.failed(.signalTimedOut))
         tally.close(at: start + 500 * millisecond)
@@ -122,7 +122,7 @@ struct StackTallyTests {
         #expect(tally.failure.failure == .signalTimedOut)
     }
 
-    @Test func aTimeThatGoesBackTakesNothingAway() {
+    @Test func `a time that goes back takes nothing away`() {
         tally.begin(at: start)
         observe(1, 100)
         observe(2, 50)
@@ -132,7 +132,7 @@ struct StackTallyTests {
         #expect(weights() == [1: 100, 2: 10])
     }
 
-    @Test func theLightestGivesWayButNotTheLatest() {
+    @Test func `the lightest gives way but not the latest`() {
         tally.begin(at: start)
         // Weights fall towards the end: 100 for the first, less for each that follows.
         var time: UInt64 = 100
@@ -160,7 +160,7 @@ struct StackTallyTests {
         #expect(observe(latest - 1, time + 6).isNew)
     }
 
-    @Test func theLatestInTheFirstPlaceStaysToo() {
+    @Test func `the latest in the first place stays too`() {
         tally.begin(at: start)
         for key in 1...UInt64(StackTally.capacity) { observe(key, 0) }
         observe(1, 0)
@@ -168,7 +168,7 @@ struct StackTallyTests {
         #expect(tally[0].key == 1)
     }
 
-    @Test func nothingIsLostWhateverComes() {
+    @Test func `nothing is lost whatever comes`() {
         for seed in 1...40 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             tally.begin(at: start)
@@ -190,7 +190,7 @@ struct StackTallyTests {
         }
     }
 
-    @Test func timeInWhichTheProcessCouldNotRunIsNobodys() {
+    @Test func `time in which the process could not run belongs to no stack`() {
         tally.begin(at: start)
         observe(1, 100)
         let stop = ProcessPause(
@@ -204,7 +204,7 @@ struct StackTallyTests {
         #expect(weights() == [1: 100, 2: 60])
     }
 
-    @Test func moreFramesThanThereIsRoomForAreCut() {
+    @Test func `more frames than there is room for are cut`() {
         tally.begin(at: start)
         _ = tally.add(Self.outcome(6), Self.stack([10, 11, 12, 13, 14, 15]), key: 1, at: start)
         _ = tally.add(Self.outcome(2), Self.stack([20, 21]), key: 2, at: start)
@@ -223,7 +223,7 @@ struct StackTallyTests {
         return lock
     }
 
-    @Test func ownersOfEachStackAreItsOwnAndAreLimited() {
+    @Test func `owners of each stack are its own and are limited`() {
         tally.begin(at: start)
         let (first, second) = (observe(1, 10).index, observe(2, 20).index)
         tally.describe(first, cll_wait(), lock(of: 100), cycle: nil)
@@ -251,7 +251,7 @@ struct StackTallyTests {
         #expect(tally[first].owners == 0 && tally[first].lock.owner == 300)
     }
 
-    @Test func forgottenOwnersLeaveTheLock() {
+    @Test func `forgotten owners leave the lock`() {
         tally.begin(at: start)
         observe(1, 10)
         tally.describe(0, cll_wait(), lock(of: 100), cycle: 0)
@@ -261,7 +261,7 @@ struct StackTallyTests {
         #expect(tally[0].lock.owner == 0 && tally[0].lock.address == 0x1000)
     }
 
-    @Test func aCopyIsTheSameAndGoesOnByItself() {
+    @Test func `a copy is the same and goes on by itself`() {
         tally.begin(at: start)
         observe(1, 10)
         observe(2, 30)
@@ -283,7 +283,7 @@ struct StackTallyTests {
         #expect(observe(2, 50, in: copy).isSame)
     }
 
-    @Test func anotherStallBeginsEmptyAlsoWhereTheMemoryWasGivenBack() {
+    @Test func `another stall begins empty also where the memory was given back`() {
         tally.begin(at: start)
         observe(1, 10)
         observe(2, 20)
@@ -312,7 +312,7 @@ struct StackTallyWorkerTests {
 
     private func weight(_ index: Int) -> UInt64 { tally[index].weightNanoseconds / millisecond }
 
-    @Test func everyThreadStandsForTheTimeSinceTheRoundBefore() {
+    @Test func `every thread stands for the time since the round before`() {
         tally.begin(at: start)
         #expect(observe(11, 1, 100) == (0, false, true))
         #expect(observe(12, 1, 100) == (0, false, false))
@@ -336,7 +336,7 @@ struct StackTallyWorkerTests {
         #expect((0..<tally.workerCount).map { tally.worker($0).tid } == [13])
     }
 
-    @Test func aStackThatMadeRoomIsNobodysAnyMore() {
+    @Test func `a stack that gave its place away is no longer found`() {
         tally.begin(at: start)
         for number in 0...StackTally.capacity {
             observe(Int32(100 + number), UInt64(number + 1), 100)
@@ -350,7 +350,7 @@ struct StackTallyWorkerTests {
         #expect((0..<copy.workerCount).map { copy.worker($0).stack } == stacks)
     }
 
-    @Test func moreThreadsThanPlacesAreLookedAtAllTheSame() {
+    @Test func `more threads than places are sampled all the same`() {
         tally.begin(at: start)
         for number in 0..<StackTally.workerCapacity + 3 { observe(Int32(1 + number), 1, 10) }
         #expect(tally.workerCount == StackTally.workerCapacity)

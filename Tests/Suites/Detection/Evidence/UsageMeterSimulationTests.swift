@@ -44,7 +44,7 @@ struct UsageMeterSimulationTests {
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func theErrorIsAtMostTheGapBetweenTwoLooks(seed: UInt64) throws {
+    func `the error is at most the gap between two samples`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for round in 0..<100 {
             let favourite = [nil, Doing.running, .ready, .asleep][round % 4]

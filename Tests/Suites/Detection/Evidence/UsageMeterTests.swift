@@ -53,7 +53,7 @@ struct UsageMeterTests {
 
     // MARK: The beginning, which nobody saw
 
-    @Test func theClockAtATimeIsBoundedByTheReadingsAround() {
+    @Test func `the clock at a time is bounded by the readings around`() {
         let anchor = UsageMeter.Anchor(before: Self.reading(100, 1000), after: Self.reading(150, 1030))
         // 20 ms after the first, 30 before the second.
         #expect(anchor.bounds(at: 120 * millisecond) == 1000 * millisecond...1020 * millisecond)
@@ -63,7 +63,7 @@ struct UsageMeterTests {
         #expect(anchor.bounds(at: 100 * millisecond) == 1000 * millisecond...1000 * millisecond)
     }
 
-    @Test func withoutAReadingBeforeOnlyTheOneAfterBounds() {
+    @Test func `without a reading before only the one after bounds`() {
         let anchor = UsageMeter.Anchor(before: nil, after: Self.reading(150, 1030))
         #expect(anchor.bounds(at: 120 * millisecond) == 1000 * millisecond...1030 * millisecond)
         // One that is not before says nothing, either.
@@ -71,30 +71,30 @@ struct UsageMeterTests {
         #expect(late.bounds(at: 120 * millisecond) == 1000 * millisecond...1030 * millisecond)
     }
 
-    @Test func anIdleLoopThatBlocksHasUsedNothing() {
+    @Test func `an idle loop that blocks has used nothing`() {
         let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1000), 130, 400, Self.totals(400, cpu: 1000))
         #expect(usage.cpuNanoseconds == 0 && usage.blockedNanoseconds == 270 * millisecond)
         #expect(usage.runDelayNanoseconds == nil && usage.systemNanoseconds == nil && usage.minorFaults == nil)
     }
 
-    @Test func anIdleLoopThatComputesHasUsedAll() {
+    @Test func `an idle loop that computes has used all`() {
         let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1020), 130, 400, Self.totals(400, cpu: 1270))
         #expect(usage.cpuNanoseconds == 270 * millisecond && usage.blockedNanoseconds == 0)
     }
 
     /// It worked before the callout: what the clock says of the time between the looks is not all the stall's.
-    @Test func aBusyLoopThatBlocksIsNotChargedForWhatCameBefore() {
+    @Test func `a busy loop that blocks is not charged for what came before`() {
         let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1030), 130, 400, Self.totals(400, cpu: 1030))
         #expect(usage.cpuNanoseconds == 0)
     }
 
-    @Test func theUnseenPartIsTakenToHaveGoneAsTheRest() {
+    @Test func `the unseen part is taken to have gone as the rest`() {
         // Half busy after the look at 150, and nothing against its having been so before.
         let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1025), 130, 350, Self.totals(350, cpu: 1125))
         #expect(usage.cpuNanoseconds == 110 * millisecond && usage.blockedNanoseconds == 110 * millisecond)
     }
 
-    @Test func aStallThatSpansCalloutsIsMeasuredFromItsWakeOn() {
+    @Test func `a stall that spans callouts is measured from its wake on`() {
         var meter = UsageMeter()
         meter.record(Self.reading(100, 0), Self.beacon(1, since: 90, woke: 90))
         meter.record(Self.reading(110, 9), Self.beacon(2, since: 101, woke: 101))
@@ -112,7 +112,7 @@ struct UsageMeterTests {
     }
 
     /// The end is told a round later, when the next callout has been seen already.
-    @Test func whatWasReadAroundTheBeginningStaysUntilTheEndIsTold() {
+    @Test func `what was read around the beginning stays until the end is reported`() {
         var meter = UsageMeter()
         meter.record(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
         meter.record(Self.reading(101, 1000), Self.beacon(2, since: 100, woke: 100))
@@ -127,7 +127,7 @@ struct UsageMeterTests {
         #expect(meter.callout?.after == Self.reading(2116, 1016))
     }
 
-    @Test func aStallThatTheFirstLookFindsGetsItsAnchorFromThatLook() {
+    @Test func `a stall that the first sample finds gets its anchor from that sample`() {
         var meter = UsageMeter()
         meter.record(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
         meter.begin(.callout, since: 100 * millisecond)
@@ -136,7 +136,7 @@ struct UsageMeterTests {
     }
 
     /// The wake is looked at when the callout has begun already, and the word changes once more after that.
-    @Test func theReadingNextToTheBeginningCounts() {
+    @Test func `the reading next to the beginning counts`() {
         var meter = UsageMeter()
         meter.record(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))
         meter.record(Self.reading(101, 1001), Self.beacon(2, since: 100, woke: 100))
@@ -147,7 +147,7 @@ struct UsageMeterTests {
         #expect((99 * millisecond...100 * millisecond).contains(usage.cpuNanoseconds ?? 0))
     }
 
-    @Test func aStallThatNobodySawTheBeginningOfIsMeasuredFromTheFirstSign() {
+    @Test func `a stall whose beginning was not seen is measured from the first sign`() {
         var meter = UsageMeter()
         meter.first = Self.totals(250, cpu: 1000, delay: 0)
         let usage = usage(meter, 200, 450, Self.totals(450, cpu: 1100, delay: 0))
@@ -155,7 +155,7 @@ struct UsageMeterTests {
         #expect(usage.cpuNanoseconds == 125 * millisecond)
     }
 
-    @Test func withoutAnythingFromTheStallNothingIsKnown() {
+    @Test func `without anything from the stall nothing is known`() {
         var meter = meter(cpuAt100: 1000, cpuAt150: 1030)
         meter.first = Self.totals(190, cpu: 1060, delay: 0)
         #expect(usage(meter, 200, 400, Self.totals(400, cpu: 1200)) == ThreadUsage())
@@ -164,20 +164,20 @@ struct UsageMeterTests {
 
     // MARK: The end
 
-    @Test func noMoreIsUsedThanTheStallWasLong() {
+    @Test func `no more is used than the stall was long`() {
         // Looked at 60 ms after the end, which the loop went on computing.
         let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1020), 130, 400, Self.totals(460, cpu: 1330))
         #expect(usage.cpuNanoseconds == 270 * millisecond && usage.blockedNanoseconds == 0)
     }
 
-    @Test func whatTheProcessCouldNotRunInIsNotBlocked() {
+    @Test func `what the process could not run in is not blocked`() {
         let usage = usage(meter(cpuAt100: 1000, cpuAt150: 1020), 130, 400, length: 170, Self.totals(400, cpu: 1170))
         // 150 of 250 ms, and 12 of the 20 before.
         #expect(usage.cpuNanoseconds == 162 * millisecond && usage.blockedNanoseconds == 8 * millisecond)
     }
 
     /// The kernel gave the thread's number to another thread, whose clock is younger.
-    @Test func aClockThatGoesBackDoesNoHarm() {
+    @Test func `a clock that goes back does no harm`() {
         let meter = meter(cpuAt100: 1000, cpuAt150: 0)
         let usage = usage(meter, 130, 400, Self.totals(400, cpu: 100))
         #expect((usage.cpuNanoseconds ?? 0) <= 270 * millisecond)
@@ -186,7 +186,7 @@ struct UsageMeterTests {
 
     // MARK: What is read at the first sign
 
-    @Test func delayAndTimeInTheKernelAreScaledToTheWholeStall() {
+    @Test func `delay and time in the kernel are scaled to the whole stall`() {
         var meter = meter(cpuAt100: 1000, cpuAt150: 1020)
         meter.first = Self.totals(280, cpu: 1085, delay: 50, system: 10, minor: 100, major: 1)
         let usage = usage(meter, 130, 430, Self.totals(430, cpu: 1160, delay: 80, system: 40, minor: 150, major: 3))
@@ -198,7 +198,7 @@ struct UsageMeterTests {
         #expect(usage.systemNanoseconds == usage.cpuNanoseconds! * 30 / 75)
     }
 
-    @Test func moreThanThereWasIsNotSaid() {
+    @Test func `more than there was is not said`() {
         var meter = meter(cpuAt100: 1000, cpuAt150: 1000)
         meter.first = Self.totals(150, cpu: 1000, delay: 0)
         let usage = usage(meter, 150, 350, Self.totals(350, cpu: 1050, delay: 900, system: 70))
@@ -208,7 +208,7 @@ struct UsageMeterTests {
         #expect(usage.systemNanoseconds == 50 * millisecond)
     }
 
-    @Test func timesThatMakeNoSenseDoNoHarm() {
+    @Test func `times that make no sense do no harm`() {
         var meter = UsageMeter()
         meter.record(Reading(time: 0, cpu: .max), BeaconReading(word: 1, calloutNanoseconds: .max, wokeNanoseconds: 1))
         meter.record(Reading(time: .max - 1, cpu: .max), BeaconReading(word: 2, calloutNanoseconds: 0, wokeNanoseconds: .max))
@@ -224,7 +224,7 @@ struct UsageMeterTests {
         }
     }
 
-    @Test func thisThreadsOwnTotals() throws {
+    @Test func `this thread's own totals`() throws {
         let totals = try #require(UsageMeter.Totals(tid: cll_gettid(), at: 5))
         #expect(totals.reading.time == 5 && totals.reading.cpu > 0)
         #expect(totals.faults != nil)

@@ -11,35 +11,35 @@ struct ControlGroupsTests {
         "30 23 0:26 \(root) \(point) rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
     }
 
-    @Test func theGroupComesFirstThenItsAncestors() {
+    @Test func `the group comes first then its ancestors`() {
         #expect(folders("0::/a/b", mount()) == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"])
         #expect(folders("0::/", mount()) == ["/sys/fs/cgroup"])
     }
 
-    @Test func aContainersMountBeginsAtItsOwnGroup() {
+    @Test func `a containers mount begins at its own group`() {
         #expect(folders("0::/docker/c1/web", mount(root: "/docker/c1")) == ["/sys/fs/cgroup/web", "/sys/fs/cgroup"])
         #expect(folders("0::/docker/c1", mount(root: "/docker/c1")) == ["/sys/fs/cgroup"])
     }
 
-    @Test func aMountOfAnotherGroupDoesNotShowOurs() {
+    @Test func `a mount of another group does not show ours`() {
         #expect(folders("0::/docker/c12", mount(root: "/docker/c1")).isEmpty)
         #expect(folders("0::/", mount(root: "/docker/c1")).isEmpty)
     }
 
-    @Test func aGroupOutsideOfTheNamespaceIsFoundOnlyThroughAMountOfIt() {
+    @Test func `a group outside of the namespace is found only through a mount of it`() {
         #expect(folders("0::/../x", mount()).isEmpty)
         #expect(folders("0::/../x", mount(root: "/..")) == ["/sys/fs/cgroup/x", "/sys/fs/cgroup"])
         #expect(folders("0::/../../x", mount(root: "/..")).isEmpty)
     }
 
-    @Test func theMountThatShowsMostAncestorsIsTaken() {
+    @Test func `the mount that shows most ancestors is taken`() {
         #expect(
             folders("0::/a/b", mount(root: "/a", at: "/one") + mount(at: "/two") + mount(root: "/a/b", at: "/three"))
                 == ["/two/a/b", "/two/a", "/two"]
         )
     }
 
-    @Test func theControllerIsFoundByItsWholeName() {
+    @Test func `the controller is found by its whole name`() {
         let cgroup = "3:cpuset:/s\n2:cpuacct:/t\n1:cpu:/c:d\n0::/u\n"
         let mounts = "33 31 0:30 / /m/cpuacct rw - cgroup cgroup rw,cpuacct\n32 31 0:29 / /m/cpu rw - cgroup cgroup rw,cpu\n"
         #expect(folders(cgroup, mounts, in: .controller("cpu")) == ["/m/cpu/c:d", "/m/cpu"])
@@ -47,12 +47,12 @@ struct ControlGroupsTests {
         #expect(folders(cgroup, mounts).isEmpty)
     }
 
-    @Test func spacesInAMountPointAreEscaped() {
+    @Test func `spaces in a mount point are escaped`() {
         #expect(folders("0::/a", mount(at: "/my\\040groups\\134x")) == ["/my groups\\x/a", "/my groups\\x"])
         #expect(folders("0::/a", mount(at: "/my\\9")) == ["/my\\9/a", "/my\\9"])
     }
 
-    @Test func theDepthIsLimitedToTheInnermostGroups() {
+    @Test func `the depth is limited to the innermost groups`() {
         let deep = ControlGroups(cgroup: "0::/1/2/3/4/5/6/7/8/9", mountinfo: mount()).folders(in: .unified, limit: 8)
         #expect(deep.count == 8)
         #expect(deep.first == "/sys/fs/cgroup/1/2/3/4/5/6/7/8/9")
@@ -60,7 +60,7 @@ struct ControlGroupsTests {
     }
 
     @Test(arguments: ["", "\n", "0:", "::", "nonsense", "0::", " - ", "30 23 0:26 / /x rw - cgroup2"])
-    func whatIsNotUnderstoodIsLeftOut(text: String) {
+    func `what is not understood is left out`(text: String) {
         #expect(folders(text, mount()).count <= 1)
         #expect(folders("0::/a", text).isEmpty)
     }

@@ -17,8 +17,7 @@ struct PauseMeterTests {
         return meter
     }
 
-    @Test("Waits and looks on time ask the scheduler once in a millisecond of lateness at most")
-    func seldomAsked() {
+    @Test func `waits and polls on time ask the scheduler once in a millisecond of lateness at most`() {
         var meter = makeMeter()
         let (asked, begun) = (meter.readings, meter.now)
         for _ in 0..<10_000 {
@@ -28,16 +27,14 @@ struct PauseMeterTests {
         #expect(meter.readings - asked <= (meter.now - begun) / 1_000_000)
     }
 
-    @Test("A wait that ended before its time asks at once: what the scheduler counted in it, the clock does not tell")
-    func earlyEnd() {
+    @Test func `a wait that ended before its time asks at once: what the scheduler counted in it, the clock does not report`() {
         var meter = makeMeter()
         let asked = meter.readings
         let isStopped = meter.waitEnded(due: meter.now + 1_000_000_000_000, answered: 0) != nil
         #expect(meter.readings == asked + 1 && !isStopped)
     }
 
-    @Test("Time asleep after the wait was due is a stop; however many were on time before")
-    func asleepTooLong() throws {
+    @Test func `time asleep after the wait was due is a stop; however many were on time before`() throws {
         var meter = makeMeter()
         for _ in 0..<100 { _ = meter.waitEnded(due: meter.now, answered: 0) }
         let due = meter.now
@@ -48,8 +45,7 @@ struct PauseMeterTests {
         #expect(processPause.atLeast > Self.milliseconds30 / 2 && processPause.to - processPause.from >= Self.milliseconds30)
     }
 
-    @Test("Time at work after the wait was due is none")
-    func atWorkTooLong() {
+    @Test func `time at work after the wait was due is no stop`() {
         // Unless the machine is taken away for as long, which the kernel may not count.
         let isReported = (0..<5).contains { _ in
             var meter = makeMeter()

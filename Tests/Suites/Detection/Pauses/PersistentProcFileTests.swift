@@ -29,7 +29,7 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func itIsReadAnewEachTimeThroughOneDescriptor() {
+    @Test func `it is read anew each time through one descriptor`() {
         withThreadFile { file, path in
             let first = text(file)
             #expect(first?.hasPrefix("\(cll_gettid()) (") == true)
@@ -44,7 +44,7 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func nothingStaysOpenBehindIt() {
+    @Test func `nothing stays open behind it`() {
         var path = ""
         withThreadFile { file, used in
             path = used
@@ -54,7 +54,7 @@ struct PersistentProcFileTests {
         #expect(descriptors(of: path).isEmpty)
     }
 
-    @Test func aNumberThatTheHostTookIsNeitherReadNorClosed() throws {
+    @Test func `a number that the host took is neither read nor closed`() throws {
         try withThreadFile { file, path in
             _ = text(file)
             let number = try #require(descriptors(of: path).first)
@@ -72,7 +72,7 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func closingLeavesAForeignNumberAlone() throws {
+    @Test func `closing leaves a foreign number alone`() throws {
         try withThreadFile { file, path in
             _ = text(file)
             let number = try #require(descriptors(of: path).first)
@@ -85,12 +85,12 @@ struct PersistentProcFileTests {
         }
     }
 
-    @Test func aFileThatIsNotThereIsNil() {
+    @Test func `a file that is not there is nil`() {
         #expect(text(PersistentProcFile(path: "/proc/self/task/0/stat")) == nil)
         #expect(text(PersistentProcFile(path: "")) == nil)
     }
 
-    @Test func aThreadsTimesGrowAsItComputes() {
+    @Test func `a threads times grow as it computes`() {
         let file = PersistentProcFile(path: "/proc/self/task/\(cll_gettid())/schedstat")
         let first = ThreadTimes(file)
         var sum: UInt64 = 1

@@ -7,7 +7,7 @@ import TestSupport
 /// With the kernel's own control groups, where this machine lets us make some.
 struct RealControlGroupTests {
     @Test(.enabled(if: ControlGroupFolder.canLimitCPU, "no permission to make a group with a quota in /sys/fs/cgroup/cpu"))
-    func aQuotaMakesTheThrottledTimeGrow() throws {
+    func `a quota makes the throttled time grow`() throws {
         let group = try #require(ControlGroupFolder(in: ControlGroupFolder.cpu, having: "cpu.cfs_quota_us"))
         defer { group.remove() }
         try group.write("100000", to: "cpu.cfs_period_us")
@@ -25,7 +25,7 @@ struct RealControlGroupTests {
     }
 
     @Test(.enabled(if: ControlGroupFolder.canLimitCPU, "no permission to make a group with a quota in /sys/fs/cgroup/cpu"))
-    func theQuotaOfAnAncestorIsSeenToo() throws {
+    func `the quota of an ancestor is seen too`() throws {
         let outer = try #require(ControlGroupFolder(in: ControlGroupFolder.cpu, having: "cpu.cfs_quota_us"))
         defer { outer.remove() }
         try outer.write("100000", to: "cpu.cfs_period_us")
@@ -43,7 +43,7 @@ struct RealControlGroupTests {
     }
 
     @Test(.enabled(if: ControlGroupFolder.freezerParent != nil, "no permission to make a group with a freezer"))
-    func aFreezeIsMeasuredWhereTheKernelTells() throws {
+    func `a freeze is measured where the kernel reports it`() throws {
         let parent = try #require(ControlGroupFolder.freezerParent)
         let group = try #require(ControlGroupFolder(in: parent, having: "cgroup.freeze"))
         defer { group.remove() }

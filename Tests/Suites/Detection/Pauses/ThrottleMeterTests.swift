@@ -14,7 +14,7 @@ struct ThrottleMeterTests {
         "usage_usec 5\nuser_usec 3\nsystem_usec 2\nnr_periods 90\nnr_throttled \(count)\nthrottled_usec \(microseconds)\nnr_bursts 0\n"
     }
 
-    @Test func quotasOfAllAncestorsAreAddedUp() throws {
+    @Test func `quotas of all ancestors are added up`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a/b\n",
             mountinfo: unifiedMount,
@@ -28,7 +28,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == Throttling(throttledNanoseconds: 750_000, throttledCount: 5, frozenNanoseconds: nil))
     }
 
-    @Test func theKernelsOwnSumIsPreferredToOurs() throws {
+    @Test func `the kernels own sum is preferred to ours`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a/b\n",
             mountinfo: unifiedMount,
@@ -43,7 +43,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == Throttling(throttledNanoseconds: 420_000, throttledCount: 2, frozenNanoseconds: 8_000))
     }
 
-    @Test func aGroupWithoutTheControllerIsScheduledAsItsParent() throws {
+    @Test func `a group without the controller is scheduled as its parent`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a/b\n",
             mountinfo: unifiedMount,
@@ -58,7 +58,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == Throttling(throttledNanoseconds: 690_000, throttledCount: 3, frozenNanoseconds: nil))
     }
 
-    @Test func theOldHierarchyCountsInNanoseconds() throws {
+    @Test func `the old hierarchy counts in nanoseconds`() throws {
         let tree = try FakeTree(
             cgroup: "12:cpuset:/other\n4:cpu,cpuacct:/a\n0::/elsewhere\n",
             mountinfo: "29 23 0:25 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
@@ -73,7 +73,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == Throttling(throttledNanoseconds: 123_456, throttledCount: 7, frozenNanoseconds: 9_000))
     }
 
-    @Test func aReadingShowsWhatCameSinceAndAGroupThatWentIsUnknown() throws {
+    @Test func `a reading shows what came since and a group that went is unknown`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a\n",
             mountinfo: unifiedMount,
@@ -89,7 +89,7 @@ struct ThrottleMeterTests {
         #expect(meter.read() == nil)
     }
 
-    @Test func aProcessThatWasMovedNeedsANewMeter() throws {
+    @Test func `a process that was moved needs a new meter`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a\n",
             mountinfo: unifiedMount,
@@ -101,7 +101,7 @@ struct ThrottleMeterTests {
         #expect(!meter.isCurrent())
     }
 
-    @Test func withoutAGroupThereIsNoMeter() throws {
+    @Test func `without a group there is no meter`() throws {
         #expect(ThrottleMeter(root: "/nonexistent") == nil)
         let unmounted = try FakeTree(cgroup: "0::/a\n", mountinfo: "")
         #expect(ThrottleMeter(root: unmounted.root) == nil)
@@ -116,11 +116,11 @@ struct ThrottleMeterTests {
             ("xthrottled_usec 12\n", nil), ("throttled_usec-12\n", nil), ("", nil), ("\n\n", nil),
         ] as [(String, UInt64?)]
     )
-    func aNumberIsFoundByItsWholeName(text: String, value: UInt64?) {
+    func `a number is found by its whole name`(text: String, value: UInt64?) {
         #expect(Array(text.utf8).withUnsafeBytes { KernelFile.number(named: "throttled_usec", in: $0) } == value)
     }
 
-    @Test func thisProcessHasReadingsThatNeverShrinkOrNone() {
+    @Test func `this process has readings that never shrink, or no readings`() {
         guard let meter = ThrottleMeter(), let before = meter.read(), let after = meter.read() else { return }
         #expect(after.throttledNanoseconds >= before.throttledNanoseconds)
         #expect(meter.isCurrent())

@@ -21,23 +21,23 @@ struct TracerCheckTests {
             ("t (tracing stop)", "0", .traced(by: 0, stopped: true)),
         ] as [(String, String, TracerCheck)]
     )
-    func theStatusTells(state: String, tracer: String, expected: TracerCheck) {
+    func `the status reports`(state: String, tracer: String, expected: TracerCheck) {
         #expect(parse(status(state: state, tracer: tracer)) == expected)
     }
 
     @Test(arguments: [
         "", "\n", "State:\tR\n", "TracerPid:\t1\n", "State:\t", "State:\tR\nTracerPid:\t", "State:\tR\nTracerPid:\tx\n",
     ])
-    func anythingElseIsUnknown(text: String) {
+    func `anything else is unknown`(text: String) {
         #expect(parse(text) == .unknown)
     }
 
-    @Test func aThreadThatIsGoneIsUnknown() {
+    @Test func `a thread that is gone is unknown`() {
         #expect(TracerCheck.read(tid: 0x3FFF_FFFF) == .unknown)
         #expect(TracerCheck.read(tid: -1) == .unknown)
     }
 
-    @Test func aDebuggerIsSeenFromAttachingToDetaching() throws {
+    @Test func `a debugger is seen from attaching to detaching`() throws {
         let child = try ChildProcess("exec sleep 1000")
         defer { child.end() }
         #expect(TracerCheck.read(tid: child.pid, process: child.pid) == .none)

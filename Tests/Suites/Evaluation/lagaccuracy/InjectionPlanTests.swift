@@ -6,13 +6,13 @@ import Testing
 struct InjectionPlanTests {
     private let plan = InjectionPlan(seed: 1, condition: .calm, count: 200)
 
-    @Test func aSeedAlwaysMakesTheSamePlanAndAnotherOneAnother() {
+    @Test func `a seed always makes the same plan and another one another`() {
         #expect(plan.stalls == InjectionPlan(seed: 1, condition: .calm, count: 200).stalls)
         #expect(plan.stalls != InjectionPlan(seed: 2, condition: .calm, count: 200).stalls)
         #expect(plan.stalls != InjectionPlan(seed: 1, condition: .busy, count: 200).stalls)
     }
 
-    @Test func theStreamsOfConditionsAndPurposesHaveNothingInCommon() {
+    @Test func `the streams of conditions and purposes have nothing in common`() {
         var seen: Set<UInt64> = []
         for condition in Condition.allCases {
             for purpose: UInt64 in 0...2 {
@@ -23,14 +23,14 @@ struct InjectionPlanTests {
         #expect(seen.count == 5 * 3 * 2000)
     }
 
-    @Test func everyKindIsThereEquallyOften() {
+    @Test func `every kind is there equally often`() {
         let counts = Dictionary(grouping: plan.stalls, by: \.kind).mapValues(\.count)
         #expect(counts.count == 10)
         #expect(counts.values.allSatisfy { $0 == 20 })
         #expect(Set(WorkloadKind.allCases).subtracting(counts.keys) == [.short, .idle])
     }
 
-    @Test func lengthsLieBetweenTwentyMillisecondsAndThreeSecondsWithManyNearTheThreshold() {
+    @Test func `lengths lie between twenty milliseconds and three seconds with many near the threshold`() {
         let lengths = plan.stalls.filter { $0.kind != .starve }.map(\.lengthMilliseconds)
         #expect(lengths.allSatisfy { (20...3000).contains($0) })
         #expect(lengths.count { (110...260).contains($0) } >= 50)
@@ -38,17 +38,17 @@ struct InjectionPlanTests {
         #expect(lengths.contains { $0 > 1500 })
     }
 
-    @Test func starvationsLieAroundTheirOwnThreshold() {
+    @Test func `starvations lie around their own threshold`() {
         let lengths = plan.stalls.filter { $0.kind == .starve }.map(\.lengthMilliseconds)
         #expect(lengths.contains { $0 < 1000 })
         #expect(lengths.contains { $0 > 1050 })
     }
 
-    @Test func everyPlaceIsThere() {
+    @Test func `every place is there`() {
         #expect(Set(plan.stalls.map(\.place)) == Set(Place.allCases))
     }
 
-    @Test func theShortFormCoversEveryKindAndPlaceInLittleTime() {
+    @Test func `the short form covers every kind and place in little time`() {
         let plans = Condition.allCases.map { InjectionPlan(shortFor: $0, seed: 1) }
         let stalls = plans.flatMap(\.stalls)
         #expect(Set(stalls.map(\.kind)) == Set(InjectionPlan.kinds))

@@ -23,19 +23,19 @@ import Testing
 
     private let stall = PlannedStall(kind: .sleep, place: .perform, lengthMilliseconds: 200, gapMilliseconds: 0)
 
-    @Test func whatNobodyInjectedIsAGap() throws {
+    @Test func `what was not injected is a gap`() throws {
         let report = try observe { thread, _ in try thread.loop.performAndWait { sleepUntil(.now + .milliseconds(200)) } }
         #expect(report.injected.isEmpty)
         #expect(report.gaps.contains { $0.end - $0.begin >= 200_000_000 })
     }
 
-    @Test func sleepIsNoGap() throws {
+    @Test func `sleep is no gap`() throws {
         let report = try observe { _, _ in sleepUntil(.now + .milliseconds(400)) }
         #expect(!report.gaps.contains { $0.end - $0.begin >= 350_000_000 })
         #expect(!report.awakePeriods.contains { $0.end - $0.begin >= 350_000_000 })
     }
 
-    @Test func anInjectedStallIsReadFromInsideAndFromOutside() throws {
+    @Test func `an injected stall is read from inside and from outside`() throws {
         let report = try observe { thread, oracle in
             try thread.loop.performAndWait {
                 oracle.begin(stall)
@@ -52,7 +52,7 @@ import Testing
         #expect(!report.gaps.contains { $0.begin < seen.end && seen.begin < $0.end })
     }
 
-    @Test func aStallInTheObserverOfBeforeWaitingIsWorkAndTheSleepAfterItIsNot() throws {
+    @Test func `a stall in the observer of before waiting is work and the sleep after it is not`() throws {
         let report = try observe { thread, oracle in
             let observer = RunLoopObserver(activities: .beforeWaiting, repeats: false, order: 1000) { _, _ in
                 oracle.begin(stall)
@@ -68,7 +68,7 @@ import Testing
         #expect(!report.gaps.contains { $0.end - $0.begin >= 300_000_000 })
     }
 
-    @Test func aLoopThatDoesNotGetToSleepIsWakeful() throws {
+    @Test func `a loop that does not get to sleep is wakeful`() throws {
         let report = try observe { thread, _ in
             let loop = thread.loop
             let chain = CallbackChain { work in loop.perform(work) }

@@ -36,7 +36,7 @@ struct ScoreTests {
         )
     }
 
-    @Test func aStallThatWasFoundIsRecalledWithItsErrorAndLatency() {
+    @Test func `a stall that was found is recalled with its error and latency`() {
         let score = Score(truths: [truth(1000, 300)], detections: [detection(1000, 302)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 0)
@@ -44,7 +44,7 @@ struct ScoreTests {
         #expect(score.latencies == [10 * Self.ms])
     }
 
-    @Test func aFindingThatOverlapsNothingIsFalseAndTheStallIsMissed() {
+    @Test func `a finding that overlaps nothing is false and the stall is missed`() {
         let score = Score(truths: [truth(1000, 300)], detections: [detection(1300, 200)])
         #expect(score.recall == 0)
         #expect(score.falseCount == 1)
@@ -53,27 +53,27 @@ struct ScoreTests {
         #expect(score.unfounded.count == 1)
     }
 
-    @Test func twoFindingsOfOneStallAreOneTooMany() {
+    @Test func `two findings of one stall are one too many`() {
         let score = Score(truths: [truth(1000, 600)], detections: [detection(1000, 200), detection(1210, 390)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 1)
         #expect(score.repeats == 1)
     }
 
-    @Test func theSecondLineOfAFindingIsOneTooManyAsWell() {
+    @Test func `the second line of a finding is one too many as well`() {
         let score = Score(truths: [truth(1000, 600)], detections: [detection(1000, 600, repeats: 2)])
         #expect(score.recall == 1)
         #expect(score.falseCount == 2)
         #expect(score.repeats == 2)
     }
 
-    @Test func oneFindingOverTwoStallsMissesOneOfThem() {
+    @Test func `one finding over two stalls misses one of them`() {
         let score = Score(truths: [truth(1000, 200), truth(1220, 300)], detections: [detection(1000, 520)])
         #expect(score.aboveFound == 1)
         #expect(score.missed.map(\.begin) == [1000 * Self.ms])
     }
 
-    @Test func aFindingOfAStallBelowTheThresholdIsFalse() {
+    @Test func `a finding of a stall below the threshold is false`() {
         let score = Score(truths: [truth(1000, 120)], detections: [detection(1000, 150)])
         #expect(score.falseCount == 1)
         #expect(score.below == 1)
@@ -82,7 +82,7 @@ struct ScoreTests {
     }
 
     @Test(arguments: [(148, 1, 1, 0), (149, 0, 0, 1), (150, 0, 0, 1), (199, 0, 0, 1)])
-    func nearTheThresholdAFindingIsRightFromAMillisecondBelow(length: UInt64, falseCount: Int, below: Int, between: Int) {
+    func `near the threshold a finding is right from a millisecond below`(length: UInt64, falseCount: Int, below: Int, between: Int) {
         let score = Score(truths: [truth(1000, length)], detections: [detection(1000, 150)])
         #expect(score.falseCount == falseCount)
         #expect(score.below == below)
@@ -90,21 +90,21 @@ struct ScoreTests {
         #expect(score.above == 0)
     }
 
-    @Test func fromOneIntervalAboveTheThresholdItMustBeFound() {
+    @Test func `from one interval above the threshold it must be found`() {
         #expect(Score(truths: [truth(1000, 199)], detections: []).recall == 1)
         #expect(Score(truths: [truth(1000, 200)], detections: []).recall == 0)
         #expect(Score(truths: [truth(1000, 1049, .starvation)], detections: []).recall == 1)
         #expect(Score(truths: [truth(1000, 1050, .starvation)], detections: []).recall == 0)
     }
 
-    @Test func whatTheKernelAddedAfterTheCalloutMakesAFindingTrueButNotDue() {
+    @Test func `what the kernel added after the callout makes a finding true but not due`() {
         let score = Score(truths: [truth(1000, 140, seenLonger: 20)], detections: [detection(1000, 160)])
         #expect(score.falseCount == 0)
         #expect(score.above == 0)
         #expect(score.durationErrors == [20 * Self.ms])
     }
 
-    @Test func theTwoTroublesAreNotTakenForEachOther() {
+    @Test func `the two troubles are not taken for each other`() {
         let starving = truth(1000, 1500, .starvation)
         let wrong = Score(truths: [starving], detections: [detection(1000, 1500, .callout)])
         #expect(wrong.recall == 0)
@@ -116,7 +116,7 @@ struct ScoreTests {
         #expect(Score(truths: [starving], detections: [detection(1100, 300, nil)]).recall == 1)
     }
 
-    @Test func whatTheKernelDidMustBeFoundButIsNoMeasureOfDurations() {
+    @Test func `what the kernel did must be found but is no measure of durations`() {
         let kernel = truth(1000, 300, injected: false)
         let score = Score(truths: [kernel], detections: [detection(1010, 250)])
         #expect(score.injected == 0)
@@ -126,12 +126,12 @@ struct ScoreTests {
         #expect(Score(truths: [kernel], detections: []).recall == 0)
     }
 
-    @Test func aFindingGoesToTheStallItOverlapsMost() {
+    @Test func `a finding goes to the stall it overlaps most`() {
         let score = Score(truths: [truth(1000, 200), truth(1210, 400)], detections: [detection(1190, 420)])
         #expect(score.missed.map(\.begin) == [1000 * Self.ms])
     }
 
-    @Test func boundsThatDoNotHoldTheTruthAreWrongByTheDistance() {
+    @Test func `bounds that do not hold the truth are wrong by the distance`() {
         func error(_ bounds: ClosedRange<UInt64>?) -> UInt64? {
             var detection = detection(1000, 300)
             detection.bounds = bounds.map { $0.lowerBound * Self.ms...$0.upperBound * Self.ms }
@@ -143,7 +143,7 @@ struct ScoreTests {
         #expect(error(305...310) == 5 * Self.ms)
     }
 
-    @Test func aPercentileIsTheNearestRank() {
+    @Test func `a percentile is the nearest rank`() {
         let hundred = (1...200).map(UInt64.init)
         #expect(Score.percentile(50, of: hundred) == 100)
         #expect(Score.percentile(99, of: hundred) == 198)

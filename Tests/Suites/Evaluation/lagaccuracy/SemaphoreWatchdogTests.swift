@@ -5,13 +5,13 @@ import Testing
 @testable import lagaccuracy
 
 struct SemaphoreWatchdogRuleTests {
-    @Test func theThirdTimeoutInARowReportsAndAHangIsReportedAgainAndAgain() {
+    @Test func `the third timeout in a row reports and a hang is reported again and again`() {
         var rule = SemaphoreWatchdogRule(countsBeforeWaiting: false)
         let reports = (1...9).filter { _ in rule.waitEnded(timedOut: true, activity: .afterWaiting) }
         #expect(reports == [3, 6, 9])
     }
 
-    @Test func aSignalStartsTheCountAgain() {
+    @Test func `a signal starts the count again`() {
         var rule = SemaphoreWatchdogRule(countsBeforeWaiting: false)
         for timedOut in [true, true, false, true, true] {
             let reported = rule.waitEnded(timedOut: timedOut, activity: .beforeSources)
@@ -20,7 +20,7 @@ struct SemaphoreWatchdogRuleTests {
     }
 
     @Test(arguments: [false, true])
-    func onlyTheVariantTakesAnIdleLoopForAStall(countsBeforeWaiting: Bool) {
+    func `only the variant takes an idle loop for a stall`(countsBeforeWaiting: Bool) {
         var rule = SemaphoreWatchdogRule(countsBeforeWaiting: countsBeforeWaiting)
         let reports = (1...3).filter { _ in rule.waitEnded(timedOut: true, activity: .beforeWaiting) }
         #expect(reports.isEmpty == !countsBeforeWaiting)
@@ -43,7 +43,7 @@ struct SemaphoreWatchdogRuleTests {
         return (posted, MonotonicTime.now - begin)
     }
 
-    @Test func aStepForwardEndsItAsATimeout() throws {
+    @Test func `a step forward ends it as a timeout`() throws {
         let (posted, length) = try wait(milliseconds: 60_000) { semaphore in
             // One of them comes after the wait has begun, however busy the machine is.
             for _ in 1...20 {
@@ -55,7 +55,7 @@ struct SemaphoreWatchdogRuleTests {
         #expect(length < .seconds(50))
     }
 
-    @Test func aStepBackMakesItLastUntilThePost() throws {
+    @Test func `a step back makes it last until the post`() throws {
         let (posted, length) = try wait(milliseconds: 500) { semaphore in
             sleepUntil(.now + .milliseconds(100))
             semaphore.step(byNanoseconds: -2 * Self.minute)
@@ -67,7 +67,7 @@ struct SemaphoreWatchdogRuleTests {
     }
 
     @Test(arguments: [false, true])
-    func withoutAStepItIsAnOrdinaryTimedWait(isFaked: Bool) {
+    func `without a step it is an ordinary timed wait`(isFaked: Bool) {
         let semaphore = RealtimeSemaphore(isFaked: isFaked)
         let begin = MonotonicTime.now
         #expect(!semaphore.wait(nanoseconds: 30_000_000))
@@ -76,7 +76,7 @@ struct SemaphoreWatchdogRuleTests {
         #expect(semaphore.wait(nanoseconds: 10_000_000_000))
     }
 
-    @Test func aStepIsNoPost() {
+    @Test func `a step is no post`() {
         let semaphore = RealtimeSemaphore(isFaked: true)
         semaphore.step(byNanoseconds: -Self.minute)
         #expect(!semaphore.wait(nanoseconds: 20_000_000))

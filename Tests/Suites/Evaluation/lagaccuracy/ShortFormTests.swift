@@ -34,7 +34,7 @@ import Testing
         return (condition, values)
     }
 
-    @Test(.timeLimit(.minutes(5))) func everyTargetHoldsInEveryCondition() throws {
+    @Test(.timeLimit(.minutes(5))) func `every target holds in every condition`() throws {
         let (status, output, errors) = try run(["--short"])
         #expect(status == 0, "\(errors)")
         let lines = try output.split(separator: "\n").map(fields)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownConditionIsRefusedWithTheKnownOnes() throws {
+    @Test func `an unknown condition is refused with the known ones`() throws {
         let (status, output, errors) = try run(["--condition", "noisy"])
         #expect(status == 64)
         #expect(output.isEmpty)

@@ -25,7 +25,7 @@ struct TruthTests {
         return Truth.all(in: report, observedStops: observedStops)[0]
     }
 
-    @Test func withoutStopsTheTruthIsWhatTheCalloutRead() {
+    @Test func `without stops the truth is what the callout read`() {
         let truth = truth()
         #expect((truth.least, truth.most, truth.longest) == (500 * Self.ms, 500 * Self.ms, 504 * Self.ms))
         #expect(truth.due == 1150 * Self.ms)
@@ -33,7 +33,7 @@ struct TruthTests {
         #expect(truth.label == "cpu in timer")
     }
 
-    @Test func aStopIsSubtractedWithinWhatIsKnownOfIt() {
+    @Test func `a stop is subtracted within what is known of it`() {
         let truth = truth(observedStops: [observedStop(1098, 1100, 1400, 1401)])
         #expect(truth.least == (500 - 303) * Self.ms)
         #expect(truth.most == (500 - 300) * Self.ms)
@@ -42,32 +42,32 @@ struct TruthTests {
         #expect(truth.due == 1450 * Self.ms)
     }
 
-    @Test func aStopThatOnlyOverlapsIsSubtractedByThatPart() {
+    @Test func `a stop that only overlaps is subtracted by that part`() {
         #expect(truth(observedStops: [observedStop(800, 800, 1100, 1100)]).most == 400 * Self.ms)
         #expect(truth(observedStops: [observedStop(1400, 1400, 2000, 2000)]).most == 400 * Self.ms)
         #expect(truth(observedStops: [observedStop(1500, 1500, 2000, 2000)]).most == 500 * Self.ms)
     }
 
-    @Test func aStallThatIsNothingButAStopIsNone() {
+    @Test func `a stall that is nothing but a stop is not reported`() {
         let truth = truth(observedStops: [observedStop(1001, 1002, 1480, 1481)])
         #expect(!truth.mayBeFound)
         #expect(!truth.mustBeFound)
     }
 
-    @Test func severalStopsAddUp() {
+    @Test func `several stops add up`() {
         let truth = truth(observedStops: [observedStop(1300, 1300, 1400, 1400), observedStop(1050, 1050, 1150, 1150)])
         #expect(truth.most == 300 * Self.ms)
         #expect(truth.due == 1250 * Self.ms)
     }
 
-    @Test func aStarvationHasItsOwnThreshold() {
+    @Test func `a starvation has its own threshold`() {
         let truth = truth(kind: "starve")
         #expect(truth.stallType == .starvation)
         #expect(!truth.mayBeFound)
         #expect(truth.due == 2000 * Self.ms)
     }
 
-    @Test func aGapBetweenReadingsIsTheKernels() {
+    @Test func `a gap between readings is the kernels`() {
         var report = TargetReport()
         report.gaps = [.init(begin: 100 * Self.ms, end: 400 * Self.ms)]
         let truth = Truth.all(in: report, observedStops: [])[0]
@@ -76,7 +76,7 @@ struct TruthTests {
         #expect(!Truth.all(in: report, observedStops: [observedStop(110, 110, 390, 390)])[0].mayBeFound)
     }
 
-    @Test func timeWithoutSleepThatOneCalloutTookIsNoStarvation() {
+    @Test func `time without sleep that one callout took is no starvation`() {
         var report = TargetReport()
         func truth(inLongCallouts: UInt64) -> Truth {
             report.awakePeriods = [
@@ -92,7 +92,7 @@ struct TruthTests {
 struct DetectionTests {
     private static let ms: UInt64 = 1_000_000
 
-    @Test func classicReportsOfOneRunAreOneFindingWithRepeats() {
+    @Test func `the semaphore watchdog's reports of one run are one detection with repeats`() {
         let times: [(UInt64, UInt64)] = [(1150, 7), (1300, 7), (1450, 7), (3150, 9)]
         let detections = Detection.all(from: times.map { TargetReport.SemaphoreWatchdogReport(time: $0.0 * Self.ms, run: $0.1) })
         #expect(detections.map(\.start) == [1000 * Self.ms, 3000 * Self.ms])
@@ -101,14 +101,14 @@ struct DetectionTests {
         #expect(detections.allSatisfy { $0.stallType == nil })
     }
 
-    @Test func timeThatIsLeftOutOfTheDurationStillLiesBetweenStartAndEnd() {
+    @Test func `time that is left out of the duration still lies between start and end`() {
         let monitorReport = TargetReport.MonitorReport(isStarvation: false, start: 100, duration: 200, excluded: 50, detected: 250)
         let detection = Detection.all(from: [monitorReport])[0]
         #expect(detection.duration == 200)
         #expect(detection.end == 350)
     }
 
-    @Test func linesBeyondBeginAndEndAreRepeats() {
+    @Test func `lines beyond begin and end are repeats`() {
         let monitorReport = TargetReport.MonitorReport(isStarvation: true, start: 1, duration: 2, detected: 3, extraLines: 1)
         #expect(Detection.all(from: [monitorReport]) == [Detection(stallType: .starvation, start: 1, duration: 2, detected: 3, repeats: 1)])
     }

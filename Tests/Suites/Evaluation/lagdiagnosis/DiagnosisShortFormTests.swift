@@ -6,7 +6,7 @@ import Testing
 extension ProgramTests {
     /// The short form of `make diagnosis`, as `make test` runs it.
     @Suite(.serialized) struct ShortFormTests {
-        @Test(.timeLimit(.minutes(5))) func everyScenarioGivesOneVerdict() throws {
+        @Test(.timeLimit(.minutes(5))) func `every scenario gives one verdict`() throws {
             let verdicts = try ShortRun.verdicts.get()
             #expect(verdicts.map(\.scenario).sorted() == Corpus.scenarios.map(\.name).sorted())
             // What a machine does not permit is skipped, and what it is too busy for; the greater part of the corpus only waits.
@@ -14,7 +14,7 @@ extension ProgramTests {
         }
 
         /// Otherwise the scenario is not what it says it is.
-        @Test(.timeLimit(.minutes(5))) func everyScenarioStallsForAsLongAsItSays() throws {
+        @Test(.timeLimit(.minutes(5))) func `every scenario stalls for as long as it says`() throws {
             for verdict in try ShortRun.verdicts.get() where !verdict.isSkipped {
                 let record = try #require(verdict.record, "\(verdict.text)")
                 #expect(record.durationMs >= 300, "\(verdict.text)")
@@ -24,7 +24,7 @@ extension ProgramTests {
         }
 
         /// One look sees one of two parts; where all the time is in one function, its name must be in the stack.
-        @Test(.timeLimit(.minutes(5))) func everyStackOfAnUnmixedStallShowsTheCulprit() throws {
+        @Test(.timeLimit(.minutes(5))) func `every stack of an unmixed stall shows the culprit`() throws {
             let mixed = Set(Corpus.mixed.map(\.name))
             for verdict in try ShortRun.verdicts.get() where !verdict.isSkipped && !mixed.contains(verdict.scenario) {
                 // No look at a thread that is hardly ever scheduled has to succeed.
@@ -33,7 +33,7 @@ extension ProgramTests {
             }
         }
 
-        @Test(.timeLimit(.minutes(5))) func everyCauseAndEveryCulpritIsNamed() throws {
+        @Test(.timeLimit(.minutes(5))) func `every cause and every culprit is named`() throws {
             for verdict in try ShortRun.verdicts.get() where !verdict.isSkipped {
                 #expect(verdict.causeOk, "\(verdict.text)")
                 #expect(verdict.culpritOk, "\(verdict.text)")

@@ -32,20 +32,20 @@ struct VerdictTests {
         Truth(startMonoUs: 1_000, durationMs: 600, cpuMs: cpu, systemMs: 0, runDelayMs: 0, minorFaults: 0, majorFaults: 0)
     }
 
-    @Test func anExpectedCauseAndCulpritAreRight() throws {
+    @Test func `an expected cause and culprit are right`() throws {
         let verdict = Verdict(scenario: scenario, records: [try line()], truth: truth())
         #expect(verdict.isRight)
         #expect(verdict.miss == nil)
         #expect(verdict.text.hasPrefix("ok "))
     }
 
-    @Test func aSecondExpectedAnswerIsRightToo() throws {
+    @Test func `a second expected answer is right too`() throws {
         let record = try line(cause: "syscall", culprit: "closure in lagdiagnosis.waitHere")
         #expect(Verdict(scenario: scenario, records: [record], truth: truth()).isRight)
     }
 
     @Test(arguments: [("cpu", "lagdiagnosis.waitHere"), ("lock", "lagdiagnosis.waitHereToo"), ("lock", nil)])
-    func anythingElseIsAMissThatSaysWhatWasExpectedAndWhatWasSaid(cause: String, culprit: String?) throws {
+    func `anything else is a miss that says what was expected and what was said`(cause: String, culprit: String?) throws {
         let verdict = Verdict(scenario: scenario, records: [try line(cause: cause, culprit: culprit)], truth: truth())
         let miss = try #require(verdict.miss)
         #expect(miss.contains("cause lock or syscall"))
@@ -53,18 +53,18 @@ struct VerdictTests {
         #expect(miss.contains("futex"))
     }
 
-    @Test func theLongestRecordOfTheExpectedPhaseIsJudged() throws {
+    @Test func `the longest record of the expected phase is evaluated`() throws {
         let records = [try line(cause: "cpu", duration: 160), try line(), try line(phase: "begin", cause: "cpu", duration: 900)]
         #expect(Verdict(scenario: scenario, records: records, truth: truth()).causeIsRight)
     }
 
-    @Test func aHangIsJudgedByTheRecordOfItsBeginning() throws {
+    @Test func `a hang is evaluated by the record of its beginning`() throws {
         let hang = scenario.with { $0.ending = .byParent }
         #expect(Verdict(scenario: hang, records: [try line(phase: "begin")], truth: nil).isRight)
         #expect(Verdict(scenario: hang, records: [try line(phase: "end")], truth: nil).record == nil)
     }
 
-    @Test func noRecordIsAMissAndASkippedScenarioIsNone() throws {
+    @Test func `no record is a miss and a skipped scenario is not`() throws {
         let missing = Verdict(scenario: scenario, records: [], truth: truth())
         let skipped = Verdict(scenario: scenario, missingResult: .skipped("no permission"))
         #expect(missing.miss?.contains("no record of phase 'end'") ?? false)
@@ -75,7 +75,7 @@ struct VerdictTests {
         #expect(!Summary(verdicts: [skipped]).isClean)
     }
 
-    @Test func theSumOfTheSharesCountsWithinFivePercent() throws {
+    @Test func `the sum of the shares counts within five percent`() throws {
         let records = try [(300.0, 0.0, 290.0), (300.0, 0.0, 200.0), nil].map { try line(shares: $0) }
         let verdicts = records.map { Verdict(scenario: scenario, records: [$0], truth: truth(cpu: 298)) }
         let text = Summary(verdicts: verdicts).sharesText
@@ -83,7 +83,7 @@ struct VerdictTests {
         #expect(text.contains("cpu_error_max_ms=2.00"), "\(text)")
     }
 
-    @Test func aStallIsDisturbedWhenOthersHadItsProcessorForMoreThanAQuarter() {
+    @Test func `a stall is disturbed when others had its processor for more than a quarter`() {
         var truth = truth()
         truth.runDelayMs = 100
         #expect(!truth.isDisturbed)
@@ -95,19 +95,19 @@ struct VerdictTests {
         ("", false), (#""duration_min_ms":540.0,"duration_max_ms":601.0,"#, true),
         (#""duration_min_ms":590.0,"duration_max_ms":601.0,"#, false),
     ])
-    func aRecordThatDoesNotKnowItsDurationIsTriedAgain(bounds: String, isDurationUncertain: Bool) throws {
+    func `a record that does not know its duration is tried again`(bounds: String, isDurationUncertain: Bool) throws {
         let text = #"{\#(bounds)"phase":"end","mono_us":1,"duration_ms":601.0}"#
         #expect(Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isDurationUncertain == isDurationUncertain)
     }
 
-    @Test func aStallIsMostlyBlockedWhenItNeitherRanNorCouldRunForMoreThanHalfOfIt() {
+    @Test func `a stall is mostly blocked when it neither ran nor could run for more than half of it`() {
         var truth = truth(cpu: 200)
         #expect(truth.isMostlyBlocked)
         truth.runDelayMs = 110
         #expect(!truth.isMostlyBlocked)
     }
 
-    @Test func everyScenarioIsNamedOnceAndExpectsAtMostTwoAnswers() {
+    @Test func `every scenario is named once and expects at most two answers`() {
         #expect(Set(Corpus.scenarios.map(\.name)).count == Corpus.scenarios.count)
         #expect(Corpus.scenarios.count >= 20)
         for scenario in Corpus.scenarios {

@@ -20,12 +20,12 @@ struct ConfigurationTests {
         return key
     }
 
-    @Test func theDefaultAndEveryPresetAreAllowed() {
+    @Test func `the default and every preset are allowed`() {
         #expect(refusal { _ in } == nil)
         for preset in DetectionPreset.allCases { #expect(refusal { $0 = .preset(preset) } == nil) }
     }
 
-    @Test func thePresetsAreThoseOfTheField() {
+    @Test func `the presets are those of the field`() {
         #expect(StallMonitorConfiguration.preset(.standard) == StallMonitorConfiguration())
         #expect(StallMonitorConfiguration.preset(.standard).rules.callout?.threshold == .milliseconds(150))
         #expect(StallMonitorConfiguration.preset(.relaxed).rules.callout?.threshold == .milliseconds(240))
@@ -40,13 +40,13 @@ struct ConfigurationTests {
     func timeouts(value: Int) { #expect(key { $0.rules.callout = .init(timeouts: value) } == "timeouts") }
 
     @Test(arguments: [Duration.nanoseconds(-1), .seconds(3601)])
-    func restoreIntervals(value: Duration) { #expect(key { $0.restoreInterval = value } == "restore_interval_ms") }
+    func `restore intervals`(value: Duration) { #expect(key { $0.restoreInterval = value } == "restore_interval_ms") }
 
     @Test(arguments: [Duration.nanoseconds(-1), .seconds(3601)])
     func hangs(value: Duration) { #expect(key { $0.hangAfter = value } == "hang_after_ms") }
 
     @Test(arguments: [0, -1, 1023, 1_048_577])
-    func lineLengths(value: Int) { #expect(key { $0.maxLineBytes = value } == "max_line_bytes") }
+    func `line lengths`(value: Int) { #expect(key { $0.maxLineBytes = value } == "max_line_bytes") }
 
     @Test(arguments: [0, -1, 257])
     func frames(value: Int) { #expect(key { $0.maxFrames = value } == "max_frames") }
@@ -64,7 +64,7 @@ struct ConfigurationTests {
         #expect(refusal { $0.recurrence = nil } == nil)
     }
 
-    @Test func theBoundsThemselvesAreAllowed() {
+    @Test func `the bounds themselves are allowed`() {
         #expect(refusal { $0.rules.callout = .init(interval: .milliseconds(1)) } == nil)
         #expect(refusal { $0.rules.callout = .init(interval: .seconds(60)) } == nil)
         #expect(refusal { $0.rules.callout = .init(timeouts: 1000) } == nil)
@@ -73,12 +73,12 @@ struct ConfigurationTests {
         #expect(refusal { $0.maxFrames = 256 } == nil)
     }
 
-    @Test func theMessageNamesTheKeyTheValueAndWhatIsAllowed() {
+    @Test func `the message names the key the value and what is allowed`() {
         let text = "\(refusal { $0.maxFrames = 300 }!)"
         #expect(text.contains("max_frames") && text.contains("300") && text.contains("1 to 256"))
     }
 
-    @Test func aBadConfigurationDoesNotStart() {
+    @Test func `a bad configuration does not start`() {
         var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(timeouts: 0)
         let monitor = StallMonitor(configuration: configuration)
@@ -86,7 +86,7 @@ struct ConfigurationTests {
         #expect(!monitor.isRunning)
     }
 
-    @Test func watchingNeedsAStartedMonitor() {
+    @Test func `watching needs a started monitor`() {
         let monitor = StallMonitor()
         #expect(throws: StallMonitorError.notRunning) { try monitor.watch(ManyLoop()) }
         monitor.unwatch(ManyLoop())
@@ -107,7 +107,7 @@ final class ManyLoop: ObservableLoop {
 
 extension MonitorTests {
     @Suite struct LimitTests {
-        @Test func moreLoopsThanTheLimitAreRefused() throws {
+        @Test func `more loops than the limit are refused`() throws {
             let monitor = StallMonitor()
             try monitor.start()
             defer { monitor.stop() }
@@ -120,7 +120,7 @@ extension MonitorTests {
             #expect(eventually { (try? monitor.watch(ManyLoop())) != nil })
         }
 
-        @Test func aLoopWithoutAThreadIsReportedWithoutAStack() throws {
+        @Test func `a loop without a thread is reported without a stack`() throws {
             let sink = MemorySink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             try monitor.start()

@@ -22,7 +22,7 @@ extension MonitorTests {
             return line
         }
 
-        @Test func aMutexThatAnotherThreadHolds() throws {
+        @Test func `a mutex that another thread holds`() throws {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: 450)
             let line = try line { lockForTheTest(mutex) }
@@ -40,7 +40,7 @@ extension MonitorTests {
         }
 
         @Test(arguments: [PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK])
-        func aMutexOfAnyKind(kind: Int) throws {
+        func `a mutex of any kind`(kind: Int) throws {
             let mutex = RawMutex(kind: Int32(kind))
             let holder = Holder(of: mutex, milliseconds: 300)
             let line = try line { lockForTheTest(mutex) }
@@ -49,7 +49,7 @@ extension MonitorTests {
         }
 
         /// The kernel tells of its owner's end: its word is another than that of the rest.
-        @Test func aRobustMutex() throws {
+        @Test func `a robust mutex`() throws {
             let mutex = RawMutex(isRobust: true)
             let holder = Holder(of: mutex, milliseconds: 300)
             let line = try line { lockForTheTest(mutex) }
@@ -57,7 +57,7 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
 
-        @Test func aDeadlockOfTwoThreads() throws {
+        @Test func `a deadlock of two threads`() throws {
             let (first, second) = (RawMutex(), RawMutex())
             let holder = Holder(of: second, milliseconds: 50, thenOf: first)
             let line = try line {
@@ -78,7 +78,7 @@ extension MonitorTests {
             #expect(line.string("message").contains("deadlock of 2 threads"), "\(line.string("message"))")
         }
 
-        @Test func aThreadThatWaitsForItself() throws {
+        @Test func `a thread that waits for itself`() throws {
             let mutex = RawMutex()
             let line = try line {
                 mutex.lock()
@@ -91,7 +91,7 @@ extension MonitorTests {
         }
 
         /// The loop has no part in it, but waits for one who has.
-        @Test func aLockOfADeadlockOfOthers() throws {
+        @Test func `a lock of a deadlock of others`() throws {
             let (first, second) = (RawMutex(), RawMutex())
             // Never released: the two threads are left behind.
             let (one, two) = (
@@ -121,7 +121,7 @@ extension MonitorTests {
             #expect(line.integer("samples") == line.integer("samples_matched"))
         }
 
-        @Test func readingFromAPipe() throws {
+        @Test func `reading from a pipe`() throws {
             var ends: [Int32] = [0, 0]
             #expect(pipe(&ends) == 0)
             let (end, begin) = (ends[0], ends[1])
@@ -141,7 +141,7 @@ extension MonitorTests {
         }
 
         @Test(arguments: [(450, 100, "lock"), (130, 500, "cpu")])
-        func aLockAndThenComputing(locked: Int, computing: Int, cause: String) throws {
+        func `a lock and then computing`(locked: Int, computing: Int, cause: String) throws {
             let mutex = RawMutex()
             _ = Holder(of: mutex, milliseconds: locked)
             let line = try line {
@@ -156,7 +156,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func syncOntoABusyQueue() throws {
+        @Test func `sync onto a busy queue`() throws {
             let queue = DispatchQueue(label: "busy")
             let running = Atomically()
             queue.async {
@@ -169,14 +169,14 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(running.value), "\(line.text)")
         }
 
-        @Test func aSemaphoreHasNoOwner() throws {
+        @Test func `a semaphore has no owner`() throws {
             let line = try line { _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(400)) }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "semaphore", "\(line.text)")
             #expect(line.object("lock_owner").isEmpty)
             #expect(line.string("message").contains("waiting for a semaphore"), "\(line.string("message"))")
         }
 
-        @Test func theEndOfAThread() throws {
+        @Test func `the end of a thread`() throws {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: 400)
             let line = try line { holder.join() }
@@ -184,7 +184,7 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
 
-        @Test func aHangIsToldWithItsEvidence() throws {
+        @Test func `a hang is reported with its evidence`() throws {
             var configuration = MonitorTests.configuration
             configuration.hangAfter = .milliseconds(250)
             let watched = try Watched(configuration)

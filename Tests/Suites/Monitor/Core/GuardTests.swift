@@ -5,7 +5,7 @@ import Testing
 extension MonitorTests {
     /// What is kept from becoming a stall, on real loops.
     @Suite struct GuardTests {
-        @Test func anExpectedBlockIsNoStallAndWhatFollowsIsOne() throws {
+        @Test func `an expected block is no stall and what follows is one`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let injected = Injected(on: watched.thread) {
@@ -18,7 +18,7 @@ extension MonitorTests {
             #expect(injected.ratio(line.number("duration_ms")) < 0.7)
         }
 
-        @Test func whileItIsPausedNothingCountsAndAfterwardsOnlyWhatIsNew() throws {
+        @Test func `while it is paused nothing counts and afterwards only what is new`() throws {
             let watched = try Watched()
             defer { watched.end() }
             watched.monitor.pause(watched.thread.loop)
@@ -35,7 +35,7 @@ extension MonitorTests {
             #expect(line.phase == "end")
         }
 
-        @Test func aPauseInAStallAbandonsIt() throws {
+        @Test func `a pause in a stall abandons it`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 800) }
@@ -50,7 +50,7 @@ extension MonitorTests {
             #expect(eventually { watched.sink.records.count == 2 })
         }
 
-        @Test func inTheGraceNothingCountsAndAHangThatOutlivesItIsFound() throws {
+        @Test func `in the grace nothing counts and a hang that outlives it is found`() throws {
             var configuration = MonitorTests.configuration
             configuration.startupGrace = .milliseconds(700)
             let watched = try Watched(configuration)
@@ -61,7 +61,7 @@ extension MonitorTests {
             #expect(injected.ratio(line.number("duration_ms")) < 0.7, "\(line.number("duration_ms"))")
         }
 
-        @Test func aLoopHasRulesOfItsOwn() throws {
+        @Test func `a loop has rules of its own`() throws {
             let watched = try Watched(name: "quick")
             defer { watched.end() }
             let slow = try KeepAliveThread(name: "slow")
@@ -83,7 +83,7 @@ extension MonitorTests {
             #expect(watched.sink.records.last?.number("threshold_ms") == 900)
         }
 
-        @Test func whatBlocksInANestedRunIsFoundAndTheRunItselfIsNone() throws {
+        @Test func `what blocks in a nested run is found and the run itself is not`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let loop = watched.thread.loop

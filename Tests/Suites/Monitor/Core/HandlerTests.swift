@@ -35,7 +35,7 @@ extension MonitorTests {
             )
         }
 
-        @Test func stallsAreDeliveredOneAtATimeAndInOrder() throws {
+        @Test func `stalls are delivered one at a time and in order`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let (collected, overlap) = (CollectedRecords(), Overlap())
@@ -56,7 +56,7 @@ extension MonitorTests {
             )
         }
 
-        @Test func recordsThatWaitForAStuckQueueAreBounded() {
+        @Test func `records that wait for a stuck queue are bounded`() {
             let queue = DispatchQueue(label: "stuck")
             queue.suspend()
             let collected = CollectedRecords()
@@ -70,7 +70,7 @@ extension MonitorTests {
             #expect(eventually { collected.records.last?.sequence == 7777 })
         }
 
-        @Test func aCancelledHandlerGetsNothingMoreAndLetsGo() {
+        @Test func `a cancelled handler gets nothing more and lets go`() {
             let queue = DispatchQueue(label: "stuck")
             queue.suspend()
             weak var released: CollectedRecords?
@@ -90,7 +90,7 @@ extension MonitorTests {
             #expect(handler.missed == 0)
         }
 
-        @Test func handlersThatComeAndGoLeaveNothing() throws {
+        @Test func `handlers that come and go leave nothing`() throws {
             let monitor = StallMonitor()
             weak var first: StallHandler?
             do { first = monitor.onStall(queue: .main) { _ in } }
@@ -101,7 +101,7 @@ extension MonitorTests {
             second.cancel()
         }
 
-        @Test func everyHandlerGetsEveryStall() throws {
+        @Test func `every handler gets every stall`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let (one, two, gone) = (CollectedRecords(), CollectedRecords(), CollectedRecords())

@@ -5,7 +5,7 @@ import Testing
 
 extension MonitorTests {
     @Suite struct LifeTests {
-        @Test func startAndStopAreIdempotentAndAStartAfterAStopWorks() throws {
+        @Test func `start and stop are idempotent and a start after a stop works`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let monitor = watched.monitor
@@ -28,7 +28,7 @@ extension MonitorTests {
             #expect(monitor.statistics.stalls == 2 && monitor.statistics.dropped == 0)
         }
 
-        @Test func fileAndDescriptorSinksWriteAgainAfterARestart() throws {
+        @Test func `file and descriptor sinks write again after a restart`() throws {
             let directory = FileManager.default.temporaryDirectory.appendingPathComponent("lag-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
@@ -64,7 +64,7 @@ extension MonitorTests {
             thread.join()
         }
 
-        @Test func stoppingInAStallAbandonsIt() throws {
+        @Test func `stopping in a stall abandons it`() throws {
             let watched = try Watched()
             let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 1500) }
             #expect(eventually { watched.monitor.statistics.stalls == 1 })
@@ -81,7 +81,7 @@ extension MonitorTests {
             watched.end()
         }
 
-        @Test func aStopThatTheReporterHangsInLeavesTheCounts() throws {
+        @Test func `a stop that the reporter hangs in leaves the counts`() throws {
             let sink = HangingSink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             let thread = try KeepAliveThread(name: "worker")
@@ -98,7 +98,7 @@ extension MonitorTests {
             thread.join()
         }
 
-        @Test func aStallThatIsOverAtTheStopIsNotAbandoned() throws {
+        @Test func `a stall that is over at the stop is not abandoned`() throws {
             for _ in 0..<5 {
                 let watched = try Watched()
                 watched.stall(milliseconds: 200)
@@ -107,7 +107,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func anUnwatchedLoopIsLeftAlone() throws {
+        @Test func `an unwatched loop is left alone`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 600) }
@@ -121,7 +121,7 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.stalls == 1)
         }
 
-        @Test func aLoopUnwatchedAndWatchedAgainIsWatched() throws {
+        @Test func `a loop unwatched and watched again is watched`() throws {
             let watched = try Watched()
             defer { watched.end() }
             for _ in 0..<100 {
@@ -133,7 +133,7 @@ extension MonitorTests {
         }
 
         @Test(arguments: [false, true])
-        func aLoopWhoseThreadEndsIsLetGo(inAStall: Bool) throws {
+        func `a loop whose thread ends is let go`(inAStall: Bool) throws {
             let sink = MemorySink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             try monitor.start()
@@ -158,7 +158,7 @@ extension MonitorTests {
             }
         }
 
-        @Test func threeMonitorsOnOneLoopEachFollowTheirOwnRule() throws {
+        @Test func `three monitors on one loop each follow their own rule`() throws {
             var slow = StallMonitorConfiguration()
             slow.rules.callout = .init(interval: .seconds(1))
             let patient = MemorySink()
@@ -188,7 +188,7 @@ extension MonitorTests {
             #expect(!engineRuns)
         }
 
-        @Test func aMonitorThatIsReleasedStops() throws {
+        @Test func `a monitor that is released stops`() throws {
             let thread = try KeepAliveThread(name: "worker")
             try { () throws -> Void in
                 let monitor = StallMonitor()
@@ -201,7 +201,7 @@ extension MonitorTests {
             thread.join()
         }
 
-        @Test func aMonitorReleasedInItsOwnHandlerStops() throws {
+        @Test func `a monitor released in its own handler stops`() throws {
             let thread = try KeepAliveThread(name: "worker")
             try { () throws -> Void in
                 let monitor = StallMonitor(configuration: MonitorTests.configuration)

@@ -9,7 +9,7 @@ import TestSupport
 
 @Suite struct MonitorCoreTests {
     /// No record comes after the loss, so nothing but the end can tell it.
-    @Test func recordsDroppedLastAreToldAtTheEnd() throws {
+    @Test func `records dropped last are reported at the end`() throws {
         let sink = MemorySink(name: "memory")
         let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
         try core.open()
@@ -23,7 +23,7 @@ import TestSupport
     }
 
     /// A sink that understands one format gets that one, whatever the others get.
-    @Test func aSinksOwnFormatIsStrongerThanTheMonitors() throws {
+    @Test func `a sinks own format is stronger than the monitors`() throws {
         var configuration = StallMonitorConfiguration()
         configuration.format = .ecs
         let (plain, own) = (MemorySink(), MemorySink())
@@ -36,7 +36,7 @@ import TestSupport
     }
 
     /// Known only when the sinks are closed.
-    @Test func whatASinkGivesUpAtItsEndIsInTheStatistics() throws {
+    @Test func `what a sink gives up at its end is in the statistics`() throws {
         let sink = AbandoningSink()
         let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
         try core.open()
@@ -58,7 +58,7 @@ private final class AbandoningSink: RecordSink {
 extension MonitorTests {
     /// With the real threads.
     @Suite struct SinkErrorTests {
-        @Test func aLossIsToldWithoutAnotherStall() throws {
+        @Test func `a loss is reported without another stall`() throws {
             let watched = try Watched()
             defer { watched.end() }
             watched.sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28))
@@ -71,7 +71,7 @@ extension MonitorTests {
         }
 
         /// The reporter hangs; the loop works on, and what there is no room for is counted.
-        @Test func aSinkThatHangsIsNotFeltByTheLoop() throws {
+        @Test func `a sink that hangs is not felt by the loop`() throws {
             let sink = HangingSink()
             let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
             let thread = try KeepAliveThread(name: "worker")

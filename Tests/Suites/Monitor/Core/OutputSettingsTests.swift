@@ -16,7 +16,7 @@ import Testing
         ("otlp:http://127.0.0.1:4318", .otlp(endpoint: "http://127.0.0.1:4318")),
         ("otlp:https://c/x", .otlp(endpoint: "https://c/x")),
     ])
-    func aTextNamesADestination(text: String, destination: OutputSettings.Destination) throws {
+    func `a text names a destination`(text: String, destination: OutputSettings.Destination) throws {
         #expect(try OutputSettings(text) == OutputSettings(destination))
         #expect(SettingKey.output.validationError(for: .string(text)) == nil)
     }
@@ -34,14 +34,14 @@ import Testing
         ("udp:h:1", "unknown destination \"udp:\" (a file of that name is file:udp:h:1)"),
         ("http://h", "unknown destination \"http:\" (a file of that name is file:http://h)"),
     ])
-    func aTextThatNamesNoneIsRefused(text: String, wrong: String) {
+    func `a text that names no rule is refused`(text: String, wrong: String) {
         #expect(SettingKey.output.validationError(for: .string(text)) == wrong)
         let error = #expect(throws: StallMonitorError.self) { try OutputSettings(text) }
         let allowed = "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
         #expect(error?.description == "output.path is \(wrong), allowed is \(allowed)")
     }
 
-    @Test func sizesMakeARotation() throws {
+    @Test func `sizes make a rotation`() throws {
         let path = JSONValue.string("/x")
         func settings(_ values: [String: JSONValue]) -> OutputSettings? { OutputSettings(SettingsReader(values)) }
         #expect(settings([:]) == nil)
@@ -52,7 +52,7 @@ import Testing
         #expect(settings(["output.path": path, "output.max_bytes": .int(5000), "output.max_files": .int(2)])?.rotation == two)
     }
 
-    @Test func onlyFilesAreRotated() throws {
+    @Test func `only files are rotated`() throws {
         let rotation = try FileRotation(maxBytes: 5000)
         #expect(throws: StallMonitorError.self) { try OutputSettings(.stdout, rotation: rotation) }
         #expect(throws: StallMonitorError.self) { try OutputSettings("journald", rotation: rotation) }
@@ -71,7 +71,7 @@ import Testing
             ["MAX_BYTES: tcp:h:1 is no file and is not rotated", "MAX_FILES: tcp:h:1 is no file and is not rotated"]
         ),
     ])
-    func whatWouldBeIgnoredIsRefused(variables: [String: String], wrong: [String]) {
+    func `what would be ignored is refused`(variables: [String: String], wrong: [String]) {
         var told: [String] = []
         let variables = Dictionary(uniqueKeysWithValues: variables.map { ("LAGMONITOR_OUTPUT_\($0)", $1) })
         #expect(EnvironmentActivation().start(variables, []) { told.append($0) } == nil)
@@ -79,7 +79,7 @@ import Testing
         for (told, wrong) in zip(told, wrong) { #expect(told.contains("LAGMONITOR_OUTPUT_\(wrong)")) }
     }
 
-    @Test func theFormatIsASettingOfTheMonitor() {
+    @Test func `the format is a setting of the monitor`() {
         let reader = SettingsReader(["output.format": .string("ecs")])
         #expect(StallMonitorConfiguration(reader).format == .ecs)
         #expect(SettingKey.format.validationError(for: .string("xml")) == "unknown name \"xml\"")
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// The core has no HTTP.
-    @Test func otlpNeedsTheProgramsHelp() throws {
+    @Test func `OTLP needs the program's help`() throws {
         let settings = try OutputSettings("otlp:http://127.0.0.1:1")
         let error = #expect(throws: SinkError.self) { try settings.makeSink() }
         #expect(error?.description == "cannot open otlp:http://127.0.0.1:1: Operation not supported (errno 95)")
@@ -95,7 +95,7 @@ import Testing
         #expect(try settings.makeSink { _ in memory } === memory)
     }
 
-    @Test func anEnvironmentCannotAskForIt() {
+    @Test func `an environment cannot ask for it`() {
         var told: [String] = []
         let variables = ["LAGMONITOR_OUTPUT_PATH": "otlp:http://127.0.0.1:1"]
         #expect(EnvironmentActivation().start(variables, []) { told.append($0) } == nil)

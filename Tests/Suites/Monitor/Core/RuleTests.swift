@@ -26,7 +26,7 @@ extension MonitorTests {
             if MonotonicTime.now < end { loop.perform { link(loop, until: end) } }
         }
 
-        @Test func manyShortCalloutsAreStarvationAndNoCallout() throws {
+        @Test func `many short callouts are starvation and no callout`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules.starvationThreshold = .milliseconds(400)
             let watched = try Watched(configuration)
@@ -39,7 +39,7 @@ extension MonitorTests {
             #expect(line.number("mono_us") * 1000 <= Double(injected.begin))
         }
 
-        @Test func aLoopThatRestsBetweenIsNotStarved() throws {
+        @Test func `a loop that rests between is not starved`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules.starvationThreshold = .milliseconds(200)
             let watched = try Watched(configuration)
@@ -51,7 +51,7 @@ extension MonitorTests {
             #expect(watched.monitor.statistics == StallMonitorStatistics())
         }
 
-        @Test func aCalloutAndAPingAreOneRecordThatNamesBoth() throws {
+        @Test func `a callout and a ping are one record that names both`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules.ping = .init(interval: .milliseconds(40))
             let watched = try Watched(configuration)
@@ -64,7 +64,7 @@ extension MonitorTests {
             #expect(line.number("duration_max_ms").isNaN)
         }
 
-        @Test func aQueueIsFoundByItsUnansweredPing() throws {
+        @Test func `a queue is found by its unanswered ping`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let queue = DispatchQueue(label: "work")
@@ -89,7 +89,7 @@ extension MonitorTests {
             #expect(line.number("duration_max_ms") >= 500 && line.number("duration_min_ms") >= 120)
         }
 
-        @Test func aPingWhileWaitingWakesAnIdleLoopAndFindsNothing() throws {
+        @Test func `a ping while waiting wakes an idle loop and finds nothing`() throws {
             let watched = try Watched()
             defer { watched.end() }
             var rules = StallRules.empty
@@ -105,7 +105,7 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.stalls == 0)
         }
 
-        @Test func missedTicksAreFoundAndTheRateIsTold() throws {
+        @Test func `missed ticks are found and the rate is reported`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules = .empty
             configuration.rules.frame = .init(rate: 100, missed: 20)
@@ -122,7 +122,7 @@ extension MonitorTests {
             #expect(eventually { watched.monitor.frameRate(of: watched.thread.loop) == nil })
         }
 
-        @Test func theSameFunctionOnTopAgainAndAgainIsFound() throws {
+        @Test func `the same function on top again and again is found`() throws {
             var configuration = MonitorTests.configuration
             configuration.rules = .empty
             configuration.rules.sampling = .init(interval: .milliseconds(20), samples: 5, functions: 2)
@@ -134,7 +134,7 @@ extension MonitorTests {
             #expect(line.number("duration_min_ms") >= 80 && line.number("duration_max_ms") <= 700)
         }
 
-        @Test func whatALoopCannotDoIsRefused() throws {
+        @Test func `what a loop cannot do is refused`() throws {
             let watched = try Watched()
             defer { watched.end() }
             final class Silent: ObservableLoop {

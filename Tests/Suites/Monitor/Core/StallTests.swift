@@ -5,7 +5,7 @@ import Testing
 
 extension MonitorTests {
     @Suite struct StallTests {
-        @Test func oneStallIsOneEndLine() throws {
+        @Test func `one stall is one end line`() throws {
             let watched = try Watched(name: "one")
             defer { watched.end() }
             let injected = watched.stall()
@@ -28,7 +28,7 @@ extension MonitorTests {
             #expect(!eventually(seconds: 1) { watched.sink.records.count > 1 })
         }
 
-        @Test func theProgramsOwnFramesAreToldFromTheRunLoops() throws {
+        @Test func `the program's own frames are distinguished from the run loop's`() throws {
             let watched = try Watched()
             defer { watched.end() }
             watched.stall()
@@ -39,7 +39,7 @@ extension MonitorTests {
             #expect(!line.symbols(inApp: true).contains { $0.contains("LagRunLoop.") }, "\(line.symbols(inApp: true))")
         }
 
-        @Test func aComputingLoopIsCapturedBySignal() throws {
+        @Test func `a computing loop is captured by signal`() throws {
             let watched = try Watched()
             defer { watched.end() }
             let had = Mutex<ProcessorTime?>(nil)
@@ -57,7 +57,7 @@ extension MonitorTests {
             #expect(line.names("spinForTheTest"), "\(line.symbols)")
         }
 
-        @Test func shortWorkIsNotReported() throws {
+        @Test func `short work is not reported`() throws {
             let watched = try Watched()
             defer { watched.end() }
             for _ in 0..<10 { watched.stall(milliseconds: 30) }
@@ -65,7 +65,7 @@ extension MonitorTests {
             #expect(watched.sink.lines.isEmpty)
         }
 
-        @Test func twoLoopsStallAtOnce() throws {
+        @Test func `two loops stall at once`() throws {
             let watched = try Watched(name: "first")
             defer { watched.end() }
             let second = try KeepAliveThread(name: "second")
@@ -86,7 +86,7 @@ extension MonitorTests {
             #expect(first.string("id") != other.string("id"))
         }
 
-        @Test func aHangMakesABeginLineAndAnEndLine() throws {
+        @Test func `a hang makes a begin line and an end line`() throws {
             var configuration = MonitorTests.configuration
             configuration.hangAfter = .milliseconds(300)
             let watched = try Watched(configuration)
@@ -107,7 +107,7 @@ extension MonitorTests {
             #expect(statistics.stalls == 1 && statistics.reported == 2)
         }
 
-        @Test func hangAfterZeroTellsEveryStallAtDetection() throws {
+        @Test func `hang after zero reports every stall at detection`() throws {
             var configuration = MonitorTests.configuration
             configuration.hangAfter = .zero
             let watched = try Watched(configuration)
@@ -118,7 +118,7 @@ extension MonitorTests {
             #expect(watched.sink.records[0].number("duration_ms") >= 120)
         }
 
-        @Test func afterAReportedStallTheRestoringPresetOnlyCounts() throws {
+        @Test func `after a reported stall the restoring preset only counts`() throws {
             var configuration = StallMonitorConfiguration.preset(.restoring)
             #expect(configuration.rules.callout?.threshold == .milliseconds(250) && configuration.restoreInterval == .seconds(5))
             configuration.rules.callout?.interval = .milliseconds(20)
@@ -132,7 +132,7 @@ extension MonitorTests {
             #expect(watched.sink.records.count == 1)
         }
 
-        @Test func aShortRestoreIntervalLetsTheNextStallThrough() throws {
+        @Test func `a short restore interval lets the next stall through`() throws {
             var configuration = MonitorTests.configuration
             configuration.restoreInterval = .milliseconds(1)
             let watched = try Watched(configuration)
@@ -144,7 +144,7 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.suppressed == 0)
         }
 
-        @Test func statisticsAddUp() throws {
+        @Test func `statistics add up`() throws {
             let watched = try Watched()
             defer { watched.end() }
             for count in 1...3 {

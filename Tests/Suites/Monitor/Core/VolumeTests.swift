@@ -54,7 +54,7 @@ import TestSupport
     private var lines: [Line] { sink.lines.map(Line.init) }
     private var events: [String] { lines.map { $0.string("event") } }
 
-    @Test func byDefaultTenOfAFingerprintAreToldAndThenOneAMinute() throws {
+    @Test func `by default ten of a fingerprint are reported and then one a minute`() throws {
         let core = try core()
         for _ in 0..<180 {
             core.deliver(record(), WatchCounters())
@@ -71,7 +71,7 @@ import TestSupport
         #expect(lines.last?.integer("suppressed_total") == 168)
     }
 
-    @Test func aHandlerGetsWhatIsWritten() throws {
+    @Test func `a handler gets what is written`() throws {
         let core = try core { $0.limits.perFingerprint?.burst = 3 }
         let collected = CollectedRecords()
         core.addHandler(StallHandler(queue: .global()) { collected.add($0) })
@@ -86,7 +86,7 @@ import TestSupport
 
     /// Nothing gets out of the count: neither what sinks lose, nor what is held back, nor what the watchdog had to drop.
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func ofThousandsEachIsWrittenHeldBackOrDropped(seed: UInt64) throws {
+    func `of thousands each is written held back or dropped`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let core = try core {
             $0.recurrence = RecurrenceRule(count: 2, window: .seconds(5))
@@ -120,7 +120,7 @@ import TestSupport
         #expect(lines.filter { $0.string("event") == "stall" }.count == Int(last.reported))
     }
 
-    @Test func withoutALossTheSummariesAddUpToTheTotal() throws {
+    @Test func `without a loss the summaries add up to the total`() throws {
         let core = try core {
             $0.limits.perFingerprint = .init(burst: 1, interval: .seconds(100))
             $0.limits.quiet = .seconds(3)
@@ -140,7 +140,7 @@ import TestSupport
         #expect(summaries.reduce(0) { $0 + $1.number("total_ms") } == Double(statistics.suppressed) * 200)
     }
 
-    @Test func aDeadlineIsThereOnlyWhileSomethingIsHeldBack() throws {
+    @Test func `a deadline is there only while something is held back`() throws {
         let core = try core { $0.limits.perFingerprint?.burst = 1 }
         let never: () -> WatchCounters = {
             Issue.record("nothing is due")
@@ -157,14 +157,14 @@ import TestSupport
         #expect(lines.last?.integer("suppressed_total") == 8)
     }
 
-    @Test func aLimitThatIsOffHoldsNothingBack() throws {
+    @Test func `a limit that is off holds nothing back`() throws {
         let core = try core { $0.limits = .none }
         for _ in 0..<500 { core.deliver(record(), WatchCounters()) }
         #expect(sink.lines.count == 500 && core.statistics(of: WatchCounters()).reported == 500)
     }
 
     /// All without a stack have one fingerprint, which says nothing.
-    @Test func stallsWithoutAStackDoNotRecur() throws {
+    @Test func `stalls without a stack do not recur`() throws {
         let core = try core()
         for _ in 0..<5 {
             var record = record()
@@ -174,7 +174,7 @@ import TestSupport
         #expect(events == Array(repeating: "stall", count: 5))
     }
 
-    @Test func theThirdOfAFingerprintIsFollowedByAWarning() throws {
+    @Test func `the third of a fingerprint is followed by a warning`() throws {
         let core = try core {
             $0.recurrence = RecurrenceRule()
             $0.limits.perFingerprint?.burst = 2
@@ -202,7 +202,7 @@ extension MonitorTests {
             return configuration
         }
 
-        @Test func aSummaryComesWithoutAnotherStall() throws {
+        @Test func `a summary comes without another stall`() throws {
             let watched = try Watched(configuration(quiet: .milliseconds(100)))
             defer { watched.end() }
             for _ in 0..<2 { watched.stall() }
@@ -215,7 +215,7 @@ extension MonitorTests {
             #expect(statistics.stalls == 2 && statistics.reported == 1 && statistics.suppressed == 1)
         }
 
-        @Test func theEndSumsUpWhatIsLeft() throws {
+        @Test func `the end sums up what is left`() throws {
             let watched = try Watched(configuration(quiet: .seconds(3600)))
             for _ in 0..<3 { watched.stall() }
             #expect(eventually { watched.monitor.statistics.suppressed == 2 })
@@ -225,7 +225,7 @@ extension MonitorTests {
             #expect(lines.last?.integer("suppressed") == 2 && lines.last?.integer("suppressed_total") == 2)
         }
 
-        @Test func aHangThatIsToldIsToldToItsEnd() throws {
+        @Test func `a hang that is reported is reported to its end`() throws {
             var configuration = configuration(quiet: .seconds(3600))
             configuration.hangAfter = .milliseconds(200)
             let watched = try Watched(configuration)

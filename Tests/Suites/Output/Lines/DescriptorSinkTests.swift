@@ -59,7 +59,7 @@ private final class Ends {
 private func line(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count - 1) + "\n" }
 
 struct DescriptorSinkTests {
-    @Test(arguments: [false, true]) func lineArrivesAndTheOriginalDescriptorIsLeftAlone(socket: Bool) throws {
+    @Test(arguments: [false, true]) func `line arrives and the original descriptor is left alone`(socket: Bool) throws {
         let ends = try Ends(socket: socket)
         let flags = fcntl(ends.writer, F_GETFL)
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
@@ -71,7 +71,7 @@ struct DescriptorSinkTests {
         #expect(ends.read() == "x")
     }
 
-    @Test func originalDescriptorMayBeClosed() throws {
+    @Test func `original descriptor may be closed`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         ends.closeWriter()
@@ -82,7 +82,7 @@ struct DescriptorSinkTests {
     }
 
     /// SIGPIPE's disposition is the default here, which ends the process: that the test goes on is the proof.
-    @Test(arguments: [false, true]) func goneReaderIsAnErrorAndNoSignal(socket: Bool) throws {
+    @Test(arguments: [false, true]) func `gone reader is an error and no signal`(socket: Bool) throws {
         let ends = try Ends(socket: socket)
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         ends.closeReader()
@@ -103,7 +103,7 @@ struct DescriptorSinkTests {
         try join(thread)
     }
 
-    @Test func blockedAndPendingSignalOfTheHostStaysPending() throws {
+    @Test func `blocked and pending signal of the host stays pending`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         ends.closeReader()
@@ -130,7 +130,7 @@ struct DescriptorSinkTests {
         try #require(thread.isFinished)
     }
 
-    @Test(arguments: [true, false]) func slowReaderGetsEveryLineWhole(opensAgain: Bool) throws {
+    @Test(arguments: [true, false]) func `slow reader gets every line whole`(opensAgain: Bool) throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(60), opensAgain: opensAgain)
         ends.closeWriter()
@@ -144,7 +144,7 @@ struct DescriptorSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func lineThatDoesNotFitAtAllIsRefusedWhole() throws {
+    @Test func `line that does not fit at all is refused whole`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .milliseconds(20))
         try sink.put(line("a", ends.limit))
@@ -154,7 +154,7 @@ struct DescriptorSinkTests {
         #expect(ends.read() == "c\n")
     }
 
-    @Test(arguments: [true, false]) func lineThatBeganIsFinishedBeforeTheNext(opensAgain: Bool) throws {
+    @Test(arguments: [true, false]) func `line that began is finished before the next`(opensAgain: Bool) throws {
         let ends = try Ends()
         let sink = try DescriptorSink(
             descriptor: ends.writer,
@@ -171,7 +171,7 @@ struct DescriptorSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func lineThatBeganAndCouldNotBeFinishedIsCounted() throws {
+    @Test func `line that began and could not be finished is counted`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .milliseconds(20))
         try sink.put(line("a", ends.limit + 1000))
@@ -180,7 +180,7 @@ struct DescriptorSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func deadlineOfTheShutdownEndsALongWait() throws {
+    @Test func `deadline of the shutdown ends a long wait`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out", timeout: .seconds(3600))
         try sink.put(line("a", ends.limit))
@@ -194,7 +194,7 @@ struct DescriptorSinkTests {
         sink.close()
     }
 
-    @Test func regularFileKeepsTheOffsetOfItsDescriptor() throws {
+    @Test func `regular file keeps the offset of its descriptor`() throws {
         let scratch = try ScratchDirectory()
         let descriptor = open(scratch.path + "/log", O_WRONLY | O_CREAT, 0o600)
         try #require(descriptor >= 0)
@@ -205,14 +205,14 @@ struct DescriptorSinkTests {
         #expect(try scratch.text("log") == "host\nours\nhost\n")
     }
 
-    @Test func fullDeviceIsAnError() throws {
+    @Test func `full device is an error`() throws {
         let descriptor = open("/dev/full", O_WRONLY)
         defer { close(descriptor) }
         let sink = try DescriptorSink(descriptor: descriptor, name: "stdout")
         #expect(throws: SinkError(.writeFailed, path: "stdout", code: ENOSPC)) { try sink.put("a\n") }
     }
 
-    @Test func descriptorThatIsNotOpenOrNotForWritingIsRefused() throws {
+    @Test func `descriptor that is not open or not for writing is refused`() throws {
         #expect(throws: SinkError(.cannotOpen, path: "out", code: EBADF)) { try DescriptorSink(descriptor: -1, name: "out") }
         let ends = try Ends()
         #expect(throws: SinkError(.cannotOpen, path: "out", code: EBADF)) {
@@ -220,7 +220,7 @@ struct DescriptorSinkTests {
         }
     }
 
-    @Test func closedSinkRefuses() throws {
+    @Test func `closed sink refuses`() throws {
         let ends = try Ends()
         let sink = try DescriptorSink(descriptor: ends.writer, name: "out")
         sink.close()

@@ -8,7 +8,7 @@ struct ECSFormatTests {
         try Sample.parse(FormatTests.line(record, .ecs, context: context))
     }
 
-    @Test func aLineReadsAsWritten() throws {
+    @Test func `a line reads as written`() throws {
         let line = try FormatTests.line(Sample.record(frames: 2), .ecs)
         #expect(
             line == """
@@ -30,7 +30,7 @@ struct ECSFormatTests {
     }
 
     /// Such keys collide with the objects that Elasticsearch makes of them, and syslog-ng re-nests them.
-    @Test func noKeyHasADot() throws {
+    @Test func `no key has a dot`() throws {
         func check(_ value: Any) {
             if let object = value as? [String: Any] {
                 for (key, value) in object {
@@ -46,7 +46,7 @@ struct ECSFormatTests {
         }
     }
 
-    @Test func aServiceAndALocksOwnerAreThere() throws {
+    @Test func `a service and a lock's owner are there`() throws {
         var context = Sample.context
         context.serviceName = "cart"
         context.serviceVersion = "1.2"
@@ -61,7 +61,7 @@ struct ECSFormatTests {
         #expect((owner["stack_trace"] as? String)?.hasPrefix("Shop.Frame9.run") == true)
     }
 
-    @Test func aNoticeSaysWhatHappened() throws {
+    @Test func `a notice says what happened`() throws {
         let parsed = try Sample.parse(FormatTests.notices(.ecs)[0])
         #expect((parsed["event"] as? [String: Any])?["action"] as? String == "dropped")
         #expect(parsed["message"] as? String == "3 records lost: the output did not take them")

@@ -11,7 +11,7 @@ struct FileRotationTests {
         try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
     }
 
-    @Test func filesAreNumberedFromTheNewest() throws {
+    @Test func `files are numbered from the newest`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096, maxFiles: 2))
         for letter: Character in ["a", "b", "c", "d"] {
@@ -24,7 +24,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log.2").first == "b", "the oldest is gone")
     }
 
-    @Test func aFileIsFilledToItsSizeAndNotBeyond() throws {
+    @Test func `a file is filled to its size and not beyond`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
         try sink.put(line("a", 4000))
@@ -35,7 +35,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log") == "c\n" && scratch.text("log.1").utf8.count == 4096)
     }
 
-    @Test func aLineLongerThanTheSizeIsWholeInAFileOfItsOwn() throws {
+    @Test func `a line longer than the size is whole in a file of its own`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
         try sink.put(line("a", 10_000))
@@ -44,7 +44,7 @@ struct FileRotationTests {
         #expect(try scratch.text("log.1") == line("a", 10_000))
     }
 
-    @Test func whatWasThereBeforeCounts() throws {
+    @Test func `what was there before counts`() throws {
         let scratch = try ScratchDirectory()
         try Data(line("a", 4000).utf8).write(to: URL(fileURLWithPath: scratch.path + "/log"))
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096))
@@ -53,7 +53,7 @@ struct FileRotationTests {
     }
 
     /// What cannot be moved must not be overwritten.
-    @Test func whereANumberCannotBeMovedLinesGoOn() throws {
+    @Test func `where a number cannot be moved lines go on`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log", rotation: FileRotation(maxBytes: 4096, maxFiles: 2))
         try sink.put(line("a", 4096))
@@ -68,7 +68,7 @@ struct FileRotationTests {
     }
 
     /// A file that is mounted by itself cannot be renamed (EBUSY), nor can one that is not there.
-    @Test func whereTheLiveFileCannotBeMovedNoOldOneGivesWay() throws {
+    @Test func `where the live file cannot be moved no old one gives way`() throws {
         let scratch = try ScratchDirectory()
         for number in 1...3 { try Data("\(number)".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log.\(number)")) }
         let rotation = try FileRotation(maxBytes: 4096, maxFiles: 3)
@@ -76,7 +76,7 @@ struct FileRotationTests {
         for number in 1...3 { #expect(try scratch.text("log.\(number)") == "\(number)") }
     }
 
-    @Test func filesMoveUpToTheFirstFreeNumberOnly() throws {
+    @Test func `files move up to the first free number only`() throws {
         let scratch = try ScratchDirectory()
         for name in ["log", "log.1", "log.3", "log.rotating"] {
             try Data(name.utf8).write(to: URL(fileURLWithPath: scratch.path + "/" + name))
@@ -88,14 +88,14 @@ struct FileRotationTests {
         #expect(try scratch.text("log.3") == "log.1" && scratch.text("log.4") == "log.3")
     }
 
-    @Test func withoutASizeTheFileGrows() throws {
+    @Test func `without a size the file grows`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         for _ in 0..<10 { try sink.put(line("a", 4096)) }
         #expect(try names(scratch) == ["log"])
     }
 
-    @Test func aPipeIsNotRotated() throws {
+    @Test func `a pipe is not rotated`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
         let reader = open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -109,7 +109,7 @@ struct FileRotationTests {
         (4095, 5, "max_bytes is 4095, allowed is 4096 to 1099511627776"), (4096, 0, "max_files is 0, allowed is 1 to 1000"),
         (4096, 1001, "max_files is 1001, allowed is 1 to 1000"),
     ])
-    func impossibleSizesAreRefusedByName(bytes: Int, files: Int, message: String) {
+    func `impossible sizes are refused by name`(bytes: Int, files: Int, message: String) {
         let error = #expect(throws: FileRotationError.self) { try FileRotation(maxBytes: bytes, maxFiles: files) }
         #expect(error?.description == message)
     }

@@ -8,7 +8,7 @@ struct FileSinkTests {
         try #require(Glibc.rename(scratch.path + "/" + from, scratch.path + "/" + to) == 0)
     }
 
-    @Test func linesAreAppendedWithoutAHeader() throws {
+    @Test func `lines are appended without a header`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/log"
         try FileSink(path: path).put("a\n")
@@ -17,21 +17,21 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "a\nb\n")
     }
 
-    @Test func openingAloneWritesNothing() throws {
+    @Test func `opening alone writes nothing`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         #expect(try scratch.text("log") == "")
         sink.close()
     }
 
-    @Test func fileWithoutAFinalNewlineGetsOne() throws {
+    @Test func `file without a final newline gets one`() throws {
         let scratch = try ScratchDirectory()
         try Data("{\"torn\":".utf8).write(to: URL(fileURLWithPath: scratch.path + "/log"))
         try FileSink(path: scratch.path + "/log").put("a\n")
         #expect(try scratch.text("log") == "{\"torn\":\na\n")
     }
 
-    @Test func rotationByRenameIsNoticed() throws {
+    @Test func `rotation by rename is noticed`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -41,7 +41,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "b\n")
     }
 
-    @Test func anotherFileAtThePathIsNoticed() throws {
+    @Test func `another file at the path is noticed`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -51,7 +51,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "theirs\nb\n")
     }
 
-    @Test func removalIsNoticed() throws {
+    @Test func `removal is noticed`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -60,7 +60,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "b\n")
     }
 
-    @Test func reopeningOnRequestCreatesTheNewFileAtOnce() throws {
+    @Test func `reopening on request creates the new file at once`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("a\n")
@@ -71,7 +71,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "b\n")
     }
 
-    @Test func truncationInPlaceLeavesNoHole() throws {
+    @Test func `truncation in place leaves no hole`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try sink.put("aaaaaaaaaa\n")
@@ -80,7 +80,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "b\n")
     }
 
-    @Test func whereTheNewFileCannotBeOpenedLinesGoToTheOldOneUntilItCan() throws {
+    @Test func `where the new file cannot be opened lines go to the old one until it can`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         try rename(scratch, "log", "log.1")
@@ -94,7 +94,7 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "c\n")
     }
 
-    @Test func fullDiskIsAnErrorThatNamesThePathAndTheReason() throws {
+    @Test func `full disk is an error that names the path and the reason`() throws {
         let sink = try FileSink(path: "/dev/full")
         let error = #expect(throws: SinkError.self) { try sink.put("a\n") }
         #expect(error?.description == "cannot write to /dev/full: No space left on device (errno 28)")
@@ -102,12 +102,12 @@ struct FileSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func fileThatCannotBeOpenedIsAnErrorThatNamesIt() throws {
+    @Test func `file that cannot be opened is an error that names it`() throws {
         let error = #expect(throws: SinkError.self) { try FileSink(path: "/nonexistent/log") }
         #expect(error?.description == "cannot open /nonexistent/log: No such file or directory (errno 2)")
     }
 
-    @Test func pipeWithoutAReaderIsAnErrorAndNoWait() throws {
+    @Test func `pipe without a reader is an error and no wait`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
         #expect(throws: SinkError(.cannotOpen, path: scratch.path + "/pipe", code: ENXIO)) {
@@ -115,7 +115,7 @@ struct FileSinkTests {
         }
     }
 
-    @Test func closedSinkRefusesAndStaysClosed() throws {
+    @Test func `closed sink refuses and stays closed`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         sink.close()
@@ -127,7 +127,7 @@ struct FileSinkTests {
 
     /// The limit of file size makes a write short and the next one fail, as a disk that fills up does; and it sends a signal
     /// that ends a process. In a process of its own, for the limit is the process's.
-    @Test func lineCutByALimitIsFinishedWhenThereIsRoomAgain() async {
+    @Test func `line cut by a limit is finished when there is room again`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             let sink = try FileSink(path: scratch.path + "/log")
@@ -142,7 +142,7 @@ struct FileSinkTests {
         }
     }
 
-    @Test func lineCutByALimitAndNotFinishedIsCountedAndLeavesTheNextFileClean() async {
+    @Test func `line cut by a limit and not finished is counted and leaves the next file clean`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             let sink = try FileSink(path: scratch.path + "/log")

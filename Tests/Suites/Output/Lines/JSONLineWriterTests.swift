@@ -13,7 +13,7 @@ struct JSONLineWriterTests {
         text { writer in bytes.withUnsafeBufferPointer { writer.value(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd) } }
     }
 
-    @Test func commasStandBetweenAndNowhereElse() {
+    @Test func `commas stand between and nowhere else`() {
         let line = text { writer in
             writer.beginObject()
             writer.key("a")
@@ -38,22 +38,22 @@ struct JSONLineWriterTests {
         (0, "0.000"), (999, "0.000"), (1000, "0.001"), (1_000_000, "1.000"), (149_999_999, "149.999"), (150_000_000, "150.000"),
         (1_234_567_890, "1234.567"), (UInt64.max, "18446744073709.551"),
     ])
-    func millisecondsAlwaysHaveThreeDigitsAndRoundDown(nanoseconds: UInt64, expected: String) {
+    func `milliseconds always have three digits and round down`(nanoseconds: UInt64, expected: String) {
         #expect(text { $0.value(millisecondsOf: nanoseconds) } == expected)
     }
 
-    @Test func integersAreExact() {
+    @Test func `integers are exact`() {
         #expect(text { $0.value(UInt64.max) } == "18446744073709551615")
         #expect(text { $0.value(Int64.min) } == "-9223372036854775808")
         #expect(text { $0.value(Int64(0)) } == "0")
     }
 
     @Test(arguments: [(0, "0x0"), (15, "0xf"), (16, "0x10"), (0x1000, "0x1000"), (UInt64.max, "0xffffffffffffffff")])
-    func hexHasNoLeadingZeros(number: UInt64, expected: String) {
+    func `hex has no leading zeros`(number: UInt64, expected: String) {
         #expect(text { $0.value(hex: number) } == "\"\(expected)\"")
     }
 
-    @Test func everyASCIICharacterIsReadBack() throws {
+    @Test func `every ASCII character is read back`() throws {
         for byte in UInt8(1)...0x7f {
             let line = "[" + string([byte]) + "]"
             let parsed = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String])
@@ -63,11 +63,11 @@ struct JSONLineWriterTests {
         }
     }
 
-    @Test func shortEscapesAreUsed() {
+    @Test func `short escapes are used`() {
         #expect(string(Array("\"\\\u{8}\u{c}\n\r\t\u{1}\u{1f}".utf8)) == #""\"\\\b\f\n\r\t\u0001\u001f""#)
     }
 
-    @Test func nulBecomesTheReplacementCharacter() { #expect(string([0x61, 0, 0x62]) == "\"a\u{fffd}b\"") }
+    @Test func `nul becomes the replacement character`() { #expect(string([0x61, 0, 0x62]) == "\"a\u{fffd}b\"") }
 
     /// Cases of the Unicode standard (section 3.9, tables 3-8 to 3-11), where each maximal subpart becomes one U+FFFD.
     @Test(
@@ -77,7 +77,7 @@ struct JSONLineWriterTests {
             ([0xe0, 0x80, 0x80], 3), ([0xff], 1), ([0x80], 1), ([0xf0, 0x80, 0x80, 0x80], 4), ([0xf1, 0x80, 0x41], 1),
         ] as [([UInt8], Int)]
     )
-    func illFormedTextBecomesReplacementCharacters(bytes: [UInt8], count: Int) throws {
+    func `ill formed text becomes replacement characters`(bytes: [UInt8], count: Int) throws {
         var writer = JSONLineWriter()
         bytes.withUnsafeBufferPointer { writer.value(utf8: $0) }
         // Not String(decoding:), which would repair what the writer let through.
@@ -87,12 +87,12 @@ struct JSONLineWriterTests {
         #expect(line == "\"" + String(decoding: bytes, as: UTF8.self) + "\"")
     }
 
-    @Test func wellFormedTextStays() {
+    @Test func `well formed text stays`() {
         let text = "Grüße 東京 🧵 \u{10ffff} \u{e000} \u{2028}"
         #expect(string(Array(text.utf8)) == "\"\(text)\"")
     }
 
-    @Test func cutIsOnABoundaryAndCountsEscapes() {
+    @Test func `cut is on a boundary and counts escapes`() {
         #expect(string(Array("abc".utf8), maxBytes: 3) == "\"abc\"")
         #expect(string(Array("abcd".utf8), maxBytes: 3) == "\"abc\"")
         #expect(string(Array("aé".utf8), maxBytes: 2) == "\"a\"")
@@ -105,13 +105,13 @@ struct JSONLineWriterTests {
         #expect(string(Array("abc".utf8), maxBytes: 0) == "\"\"")
     }
 
-    @Test func pathKeepsItsEnd() {
+    @Test func `path keeps its end`() {
         #expect(string(Array("/usr/lib/x.so".utf8), maxBytes: 8, keepingEnd: true) == "\"lib/x.so\"")
         #expect(string(Array("é/x".utf8), maxBytes: 3, keepingEnd: true) == "\"/x\"")
         #expect(string(Array("/x".utf8), maxBytes: 8, keepingEnd: true) == "\"/x\"")
     }
 
-    @Test func rollBackForgetsAndKeepsTheComma() {
+    @Test func `roll back forgets and keeps the comma`() {
         let line = text { writer in
             writer.beginArray()
             writer.value(UInt64(1))

@@ -82,7 +82,7 @@ struct JournalSinkTests {
         return RecordOutput(encoder: RecordEncoder(context: Sample.context, limits: limits), sink: sink)
     }
 
-    @Test func aRecordIsAnEntryWithFields() throws {
+    @Test func `a record is an entry with fields`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path, identifier: "shop"))
@@ -107,7 +107,7 @@ struct JournalSinkTests {
     }
 
     @Test(arguments: [(StallRecord.Severity.warning, "4"), (.error, "3"), (.critical, "2")])
-    func prioritiesAreThoseOfSyslog(severity: StallRecord.Severity, priority: String) throws {
+    func `priorities are those of syslog`(severity: StallRecord.Severity, priority: String) throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path))
@@ -118,7 +118,7 @@ struct JournalSinkTests {
     }
 
     /// A newline in a value would else begin another field, of the stalled program's choice.
-    @Test func aValueWithANewlineStaysAValue() throws {
+    @Test func `a value with a newline stays a value`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path))
@@ -131,7 +131,7 @@ struct JournalSinkTests {
         #expect(entry.fields["PRIORITY"] == "4")
     }
 
-    @Test func whatIsLargerThanADatagramGoesAsASealedFile() throws {
+    @Test func `what is larger than a datagram goes as a sealed file`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path), limit: 1_048_576)
@@ -149,7 +149,7 @@ struct JournalSinkTests {
         #expect(!open.contains { $0.contains("lagmonitor-line") }, "the sender's descriptor is closed")
     }
 
-    @Test func aNoticeIsAnEntryToo() throws {
+    @Test func `a notice is an entry too`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         var output = try output(JournalSink(path: journal.path))
@@ -160,7 +160,7 @@ struct JournalSinkTests {
         #expect(fields["LAGMONITOR_ID"] == nil)
     }
 
-    @Test func aJournalThatRestartedIsFoundAgain() throws {
+    @Test func `a journal that restarted is found again`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/socket"
         var journal: FakeJournal? = try FakeJournal(path)
@@ -181,7 +181,7 @@ struct JournalSinkTests {
         #expect(try third.next()?.fields["MESSAGE"] == "four")
     }
 
-    @Test func aJournalThatDoesNotKeepUpIsTooSlowAndLaterRight() throws {
+    @Test func `a journal that does not keep up is too slow and later right`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         let sink = try JournalSink(path: journal.path, timeout: .milliseconds(20))
@@ -200,7 +200,7 @@ struct JournalSinkTests {
         #expect(try journal.next() == nil)
     }
 
-    @Test func noJournalIsAnErrorAtOnce() throws {
+    @Test func `no journal is an error at once`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/none"
         let error = #expect(throws: SinkError.self) { try JournalSink(path: path) }
@@ -209,7 +209,7 @@ struct JournalSinkTests {
         #expect(throws: SinkError(.cannotOpen, path: "journald:\(long)", code: ENAMETOOLONG)) { try JournalSink(path: long) }
     }
 
-    @Test func aClosedSinkRefusesUntilItIsResumed() throws {
+    @Test func `a closed sink refuses until it is resumed`() throws {
         let scratch = try ScratchDirectory()
         let journal = try FakeJournal(scratch.path + "/socket")
         let sink = try JournalSink(path: journal.path)

@@ -43,7 +43,7 @@ import Testing
         return encoder.encode(Notice(.recurring(recurrence), time: time)) { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func aSummaryReadsAsWritten() throws {
+    @Test func `a summary reads as written`() throws {
         #expect(
             try text(suppression) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"suppressed",\
@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test func aSummaryOfSeveralSaysHowMany() throws {
+    @Test func `a summary of several says how many`() throws {
         var several = suppression
         several.fingerprint = nil
         several.fingerprints = 17
@@ -68,7 +68,7 @@ import Testing
         #expect((line["message"] as? String)?.hasPrefix("240 records of 17 fingerprints held back") == true)
     }
 
-    @Test func aRecurrenceReadsAsWritten() throws {
+    @Test func `a recurrence reads as written`() throws {
         #expect(
             try text(recurrence) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"recurring",\
@@ -82,7 +82,7 @@ import Testing
         )
     }
 
-    @Test func bothKeepTheLimitWithTheLongestValues() throws {
+    @Test func `both keep the limit with the longest values`() throws {
         let long = String(repeating: "\u{1}", count: 5000)
         var held = suppression
         held.fingerprint = long
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func lossesAreAnnouncedBeforeTheNoticeThatFollowsThem() throws {
+    @Test func `losses are announced before the notice that follows them`() throws {
         let sink = MemorySink()
         var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
         output.countDropped(2, reason: .queueFull)
@@ -121,7 +121,7 @@ import Testing
         #expect(events == ["dropped", "suppressed", "recurring"])
     }
 
-    @Test func aNoticeThatIsNotTakenIsNoRecordLost() {
+    @Test func `a notice that is not taken is no record lost`() {
         let sink = MemorySink()
         var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
         sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28))

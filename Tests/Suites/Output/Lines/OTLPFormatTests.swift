@@ -30,7 +30,7 @@ struct OTLPFormatTests {
         try Sample.parse(FormatTests.line(record, .otlp, context: context))
     }
 
-    @Test func aLineReadsAsWritten() throws {
+    @Test func `a line reads as written`() throws {
         let line = try FormatTests.line(Sample.record(frames: 1), .otlp)
         #expect(
             line == """
@@ -62,7 +62,7 @@ struct OTLPFormatTests {
     }
 
     @Test(arguments: [(StallRecord.Severity.warning, 13), (.error, 17), (.critical, 21)])
-    func severityIsANumberOfTheDataModel(severity: StallRecord.Severity, number: Int) throws {
+    func `severity is a number of the data model`(severity: StallRecord.Severity, number: Int) throws {
         var record = Sample.record()
         record.severity = severity
         let log = try Self.record(parsed(record))
@@ -70,7 +70,7 @@ struct OTLPFormatTests {
     }
 
     /// JSON readers take numbers for doubles: 64-bit ones are texts, and within an int64.
-    @Test func wholeNumbersAreTexts() throws {
+    @Test func `whole numbers are texts`() throws {
         var record = Sample.record()
         record.samples = .max
         record.sequence = 9_007_199_254_740_993
@@ -81,7 +81,7 @@ struct OTLPFormatTests {
         #expect(try Self.record(parsed(record))["timeUnixNano"] as? String == "0")
     }
 
-    @Test func theServiceIsAResource() throws {
+    @Test func `the service is a resource`() throws {
         var context = Sample.context
         context.serviceName = "cart"
         context.serviceVersion = "1.2"
@@ -90,7 +90,7 @@ struct OTLPFormatTests {
         #expect(values["service.name"] as? String == "cart" && values["service.version"] as? String == "1.2")
     }
 
-    @Test func locksAndTheirOwnersAreAttributes() throws {
+    @Test func `locks and their owners are attributes`() throws {
         var record = Sample.record()
         record.culprit = "Shop.render"
         record.evidence.lockKind = .mutex
@@ -106,7 +106,7 @@ struct OTLPFormatTests {
         #expect(cycle == [["stringValue": "thread 7 'w' waits for 0x10"]])
     }
 
-    @Test func aNoticeIsALogRecord() throws {
+    @Test func `a notice is a log record`() throws {
         let request = try Sample.parse(FormatTests.notices(.otlp)[0])
         let record = try Self.record(request)
         #expect(record["eventName"] as? String == "lagmonitor.dropped")

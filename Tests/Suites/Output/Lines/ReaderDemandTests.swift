@@ -21,11 +21,11 @@ struct ReaderDemandTests {
 
     /// rsyslog 8096, Docker 16 KiB, Fluent Bit 32 KiB, journald 49152, syslog-ng 65536, Vector 100 KiB.
     @Test(arguments: [8096, 16_384, 32_768, 49_152, 65_536, 102_400])
-    func byDefaultALineIsShorterThanTheReaderTakes(limit: Int) throws {
+    func `by default a line is shorter than the reader takes`(limit: Int) throws {
         #expect(try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext).utf8.count < limit)
     }
 
-    @Test(arguments: [200, 7999, 100_000]) func aLineIsOneWriteToAFile(bytes: Int) throws {
+    @Test(arguments: [200, 7999, 100_000]) func `a line is one write to a file`(bytes: Int) throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         let line = String(repeating: "a", count: bytes - 1) + "\n"
@@ -35,7 +35,7 @@ struct ReaderDemandTests {
         #expect(try scratch.text("log") == line)
     }
 
-    @Test func aLineIsOneSendToASocket() throws {
+    @Test func `a line is one send to a socket`() throws {
         var ends: [Int32] = [-1, -1]
         // Packets keep their bounds: two sends would be two.
         try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
@@ -48,7 +48,7 @@ struct ReaderDemandTests {
     }
 
     /// Two programs, or one that truncates: nobody overwrites anybody.
-    @Test func theFileIsOpenForAppending() throws {
+    @Test func `the file is open for appending`() throws {
         let scratch = try ScratchDirectory()
         let sink = try FileSink(path: scratch.path + "/log")
         let links = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
@@ -60,7 +60,7 @@ struct ReaderDemandTests {
         sink.close()
     }
 
-    @Test func aFullDiskIsToldOnceThereIsRoom() async {
+    @Test func `a full disk is reported once there is space`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             signal(SIGXFSZ, SIG_IGN)
@@ -87,14 +87,14 @@ struct ReaderDemandTests {
         }
     }
 
-    @Test func aDeviceThatIsFullIsCounted() throws {
+    @Test func `a device that is full is counted`() throws {
         var output = output(try FileSink(path: "/dev/full"))
         #expect(throws: SinkError(.writeFailed, path: "/dev/full", code: ENOSPC)) { try output.write(Sample.record(), now: now) }
         #expect(output.droppedTotal == 1 && output.unannounced == 1)
     }
 
     /// The directory is taken away from us between two lines, the file with it, and comes back.
-    @Test func aPathThatIsRemovedWithItsDirectoryComesBack() throws {
+    @Test func `a path that is removed with its directory comes back`() throws {
         let scratch = try ScratchDirectory()
         let directory = scratch.path + "/d"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -110,7 +110,7 @@ struct ReaderDemandTests {
     }
 
     /// As root there is no permission to lose, so as another user, in a process of its own.
-    @Test(.enabled(if: geteuid() == 0)) func permissionThatIsLostLeavesTheOpenFile() async {
+    @Test(.enabled(if: geteuid() == 0)) func `permission that is lost leaves the open file`() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory()
             try #require(chmod(scratch.path, 0o777) == 0)
@@ -131,7 +131,7 @@ struct ReaderDemandTests {
         }
     }
 
-    @Test func losesAreToldAgainAndAgainEverMoreSeldom() throws {
+    @Test func `losses are reported again at growing intervals`() throws {
         let sink = MemorySink()
         var output = output(sink)
         sink.fail(with: SinkError(.writeFailed, path: "memory", code: ENOSPC))
@@ -150,7 +150,7 @@ struct ReaderDemandTests {
     }
 
     /// A sink that found out only at its end what it could not bring anywhere.
-    @Test func whatIsGivenUpAtTheEndIsCounted() throws {
+    @Test func `what is given up at the end is counted`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
         let reader = open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -163,7 +163,7 @@ struct ReaderDemandTests {
         #expect(output.droppedTotal == 1)
     }
 
-    @Test func everySinkGetsItsOwnFormat() throws {
+    @Test func `every sink gets its own format`() throws {
         let memory = MemorySink()
         let sink = FormattedSink(memory, .ecs)
         #expect(sink.format == .ecs && memory.format == nil && sink.name == "memory")

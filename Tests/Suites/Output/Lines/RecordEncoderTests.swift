@@ -40,7 +40,7 @@ struct RecordEncoderTests {
         return keys
     }
 
-    @Test func plainRecordReadsAsWritten() throws {
+    @Test func `plain record reads as written`() throws {
         let line = try Sample.line(Sample.record(frames: 1))
         #expect(
             line == """
@@ -59,7 +59,7 @@ struct RecordEncoderTests {
         )
     }
 
-    @Test func keysOfAFullRecordComeInTheOrderOfTheSchema() throws {
+    @Test func `keys of a full record come in the order of the schema`() throws {
         let line = try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext, limit: 1_000_000)
         #expect(
             keys(line) == [
@@ -83,7 +83,7 @@ struct RecordEncoderTests {
         )
     }
 
-    @Test func absentValuesHaveNoKey() throws {
+    @Test func `absent values have no key`() throws {
         #expect(Set(try Sample.parse(Sample.line(Sample.record())).keys) == Set(Self.required))
     }
 
@@ -93,26 +93,26 @@ struct RecordEncoderTests {
         (4_107_542_400_000_000_000, "2100-03-01T00:00:00.000000000Z"), (Int64.max, "2262-04-11T23:47:16.854775807Z"),
         (Int64.min, "1677-09-21T00:12:43.145224192Z"), (1_735_689_599_999_999_999, "2024-12-31T23:59:59.999999999Z"),
     ])
-    func timeIsUTCWithNineDigits(nanoseconds: Int64, expected: String) throws {
+    func `time is UTC with nine digits`(nanoseconds: Int64, expected: String) throws {
         var record = Sample.record()
         record.startRealtimeNanoseconds = nanoseconds
         #expect(try Sample.parse(Sample.line(record))["time"] as? String == expected)
     }
 
     @Test(arguments: [(0.0, "0.000"), (0.12345, "0.123"), (1, "1.000"), (7, "1.000"), (-1, "0.000"), (Double.infinity, "1.000")])
-    func confidenceIsBroughtIntoItsRange(value: Double, expected: String) throws {
+    func `confidence is brought into its range`(value: Double, expected: String) throws {
         var record = Sample.record()
         record.culpritConfidence = value
         #expect(try Sample.line(record).contains("\"culprit_confidence\":\(expected),"))
     }
 
-    @Test func confidenceThatIsNoNumberIsLeftOut() throws {
+    @Test func `confidence that is no number is left out`() throws {
         var record = Sample.record()
         record.culpritConfidence = .nan
         #expect(try !Sample.line(record).contains("culprit_confidence"))
     }
 
-    @Test func lineOfExactlyTheLimitIsWholeAndOneByteLessCostsTheRootFrame() throws {
+    @Test func `line of exactly the limit is whole and one byte less costs the root frame`() throws {
         let record = Sample.record(frames: 20)
         let whole = try Sample.line(record, limit: 100_000)
         let exact = whole.utf8.count
@@ -125,7 +125,7 @@ struct RecordEncoderTests {
         #expect(parsed["frames_total"] as? Int == 20)
     }
 
-    @Test func noLimitIsEverExceededAndEveryLineIsWhole() throws {
+    @Test func `no limit is ever exceeded and every line is whole`() throws {
         for record in [Sample.record(frames: 40), Sample.extremeRecord()] {
             for context in [Sample.context, Sample.extremeContext] {
                 for limit in Array(stride(from: 1024, through: 4200, by: 97)) + [8000, 16_384, 65_536] {
@@ -140,7 +140,7 @@ struct RecordEncoderTests {
         }
     }
 
-    @Test func longStringsDoNotCostTheLeafFrame() throws {
+    @Test func `long strings do not cost the leaf frame`() throws {
         var record = Sample.record(frames: 3)
         record.message = String(repeating: "m", count: 500)
         record.captureError = String(repeating: "e", count: 500)
@@ -148,7 +148,7 @@ struct RecordEncoderTests {
         #expect((parsed["frames"] as? [Any])?.isEmpty == false)
     }
 
-    @Test func symbolIsCutAt256BytesOnABoundary() throws {
+    @Test func `symbol is cut at 256 bytes on a boundary`() throws {
         var record = Sample.record(frames: 3)
         record.frames[0].symbol = String(repeating: "a", count: 256)
         record.frames[1].symbol = String(repeating: "b", count: 257)
@@ -157,7 +157,7 @@ struct RecordEncoderTests {
         #expect(frames.map { ($0["symbol"] as? String)?.utf8.count } == [256, 256, 255])
     }
 
-    @Test func framesOfTheLockOwnerGoBeforeTheStacksOwn() throws {
+    @Test func `frames of the lock owner go before the stacks own`() throws {
         var record = Sample.record(frames: 4)
         let short = try Sample.line(record).utf8.count
         record.evidence.lockOwner = StallRecord.LockOwner(threadID: 7, threadName: "w", frames: (0..<4).map(Sample.frame))
@@ -168,7 +168,7 @@ struct RecordEncoderTests {
         #expect(owner["thread_id"] as? Int == 7)
     }
 
-    @Test func theThreadsOfAPoolStandByWhatTheyDo() throws {
+    @Test func `the threads of a pool stand by what they do`() throws {
         var record = Sample.record(frames: 2)
         record.workers = [
             .init(threadIDs: [7, 9]), .init(threadIDs: [8], frames: (0..<12).map(Sample.frame)), .init(threadIDs: [10]),
@@ -185,25 +185,25 @@ struct RecordEncoderTests {
         #expect(((fewer[1]["frames"] as? [Any])?.count ?? 0) < LineLimits.maximumOwnerFrames)
     }
 
-    @Test func framesTotalIsNeverLessThanTheFrames() throws {
+    @Test func `frames total is never less than the frames`() throws {
         var record = Sample.record(frames: 3)
         record.framesTotal = 0
         #expect(try Sample.parse(Sample.line(record))["frames_total"] as? Int == 3)
     }
 
     @Test(arguments: [Int.min, 0, 1023, 1_048_577])
-    func impossibleLimitIsRefusedByName(limit: Int) {
+    func `impossible limit is refused by name`(limit: Int) {
         let error = #expect(throws: LineLimitsError.self) { try LineLimits(maxLineBytes: limit) }
         #expect(error?.description == "max_line_bytes is \(limit), allowed is 1024 to 1048576")
     }
 
-    @Test func bothEndsOfTheLimitAreAllowed() throws {
+    @Test func `both ends of the limit are allowed`() throws {
         #expect(try LineLimits(maxLineBytes: 1024).maxLineBytes == 1024)
         #expect(try LineLimits(maxLineBytes: 1_048_576).maxLineBytes == 1_048_576)
         #expect(LineLimits.standard.maxLineBytes == 8000)
     }
 
-    @Test func encoderForgetsTheLineBefore() throws {
+    @Test func `encoder forgets the line before`() throws {
         var encoder = RecordEncoder(context: Sample.context)
         let first = encoder.encode(Sample.record(frames: 1)) { String(decoding: $0, as: UTF8.self) }
         _ = encoder.encode(Sample.extremeRecord()) { $0.count }
@@ -212,7 +212,7 @@ struct RecordEncoderTests {
 }
 
 struct ProcessContextTests {
-    @Test func thisProcessIsDescribed() throws {
+    @Test func `this process is described`() throws {
         let context = ProcessContext.current(serviceName: "shop", serviceVersion: "1.2")
         #expect(context.pid == ProcessInfo.processInfo.processIdentifier)
         #expect(context.processName == URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().lastPathComponent)

@@ -35,7 +35,7 @@ import TestSupport
         if case .emit(let ended) = decision { ended } else { nil }
     }
 
-    @Test func aBurstIsToldAndThenOneAnInterval() {
+    @Test func `a burst is reported and then one an interval`() {
         var limiter = limiter(10)
         var told: [UInt64] = []
         // One a second, from some point of a machine's life on.
@@ -46,14 +46,14 @@ import TestSupport
         #expect(limiter.suppressedTotal == 286)
     }
 
-    @Test func everyFingerprintHasABucketOfItsOwn() {
+    @Test func `every fingerprint has a bucket of its own`() {
         var limiter = limiter(1)
         #expect(isEmitted(limiter.decide(record("a"), at: 1)))
         #expect(!isEmitted(limiter.decide(record("a"), at: 2)))
         #expect(isEmitted(limiter.decide(record("b"), at: 3)))
     }
 
-    @Test func theLimitForAllHoldsWhateverTheFingerprint() {
+    @Test func `the limit for all holds whatever the fingerprint`() {
         var limiter = limiter(nil, all: 3)
         let told = (0..<100).filter { isEmitted(limiter.decide(record("v1:\($0)"), at: 7)) }
         #expect(told == [0, 1, 2])
@@ -61,7 +61,7 @@ import TestSupport
         #expect(!isEmitted(limiter.decide(record("y"), at: 7 + Self.second)))
     }
 
-    @Test func whatOneLimitRefusesTakesNoTokenOfTheOther() {
+    @Test func `what one limit refuses takes no token of the other`() {
         var limiter = limiter(1, all: 2)
         #expect(isEmitted(limiter.decide(record("a"), at: 0)))
         for _ in 0..<50 { #expect(!isEmitted(limiter.decide(record("a"), at: 0))) }
@@ -71,13 +71,13 @@ import TestSupport
         #expect(isEmitted(limiter.decide(record("c"), at: Self.second)))
     }
 
-    @Test func withoutLimitsEverythingIsTold() {
+    @Test func `without limits everything is reported`() {
         var limiter = limiter(nil)
         for _ in 0..<1000 { #expect(isEmitted(limiter.decide(record(), at: 0))) }
         #expect(limiter.deadline == nil && limiter.fingerprints == 0)
     }
 
-    @Test func aBeginThatWasToldBringsItsEndAlong() {
+    @Test func `a begin that was reported brings its end along`() {
         var limiter = limiter(1)
         #expect(isEmitted(limiter.decide(record("a", .begin, id: 1), at: 0)))
         #expect(!isEmitted(limiter.decide(record("a", .end, id: 2), at: 1)))
@@ -86,7 +86,7 @@ import TestSupport
         #expect(!isEmitted(limiter.decide(record("a", .end, id: 1), at: 3)))
     }
 
-    @Test func anEndThatComesAlongEndsNoSuppression() {
+    @Test func `an end that comes along ends no suppression`() {
         var limiter = limiter(1)
         _ = limiter.decide(record("a", .begin, id: 1), at: 0)
         _ = limiter.decide(record("a", .end, id: 2), at: 1)
@@ -94,7 +94,7 @@ import TestSupport
         #expect(limiter.takeAll().map(\.count) == [1])
     }
 
-    @Test func theEndOfABeginThatWasHeldBackIsJudgedAnew() {
+    @Test func `the end of a begin that was held back is evaluated anew`() {
         var limiter = limiter(1)
         _ = limiter.decide(record("a", .end, id: 1), at: 0)
         #expect(!isEmitted(limiter.decide(record("a", .begin, id: 2, milliseconds: 5000), at: 1)))
@@ -109,14 +109,14 @@ import TestSupport
         #expect(summary?.longestNanoseconds == 8_000_000_000)
     }
 
-    @Test func anAbandonedStallIsAlwaysTold() {
+    @Test func `an abandoned stall is always reported`() {
         var limiter = limiter(1)
         _ = limiter.decide(record("a", .end, id: 1), at: 0)
         _ = limiter.decide(record("a", .begin, id: 2), at: 0)
         for id in 2..<UInt64(50) { #expect(isEmitted(limiter.decide(record("a", .abandoned, id: id), at: 0))) }
     }
 
-    @Test func theNextOneThatIsToldComesAfterTheSummary() throws {
+    @Test func `the next one that is reported comes after the summary`() throws {
         var limiter = limiter(1)
         _ = limiter.decide(record(), at: 0)
         var first = record(milliseconds: 900)
@@ -137,7 +137,7 @@ import TestSupport
         #expect(limiter.suppressedTotal == 2, "never goes back")
     }
 
-    @Test func afterTheQuietTimeASummaryIsDue() {
+    @Test func `after the quiet time a summary is due`() {
         var limiter = limiter(1, quiet: 5)
         #expect(limiter.deadline == nil)
         for time in 0..<UInt64(4) { _ = limiter.decide(record(), at: time * Self.second) }
@@ -147,7 +147,7 @@ import TestSupport
         #expect(limiter.takeDue(at: .max) == nil && limiter.deadline == nil)
     }
 
-    @Test func summariesOfAFloodWaitForTokens() {
+    @Test func `summaries of a flood wait for tokens`() {
         var limiter = limiter(nil, all: 10, quiet: 1)
         for number in 0..<100 { _ = limiter.decide(record("v1:\(number)"), at: 0) }
         var told = 0
@@ -161,7 +161,7 @@ import TestSupport
         #expect(told == 90)
     }
 
-    @Test func aFingerprintThatMakesRoomLosesNoCount() {
+    @Test func `a fingerprint that makes room loses no count`() {
         var limiter = limiter(1, all: nil, quiet: 30, capacity: 4)
         for number in 0..<10 {
             for _ in 0..<3 { _ = limiter.decide(record("v1:\(number)"), at: UInt64(number)) }
@@ -174,14 +174,14 @@ import TestSupport
         #expect(limiter.takeAll().map(\.fingerprint) == ["v1:6", "v1:7", "v1:8", "v1:9"])
     }
 
-    @Test func theLastSeenStays() {
+    @Test func `the last seen stays`() {
         var limiter = limiter(1, capacity: 2)
         for name in ["a", "b", "a", "c"] { _ = limiter.decide(record(name), at: 0) }
         #expect(!isEmitted(limiter.decide(record("a"), at: 1)), "b had to go")
         #expect(isEmitted(limiter.decide(record("b"), at: 1)))
     }
 
-    @Test func hangsWithoutAnEndAreForgotten() {
+    @Test func `hangs without an end are forgotten`() {
         var limiter = limiter(10_000)
         for id in 0..<UInt64(1000) { _ = limiter.decide(record("a", .begin, id: id), at: 0) }
         for _ in 0..<10_000 { _ = limiter.decide(record("a"), at: 0) }
@@ -189,7 +189,7 @@ import TestSupport
         #expect(isEmitted(limiter.decide(record("a", .end, id: 999), at: 0)))
     }
 
-    @Test func textsThatAreKeptAreBounded() throws {
+    @Test func `texts that are kept are bounded`() throws {
         var limiter = limiter(1)
         var long = record()
         // A character of two bytes lies across the cut.
@@ -199,7 +199,7 @@ import TestSupport
         #expect(message == "x" + String(repeating: "é", count: 255))
     }
 
-    @Test func timesAtTheEndOfTheClockDoNotTrap() {
+    @Test func `times at the end of the clock do not trap`() {
         let rate = TokenRate(burst: .max, intervalNanoseconds: .max)
         var limiter = RecordLimiter(perFingerprint: rate, overall: rate, quietNanoseconds: .max)
         for _ in 0..<3 { _ = limiter.decide(record(milliseconds: 1 << 44), at: .max) }
@@ -213,7 +213,7 @@ import TestSupport
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func itDecidesAsTheNaiveModelDoes(seed: UInt64) {
+    func `it decides as the naive model does`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let own =
             Bool.random(using: &random)

@@ -57,14 +57,14 @@ struct RecordOutputTests {
         }
     }
 
-    @Test func recordIsOneLine() throws {
+    @Test func `record is one line`() throws {
         let sink = MemorySink()
         var output = output(sink)
         try output.write(Sample.record(), now: now)
         #expect(sink.lines == [try Sample.line(Sample.record())])
     }
 
-    @Test func noticeReadsAsWritten() throws {
+    @Test func `notice reads as written`() throws {
         let sink = MemorySink()
         var output = output(sink)
         output.countDropped(3, reason: .queueFull)
@@ -82,7 +82,7 @@ struct RecordOutputTests {
         )
     }
 
-    @Test func linesLostInTheSinkAreAnnouncedWhenItWorksAgain() throws {
+    @Test func `lines lost in the sink are announced when it works again`() throws {
         let sink = MemorySink()
         var output = output(sink)
         try output.write(Sample.record(), now: now)
@@ -98,7 +98,7 @@ struct RecordOutputTests {
         #expect(try Sample.parse(try #require(sink.lines.last))["dropped_total"] as? Int == 2)
     }
 
-    @Test func reasonsAreToldApart() throws {
+    @Test func `reasons are distinguished`() throws {
         let sink = MemorySink()
         var output = output(sink)
         sink.fail(with: SinkError(.tooSlow, path: "memory"))
@@ -109,7 +109,7 @@ struct RecordOutputTests {
         #expect(try events(sink) == ["queue_full=5", "sink_slow=1", "stall"])
     }
 
-    @Test func lineGivenUpBySinkIsCounted() throws {
+    @Test func `line given up by sink is counted`() throws {
         let scratch = try ScratchDirectory()
         try #require(mkfifo(scratch.path + "/pipe", 0o600) == 0)
         let reader = open(scratch.path + "/pipe", O_RDONLY | O_NONBLOCK)
@@ -123,7 +123,7 @@ struct RecordOutputTests {
         #expect(output.droppedTotal == 2)
     }
 
-    @Test func manyLossesInAMomentDelayTheirNoticeOnce() throws {
+    @Test func `many losses in a moment delay their notice once`() throws {
         let sink = MemorySink()
         var output = output(sink)
         sink.fail(with: SinkError(.writeFailed, path: "memory", code: ENOSPC))
@@ -137,7 +137,7 @@ struct RecordOutputTests {
     }
 
     /// A line that was taken is not told yet: what it says must not get lost with it, nor count twice.
-    @Test func lossesAreToldAgainWhereTheirNoticeIsGivenUp() throws {
+    @Test func `losses are reported again where their notice is given up`() throws {
         func at(_ seconds: UInt64) -> OutputTime {
             OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: seconds * 1_000_000_000)
         }
@@ -156,7 +156,7 @@ struct RecordOutputTests {
         #expect(output.droppedTotal == 1 && output.unannounced == 0)
     }
 
-    @Test func noticeKeepsTheLimit() throws {
+    @Test func `notice keeps the limit`() throws {
         var encoder = RecordEncoder(context: Sample.extremeContext, limits: try LineLimits(maxLineBytes: 1024))
         let time = OutputTime(realtimeNanoseconds: .min, monotonicNanoseconds: .max)
         let notice = Notice.dropped(.max, .sinkFailed, total: .max, time: time)

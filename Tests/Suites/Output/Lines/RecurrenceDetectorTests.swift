@@ -18,21 +18,21 @@ import TestSupport
         return seconds.filter { watch.observe(record(), at: $0 * Self.second) != nil }
     }
 
-    @Test func theThirdWithinTheWindowIsTold() {
+    @Test func `the third within the window is reported`() {
         #expect(told([100, 200, 700]) == [700])
         #expect(told([100, 200, 701]) == [])
         #expect(told([100, 200, 750, 800]) == [800])
     }
 
-    @Test func itIsToldOnceAWindow() {
+    @Test func `it is reported once a window`() {
         #expect(told(Array(stride(from: 0, to: 2000, by: 10))) == [20, 620, 1220, 1820])
     }
 
-    @Test func afterAQuietWindowItTakesAsManyAgain() { #expect(told([1, 2, 3, 5000, 5001, 5002]) == [3, 5002]) }
+    @Test func `after a quiet window it takes as many again`() { #expect(told([1, 2, 3, 5000, 5001, 5002]) == [3, 5002]) }
 
-    @Test func oneIsEnoughWhereTheRuleSaysSo() { #expect(told([1, 2, 601, 602], count: 1) == [1, 601]) }
+    @Test func `one is enough where the rule says so`() { #expect(told([1, 2, 601, 602], count: 1) == [1, 601]) }
 
-    @Test func theLinesOfOneStallCountOnce() {
+    @Test func `the lines of one stall count once`() {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max)
         #expect(watch.observe(record("a", .begin), at: 1) == nil)
         #expect(watch.observe(record("a", .end), at: 2) == nil)
@@ -40,14 +40,14 @@ import TestSupport
         #expect(watch.observe(record("a", .abandoned), at: 4) != nil)
     }
 
-    @Test func fingerprintsAreCountedApart() {
+    @Test func `fingerprints are counted apart`() {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max)
         #expect(watch.observe(record("a"), at: 1) == nil)
         #expect(watch.observe(record("b"), at: 2) == nil)
         #expect(watch.observe(record("a"), at: 3)?.fingerprint == "a")
     }
 
-    @Test func itSaysWhatCameHowOften() throws {
+    @Test func `it says what came how often`() throws {
         var watch = RecurrenceDetector(count: 3, windowNanoseconds: 50)
         var next = record()
         for time in [0, 100, 120] as [UInt64] {
@@ -68,7 +68,7 @@ import TestSupport
         #expect(recurrence.culprit == "Shop.render" && recurrence.message == "at last")
     }
 
-    @Test func theLeastRecentMakesRoom() {
+    @Test func `the least recent makes room`() {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max, capacity: 2)
         for name in ["a", "b", "c"] { _ = watch.observe(record(name), at: 1) }
         #expect(watch.observe(record("b"), at: 2) != nil)
@@ -76,7 +76,7 @@ import TestSupport
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func itDecidesAsTheNaiveModelDoes(seed: UInt64) {
+    func `it decides as the naive model does`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let count = Int.random(in: 1...6, using: &random)
         let window = UInt64.random(in: 1...400, using: &random)

@@ -30,7 +30,7 @@ struct SampleTreeWriterTests {
         nodes.flatMap { [$0["ms"] as? Double ?? -1] + weights($0["children"] as? [[String: Any]] ?? []) }
     }
 
-    @Test func formOfTheField() {
+    @Test func `form of the field`() {
         let tree = node(12, ["main", "App.f"], [node(7, ["g"]), node(5, ["h\"x"])])
         #expect(
             line([tree], maxBytes: 1000).text
@@ -39,7 +39,7 @@ struct SampleTreeWriterTests {
         )
     }
 
-    @Test func lightestBranchesGoFirstAndTheirWeightIsTold() throws {
+    @Test func `lightest branches go first and their weight is reported`() throws {
         let tree = node(12, ["main"], [node(7, ["g"], [node(1, ["deep"])]), node(5, ["h"])])
         let whole = line([tree], maxBytes: .max)
         #expect(whole.nodes == 4)
@@ -52,7 +52,7 @@ struct SampleTreeWriterTests {
         #expect(least.text.hasSuffix(#""pruned_ms":5.000}]"#))
     }
 
-    @Test func fitsInAnyNumberOfBytesAndKeepsTheHeaviest() throws {
+    @Test func `fits in any number of bytes and keeps the heaviest`() throws {
         let tree = tree(width: 3, levels: 6)
         let whole = line([tree], maxBytes: .max)
         let all = try weights(parsed(whole.text)).sorted(by: >)
@@ -70,7 +70,7 @@ struct SampleTreeWriterTests {
         #expect(before > 300)
     }
 
-    @Test func longChainKeepsItsLeafSideWhenTheRoomIsShort() throws {
+    @Test func `long chain keeps its leaf side when the room is short`() throws {
         let names = (0..<200).map { "Application.Worker\($0).function" }
         let (text, nodes) = line([node(3, names)], maxBytes: 500)
         #expect(nodes == 1)
@@ -80,7 +80,7 @@ struct SampleTreeWriterTests {
         #expect(text.utf8.count <= 500)
     }
 
-    @Test func fieldAfterAnotherOneCountsItsComma() {
+    @Test func `field after another one counts its comma`() {
         for room in [60, 61, 62, 63, 64] {
             var writer = JSONLineWriter()
             writer.beginObject()
@@ -98,7 +98,7 @@ struct SampleTreeWriterTests {
         }
     }
 
-    @Test func nestingStaysWithinWhatReadersTake() throws {
+    @Test func `nesting stays within what readers take`() throws {
         var deep = node(1, ["leaf"])
         for level in 0..<100 { deep = node(1, ["f\(level)"], [deep]) }
         let (text, nodes) = line([deep], maxBytes: .max)
@@ -115,12 +115,12 @@ struct SampleTreeWriterTests {
         #expect(text.contains("pruned_ms"))
     }
 
-    @Test func emptyTreeWritesNothing() {
+    @Test func `empty tree writes nothing`() {
         #expect(line([], maxBytes: 1000).text == "")
         #expect(line([node(1, ["f"])], maxBytes: 0).text == "")
     }
 
-    @Test func namesAreCapped() throws {
+    @Test func `names are capped`() throws {
         let (text, _) = line([node(1, [String(repeating: "é", count: 500)])], maxBytes: .max)
         let frames = try #require(parsed(text).first?["frames"] as? [String])
         #expect(frames[0].utf8.count <= LineLimits.maximumSymbolBytes)

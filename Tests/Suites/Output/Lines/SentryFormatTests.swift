@@ -12,7 +12,7 @@ struct SentryFormatTests {
         try #require(((event["exception"] as? [String: Any])?["values"] as? [[String: Any]])?.first)
     }
 
-    @Test func aLineReadsAsWritten() throws {
+    @Test func `a line reads as written`() throws {
         let line = try FormatTests.line(Sample.record(frames: 2), .sentry)
         #expect(
             line == """
@@ -37,7 +37,7 @@ struct SentryFormatTests {
     }
 
     /// Sentry keeps one event an id.
-    @Test func eachLineOfAStallIsAnEventOfItsOwn() throws {
+    @Test func `each line of a stall is an event of its own`() throws {
         var ids: Set<String> = []
         for phase in StallRecord.Phase.allCases {
             var record = Sample.record()
@@ -53,14 +53,14 @@ struct SentryFormatTests {
     }
 
     @Test(arguments: [(StallRecord.Severity.warning, "warning"), (.error, "error"), (.critical, "fatal")])
-    func levelsAreSentrys(severity: StallRecord.Severity, level: String) throws {
+    func `levels are sentrys`(severity: StallRecord.Severity, level: String) throws {
         var record = Sample.record()
         record.severity = severity
         #expect(try parsed(record)["level"] as? String == level)
     }
 
     /// Inlined frames would be unfolded a second time; a stack without frames would be refused.
-    @Test func framesThatSentryCannotUseAreLeftOut() throws {
+    @Test func `frames that Sentry cannot use are left out`() throws {
         var record = Sample.record(frames: 2)
         record.frames[0].inlined = true
         record.frames[0].file = "a.swift"
@@ -72,7 +72,7 @@ struct SentryFormatTests {
         #expect(try exception(parsed(record))["stacktrace"] == nil && parsed(record)["debug_meta"] == nil)
     }
 
-    @Test func locksOwnersAreThreadsEachOnce() throws {
+    @Test func `locks owners are threads each once`() throws {
         var record = Sample.record()
         let owner = StallRecord.LockOwner(threadID: 7, threadName: "w", frames: [Sample.frame(9)])
         record.evidence.lockOwner = owner
@@ -84,7 +84,7 @@ struct SentryFormatTests {
         #expect(threads[0]["stacktrace"] == nil && threads[1]["stacktrace"] != nil)
     }
 
-    @Test func aPoolsThreadsAreThreadsByTheirStack() throws {
+    @Test func `a pools threads are threads by their stack`() throws {
         var record = Sample.record(frames: 2)
         record.workers = [
             .init(threadIDs: [record.threadID, 5]), .init(threadIDs: [7, 8], frames: [Sample.frame(9)]),
@@ -105,13 +105,13 @@ struct SentryFormatTests {
         ("0123456789abcdef0123456789abcdef01234567", "67452301-ab89-efcd-0123-456789abcdef"),
         ("ff", "000000ff-0000-0000-0000-000000000000"), ("", nil), ("not hex", nil),
     ])
-    func debugIDsAreGUIDsOfTheBuildID(buildID: String, debugID: String?) {
+    func `debug IDs are GUIDs of the build ID`(buildID: String, debugID: String?) {
         var frame = Sample.frame(0)
         frame.buildID = buildID
         #expect(SentryImage.all(of: [frame, frame]).map(\.debugID) == (debugID.map { [$0] } ?? []))
     }
 
-    @Test func aNoticeIsAMessage() throws {
+    @Test func `a notice is a message`() throws {
         let events = try FormatTests.notices(.sentry).map(Sample.parse)
         #expect((events[0]["logentry"] as? [String: String])?["formatted"] == "3 records lost: the output did not take them")
         #expect(events[0]["fingerprint"] as? [String] == ["lagmonitor.dropped"])
@@ -120,7 +120,7 @@ struct SentryFormatTests {
         #expect(events.allSatisfy { $0["exception"] == nil })
     }
 
-    @Test func aReleaseIsTheServicesVersion() throws {
+    @Test func `a release is the services version`() throws {
         var context = Sample.context
         context.serviceName = "cart"
         #expect(try parsed(Sample.record(), context: context)["release"] == nil)

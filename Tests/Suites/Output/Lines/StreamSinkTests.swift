@@ -123,7 +123,7 @@ struct StreamSinkTests {
         kind == "unix" ? try Listener(unix: scratch.path + "/s") : try Listener()
     }
 
-    @Test func aUnixReaderThatEndedItsSendingIsStillThere() throws {
+    @Test func `a unix reader that ended its sending is still there`() throws {
         let scratch = try ScratchDirectory()
         let listener = try Listener(unix: scratch.path + "/s")
         let sink = try sink(listener.address)
@@ -136,7 +136,7 @@ struct StreamSinkTests {
     }
 
     /// The first address takes no connection and does not refuse one either, as where packets are thrown away.
-    @Test func anAddressThatDoesNotAnswerLeavesTimeForTheNext() throws {
+    @Test func `an address that does not answer leaves time for the next`() throws {
         let full = try Listener(backlog: 0)
         let good = try Listener()
         var descriptors: [Int32] = []
@@ -151,7 +151,7 @@ struct StreamSinkTests {
         #expect(try good.accept().readLine() == "a\n")
     }
 
-    @Test(arguments: ["unix", "tcp"]) func linesArriveOnOneConnection(kind: String) throws {
+    @Test(arguments: ["unix", "tcp"]) func `lines arrive on one connection`(kind: String) throws {
         let scratch = try ScratchDirectory()
         let listener = try listener(kind, scratch)
         let sink = try sink(listener.address)
@@ -169,7 +169,7 @@ struct StreamSinkTests {
         #expect(try listener.accept().readLine() == "d\n")
     }
 
-    @Test(arguments: ["unix", "tcp"]) func aReaderThatClosesIsNoticedAndTheNextConnectionGetsTheLine(kind: String) throws {
+    @Test(arguments: ["unix", "tcp"]) func `a reader that closes is noticed and the next connection gets the line`(kind: String) throws {
         let scratch = try ScratchDirectory()
         let listener = try listener(kind, scratch)
         let sink = try sink(listener.address)
@@ -183,7 +183,7 @@ struct StreamSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func aReaderThatIsNotThereCostsTheLineAndComesLater() throws {
+    @Test func `a reader that is not there costs the line and comes later`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/s"
         let sink = try sink(.unix(path: path))
@@ -193,7 +193,7 @@ struct StreamSinkTests {
         #expect(try listener.accept().readLine() == "b\n")
     }
 
-    @Test func betweenTheTriesALineDoesNotEvenTry() throws {
+    @Test func `between the tries a line does not even try`() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path + "/s"
         let delay = RetryDelay(firstNanoseconds: 3_600_000_000_000, longestNanoseconds: 3_600_000_000_000)
@@ -209,7 +209,7 @@ struct StreamSinkTests {
     }
 
     /// A part of a line and then the next line would be one damaged line, and a silent one.
-    @Test(arguments: ["unix", "tcp"]) func aLineThatWentHalfwayIsFinishedFirst(kind: String) async throws {
+    @Test(arguments: ["unix", "tcp"]) func `a line that went halfway is finished first`(kind: String) async throws {
         let scratch = try ScratchDirectory()
         let listener = try listener(kind, scratch)
         let sink = try sink(listener.address)
@@ -232,7 +232,7 @@ struct StreamSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test(arguments: ["unix", "tcp"]) func aLineWhoseReaderWentAwayHalfwayIsCountedAndTheNextIsWhole(kind: String) throws {
+    @Test(arguments: ["unix", "tcp"]) func `a line whose reader went away halfway is counted and the next is whole`(kind: String) throws {
         let scratch = try ScratchDirectory()
         let listener = try listener(kind, scratch)
         let sink = try sink(listener.address)
@@ -245,7 +245,7 @@ struct StreamSinkTests {
         #expect(try listener.accept().readLine() == "b\n")
     }
 
-    @Test func theShutdownsDeadlineEndsAWait() throws {
+    @Test func `the shutdowns deadline ends a wait`() throws {
         let scratch = try ScratchDirectory()
         let listener = try Listener(unix: scratch.path + "/s")
         let sink = try sink(listener.address, timeout: .seconds(3600))
@@ -257,7 +257,7 @@ struct StreamSinkTests {
     }
 
     /// What a reader says cannot fill up the socket, and is no end of the connection.
-    @Test func whatTheReaderSendsIsThrownAway() throws {
+    @Test func `what the reader sends is thrown away`() throws {
         let scratch = try ScratchDirectory()
         let listener = try Listener(unix: scratch.path + "/s")
         let sink = try sink(listener.address)
@@ -276,11 +276,11 @@ struct StreamSinkTests {
         (.tcp(host: "", port: 1), EINVAL), (.unix(path: ""), EINVAL),
         (.unix(path: String(repeating: "p", count: 108)), ENAMETOOLONG),
     ])
-    func anAddressThatCannotBeIsRefused(address: StreamAddress, code: Int32) {
+    func `an address that cannot be is refused`(address: StreamAddress, code: Int32) {
         #expect(throws: SinkError(.cannotOpen, path: "\(address)", code: code)) { try StreamSink(address) }
     }
 
-    @Test func addressesReadAsTheSettingsSpellThem() {
+    @Test func `addresses read as the settings spell them`() {
         #expect("\(StreamAddress.tcp(host: "::1", port: 9))" == "tcp:[::1]:9")
         #expect("\(StreamAddress.tcp(host: "localhost", port: 9))" == "tcp:localhost:9")
         #expect("\(StreamAddress.unix(path: "/a"))" == "unix:/a")
@@ -288,7 +288,7 @@ struct StreamSinkTests {
 }
 
 struct RetryDelayTests {
-    @Test func theDelayDoublesUpToTheLongestAndBeginsAnew() {
+    @Test func `the delay doubles up to the longest and begins anew`() {
         var delay = RetryDelay(firstNanoseconds: 100, longestNanoseconds: 350)
         #expect(delay.allows(at: 0))
         var next: [UInt64] = []

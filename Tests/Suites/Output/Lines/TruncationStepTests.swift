@@ -50,13 +50,13 @@ struct TruncationStepTests {
 
     private static let whole = 1_000_000
 
-    @Test func withRoomEverythingIsThere() throws {
+    @Test func `with room everything is there`() throws {
         let kept = try Self.kept(Self.record(frames: 30, owners: 2), limit: Self.whole)
         #expect(kept.frames == 30 && kept.functions == 30)
         #expect(kept.ownerFrames == [LineLimits.maximumOwnerFrames, LineLimits.maximumOwnerFrames])
     }
 
-    @Test func fullNamesGoFirstAndAllAtOnce() throws {
+    @Test func `full names go first and all at once`() throws {
         let record = Self.record(frames: 30, owners: 2)
         let full = try Self.kept(record, limit: Self.whole).bytes
         let kept = try Self.kept(record, limit: full - 1)
@@ -64,14 +64,14 @@ struct TruncationStepTests {
         #expect(kept.ownerFrames == [8, 8])
     }
 
-    @Test func withoutOwnersFullNamesGoBeforeFrames() throws {
+    @Test func `without owners full names go before frames`() throws {
         let record = Self.record(frames: 10, owners: 0)
         let full = try Self.kept(record, limit: Self.whole).bytes
         let kept = try Self.kept(record, limit: full - 1)
         #expect(kept.frames == 10 && kept.functions == 0)
     }
 
-    @Test func thenFramesNearTheRootDownToSixteen() throws {
+    @Test func `then frames near the root down to sixteen`() throws {
         let record = Self.record(frames: 30, owners: 2)
         var plain = record
         for index in plain.frames.indices { plain.frames[index].function = nil }
@@ -84,7 +84,7 @@ struct TruncationStepTests {
         #expect(try Self.kept(record, limit: sixteen).ownerFrames == [8, 8])
     }
 
-    @Test func thenTheOwnersFramesDownToThree() throws {
+    @Test func `then the owners frames down to three`() throws {
         let record = Self.record(frames: 30, owners: 2)
         var sixteen = record
         sixteen.frames = record.frames.prefix(16).map {
@@ -99,7 +99,7 @@ struct TruncationStepTests {
     }
 
     /// Whatever the limit, each step is taken only when the one before does not do.
-    @Test func moreRoomNeverShowsLess() throws {
+    @Test func `more room never shows less`() throws {
         let record = Self.record(frames: 40, owners: 3)
         var stages: [Int] = []
         for limit in stride(from: 1024, through: 20_000, by: 61) {
@@ -121,7 +121,7 @@ struct TruncationStepTests {
         #expect(stages == stages.sorted() && Set(stages) == [0, 1, 2, 3])
     }
 
-    @Test func fewFramesAreEnoughWhereThereAreNoMore() throws {
+    @Test func `few frames are enough where there are no more`() throws {
         // Five frames are all there are: the owners keep theirs as long as the five fit.
         let record = Self.record(frames: 5, owners: 1)
         var plain = record
@@ -132,7 +132,7 @@ struct TruncationStepTests {
         #expect(try Self.kept(record, limit: room - 1).frames == 5)
     }
 
-    @Test func framesOfADeadlocksThreadsGiveWayToo() throws {
+    @Test func `frames of a deadlocks threads give way too`() throws {
         var record = Self.record(frames: 20, owners: 1)
         record.evidence.lockCycle = (0..<3).map {
             StallRecord.LockOwner(threadID: Int32($0), waitsFor: 1, frames: (0..<12).map(Sample.frame))
@@ -144,7 +144,7 @@ struct TruncationStepTests {
     }
 
     /// Who is to blame is worth more than a frame.
-    @Test func theShortestLineStillSaysWhyAndWho() throws {
+    @Test func `the shortest line still says why and who`() throws {
         var record = Self.record(frames: 20, owners: 1)
         record.message = "main was stalled for 300 ms, waiting for a lock held by thread 50 'owner-0' in Shop.checkOut"
         record.cause = .lock
@@ -165,7 +165,7 @@ struct TruncationStepTests {
         }
     }
 
-    @Test func inlinedFramesAreNotInTheTotal() throws {
+    @Test func `inlined frames are not in the total`() throws {
         var record = Sample.record(frames: 3)
         record.frames[0].inlined = true
         record.framesTotal = 2

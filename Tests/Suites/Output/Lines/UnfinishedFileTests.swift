@@ -52,7 +52,7 @@ struct UnfinishedFileTests {
         try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
     }
 
-    @Test func whatWasKeptIsFoundAndRemoved() throws {
+    @Test func `what was kept is found and removed`() throws {
         let scratch = try ScratchDirectory()
         let kept = [stall(1, RecordFormat.allCases), stall(2)]
         try leave([[stall(1)], kept], scratch)
@@ -62,7 +62,7 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == [])
     }
 
-    @Test func withoutAStallThereIsNoFile() throws {
+    @Test func `without a stall there is no file`() throws {
         let scratch = try ScratchDirectory()
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
         expect(&file, keeps: [])
@@ -73,7 +73,7 @@ struct UnfinishedFileTests {
         #expect(try names(scratch) == [])
     }
 
-    @Test func aStallThatIsOverIsNotFound() throws {
+    @Test func `a stall that is over is not found`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)], []], scratch)
         let remains = remains(scratch)
@@ -81,7 +81,7 @@ struct UnfinishedFileTests {
     }
 
     /// Killed in the midst of a write: what stood there before is in force.
-    @Test func aTornWriteLeavesTheOneBefore() throws {
+    @Test func `a torn write leaves the one before`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)], [stall(2)]], scratch)
         let halfCapacity = UnfinishedFile.halfCapacity(maxLineBytes: 8000)
@@ -89,7 +89,7 @@ struct UnfinishedFileTests {
         #expect(remains(scratch).stalls == [stall(1)])
     }
 
-    @Test func whatIsTornAltogetherIsRefusedAndCounted() throws {
+    @Test func `what is torn altogether is refused and counted`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         let halfCapacity = UnfinishedFile.halfCapacity(maxLineBytes: 8000)
@@ -101,7 +101,7 @@ struct UnfinishedFileTests {
     }
 
     /// Any one bit: either nothing is taken, or exactly what was written.
-    @Test func noDamageIsTakenForAStall() throws {
+    @Test func `no damage is taken for a stall`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         let url = URL(fileURLWithPath: scratch.path + "/u")
@@ -122,14 +122,14 @@ struct UnfinishedFileTests {
         }
     }
 
-    @Test func anotherVersionIsRefusedAndCounted() throws {
+    @Test func `another version is refused and counted`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         try change(scratch, at: 8) { $0 += 1 }
         #expect(remains(scratch).refused == 1)
     }
 
-    @Test func whatIsAWeekOldIsRefusedAndCounted() throws {
+    @Test func `what is a week old is refused and counted`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         #expect(remains(scratch, now: time(nil) + RecoveredStalls.maximumAgeSeconds - 100).stalls.count == 1)
@@ -137,7 +137,7 @@ struct UnfinishedFileTests {
         #expect(remains.stalls.isEmpty && remains.refused == 1)
     }
 
-    @Test func whatIsNotOursIsLeftAlone() throws {
+    @Test func `what is not ours is left alone`() throws {
         let scratch = try ScratchDirectory()
         let text = String(repeating: "my own notes\n", count: 1000)
         try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.path + "/u"))
@@ -153,7 +153,7 @@ struct UnfinishedFileTests {
         #expect(try scratch.text("u") == text)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "needs another user's file")) func anotherUsersIsLeftAlone() throws {
+    @Test(.enabled(if: geteuid() == 0, "needs another user's file")) func `another users is left alone`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         chown(scratch.path + "/u", 65_534, 65_534)
@@ -164,7 +164,7 @@ struct UnfinishedFileTests {
     }
 
     /// Two processes with one log: each has its own file, and neither takes the other's for a dead one's.
-    @Test func whoLivesIsLeftAlone() throws {
+    @Test func `who lives is left alone`() throws {
         let scratch = try ScratchDirectory()
         var first = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
         expect(&first, keeps: [stall(1)])
@@ -179,7 +179,7 @@ struct UnfinishedFileTests {
     }
 
     /// Children that the dead process forked hold its lock, and none of its threads.
-    @Test func aLockOfTheDeadOnesChildrenDoesNotHideIt() throws {
+    @Test func `a lock of the dead ones children does not hide it`() throws {
         let scratch = try ScratchDirectory()
         try leave([[stall(1)]], scratch)
         let held = open(scratch.path + "/u", O_RDWR | O_CLOEXEC)
@@ -192,7 +192,7 @@ struct UnfinishedFileTests {
     }
 
     /// With mapped memory this would be the end of the process.
-    @Test func aFileThatSomebodyTruncatesOrRemovesHarmsNobody() throws {
+    @Test func `a file that is truncated or removed by others does no harm`() throws {
         let scratch = try ScratchDirectory()
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 8000)
         expect(&file, keeps: [stall(1)])
@@ -206,7 +206,7 @@ struct UnfinishedFileTests {
         #expect(try scratch.text("u") == "somebody else's\n")
     }
 
-    @Test func aStallTooManyIsLeftOut() throws {
+    @Test func `a stall too many is left out`() throws {
         let scratch = try ScratchDirectory()
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 1024)
         let long = (0..<100).map { stall($0, RecordFormat.allCases) }.map { stall in
@@ -218,7 +218,7 @@ struct UnfinishedFileTests {
         #expect(content.stalls.count > 10 && content.stalls == Array(long.prefix(content.stalls.count)))
     }
 
-    @Test func aFolderThatIsNotThereKeepsNothing() throws {
+    @Test func `a folder that is not there keeps nothing`() throws {
         var file = UnfinishedFile(UnfinishedPath("/nonexistent/u"), bootID: Self.boot, maxLineBytes: 8000)
         expect(&file, keeps: [stall(1)], false)
     }
@@ -227,7 +227,7 @@ struct UnfinishedFileTests {
         ("stalls.jsonl", ".stalls.jsonl.unfinished", "."), ("/stalls", "/.stalls.unfinished", "/"),
         ("/var/log/s.jsonl", "/var/log/.s.jsonl.unfinished", "/var/log"),
     ])
-    func theNameBesideALogIsHidden(log: String, path: String, folder: String) {
+    func `the name beside a log is hidden`(log: String, path: String, folder: String) {
         #expect(UnfinishedPath(besideLog: log).path == path && UnfinishedPath(besideLog: log).folder == folder)
     }
 }

@@ -15,7 +15,7 @@ struct GroupTests {
         return grouping.finish()
     }
 
-    @Test func aStallCountsOnceInWhateverOrderItsLinesCome() {
+    @Test func `a stall counts once in whatever order its lines come`() {
         for lines in [
             [Samples.begin, Samples.end, Samples.end], [Samples.end, Samples.begin],
             [Samples.end, Samples.begin, Samples.end, Samples.begin],
@@ -28,14 +28,14 @@ struct GroupTests {
         }
     }
 
-    @Test func aStallWithoutItsEndCountsAsOpen() {
+    @Test func `a stall without its end counts as open`() {
         let group = grouped([Samples.begin, Samples.begin]).table.groups[0]
         #expect(group.count == 1)
         #expect(group.openCount == 1)
         #expect(group.totalNanoseconds == 5_000_000_000)
     }
 
-    @Test func moreOpenStallsThanAreKeptAreCountedAllTheSame() {
+    @Test func `more open stalls than are kept are counted all the same`() {
         let count = StallDeduplicator.maximumOpenLines * 2
         let begins = (0..<count).map { Samples.line(id: Samples.id($0), phase: "begin") }
         #expect(grouped(begins).table.groups[0].count == UInt64(count))
@@ -43,7 +43,7 @@ struct GroupTests {
         #expect(grouped(begins + ends).table.groups[0].count == UInt64(count))
     }
 
-    @Test func aWindowDoesNotPartTheLinesOfAStall() {
+    @Test func `a window does not part the lines of a stall`() {
         let early = Samples.line(phase: "begin", milliseconds: "5000.000", time: "2026-11-21T17:59:59.999Z")
         let late = Samples.line(milliseconds: "7000.000", time: "2026-11-21T18:00:00.001Z")
         let edge = UTCTime.nanoseconds("2026-11-21T18:00:00Z") ?? 0
@@ -56,7 +56,7 @@ struct GroupTests {
         #expect(grouped([early], times: edge ..< .max).table.groups.isEmpty)
     }
 
-    @Test func beginLinesAreKeptWithinABudget() {
+    @Test func `begin lines are kept within a budget`() {
         let culprit = String(repeating: "x", count: 1 << 19)
         let begins = (0..<80).map { Samples.line(id: Samples.id($0), phase: "begin", culprit: culprit) }
         let deduplicator = StallDeduplicator()
@@ -67,7 +67,7 @@ struct GroupTests {
         #expect(grouping.finish().table.groups.map(\.count) == [80])
     }
 
-    @Test func longTextsAreCutBetweenCharacters() {
+    @Test func `long texts are cut between characters`() {
         let culprit = String(repeating: "x", count: 510) + "ö€€"
         let group = grouped([Samples.line(culprit: culprit)], by: .culprit).table.groups[0]
         #expect(String(validating: group.key, as: UTF8.self) == String(repeating: "x", count: 510) + "ö")
@@ -76,7 +76,7 @@ struct GroupTests {
         #expect(String(validating: odd.culprit, as: UTF8.self) == String(repeating: "x", count: 511))
     }
 
-    @Test func whatWasHeldBackDoesNotHideTheFingerprint() {
+    @Test func `what was held back does not hide the fingerprint`() {
         let held =
             #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T19:00:00Z","event":"suppressed","suppressed":7,"#
             + #""last_time":"2026-11-21T19:00:00Z","total_ms":900.000,"culprit":"App.acquire"}"#
@@ -90,7 +90,7 @@ struct GroupTests {
         }
     }
 
-    @Test func theOldestIDsAreForgottenAndNeverTooEarly() {
+    @Test func `the oldest IDs are forgotten and never too early`() {
         var set = HashGenerations(capacity: 1000)
         for hash in UInt64(1)...5000 {
             let isNew = set.insert(hash)
@@ -104,7 +104,7 @@ struct GroupTests {
     }
 
     @Test(arguments: GroupKey.allCases)
-    func groupsAreMadeByTheKey(key: GroupKey) {
+    func `groups are made by the key`(key: GroupKey) {
         let lines = [
             Samples.line(id: Samples.id(1)), Samples.line(id: Samples.id(2), milliseconds: "100.0"),
             Samples.line(
@@ -124,7 +124,7 @@ struct GroupTests {
         #expect(table.groups.reduce(0) { $0 + $1.count } == 3)
     }
 
-    @Test func partsAddUpToTheWhole() {
+    @Test func `parts add up to the whole`() {
         let lines = (0..<2000).map { number in
             Samples.line(
                 id: Samples.id(number),
@@ -156,7 +156,7 @@ struct GroupTests {
         #expect(whole.groups.count == 7)
     }
 
-    @Test func percentilesAreWithinTheirError() {
+    @Test func `percentiles are within their error`() {
         var histogram = DurationHistogram()
         var values = (0..<5000).map { UInt64($0) * UInt64($0) * 3000 + 50_000_000 }
         values += [1000, 255_000, 256_000, 1 << 62]
@@ -170,7 +170,7 @@ struct GroupTests {
     }
 
     @Test(arguments: [(3, 0.0), (64, 0.0), (65, 0.15), (400, 0.15), (20_000, 0.15)])
-    func differentThingsAreCounted(number: Int, error: Double) {
+    func `different things are counted`(number: Int, error: Double) {
         var one = DistinctCount()
         var other = DistinctCount()
         for round in 0..<2 {
@@ -183,7 +183,7 @@ struct GroupTests {
         #expect(abs(Double(one.count - number)) <= Double(number) * error)
     }
 
-    @Test func whatIsHeldBackIsCountedApart() {
+    @Test func `what is held back is counted apart`() {
         let notice =
             #"{"schema":"lagmonitor.stall.v1","time":"2026-11-21T18:07:56.654466405Z","event":"suppressed","#
             + #""fingerprint":"v1:6648237ade8e460d","suppressed":7,"first_time":"2026-11-21T18:07:56.0Z","#
@@ -195,14 +195,14 @@ struct GroupTests {
         #expect(group.weight == 9_223_456_000)
     }
 
-    @Test func timesChoose() {
+    @Test func `times choose`() {
         let time = UTCTime.nanoseconds("2026-11-21T18:07:56.654466405Z") ?? 0
         #expect(grouped([Samples.end], times: time..<time + 1).table.groups.count == 1)
         #expect(grouped([Samples.end], times: time + 1..<Int64.max).table.groups.count == 0)
         #expect(grouped([Samples.end], times: Int64.min..<time).table.groups.count == 0)
     }
 
-    @Test func groupsAreBounded() {
+    @Test func `groups are bounded`() {
         var table = GroupTable()
         for number in 0..<GroupTable.maximumGroups + 10 {
             _ = Array("\(number)".utf8).withUnsafeBufferPointer {
@@ -213,7 +213,7 @@ struct GroupTests {
         #expect(table.rest.heldBackCount == 10)
     }
 
-    @Test func severalThreadsFindWhatOneFinds() throws {
+    @Test func `several threads find what one finds`() throws {
         try Folder.with { folder in
             let lines = (0..<30_000).map { Samples.line(id: Samples.id($0 / 2), fingerprint: "v1:\($0 / 2 % 50)", culprit: "f") }
             let path = folder.appending(path: "lines").path

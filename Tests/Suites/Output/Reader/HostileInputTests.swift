@@ -28,7 +28,7 @@ struct HostileInputTests {
         _ = grouping.finish()
     }
 
-    @Test func mutilatedLinesAreSurvived() {
+    @Test func `mutilated lines are survived`() {
         var generator = SystemRandomNumberGenerator()
         let tree =
             #","sample_tree":[{"ms":400.0,"samples":3,"frames":["main"],"children":[{"ms":3.0,"samples":2,"frames":["g"]}]}]}"#
@@ -57,7 +57,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func anyBytesAreSurvived() {
+    @Test func `any bytes are survived`() {
         var generator = SystemRandomNumberGenerator()
         for length in 0..<400 {
             readEverything((0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) })
@@ -72,7 +72,7 @@ struct HostileInputTests {
     @Test(arguments: [
         "0.0", "1e308", "18446744073709551615.0", "99999999999999999999999999.9", "1e-400", "0.00000000000000000000001",
     ])
-    func extremeFiguresAreSurvived(figure: String) {
+    func `extreme figures are survived`(figure: String) {
         let lines = (0..<3).map { Samples.line(id: Samples.id($0), milliseconds: figure, time: "2261-12-31T23:59:60.999999999Z") }
         let deduplicator = StallDeduplicator()
         var grouping = StallGrouping(by: .fingerprint, deduplicator: deduplicator)
@@ -82,7 +82,7 @@ struct HostileInputTests {
         #expect((group?.nanoseconds(atShare: 0.5) ?? 1) <= (group?.worstNanoseconds ?? 0))
     }
 
-    @Test func gzipOfAnyBytesIsSurvived() {
+    @Test func `gzip of any bytes is survived`() {
         var generator = SystemRandomNumberGenerator()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
         defer { buffer.deallocate() }

@@ -22,7 +22,7 @@ struct InputTests {
     }
 
     @Test(arguments: [1, 2, 3, 7, 100])
-    func linesAreTheSameHoweverTheyArrive(step: Int) throws {
+    func `lines are the same however they arrive`(step: Int) throws {
         #expect(try lines("one\n\nthree\r\nlast", step: step) == ["one", "three\r", "last"])
         #expect(try lines("one\n", step: step) == ["one"])
         #expect(try lines("", step: step) == [])
@@ -30,7 +30,7 @@ struct InputTests {
     }
 
     /// Each line is in exactly one part, wherever the cuts are.
-    @Test func partsTogetherAreTheWhole() throws {
+    @Test func `parts together are the whole`() throws {
         let text = "a\nbb\n\nccc\ndddddddddd\ne\n\nlast one"
         let whole = try lines(text)
         let size = UInt64(text.utf8.count)
@@ -43,7 +43,7 @@ struct InputTests {
         }
     }
 
-    @Test func aLineThatIsTooLongCostsItself() throws {
+    @Test func `a line that is too long costs itself`() throws {
         let long = String(repeating: "x", count: LineReader.maximumLineBytes + 1)
         let longest = String(repeating: "y", count: LineReader.maximumLineBytes)
         #expect(
@@ -78,7 +78,7 @@ struct InputTests {
     private static let packed = Gzip.compressed(Array(text.utf8)) ?? []
 
     @Test(arguments: [1, 2, 1000, Int.max])
-    func gzipIsUndoneWithMembersAndPadding(step: Int) {
+    func `gzip is undone with members and padding`(step: Int) {
         #expect(inflated(Self.packed, step: step).text == Self.text)
         let joined = inflated(Self.packed + Self.packed + [0, 0, 0], step: step)
         #expect(joined.text == Self.text + Self.text)
@@ -86,7 +86,7 @@ struct InputTests {
         #expect(inflated([]).inputError == nil)
     }
 
-    @Test func gzipThatIsCutShortGivesWhatThereIs() throws {
+    @Test func `gzip that is cut short gives what there is`() throws {
         for length in stride(from: 1, to: Self.packed.count - 1, by: 97) {
             let (text, inputError) = inflated(Array(Self.packed.prefix(length)))
             #expect(Self.text.hasPrefix(text))
@@ -95,7 +95,7 @@ struct InputTests {
         #expect(!inflated(Array(Self.packed.prefix(Self.packed.count / 2))).text.isEmpty)
     }
 
-    @Test func gzipThatIsDamagedIsTold() throws {
+    @Test func `gzip that is damaged is reported`() throws {
         var bytes = Self.packed
         bytes[bytes.count / 2] ^= 0xff
         let damaged = inflated(bytes)
@@ -106,7 +106,7 @@ struct InputTests {
         #expect(try #require(junk.inputError).description.contains("no gzip follows"))
     }
 
-    @Test func kindIsKnownByTheFirstBytesAndNotByTheName() throws {
+    @Test func `kind is known by the first bytes and not by the name`() throws {
         try Folder.with { folder in
             try Data(Self.packed).write(to: folder.appending(path: "plain.jsonl"))
             try Data(Self.text.utf8).write(to: folder.appending(path: "lines.gz"))
@@ -119,7 +119,7 @@ struct InputTests {
         }
     }
 
-    @Test func aFileIsFollowedThroughGrowthTruncationAndRotation() throws {
+    @Test func `a file is followed through growth truncation and rotation`() throws {
         try Folder.with { folder in
             let path = folder.appending(path: "log").path
             let file = FollowedFile(path: path)

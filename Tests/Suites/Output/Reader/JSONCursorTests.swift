@@ -17,7 +17,7 @@ struct JSONCursorTests {
         "{}", "[]", "0", "-0.5e+10", #""""#, " [1 , 2]\r\n", #"{"a":{"b":[{"c":null}]},"d":[[],{}]}"#, "true", "false", "null",
         #""0123456789abcde""#, #""0123456789abcdef""#, #""0123456789abcdef0\"1234567\\89\u00e9 ü""#, "1E5",
     ])
-    func textsByTheGrammarAreRead(text: String) { #expect(failure(Array(text.utf8)) == nil) }
+    func `texts by the grammar are read`(text: String) { #expect(failure(Array(text.utf8)) == nil) }
 
     @Test(arguments: [
         ("", "the end where a value should be at byte 1"), ("{", "no string at byte 2"), ("[1,]", "no value at byte 4"),
@@ -30,11 +30,11 @@ struct JSONCursorTests {
         (#"{"a":1,}"#, "no string at byte 8"),
         ("1 2", "something after the end at byte 3"), ("'a'", "no value at byte 1"),
     ])
-    func whatIsNotByTheGrammarIsToldWithItsPlace(text: String, expected: String) {
+    func `what is not by the grammar is reported with its place`(text: String, expected: String) {
         #expect(failure(Array(text.utf8))?.description == expected)
     }
 
-    @Test func depthIsBounded() {
+    @Test func `depth is bounded`() {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
         }
@@ -45,7 +45,7 @@ struct JSONCursorTests {
     }
 
     /// A quote, an escape and a damage at every place of a block of sixteen.
-    @Test func everyPlaceInABlockIsSeen() {
+    @Test func `every place in a block is seen`() {
         for length in 0..<50 {
             let plain = String(repeating: "x", count: length)
             #expect(failure(Array("\"\(plain)\"".utf8)) == nil)
@@ -58,7 +58,7 @@ struct JSONCursorTests {
 
     /// What another reader takes and refuses, of mutilated lines; but for a comma before the end, which Foundation takes and RFC 8259
     /// does not.
-    @Test func agreesWithAnotherReader() {
+    @Test func `agrees with another reader`() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array(#"{}[]",:\u0a1-.eE+ tfn"#.utf8)
         var refused = 0

@@ -11,7 +11,7 @@ struct LineCheckTests {
 
     private func problems(_ line: String) -> [String] { problems(Array(line.utf8)) }
 
-    @Test func whatTheMonitorWritesIsRight() throws {
+    @Test func `what the monitor writes is right`() throws {
         var record = StallRecord(
             id: StallID(startRealtimeNanoseconds: 1_795_284_476_654_466_405, randomHigh: 5, randomLow: 7),
             startRealtimeNanoseconds: 1_795_284_476_654_466_405,
@@ -78,7 +78,7 @@ struct LineCheckTests {
         ("main was", "\\ude00\\ud83d", "a text with half"),
         (#""seq":4"#, #""seq":-4"#, "seq is -4; allowed: a whole number, 0 or more"), ("]}", "]", "no JSON object:"),
     ])
-    func eachDamageIsNamed(part: String, replacement: String, expected: String) throws {
+    func `each damage is named`(part: String, replacement: String, expected: String) throws {
         #expect(problems(Samples.end) == [])
         let damaged = Samples.end.replacing(part, with: replacement, maxReplacements: 1)
         #expect(damaged != Samples.end)
@@ -89,13 +89,13 @@ struct LineCheckTests {
         #expect(found.count <= 2)
     }
 
-    @Test func aTextThatIsNoUTF8IsTold() {
+    @Test func `a text that is no UTF8 is reported`() {
         var line = Array(Samples.end.utf8)
         line[line.firstIndex(of: UInt8(ascii: "w"))!] = 0xff
         #expect(problems(line).contains("a text that is no UTF-8"))
     }
 
-    @Test func whatIsMoreThanTheSchemaIsAllowed() {
+    @Test func `what is more than the schema is allowed`() {
         #expect(problems(Samples.end.dropLast() + #","trace_id":"x","new":{"a":[1]},"message":"\ud83d\ude00"}"#) == [])
     }
 }

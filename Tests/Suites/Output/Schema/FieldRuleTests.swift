@@ -5,7 +5,7 @@ import Testing
 
 /// The check of lines and the schema say the same of each member: `lagmond check` and any validator agree.
 struct FieldRuleTests {
-    @Test func bothAcceptWhatTheProbeWritesAndMissWhatIsTakenAway() throws {
+    @Test func `both accept what the probe writes and miss what is taken away`() throws {
         let (status, data) = try output(of: "MonitorProbe", ["lines", "200", "8000", "11"])
         #expect(status == 0)
         let validator = try SchemaValidator(SchemaFile.json())

@@ -19,14 +19,14 @@ struct SchemaTests {
         return found
     }
 
-    @Test func theTableOfFieldsHasEveryField() throws {
+    @Test func `the table of fields has every field`() throws {
         let (status, data) = try output(of: "lagmond", ["schema", "--markdown"])
         #expect(status == 0)
         let table = String(decoding: data, as: UTF8.self)
         for field in StallField.allCases { #expect(table.contains("| `\(field.name)` |"), "\(field)") }
     }
 
-    @Test func hostileLinesAreValid() throws {
+    @Test func `hostile lines are valid`() throws {
         let validator = try SchemaValidator(SchemaFile.json())
         for line in hostile {
             let problems = validator.problems(of: line)
@@ -34,14 +34,14 @@ struct SchemaTests {
         }
     }
 
-    @Test func everyMemberOfTheSchemaIsWritten() throws {
+    @Test func `every member of the schema is written`() throws {
         let validator = try SchemaValidator(SchemaFile.json())
         for line in hostile { _ = validator.problems(of: line) }
         let missing = validator.declaredMembers().subtracting(validator.seenMembers)
         #expect(missing.isEmpty)
     }
 
-    @Test func aSchemaWithoutAMemberRefusesTheLinesThatHaveIt() throws {
+    @Test func `a schema without a member refuses the lines that have it`() throws {
         let schema = try SchemaFile.json()
         let members = try #require(schema["properties"] as? [String: Any])
         for member in members.keys {
@@ -62,7 +62,7 @@ struct SchemaTests {
         }
     }
 
-    @Test func aSchemaWithAMemberOfAnotherTypeRefusesTheLinesThatHaveIt() throws {
+    @Test func `a schema with a member of another type refuses the lines that have it`() throws {
         let schema = try SchemaFile.json()
         let members = try #require(schema["properties"] as? [String: Any])
         for member in members.keys {
@@ -73,7 +73,7 @@ struct SchemaTests {
         }
     }
 
-    @Test func requiredIsWhatEveryLineHas() throws {
+    @Test func `required is what every line has`() throws {
         let schema = try SchemaFile.json()
         let required = try #require(schema["required"] as? [String])
         let conditional = try #require(schema["allOf"] as? [[String: Any]])
@@ -87,7 +87,7 @@ struct SchemaTests {
         }
     }
 
-    @Test func enumerationsAreThoseOfTheCode() throws {
+    @Test func `enumerations are those of the code`() throws {
         let schema = try SchemaFile.json()
         let members = try #require(schema["properties"] as? [String: [String: Any]])
         func values(_ member: String) -> [String]? { members[member]?["enum"] as? [String] }
@@ -133,7 +133,7 @@ struct SchemaValidatorTests {
     ])
     func finds(schema: String, value: String, count: Int) throws { #expect(try problems(schema, value) == count) }
 
-    @Test func aKeywordThatIsNotKnownIsNotPassedOver() throws {
+    @Test func `a keyword that is not known is not passed over`() throws {
         #expect(throws: SchemaValidator.UnknownKeyword.self) { try problems(#"{"maxLength":1}"#, #""a""#) }
     }
 }

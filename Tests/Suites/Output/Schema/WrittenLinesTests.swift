@@ -6,7 +6,7 @@ import Testing
 struct WrittenLinesTests {
     private static let path = ProcessInfo.processInfo.environment["LAG_CHECK_LINES"]
 
-    @Test(.enabled(if: path != nil)) func everyLineOfTheSuiteIsValid() throws {
+    @Test(.enabled(if: path != nil)) func `every line of the suite is valid`() throws {
         let path = try #require(Self.path)
         let data = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
         let validator = try SchemaValidator(SchemaFile.json())

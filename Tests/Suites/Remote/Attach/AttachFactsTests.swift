@@ -13,7 +13,7 @@ internal import Testing
         return AttachRefusal.notPermitted(5, reason: facts.explanation.reason, remedy: facts.explanation.remedy).description
     }
 
-    @Test func eachReasonNamesItsRemedy() {
+    @Test func `each reason names its remedy`() {
         #expect(text { $0.theirUsers[1] = 33 }.contains("runs as user 33, and lagmond as 1000: run lagmond as user 33, or"))
         let yama = text { $0.yamaScope = 1 }
         #expect(yama.contains("ptrace_scope is 1") && yama.contains("CAP_SYS_PTRACE") && yama.contains("lagmond run --"))
@@ -27,7 +27,7 @@ internal import Testing
         #expect(text { $0.hasCapability = true }.contains("security module"))
     }
 
-    @Test func whoIsThereAndWhoIsNotIsSaid() {
+    @Test func `who is there and who is not is said`() {
         #expect(throws: AttachRefusal.noProcess(Int32.max)) { try AttachPermission(process: .max).check(loops: []) }
         #expect(throws: AttachRefusal.itself) { try AttachPermission(process: getpid()).check(loops: []) }
     }

@@ -99,7 +99,7 @@ private let canCount: Bool = {
 }()
 
 @Suite(.serialized) struct AttachTests {
-    @Test func aHandlerThatSleepsIsFoundWithItsStack() throws {
+    @Test func `a handler that sleeps is found with its stack`() throws {
         let process = try AttachedProcess("sleep")
         defer { process.end() }
         let line = try process.line("end")
@@ -108,7 +108,7 @@ private let canCount: Bool = {
         #expect(line["culprit"] as? String == "handler_that_sleeps")
     }
 
-    @Test(arguments: [true, false]) func aHandlerThatComputesIsFoundWithItsStack(mayCount: Bool) throws {
+    @Test(arguments: [true, false]) func `a handler that computes is found with its stack`(mayCount: Bool) throws {
         let process = try AttachedProcess("compute", mayCount: mayCount)
         defer { process.end() }
         let line = try process.line("end")
@@ -118,14 +118,14 @@ private let canCount: Bool = {
         #expect(line["capture"] as? String == "ptrace" && line.functions().contains("handler_that_computes"), "\(time): \(line)")
     }
 
-    @Test func aLoopOnAnotherThreadIsFound() throws {
+    @Test func `a loop on another thread is found`() throws {
         let process = try AttachedProcess("thread")
         defer { process.end() }
         let line = try process.line("end")
         #expect(line["thread_name"] as? String == "worker" && line["thread_id"] as? Int != Int(process.pid))
     }
 
-    @Test func aHangInWhichTheProcessIsKilledIsTold() throws {
+    @Test func `a hang in which the process is killed is reported`() throws {
         let process = try AttachedProcess("hang")
         defer { process.end() }
         for _ in 0..<1000 where process.watch.statistics.stalls == 0 { usleep(10_000) }
@@ -136,7 +136,7 @@ private let canCount: Bool = {
         #expect(process.watch.isOver)
     }
 
-    @Test func aStoppedProcessIsNoStall() throws {
+    @Test func `a stopped process is no stall`() throws {
         let process = try AttachedProcess("calm")
         defer { process.end() }
         process.waitUntilWatched()
@@ -148,7 +148,7 @@ private let canCount: Bool = {
     }
 
     /// Never seen at rest, and at work in the same function at every look: all the same no stall.
-    @Test(arguments: ["around", "calls"], [true, false]) func goingAroundWithoutARestIsNoStall(name: String, mayCount: Bool)
+    @Test(arguments: ["around", "calls"], [true, false]) func `going around without a rest is no stall`(name: String, mayCount: Bool)
         throws
     {
         let process = try AttachedProcess(name, mayCount: mayCount)
@@ -166,14 +166,14 @@ private let canCount: Bool = {
         }
     }
 
-    @Test func anotherProgramByExecIsWatchedAsWell() throws {
+    @Test func `another program by exec is watched as well`() throws {
         let process = try AttachedProcess("exec")
         defer { process.end() }
         #expect(try process.line("end").functions().contains("handler_that_sleeps"))
     }
 
     /// However the watcher ends, the target goes on.
-    @Test(arguments: ["counted", "held"]) func aTargetIsNotLeftStoppedWhereTheWatcherIsKilled(way: String) throws {
+    @Test(arguments: ["counted", "held"]) func `a target is not left stopped where the watcher is killed`(way: String) throws {
         let target = try AttachedProcess.start("around")
         defer { AttachedProcess.end(target) }
         usleep(500_000)

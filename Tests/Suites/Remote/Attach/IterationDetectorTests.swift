@@ -30,7 +30,7 @@ internal import Testing
         IterationDetector(place: RestPlace(call: nil, stackPointer: 1000, programCounter: 7), hold: 50 * Self.ms)
     }
 
-    @Test func theFirstRestAndEachOneAfterWorkAreTold() {
+    @Test func `the first rest and each one after work are reported`() {
         var finder = finder()
         #expect(finder.observe(Self.resting(), at: 100 * Self.ms) == .rest)
         #expect(finder.observe(Self.resting(), at: 110 * Self.ms) == .nothing)
@@ -40,7 +40,7 @@ internal import Testing
     }
 
     /// What it has computed since the last look it did behind its rest; more than the time in between it cannot have.
-    @Test func aStretchBeginsWhereTheSchedulersAccountSays() {
+    @Test func `a stretch begins where the schedulers account says`() {
         var finder = finder()
         _ = finder.observe(Self.resting(cpu: 5 * Self.ms), at: 100 * Self.ms)
         #expect(finder.observe(Self.running(cpu: 9 * Self.ms, delay: 2 * Self.ms), at: 120 * Self.ms) == .wake(114 * Self.ms))
@@ -48,7 +48,7 @@ internal import Testing
         #expect(finder.observe(Self.running(cpu: 99 * Self.ms), at: 140 * Self.ms) == .wake(130 * Self.ms))
     }
 
-    @Test func asleepElsewhereIsWork() {
+    @Test func `asleep elsewhere is work`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         let read = ThreadObservation(doing: .blocked(call: 63, stackPointer: 900, programCounter: 8), runs: 2)
@@ -58,7 +58,7 @@ internal import Testing
         #expect(finder.isAtWork)
     }
 
-    @Test func aTurnThatSomebodySawBeginsAnotherStretch() {
+    @Test func `a turn that another saw begins another stretch`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         _ = finder.observe(Self.running(), at: 110 * Self.ms)
@@ -69,7 +69,7 @@ internal import Testing
         #expect(finder.recordIteration(at: 118 * Self.ms) == .nothing)
     }
 
-    @Test func onlyWhoCannotTellIsHeldAndNotWhoWasNotWoken() {
+    @Test func `only a thread that cannot answer is held, not one that was not woken`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         _ = finder.observe(Self.running(), at: 110 * Self.ms)
@@ -98,7 +98,7 @@ internal import Testing
     }
 
     /// Attached in the midst of a handler's own wait.
-    @Test func theOuterOfTwoWaitsIsTheLoops() {
+    @Test func `the outer of two waits is the loops`() {
         var finder = finder()
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         _ = finder.observe(Self.running(), at: 110 * Self.ms)
@@ -106,7 +106,7 @@ internal import Testing
         #expect(finder.place.stackPointer == 2000)
     }
 
-    @Test func aLoopThatHasGoneElsewhereIsFollowedAfterAWhile() {
+    @Test func `a loop that has gone elsewhere is followed after a while`() {
         var finder = finder()
         for look in 0..<10 { _ = finder.observe(Self.resting(runs: UInt64(look)), at: UInt64(look) * Self.ms) }
         var steps: [IterationDetector.Step] = []
@@ -120,7 +120,7 @@ internal import Testing
         #expect(finder.place.stackPointer == 800)
     }
 
-    @Test func aHelpersPlaceTakesSomeVisits() {
+    @Test func `a helpers place takes some visits`() {
         var main = RestPlaceFinder(.first)
         #expect(main.observe(Self.running()) == nil)
         #expect(main.observe(Self.resting())?.stackPointer == 1000)
@@ -130,7 +130,7 @@ internal import Testing
     }
 
     /// A server that rests in accept: only if somebody says that it is a loop.
-    @Test func anotherCallIsAPlaceOfNamedThreadsAlone() {
+    @Test func `another call is a place of named threads alone`() {
         var (named, other) = (RestPlaceFinder(.named), RestPlaceFinder(.first))
         let accept = { (runs: UInt64) in
             ThreadObservation(doing: .blocked(call: 43, stackPointer: 900, programCounter: 8), runs: runs)

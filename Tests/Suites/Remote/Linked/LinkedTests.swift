@@ -29,7 +29,7 @@ internal import TestSupport
         slots(process).first { $0.isFromMonitor && $0.process == process.pid && $0.state != .ended }
     }
 
-    @Test func aStallIsToldOnceByEachWithWhatTheLoopDid() throws {
+    @Test func `a stall is reported once by each with what the loop did`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("s")
@@ -51,7 +51,7 @@ internal import TestSupport
         #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
     }
 
-    @Test func manyShortCalloutsAreAStarvation() throws {
+    @Test func `many short callouts are a starvation`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("b")
@@ -59,7 +59,7 @@ internal import TestSupport
         #expect(line["kind"] as? String == "starvation" && process.sink.lines.count == 1, "\(process.sink.lines)")
     }
 
-    @Test func aModeMadeLaterHasNoNameAndItsStallsAreToldAllTheSame() throws {
+    @Test func `a mode made later has no name and its stalls are reported all the same`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("m")
@@ -67,7 +67,7 @@ internal import TestSupport
         #expect(line["mode"] == nil && line["activity"] as? String == "before_sources")
     }
 
-    @Test func aProcessThatIsStoppedInAStallIsTold() throws {
+    @Test func `a process that is stopped in a stall is reported`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("h")
@@ -78,7 +78,7 @@ internal import TestSupport
         #expect(line.functions().contains { $0.contains("handlerThatHangs") }, "\(line.functions())")
     }
 
-    @Test func aProcessThatIsKilledInAStallIsTold() throws {
+    @Test func `a process that is killed in a stall is reported`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("h")
@@ -90,7 +90,7 @@ internal import TestSupport
         #expect(process.sink.lines.count == 1 && eventually { slots(process).isEmpty })
     }
 
-    @Test func aStallThatItsOwnWatchdogCannotTellIsToldHere() throws {
+    @Test func `a stall that its own watchdog cannot report is reported here`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("w")
@@ -105,7 +105,7 @@ internal import TestSupport
         #expect(try process.nextLine(until: "did p").isEmpty)
     }
 
-    @Test func aForksChildLeavesItsParentsLoopAlone() throws {
+    @Test func `a forks child leaves its parents loop alone`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("f")
@@ -118,7 +118,7 @@ internal import TestSupport
         #expect(process.sink.lines.count == 1)
     }
 
-    @Test func execEndsTheLoopOfTheProgramBefore() throws {
+    @Test func `exec ends the loop of the program before`() throws {
         let process = try startWatched()
         defer { process.end() }
         let before = try #require(mirror(process))
@@ -130,7 +130,7 @@ internal import TestSupport
         #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
     }
 
-    @Test func aLoopThatFindsNoPlaceIsToldByItsProcessAlone() throws {
+    @Test func `a loop that finds no slot is reported by its process alone`() throws {
         var claims: [UInt64] = []
         let process = try start { table in
             for _ in 0..<CLB_LOOP_TABLE_SLOTS {
@@ -151,7 +151,7 @@ internal import TestSupport
         #expect(try process.line("end")["activity"] as? String == "before_sources")
     }
 
-    @Test func aLoopOnAThreadComesAndGoes() throws {
+    @Test func `a loop on a thread comes and goes`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("t")
@@ -164,7 +164,7 @@ internal import TestSupport
         #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
     }
 
-    @Test func aPauseCountsHereToo() throws {
+    @Test func `a pause counts here too`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("p")
@@ -180,7 +180,7 @@ internal import TestSupport
     }
 
     /// Then it is a program like any other.
-    @Test func whatItDoesNotWatchAnyMoreIsKnownByItsWaits() throws {
+    @Test func `what it does not watch any more is known by its waits`() throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("u")
@@ -197,7 +197,7 @@ internal import TestSupport
     }
 
     @Test(arguments: ["", "garbage", "/etc/passwd", "/proc/self/fd/0", "/proc/1/fd/999", String(repeating: "/", count: 4000)])
-    func aPathThatIsNoPageIsIgnored(path: String) throws {
+    func `a path that is no page is ignored`(path: String) throws {
         let process = try RemoteProcess(["linked"], program: "MonitorProbe", path: path)
         defer { process.end() }
         process.send("s")
@@ -205,7 +205,7 @@ internal import TestSupport
         #expect(process.nextLine()?.hasPrefix("told end main ") == true)
     }
 
-    @Test func aPageOfAnotherVersionIsIgnored() throws {
+    @Test func `a page of another version is ignored`() throws {
         let process = try start { $0.raw.pointee.version += 1 }
         defer { process.end() }
         process.send("s")
@@ -215,7 +215,7 @@ internal import TestSupport
     }
 
     /// Its name begins like those of the settings.
-    @Test func thePageIsNoSetting() {
+    @Test func `the page is no setting`() {
         let environment = ["LAGMONITOR_PAGE": "/proc/1/fd/9"]
         #expect(SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.monitorSettings).isEmpty)
         #expect(EnvironmentActivation().start(environment, []) { Issue.record("\($0)") } == nil)

@@ -8,7 +8,7 @@ internal import Testing
 
 /// Loops of another process, which knows nothing of us, by the library that is loaded into it.
 @Suite(.serialized) struct RemoteTests {
-    @Test func aHandlerThatSleepsIsFoundWithItsStack() throws {
+    @Test func `a handler that sleeps is found with its stack`() throws {
         let process = try RemoteProcess(["epoll", "sleep"])
         defer { process.end() }
         let line = try process.line("end")
@@ -21,7 +21,7 @@ internal import Testing
         #expect(try #require(line["duration_ms"] as? Double) >= 400)
     }
 
-    @Test func aHandlerThatComputesIsFoundWithItsStack() throws {
+    @Test func `a handler that computes is found with its stack`() throws {
         let process = try RemoteProcess(["epoll", "compute"])
         defer { process.end() }
         let line = try process.line("end")
@@ -35,7 +35,7 @@ internal import Testing
         #expect(line.functions().contains("handler_that_computes"), "\(line.functions())")
     }
 
-    @Test func aLoopOnAnotherThreadIsFound() throws {
+    @Test func `a loop on another thread is found`() throws {
         let process = try RemoteProcess(["epoll", "thread"])
         defer { process.end() }
         let line = try process.line("end")
@@ -44,7 +44,7 @@ internal import Testing
     }
 
     /// Whoever kills a process that hangs wants to know afterwards in what it hung.
-    @Test func aHangInWhichTheProcessIsKilledIsTold() throws {
+    @Test func `a hang in which the process is killed is reported`() throws {
         let process = try RemoteProcess(["epoll", "hang"])
         defer { process.end() }
         for _ in 0..<1000 {
@@ -58,7 +58,7 @@ internal import Testing
     }
 
     /// A program that is stopped does not stall.
-    @Test func aStoppedProcessIsNoStall() throws {
+    @Test func `a stopped process is no stall`() throws {
         let process = try RemoteProcess(["epoll", "calm"])
         defer { process.end() }
         for _ in 0..<1000 where process.watch.watchedLoops == 0 { usleep(10_000) }

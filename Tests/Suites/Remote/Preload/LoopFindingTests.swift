@@ -8,7 +8,7 @@ struct LoopFindingTests {
     @Test(arguments: [
         "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "__poll_chk", "ppoll", "__ppoll_chk", "select", "pselect",
     ])
-    func aThreadThatWaitsAgainAndAgainIsALoop(call: String) throws {
+    func `a thread that waits again and again is a loop`(call: String) throws {
         let probe = try WatchedProbe("loop", call)
         let word = try probe.word("looped")
         let loop = try #require(probe.table.loops.first)
@@ -26,7 +26,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func theEighthWaitMakesTheLoop() throws {
+    @Test func `the eighth wait makes the loop`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")
         #expect(probe.table.loops.isEmpty)
@@ -38,7 +38,7 @@ struct LoopFindingTests {
     }
 
     @Test(arguments: ["thrice", "elsewhere"])
-    func whatDoesNotLoopGetsNoSlot(case name: String) throws {
+    func `what does not loop gets no slot`(case name: String) throws {
         let probe = try WatchedProbe(name)
         _ = try probe.word(name == "thrice" ? "thrice" : "looped")
         #expect(probe.table.loops.isEmpty)
@@ -46,7 +46,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func looksWithoutWaitingMakeNoLoopButAreRestsOfOne() throws {
+    @Test func `polls without waiting make no loop but are rests of one`() throws {
         let probe = try WatchedProbe("looks")
         _ = try probe.word("looped")
         #expect(probe.table.loops.isEmpty)
@@ -62,7 +62,7 @@ struct LoopFindingTests {
     }
 
     // libuv with pending immediates, as in node's HTTP server: it waits in earnest when it is idle, and else with time-out 0.
-    @Test func looksAtThePlaceOfAWaitInEarnestCountAsWaits() throws {
+    @Test func `polls at the place of a real wait count as waits`() throws {
         let probe = try WatchedProbe("seldom")
         _ = try probe.word("looped")
         #expect(probe.table.loops.isEmpty)
@@ -73,7 +73,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func aWaitWithinTheWorkIsNoRest() throws {
+    @Test func `a wait within the work is no rest`() throws {
         let probe = try WatchedProbe("nested")
         _ = try probe.word("nested")
         let loop = try #require(probe.table.live.first)
@@ -93,7 +93,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func aLoopThatWentOnElsewhereIsFollowed() throws {
+    @Test func `a loop that went on elsewhere is followed`() throws {
         let probe = try WatchedProbe("other-loop")
         _ = try probe.word("started")
         let first = try #require(probe.table.live.first)
@@ -107,7 +107,7 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func aLoopWithinAHandlerGivesWayToTheOuterOneAtOnce() throws {
+    @Test func `a loop within a handler gives way to the outer one at once`() throws {
         let probe = try WatchedProbe("inner-loop")
         _ = try probe.word("started")
         let outer = try #require(probe.table.live.first)

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("What the preloaded library leaves alone")
 struct PassingThroughTests {
-    @Test func resultsErrnoAndInterruptionsAreThoseOfTheCall() throws {
+    @Test func `results errno and interruptions are those of the call`() throws {
         let probe = try WatchedProbe("results")
         _ = try probe.word("looped")
         #expect(!probe.table.loops.isEmpty)
@@ -12,7 +12,7 @@ struct PassingThroughTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func aProgramThatWaitsBeforeAnyConstructorGoesOn() throws {
+    @Test func `a program that waits before any constructor goes on`() throws {
         let probe = try WatchedProbe("early")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
@@ -20,7 +20,7 @@ struct PassingThroughTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func aProgramThatClosesAllDescriptorsIsStillSeen() throws {
+    @Test func `a program that closes all descriptors is still seen`() throws {
         let probe = try WatchedProbe("closes")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
@@ -33,7 +33,7 @@ struct PassingThroughTests {
     }
 
     @Test(arguments: Foreign.allCases)
-    func aPageThatIsNotOursIsPassedOverInSilence(what: Foreign) throws {
+    func `a page that is not ours is passed over in silence`(what: Foreign) throws {
         var path: String?
         switch what {
         case .missing: path = "/proc/\(getpid())/fd/9999"
@@ -56,7 +56,7 @@ struct PassingThroughTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func anotherPreloadedLibraryStays() throws {
+    @Test func `another preloaded library stays`() throws {
         let probe = try WatchedProbe("loop", preload: "libm.so.6:\(WatchedProbe.library)")
         let word = try probe.word("looped")
         let maps = try String(contentsOfFile: "/proc/\(word.pid)/maps", encoding: .utf8)
@@ -67,7 +67,7 @@ struct PassingThroughTests {
     }
 
     /// Nothing but libc: whatever it brings is in every program below lagmond.
-    @Test func theLibraryNeedsNothingButLibc() throws {
+    @Test func `the library needs nothing but libc`() throws {
         let file = try Data(contentsOf: URL(fileURLWithPath: WatchedProbe.library))
         for name in ["libswiftCore", "libstdc++", "libdispatch", "libunwind"] {
             #expect(file.range(of: Data(name.utf8)) == nil, "\(name)")

@@ -6,7 +6,7 @@ internal import Testing
 
 @Suite("Threads and processes with the preloaded library")
 struct ThreadAndProcessTests {
-    @Test func eachThreadThatLoopsHasItsOwnSlot() throws {
+    @Test func `each thread that loops has its own slot`() throws {
         let probe = try WatchedProbe("threads")
         let words = [try probe.word("looped"), try probe.word("looped")]
         #expect(Set(probe.table.live.map(\.tid)) == Set(words.map(\.tid)))
@@ -16,7 +16,7 @@ struct ThreadAndProcessTests {
         #expect(probe.table.loops.count == 2 && probe.table.loops.allSatisfy(\.isEnded))
     }
 
-    @Test func aThreadsEndEndsItsLoopAndLaterWaitsDoNoHarm() throws {
+    @Test func `a thread's end ends its loop and later waits do no harm`() throws {
         let probe = try WatchedProbe("thread-end")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
@@ -29,7 +29,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func aThreadCanBeCancelledInItsWait() throws {
+    @Test func `a thread can be cancelled in its wait`() throws {
         let probe = try WatchedProbe("cancel")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)
@@ -41,7 +41,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func moreLoopsThanSlotsAreCountedAndGoOn() throws {
+    @Test func `more loops than slots are counted and go on`() throws {
         let probe = try WatchedProbe("many-threads")
         _ = try probe.word("joined")
         #expect(probe.table.loops.count == Int(CLB_LOOP_TABLE_SLOTS) && probe.table.loops.allSatisfy(\.isEnded))
@@ -50,7 +50,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func aForksChildStartsAnewAndLeavesItsParentsLoopAlone() throws {
+    @Test func `a forks child starts anew and leaves its parents loop alone`() throws {
         let probe = try WatchedProbe("fork")
         let parent = try probe.word("parent")
         let loop = try #require(probe.table.live.first)
@@ -69,7 +69,7 @@ struct ThreadAndProcessTests {
         #expect(clb_beacon_word(probe.table.beacon(of: loop)) == word)
     }
 
-    @Test func aForkInTheMidstOfAWaitIsNoticedAtItsEnd() throws {
+    @Test func `a fork in the midst of a wait is noticed at its end`() throws {
         let probe = try WatchedProbe("handler")
         let word = try probe.word("looped")
         let loop = try #require(probe.table.loops.first)
@@ -80,7 +80,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func execEndsTheLoopOfTheProgramBefore() throws {
+    @Test func `exec ends the loop of the program before`() throws {
         let probe = try WatchedProbe("exec")
         let before = try probe.word("looped")
         #expect(probe.table.live.map(\.pid) == [before.pid])
@@ -91,7 +91,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func helpersByVforkAndSpawnLeaveNoTrace() throws {
+    @Test func `helpers by vfork and spawn leave no trace`() throws {
         let probe = try WatchedProbe("spawn")
         let word = try probe.word("looped")
         let loop = try #require(probe.table.loops.first)
@@ -102,7 +102,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func anArmedLoopWakesTheOneThatWaits() throws {
+    @Test func `an armed loop wakes the one that waits`() throws {
         let probe = try WatchedProbe("seven")
         _ = try probe.word("looped")
         _ = clb_loop_table_drain(probe.table.raw)
@@ -118,7 +118,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func theNextActivityOfAnArmedLoopIsAnsweredThroughThePage() throws {
+    @Test func `the next activity of an armed loop is answered through the page`() throws {
         let probe = try WatchedProbe("looks")
         _ = try probe.word("looped")
         probe.goOn()
@@ -137,7 +137,7 @@ struct ThreadAndProcessTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func theKernelKnowsWhoHasThePage() throws {
+    @Test func `the kernel knows who has the page`() throws {
         let probe = try WatchedProbe("loop")
         _ = try probe.word("looped")
         let loop = try #require(probe.table.live.first)

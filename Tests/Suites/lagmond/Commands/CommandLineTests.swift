@@ -5,7 +5,7 @@ internal import Testing
 
 /// What the program answers before it runs.
 @Suite(.serialized) struct CommandLineTests {
-    @Test func aBadFileIsRefusedWithOneLineAndNothingHasStarted() throws {
+    @Test func `a bad file is refused with one line and nothing has started`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"workload": {"steps": [{"kind": "cpu"}, {"kind": "spin"}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", "o", "--truth", "t"], in: directory)
@@ -19,7 +19,7 @@ internal import Testing
     }
 
     @Test(arguments: [["--config", "missing.json"], ["run", "--config", "missing.json"]])
-    func aMissingFileIsRefused(arguments: [String]) throws {
+    func `a missing file is refused`(arguments: [String]) throws {
         let (status, output, errors) = try LagmondProcess.run(arguments)
         #expect(status == 78)
         #expect(output == "")
@@ -29,7 +29,7 @@ internal import Testing
         )
     }
 
-    @Test func aBadVariableIsRefused() throws {
+    @Test func `a bad variable is refused`() throws {
         let (status, _, errors) = try LagmondProcess.run(["--duration", "1"], environment: ["LAGMONITOR_MONITOR_PRESET": "x"])
         #expect(status == 78)
         #expect(
@@ -38,7 +38,7 @@ internal import Testing
         )
     }
 
-    @Test func aBadOptionValueIsRefused() throws {
+    @Test func `a bad option value is refused`() throws {
         let (status, _, errors) = try LagmondProcess.run(["--interval-ms", "0"])
         #expect(status == 78)
         #expect(errors == "lagmond: option --interval-ms: 0 is out of bounds; allowed: a whole number from 1 to 60000\n")
@@ -46,7 +46,7 @@ internal import Testing
 
     /// Opening a pipe can wait for its other end without end; nothing could be ended in order then.
     @Test(arguments: [("--truth", Int32(73)), ("--output", 73), ("--config", 78)])
-    func aPipeWithNobodyAtItsOtherEndIsRefused(option: String, expected: Int32) throws {
+    func `a pipe without a reader is refused`(option: String, expected: Int32) throws {
         try TemporaryDirectory.with { directory in
             #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
             let lagmond = try LagmondProcess([option, "pipe", "--duration", "1"], in: directory)
@@ -55,7 +55,7 @@ internal import Testing
     }
 
     @Test(arguments: [["--bogus"], ["--duration", "soon"], ["walk"], ["--config"]])
-    func aCommandLineThatMakesNoSenseIsAUsageError(arguments: [String]) throws {
+    func `a command line that makes no sense is a usage error`(arguments: [String]) throws {
         let (status, output, errors) = try LagmondProcess.run(arguments)
         #expect(status == 64)
         #expect(output == "")
@@ -63,7 +63,7 @@ internal import Testing
     }
 
     @Test(arguments: ["--output", "--truth"])
-    func aFileThatCannotBeOpenedIsToldWithPathAndReason(option: String) throws {
+    func `a file that cannot be opened is reported with path and reason`(option: String) throws {
         let (status, output, errors) = try LagmondProcess.run([option, "/nowhere/file", "--duration", "1"])
         #expect(status == 73)
         #expect(output == "")
@@ -71,7 +71,7 @@ internal import Testing
         #expect(errors.split(separator: "\n").count == 1)
     }
 
-    @Test func aClosedStdoutIsAnOutputThatCannotBeOpened() throws {
+    @Test func `a closed stdout is an output that cannot be opened`() throws {
         try TemporaryDirectory.with { directory in
             let shell = Process()
             shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -84,7 +84,7 @@ internal import Testing
         }
     }
 
-    @Test func helpAndVersionGoToStdout() throws {
+    @Test func `help and version go to stdout`() throws {
         let help = try LagmondProcess.run(["--help"])
         #expect(help.status == 0)
         for option in ["--config", "--duration", "--output", "--truth", "--preset", "--version"] {

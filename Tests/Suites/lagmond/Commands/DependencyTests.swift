@@ -5,7 +5,7 @@ internal import Testing
 /// The dependency rules inside lagmond that the compiler cannot check, because one program is one module.
 @Suite struct DependencyTests {
     /// The workload is for demonstrations; what runs in production does not use it.
-    @Test func onlyTheWorkloadCommandImportsTheWorkload() throws {
+    @Test func `only the workload command imports the workload`() throws {
         let folder = Repository.root.appendingPathComponent("Sources/lagmond")
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         let importers = try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }

@@ -1,5 +1,5 @@
 internal import Foundation
-import LagReader
+internal import LagReader
 import LagOutput
 internal import Testing
 
@@ -16,7 +16,7 @@ struct EventExportTests {
     /// Named differences, which the records here do not have: a text that is put together of several (Sentry's `release`, OTLP's
     /// `lock_cycle` and `lock_chain`) where one of them is longer than its own field in the native line and was cut there; a notice's id
     /// where its fingerprint is.
-    @Test(arguments: formats) func aNativeLineBecomesWhatTheFormatsOwnWriterWrites(format: RecordFormat) {
+    @Test(arguments: formats) func `a native line becomes what the formats own writer writes`(format: RecordFormat) {
         var source = HostileRecords(seed: 11)
         for number in 0..<96 {
             var context = source.context()
@@ -31,7 +31,7 @@ struct EventExportTests {
     }
 
     /// Nothing is lost on the way back: made anew, the native line is the same, also one that was cut.
-    @Test(arguments: [1024, 8000, 48_000]) func whatIsReadBackMakesTheSameLine(maxLineBytes: Int) throws {
+    @Test(arguments: [1024, 8000, 48_000]) func `what is read back makes the same line`(maxLineBytes: Int) throws {
         var source = HostileRecords(seed: 12)
         let limits = try LineLimits(maxLineBytes: maxLineBytes)
         for number in 0..<64 {
@@ -42,7 +42,7 @@ struct EventExportTests {
         }
     }
 
-    @Test func buildIDsBecomeImages() throws {
+    @Test func `build IDs become images`() throws {
         let id = StallID(startRealtimeNanoseconds: 1_700_000_000_000_000_000, randomHigh: 1, randomLow: 2)
         var record = StallRecord(
             id: id,
@@ -83,7 +83,7 @@ struct EventExportTests {
         #expect(event["release"] as? String == "shop@1.2")
     }
 
-    @Test func eachLineIsWrittenOnceAndTheRestIsCounted() throws {
+    @Test func `each line is written once and the rest is counted`() throws {
         let begin = StallLines.line(1, phase: "begin")
         let end = StallLines.line(1)
         let unknown = StallLines.line(2).replacing(#""kind":"callout""#, with: #""kind":"dream""#)
@@ -99,7 +99,7 @@ struct EventExportTests {
         #expect(errors.contains("2 of other programs"))
     }
 
-    @Test func fingerprintAndTimeChoose() throws {
+    @Test func `fingerprint and time choose`() throws {
         let later = StallLines.line(3).replacing("2026-11-21T18:07:56", with: "2026-11-22T18:07:56")
         let input = StallLines.line(1) + StallLines.line(2, fingerprint: "v1:0000000000000001") + later
         let chosen = ["export", "--format", "sentry", "--fingerprint", "v1:6648237ade8e460d", "--until", "2026-11-22", "a"]
@@ -109,7 +109,7 @@ struct EventExportTests {
         #expect(output.contains(#""event_id":"01a1ff4b22ee7d69964c000000000001""#))
     }
 
-    @Test func aMissingFileIsSaidAndTheOthersAreWritten() throws {
+    @Test func `a missing file is said and the others are written`() throws {
         let (status, output, errors) = try LagmondProcess.run(
             ["export", "--format", "otlp", "none", "a"],
             files: ["a": StallLines.line(1)]

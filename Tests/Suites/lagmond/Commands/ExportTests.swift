@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-@testable import LagReader
+@testable internal import LagReader
 @testable internal import lagmond
 
 struct ExportTests {
@@ -10,7 +10,7 @@ struct ExportTests {
         + StallLines.line(2) + StallLines.line(3, culprit: "a;b->c")
         + StallLines.line(4, fingerprint: "v1:0000000000000001", more: StallLines.tree)
 
-    @Test func foldedStacksCarryTheirMilliseconds() throws {
+    @Test func `folded stacks carry their milliseconds`() throws {
         let (status, output, errors) = try LagmondProcess.run(["export", "--format", "folded", "a"], files: ["a": lines])
         #expect(status == 0)
         #expect(errors == "")
@@ -26,14 +26,14 @@ struct ExportTests {
         #expect(output == expected, "\(output)")
     }
 
-    @Test func framesThatTheLineHadNoRoomForAreSaid() throws {
+    @Test func `frames that the line had no room for are said`() throws {
         let line = StallLines.line(1).replacing(#""frames_total":3"#, with: #""frames_total":9"#)
         let (_, output, _) = try LagmondProcess.run(["export", "--format", "folded", "a"], files: ["a": line])
         #expect(output == "server;[trimmed];main;App.acquire;__lll_lock_wait 400\n")
     }
 
     /// Each node in the one before: what every way is copied for takes the square of their number.
-    @Test func aHostileTreeCostsABoundedAmount() {
+    @Test func `a hostile tree costs a bounded amount`() {
         var stall = ParsedStall()
         stall.durationNanoseconds = 10_000_000_000
         let leaf = ParsedStall.Sample(nanoseconds: 1_000_000, frames: ["leaf"])
@@ -56,7 +56,7 @@ struct ExportTests {
         #expect(sum == stall.durationNanoseconds)
     }
 
-    @Test func perfScriptHasAnEventAWay() throws {
+    @Test func `perf script has an event a way`() throws {
         let (status, output, _) = try LagmondProcess.run(["export", "--format", "perf", "a"], files: ["a": StallLines.line(2)])
         #expect(status == 0)
         let expected = """
@@ -70,7 +70,7 @@ struct ExportTests {
         #expect(output == expected, "\(output)")
     }
 
-    @Test func speedscopeWeightsSumUpToTheStalledTime() throws {
+    @Test func `speedscope weights sum up to the stalled time`() throws {
         let (status, output, _) = try LagmondProcess.run(["export", "--format", "speedscope", "a"], files: ["a": lines])
         #expect(status == 0)
         let file = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
@@ -86,7 +86,7 @@ struct ExportTests {
         )
     }
 
-    @Test func pprofIsAProfileOfStallsAndTime() throws {
+    @Test func `pprof is a profile of stalls and time`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(lines, to: "a")
             let lagmond = try LagmondProcess(["export", "--format", "pprof", "a"], in: directory)
@@ -117,7 +117,7 @@ struct ExportTests {
         }
     }
 
-    @Test func aFingerprintChooses() throws {
+    @Test func `a fingerprint chooses`() throws {
         let arguments = ["export", "--format", "folded", "--fingerprint", "v1:0000000000000001", "a"]
         let (_, output, _) = try LagmondProcess.run(arguments, files: ["a": lines])
         #expect(output.split(separator: "\n").count == 4)
@@ -125,13 +125,13 @@ struct ExportTests {
     }
 
     @Test(arguments: [["export", "a"], ["export", "--format", "svg", "a"]])
-    func anUnknownFormatIsRefused(arguments: [String]) throws {
+    func `an unknown format is refused`(arguments: [String]) throws {
         let (status, _, errors) = try LagmondProcess.run(arguments, files: ["a": lines])
         #expect(status == 64)
         #expect(errors.contains("folded, perf, speedscope"))
     }
 
-    @Test func aTreeThatIsFullCutsStacksAndLosesNoTime() {
+    @Test func `a tree that is full cuts stacks and loses no time`() {
         var tree = CallTree()
         let leaf = ExportFrame(name: "leaf")
         for number in 0..<CallTree.maximumNodes / 2 + 10 {

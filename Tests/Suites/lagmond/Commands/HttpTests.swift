@@ -33,7 +33,7 @@ struct HttpTests {
         {"monitor": {"hang_after_ms": 300}, "workload": {"steps": [{"kind": "hang", "start_ms": 100}]}}
         """
 
-    @Test func metricsCountWhatTheLinesSay() throws {
+    @Test func `metrics count what the lines say`() throws {
         try Self.withService(config: Self.stalls) { lagmond, port in
             let count = #"lagmonitor_loop_stall_duration_seconds_count{loop="main",cause="syscall"}"#
             let done = LagmondProcess.poll { Self.get("/metrics", port)?.body.contains("\(count) 3\n") == true }
@@ -59,7 +59,7 @@ struct HttpTests {
         }
     }
 
-    @Test func aHangingMainThreadIsToldByAllThree() throws {
+    @Test func `a hanging main thread is reported by all three`() throws {
         try Self.withService(config: Self.hang) { lagmond, port in
             let stream = try #require(Self.connect(port))
             defer { close(stream) }
@@ -85,7 +85,7 @@ struct HttpTests {
         }
     }
 
-    @Test func otherMethodsAndPathsAreRefused() throws {
+    @Test func `other methods and paths are refused`() throws {
         try Self.withService { _, port in
             for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
                 let answer = try #require(Self.get("/metrics", port, method: method))
@@ -101,7 +101,7 @@ struct HttpTests {
         }
     }
 
-    @Test func whatIsNoHTTPEndsItsOwnConnectionAlone() throws {
+    @Test func `what is no HTTP ends its own connection alone`() throws {
         try Self.withService { _, port in
             let length = "GET /metrics HTTP/1.1\r\nContent-Length: -1\r\n\r\n"
             for bytes in ["\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", length] {
@@ -115,7 +115,7 @@ struct HttpTests {
         }
     }
 
-    @Test func anOutputThatFailsIsAFault() throws {
+    @Test func `an output that fails is a fault`() throws {
         // Always full.
         try Self.withService(["--output", "/dev/full"], config: Self.stalls) { _, port in
             #expect(LagmondProcess.poll { Self.get("/healthz", port)?.status == 503 })
@@ -126,7 +126,7 @@ struct HttpTests {
         }
     }
 
-    @Test func clientsOfTheStreamAreLimitedAndTheirEndIsNoticed() throws {
+    @Test func `clients of the stream are limited and their end is noticed`() throws {
         try Self.withService(config: Self.stalls.replacing(#""count": 3"#, with: #""count": 60"#)) { _, port in
             var clients = try (0..<8).map { _ in try #require(Self.connect(port)) }
             for client in clients {
@@ -142,7 +142,7 @@ struct HttpTests {
         }
     }
 
-    @Test func aPortThatIsTakenIsNamed() throws {
+    @Test func `a port that is taken is named`() throws {
         try Self.withService { _, port in
             let (status, _, errors) = try LagmondProcess.run(["run", "--listen", "127.0.0.1:\(port)", "--duration", "1"])
             #expect(status == 71)
@@ -151,13 +151,13 @@ struct HttpTests {
     }
 
     @Test(arguments: ["70000", "host:80", "127.0.0.1", "127.0.0.1:", ":80", "::1:80", "http://127.0.0.1:80"])
-    func whatIsNoAddressIsRefused(text: String) throws {
+    func `what is no address is refused`(text: String) throws {
         let (status, _, errors) = try LagmondProcess.run(["run", "--listen", text, "--duration", "1"])
         #expect(status == 78)
         #expect(errors.contains("option --listen: \"\(text)\" is not an address to listen on; allowed: a port"), "\(errors)")
     }
 
-    @Test func withoutTheSettingNothingListens() throws {
+    @Test func `without the setting nothing listens`() throws {
         let (status, _, errors) = try LagmondProcess.run(["run", "--duration", "0.2", "--output", "a"])
         #expect(status == 0)
         #expect(!errors.contains("listening"))

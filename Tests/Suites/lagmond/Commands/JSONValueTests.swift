@@ -4,7 +4,7 @@ internal import Testing
 @testable internal import lagmond
 
 @Suite struct JSONValueTests {
-    @Test func everyKindOfValueIsRead() throws {
+    @Test func `every kind of value is read`() throws {
         let text =
             #" {"a": [null, true, false, 0, 1, -1, 1.5, 2e3], "b": {"c": "x\n\"\\\/\u00e9\ud83d\ude00é"}, "d": [], "e": {}} "#
         let expected: JSONValue = .object([
@@ -16,12 +16,12 @@ internal import Testing
     }
 
     @Test(arguments: ["", "{", "[1,", "[1] x", "\"a", "{a:1}", "['a']", "[NaN]"])
-    func whatIsNotJSONIsRefusedWithAReason(text: String) {
+    func `what is not JSON is refused with a reason`(text: String) {
         let failure = #expect(throws: JSONValue.Failure.self) { try JSONValue(parsing: Array(text.utf8)) }
         #expect(failure?.description.isEmpty == false)
     }
 
-    @Test func deepNestingIsRefusedInsteadOfOverflowing() {
+    @Test func `deep nesting is refused instead of overflowing`() {
         let text = String(repeating: "[", count: 100_000)
         #expect(throws: JSONValue.Failure.self) { try JSONValue(parsing: Array(text.utf8)) }
     }

@@ -17,7 +17,7 @@ internal import Testing
         SettingsFile(path: "F", bytes: Array(#"{"monitor": {\#(monitor)}}"#.utf8)).problems.map(\.description)
     }
 
-    @Test func aFileSetsThemAll() throws {
+    @Test func `a file sets them all`() throws {
         let monitor = try load(
             """
             {"monitor": {"limit_burst": 2, "limit_interval_ms": 3000, "limit_all_burst": 4, "limit_all_interval_ms": 500,
@@ -33,7 +33,7 @@ internal import Testing
         #expect(monitor.inAppPrefixes == ["Shop.", "operator,", "libshop"], "a list's texts may hold commas")
     }
 
-    @Test func theirDefaultsAreTheLibrarys() throws {
+    @Test func `their defaults are the librarys`() throws {
         let monitor = try load()
         #expect(monitor == StallMonitorConfiguration())
         #expect(monitor.limits.perFingerprint == .init(burst: 10, interval: .seconds(60)))
@@ -42,7 +42,7 @@ internal import Testing
         #expect(monitor.samples == .best && monitor.symbols == .names && monitor.inAppPrefixes.isEmpty)
     }
 
-    @Test func zeroTurnsThemOff() throws {
+    @Test func `zero turns them off`() throws {
         let monitor = try load(#"{"monitor": {"limit_burst": 0, "limit_all_burst": 0, "recurring_count": 0}}"#)
         #expect(monitor.limits.perFingerprint == nil && monitor.limits.overall == nil && monitor.recurrence == nil)
         #expect(throws: Never.self) { try monitor.validate() }
@@ -50,7 +50,7 @@ internal import Testing
         #expect(over.limits.perFingerprint?.burst == 5)
     }
 
-    @Test func theEnvironmentSetsThem() throws {
+    @Test func `the environment sets them`() throws {
         let monitor = try load(
             #"{"monitor": {"in_app_prefixes": ["Other"], "samples": "best"}}"#,
             environment: [
@@ -66,11 +66,11 @@ internal import Testing
     }
 
     @Test(arguments: [(#"[]"#, []), (#""""#, []), (#""a, b""#, ["a", "b"]), (#"["a, b"]"#, ["a, b"])])
-    func prefixesAreAListOrAText(value: String, prefixes: [String]) throws {
+    func `prefixes are a list or a text`(value: String, prefixes: [String]) throws {
         #expect(try load(#"{"monitor": {"in_app_prefixes": \#(value)}}"#).inAppPrefixes == prefixes)
     }
 
-    @Test func anEmptyVariableIsNoPrefix() throws {
+    @Test func `an empty variable is no prefix`() throws {
         let monitor = try load(
             #"{"monitor": {"in_app_prefixes": ["Other"]}}"#,
             environment: ["LAGMONITOR_MONITOR_IN_APP_PREFIXES": ""]
@@ -106,7 +106,7 @@ internal import Testing
             ),
         ]
     )
-    func wrongOnesAreTold(setting: String, message: String) {
+    func `wrong ones are reported`(setting: String, message: String) {
         #expect(problems(setting) == ["F: monitor." + message])
     }
 }

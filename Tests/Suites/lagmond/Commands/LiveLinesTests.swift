@@ -18,7 +18,7 @@ struct LiveLinesTests {
 
     private func write(_ bytes: [UInt8], to lines: LiveLines) throws { try bytes.withUnsafeBytes { try lines.write($0) } }
 
-    @Test func whoIsSlowLosesLinesAndIsTold() async throws {
+    @Test func `who is slow loses lines and is reported`() async throws {
         let lines = makeLines()
         let client = try #require(lines.join())
         let line = [UInt8](repeating: UInt8(ascii: "a"), count: 99_999) + [UInt8(ascii: "\n")]
@@ -31,7 +31,7 @@ struct LiveLinesTests {
         #expect(second.hasSuffix("}\n{}\n"))
     }
 
-    @Test func theLastLinesComeBeforeTheEnd() async throws {
+    @Test func `the last lines come before the end`() async throws {
         let lines = makeLines()
         let client = try #require(lines.join())
         try write(Array("{}\n".utf8), to: lines)
@@ -41,14 +41,14 @@ struct LiveLinesTests {
         #expect(lines.join() == nil)
     }
 
-    @Test func aReaderThatIsCancelledDoesNotWait() async throws {
+    @Test func `a reader that is cancelled does not wait`() async throws {
         let client = try #require(makeLines().join())
         let reading = Task { await client.next() }
         reading.cancel()
         #expect(await reading.value == nil)
     }
 
-    @Test func whoIsGoneMakesRoom() throws {
+    @Test func `who is gone makes room`() throws {
         let lines = makeLines()
         var clients = (0..<LiveLines.maximumClients).map { _ in lines.join() }
         #expect(lines.join() == nil)
@@ -57,20 +57,20 @@ struct LiveLinesTests {
         #expect(lines.join() != nil)
     }
 
-    @Test func waitingClientsGetAnEmptyLineNowAndThen() async throws {
+    @Test func `waiting clients get an empty line now and then`() async throws {
         let lines = makeLines(heartbeat: .milliseconds(10))
         let client = try #require(lines.join())
         #expect(await client.next() == [UInt8(ascii: "\n")])
     }
 
-    @Test func labelsAreEscapedAndSecondsExact() {
+    @Test func `labels are escaped and seconds exact`() {
         #expect(MetricsPage.escaped("a\\b\"c\nd") == #"a\\b\"c\nd"#)
         #expect(MetricsPage.seconds(0) == "0")
         #expect(MetricsPage.seconds(1_500_000_000) == "1.5")
         #expect(MetricsPage.seconds(1) == "0.000000001")
     }
 
-    @Test func aDurationOnABoundBelongsToIt() {
+    @Test func `a duration on a bound belongs to it`() {
         var durations = StallCounts.Durations()
         durations.add(250_000_000)
         durations.add(250_000_001)
@@ -83,7 +83,7 @@ struct LiveLinesTests {
         ("9464", "127.0.0.1:9464"), ("localhost:1", "127.0.0.1:1"), ("0.0.0.0:80", "0.0.0.0:80"), ("[::1]:9464", "[::1]:9464"),
     ]) func addresses(text: String, expected: String) { #expect(ListenAddress(text)?.description == expected) }
 
-    @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func aFileSaysItAsTextOrNumber(value: String) throws {
+    @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func `a file says it as text or number`(value: String) throws {
         try TemporaryDirectory.with { directory in
             directory.write("{\"http\": {\"listen\": \(value)}}", to: "config.json")
             let settings = try Settings.load(commandLine: ["config": .string(directory.file("config.json"))], environment: [:])

@@ -13,7 +13,7 @@ struct OutputHeadersTests {
         return try Settings.load(commandLine: [:], environment: own.merging(environment) { $1 })
     }
 
-    @Test func pairsAndVariablesAreRead() throws {
+    @Test func `pairs and variables are read`() throws {
         let settings = try load("authorization=Bearer ${TOKEN}, x-tenant = a=b", environment: ["TOKEN": "s3cret"])
         #expect(settings.outputHeaders == ["authorization": "Bearer s3cret", "x-tenant": "a=b"])
     }
@@ -23,19 +23,19 @@ struct OutputHeadersTests {
         ("a=b,", "has no valid header name"), ("a=b,A=c", "\"A\" is given twice"),
         ("a=${NO_SUCH}", "there is no environment variable NO_SUCH"), ("a=${NO", "a ${ without its }"),
         ("a=${EVIL}", "holds a control character"),
-    ]) func whatIsWrongIsNamed(headers: String, wrong: String) throws {
+    ]) func `what is wrong is named`(headers: String, wrong: String) throws {
         let error = #expect(throws: SettingsError.self) { try load(headers, environment: ["EVIL": "b\r\nc: d"]) }
         let text = try #require(error?.errors.first).description
         #expect(text.contains("environment variable LAGMONITOR_OUTPUT_HEADERS: "))
         #expect(text.contains(wrong), "\(text)")
     }
 
-    @Test func aSecretIsInNoMessage() throws {
+    @Test func `a secret is in no message`() throws {
         let error = #expect(throws: SettingsError.self) { try load("a b=s3cret") }
         #expect(error?.errors.contains { $0.description.contains("s3cret") } == false)
     }
 
-    @Test func otherDestinationsTakeNone() throws {
+    @Test func `other destinations take no headers`() throws {
         let error = #expect(throws: SettingsError.self) { try load("a=b", output: "stalls.jsonl") }
         #expect(error?.errors.first?.description.contains("stalls.jsonl takes no headers") == true)
         // Of a weaker source, for a destination that is overruled.

@@ -20,7 +20,7 @@ internal import Testing
     }
 
     @Test(arguments: [("native", "schema"), ("otlp", "resourceLogs"), ("ecs", "@timestamp"), ("sentry", "event_id")])
-    func everyFormatCanBeHad(format: String, first: String) throws {
+    func `every format can be had`(format: String, first: String) throws {
         try TemporaryDirectory.with { directory in
             try run(["--output", "file:o", "--format", format], in: directory)
             let lines = directory.read("o").split(separator: "\n")
@@ -32,7 +32,7 @@ internal import Testing
         }
     }
 
-    @Test func aUnixSocketsReaderGetsTheLine() throws {
+    @Test func `a unix sockets reader gets the line`() throws {
         try TemporaryDirectory.with { directory in
             let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             defer { close(descriptor) }
@@ -59,7 +59,7 @@ internal import Testing
 
     /// A reader that is not there costs the line, and nothing else.
     @Test(arguments: ["unix:nobody", "tcp:127.0.0.1:1", "otlp:http://127.0.0.1:1"])
-    func aReaderThatIsNotThereIsCounted(output: String) throws {
+    func `a reader that is not there is counted`(output: String) throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.stall, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", output], in: directory)
@@ -68,7 +68,7 @@ internal import Testing
         }
     }
 
-    @Test func filesAreNumbered() throws {
+    @Test func `files are numbered`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(
                 #"{"output": {"path": "o", "max_bytes": 4096, "max_files": 1}, "duration_s": 2.5,"#
@@ -82,7 +82,7 @@ internal import Testing
         }
     }
 
-    @Test func aFileMaySayTheOutputInOneWord() {
+    @Test func `a file may say the output in one word`() {
         let short = SettingsFile(path: "F", bytes: Array(#"{"output": "journald"}"#.utf8))
         #expect(short.problems.isEmpty && short.values["output.path"] == .string("journald"))
         let wrong = SettingsFile(path: "F", bytes: Array(#"{"output": "udp:x"}"#.utf8)).problems.map(\.description)
@@ -91,7 +91,7 @@ internal import Testing
         #expect(unknown == ["F: output.size: unknown key; allowed: path, max_bytes, max_files, unfinished_path, headers, format"])
     }
 
-    @Test func whatWouldBeIgnoredIsRefusedWhereItStands() throws {
+    @Test func `what would be ignored is refused where it stands`() throws {
         func problems(_ commandLine: [String: JSONValue], _ environment: [String: String] = [:]) -> [String] {
             let error = #expect(throws: SettingsError.self) {
                 try Settings.load(commandLine: commandLine, environment: environment)
@@ -114,7 +114,7 @@ internal import Testing
         )
     }
 
-    @Test func optionsAreStrongerThanTheFile() throws {
+    @Test func `options are stronger than the file`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"output": {"path": "a", "format": "ecs", "max_bytes": 5000}}"#, to: "c.json")
             let settings = try Settings.load(

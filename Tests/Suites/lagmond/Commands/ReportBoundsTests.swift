@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-@testable import LagReader
+@testable internal import LagReader
 @testable internal import lagmond
 
 /// What keeps a page, and the memory for it, small.
@@ -29,7 +29,7 @@ struct ReportBoundsTests {
         }
     }
 
-    @Test func aPageOfAnyLinesIsOfABoundedSize() {
+    @Test func `a page of any lines is of a bounded size`() {
         let report = Report(aggregate(wide(1500)), title: "wide", inputs: ["a"], inputErrors: [], top: 200)
         let page = ReportPage(report: report, version: "0").bytes()
         #expect(report.all.count == 1500)
@@ -38,7 +38,7 @@ struct ReportBoundsTests {
         #expect(report.withoutDetails > 0)
     }
 
-    @Test func cellsGrowWiderInsteadOfMore() {
+    @Test func `cells grow wider instead of more`() {
         var cells = TimeCells()
         var total: UInt64 = 0
         for number in 0..<400_000 {
@@ -53,13 +53,13 @@ struct ReportBoundsTests {
         #expect(fitted.cells.values.reduce(0) { $0 + $1.count } == total)
     }
 
-    @Test func everyWidthIsAMultipleOfTheOneBefore() {
+    @Test func `every width is a multiple of the one before`() {
         for (narrow, wide) in zip(TimeCells.widths, TimeCells.widths.dropFirst()) {
             #expect(wide > narrow && wide % narrow == 0, "\(narrow) \(wide)")
         }
     }
 
-    @Test func cellsOfTwoReadersAddUpAsIfOneHadReadAll() {
+    @Test func `cells of two readers add up as if one had read all`() {
         var (one, two, both) = (TimeCells(), TimeCells(), TimeCells())
         for number in 0..<450_000 {
             let time = Int64(number) * 3_000_000
@@ -75,7 +75,7 @@ struct ReportBoundsTests {
         #expect(one.cells.mapValues(\.count) == both.cells.mapValues(\.count))
     }
 
-    @Test func timesBefore1970HaveColumnsToo() {
+    @Test func `times before 1970 have columns too`() {
         var cells = TimeCells()
         cells.add(series: 0, row: 0, time: -1, nanoseconds: 1)
         cells.add(series: 0, row: 0, time: 0, nanoseconds: 1)
@@ -83,7 +83,7 @@ struct ReportBoundsTests {
         #expect(cells.firstColumn == -1)
     }
 
-    @Test func durationsFallIntoTheRowThatTheyBeginIn() {
+    @Test func `durations fall into the row that they begin in`() {
         #expect(DurationRow.edges == DurationRow.edges.sorted())
         #expect(Set(DurationRow.edges).count == DurationRow.edges.count)
         #expect(DurationRow.row(nanoseconds: 999_999) == 0)
@@ -93,7 +93,7 @@ struct ReportBoundsTests {
         }
     }
 
-    @Test func theLongestStallsAreKeptInAnyOrder() {
+    @Test func `the longest stalls are kept in any order`() {
         func stall(_ number: Int) -> RetainedStall {
             RetainedStall(
                 id: "\(number)",
@@ -114,7 +114,7 @@ struct ReportBoundsTests {
         #expect(forward.sorted.allSatisfy { $0.nanoseconds >= 5 })
     }
 
-    @Test func aShelfThatIsFullKeepsTheHeaviestGroups() {
+    @Test func `a shelf that is full keeps the heaviest groups`() {
         var lineStore = LineStore()
         let line = [UInt8](repeating: 0x20, count: LineStore.maximumLineBytes)
         let groups = 2 * LineStore.maximumBytes / LineStore.maximumLineBytes
@@ -130,7 +130,7 @@ struct ReportBoundsTests {
         #expect(!kept.contains(4))
     }
 
-    @Test func aTreeIsPrunedByWeightAndSaysWhatIsGone() {
+    @Test func `a tree is pruned by weight and says what is gone`() {
         var tree = StackTree()
         var scanner = LineScanner()
         for number in 1...50 {
@@ -148,7 +148,7 @@ struct ReportBoundsTests {
         #expect(pruned.nodes.reduce(0) { $0 + $1.ownNanoseconds + $1.prunedNanoseconds } == 12_750_000_000)
     }
 
-    @Test func aStackThatCameBeforeIsKnownAtOtherAddresses() {
+    @Test func `a stack that came before is known at other addresses`() {
         var tree = StackTree()
         var scanner = LineScanner()
         for pc in ["0x7ffbe1ccb12b", "0x123"] {

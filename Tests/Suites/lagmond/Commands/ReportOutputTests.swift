@@ -6,7 +6,7 @@ internal import Testing
 
 /// Where the page goes.
 struct ReportOutputTests {
-    @Test func thePageReplacesTheOneBeforeAndKeepsItsRightsAndLinks() throws {
+    @Test func `the page replaces the one before and keeps its rights and links`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             directory.write("the one before", to: "real.html")
@@ -27,7 +27,7 @@ struct ReportOutputTests {
     @Test(arguments: [
         ("gone/page.html", "No such file or directory"), ("folder", "Is a directory"), ("/dev/full", "No space left"),
     ])
-    func whatCannotBeWrittenIsNamed(path: String, reason: String) throws {
+    func `what cannot be written is named`(path: String, reason: String) throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             mkdir(directory.file("folder"), 0o700)
@@ -38,7 +38,7 @@ struct ReportOutputTests {
         }
     }
 
-    @Test func whatIsReadIsNotOverwritten() throws {
+    @Test func `what is read is not overwritten`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             #expect(symlink("a", directory.file("link")) == 0)
@@ -49,7 +49,7 @@ struct ReportOutputTests {
         }
     }
 
-    @Test func withoutAnyFileNoPageIsWritten() throws {
+    @Test func `without any file no page is written`() throws {
         try TemporaryDirectory.with { directory in
             directory.write("the one before", to: "page.html")
             let lagmond = try LagmondProcess(["report", "gone", "-o", "page.html"], in: directory)
@@ -58,7 +58,7 @@ struct ReportOutputTests {
         }
     }
 
-    @Test func aMissingFileIsToldAndTheOthersMakeThePage() throws {
+    @Test func `a missing file is reported and the others make the page`() throws {
         let arguments = ["report", "gone", "a", "-o", "-"]
         let (status, output, errors) = try LagmondProcess.run(arguments, files: ["a": StallLines.line(1)])
         #expect(status == 66)
@@ -72,13 +72,13 @@ struct ReportOutputTests {
         (["-o", "x", "--since", "soon"], "allowed: 2026-11-21T18:00:00Z"), ([], "Missing expected argument"),
         (["-o", "x", "--title", String(repeating: "t", count: 201)], "allowed: 200"), (["-o", ""], "the name of a file"),
     ])
-    func wrongOptionsAreRefused(arguments: [String], part: String) throws {
+    func `wrong options are refused`(arguments: [String], part: String) throws {
         let (status, _, errors) = try LagmondProcess.run(["report", "a"] + arguments, files: ["a": StallLines.line(1)])
         #expect(status == 64)
         #expect(errors.contains(part), "\(errors)")
     }
 
-    @Test func sha256IsTheStandardsOne() {
+    @Test func `SHA-256 is the standard's`() {
         func hex(_ text: String) -> String { SHA256.hash(Array(text.utf8)).map { String(format: "%02x", $0) }.joined() }
         #expect(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         #expect(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-@testable import LagReader
+@testable internal import LagReader
 @testable internal import lagmond
 
 /// The page that `lagmond report` writes, as bytes.
@@ -29,7 +29,7 @@ struct ReportTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
     }
 
-    @Test func groupsAreRankedInTheTableAndInTheData() throws {
+    @Test func `groups are ranked in the table and in the data`() throws {
         let page = try page(lines)
         let groups = try #require(try data(page)["groups"] as? [[String: Any]])
         #expect(groups.map { $0["culprit"] as? String } == ["App.acquire", "App.hang", "App.compute"])
@@ -40,7 +40,7 @@ struct ReportTests {
         #expect(page.contains("<td class=\"number\" data-value=\"6400.0\">6.40 s</td>"))
     }
 
-    @Test func whatGoesOnAndWhatWasAbandonedIsSaid() throws {
+    @Test func `what goes on and what was abandoned is said`() throws {
         let page = try page(lines + StallLines.line(5, phase: "abandoned", milliseconds: "7000.000"))
         #expect(page.contains("Stalls without an end: <b>1</b>."))
         #expect(page.contains("Abandoned stalls: <b>1</b>."))
@@ -48,7 +48,7 @@ struct ReportTests {
         #expect(page.contains("≥ 7.00 s<small class=\"open\">abandoned</small>"))
     }
 
-    @Test func theCallGraphHoldsAllTheTimeThatWasStalled() throws {
+    @Test func `the call graph holds all the time that was stalled`() throws {
         let all = try data(page(lines + StallLines.line(6, milliseconds: "400.000", more: StallLines.tree)))
         let trees = try #require(all["trees"] as? [[Double]])
         let frames = try #require(all["frames"] as? [[Any]])
@@ -64,14 +64,14 @@ struct ReportTests {
         #expect(frames.contains { $0[0] as? String == "__lll_lock_wait" })
     }
 
-    @Test func theLineOfAStallIsThereAsItWasWritten() throws {
+    @Test func `the line of a stall is there as it was written`() throws {
         let page = try page(StallLines.line(1, more: #","wchan":"futex_do_wait","future_field":{"a":[1,"<"]}"#))
         let stall = try data(page, "stall-0")
         #expect(stall["wchan"] as? String == "futex_do_wait")
         #expect((stall["future_field"] as? [String: [AnyHashable]])?["a"] == [1, "<"])
     }
 
-    @Test func hostileTextStaysText() throws {
+    @Test func `hostile text stays text`() throws {
         let line = StallLines.line(1, fingerprint: "v1:<b>&'\\\"", host: Self.hostile, culprit: Self.hostile)
             .replacing("main was stalled", with: Self.hostile).replacing(#""loop":"main""#, with: "\"loop\":\"\(Self.hostile)\"")
         let page = try page(line, ["--title", "</title><script>hostile()</script>"])
@@ -90,7 +90,7 @@ struct ReportTests {
         )
     }
 
-    @Test func bytesThatAreNoTextDoNotBreakThePage() throws {
+    @Test func `bytes that are no text do not break the page`() throws {
         try TemporaryDirectory.with { directory in
             let bytes = Data(StallLines.line(1).utf8).split(separator: UInt8(ascii: "\n"))[0]
             let broken =
@@ -104,7 +104,7 @@ struct ReportTests {
         }
     }
 
-    @Test func thePolicyAllowsNothingButThePageItself() throws {
+    @Test func `the policy allows nothing but the page itself`() throws {
         let page = try page(lines)
         let policy = try #require(page.firstMatch(of: /Content-Security-Policy" content="([^"]*)"/)?.1)
         let parts = policy.split(separator: "; ")
@@ -124,21 +124,21 @@ struct ReportTests {
         #expect(!script.contains("innerHTML") && !script.contains("eval(") && !script.contains("insertAdjacent"))
     }
 
-    @Test func sameLinesMakeTheSamePageInAnyOrder() throws {
+    @Test func `same lines make the same page in any order`() throws {
         let separate = lines.split(separator: "\n").map { $0 + "\n" }
         let first = try page(lines)
         #expect(first == (try page(lines)))
         #expect(first == (try page(separate.reversed().joined())))
     }
 
-    @Test func noLinesMakeAPageThatSaysSo() throws {
+    @Test func `no lines make a page that says so`() throws {
         let page = try page("")
         #expect(page.contains("Nothing stalled in what was read."))
         #expect(page.contains("No stalls were found."))
         #expect(try data(page)["groups"] as? [Int] == [])
     }
 
-    @Test func damageIsCountedAtTheTop() throws {
+    @Test func `damage is counted at the top`() throws {
         let text =
             StallLines.line(1) + "{\"half\":\n{\"a\":1}\n" + StallLines.line(2).replacing("\"pid\"", with: "\"pid")
             + StallLines.line(3).replacing("duration_ms", with: "length_ms") + StallLines.line(4)
@@ -153,7 +153,7 @@ struct ReportTests {
         }
     }
 
-    @Test func whatHasNoPlaceIsSummedUp() throws {
+    @Test func `what has no place is summed up`() throws {
         let many = (0..<12).map {
             StallLines.line(
                 $0,
@@ -172,7 +172,7 @@ struct ReportTests {
         #expect(page.contains("Groups summed up as one, the last: <b>7</b>."))
     }
 
-    @Test func timesNarrowWhatIsCounted() throws {
+    @Test func `times narrow what is counted`() throws {
         let page = try page(lines, ["--since", "2027-01-01"])
         #expect(page.contains("No stalls were found."))
         #expect(page.contains("Stalls that began outside the given times: <b>4</b>."))

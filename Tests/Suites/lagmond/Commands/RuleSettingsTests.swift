@@ -22,7 +22,7 @@ internal import Testing
         Set(RuleName.allCases.filter { $0.isIncluded(in: settings.monitor.rules) })
     }
 
-    @Test func everyRuleCanBeChosenAloneByItsName() throws {
+    @Test func `every rule can be chosen alone by its name`() throws {
         for name in RuleName.allCases {
             let settings = try load(environment: ["LAGMONITOR_MONITOR_RULES": name.rawValue])
             #expect(chosen(settings) == [name])
@@ -31,11 +31,11 @@ internal import Testing
     }
 
     @Test(arguments: [#"["callout", "frame"]"#, #""callout,frame""#, #"" frame , callout ""#])
-    func aFileHoldsTheRulesAsAListOrAsAText(rules: String) throws {
+    func `a file holds the rules as a list or as a text`(rules: String) throws {
         #expect(chosen(try load(#"{"monitor": {"rules": \#(rules)}}"#)) == [.callout, .frame])
     }
 
-    @Test func theStrongestSourceChoosesAlone() throws {
+    @Test func `the strongest source chooses alone`() throws {
         let file = #"{"monitor": {"rules": ["callout", "starvation", "frame"]}}"#
         let environment = ["LAGMONITOR_MONITOR_RULES": "ping, sample"]
         #expect(chosen(try load(file)) == [.callout, .starvation, .frame])
@@ -44,7 +44,7 @@ internal import Testing
         #expect(chosen(over) == [.pingWhileWaiting])
     }
 
-    @Test func aFileSetsTheParametersOfEveryRule() throws {
+    @Test func `a file sets the parameters of every rule`() throws {
         let settings = try load(
             """
             {"monitor": {"rules": ["callout", "starvation", "ping_while_waiting", "ping", "frame", "sample"],
@@ -65,7 +65,7 @@ internal import Testing
         #expect(settings.unusedOptions.isEmpty)
     }
 
-    @Test func whatIsNotSetIsTheLibrarysDefault() throws {
+    @Test func `what is not set is the librarys default`() throws {
         let settings = try load(commandLine: ["monitor.rules": .string(RuleName.allCases.map(\.rawValue).joined(separator: ","))])
         var rules = StallRules()
         rules.pingWhileWaiting = .init()
@@ -76,21 +76,21 @@ internal import Testing
         #expect(settings.monitor.startupGrace == .zero)
     }
 
-    @Test func thePresetIsTheCalloutRulesAlone() throws {
+    @Test func `the preset is the callout rules alone`() throws {
         let settings = try load(commandLine: ["monitor.preset": .string("relaxed"), "monitor.rules": .string("callout,ping")])
         #expect(settings.monitor.rules.callout?.interval == .milliseconds(80))
         #expect(settings.monitor.rules.ping?.interval == .milliseconds(50))
     }
 
     /// The `short` steps of the workload are made for a threshold.
-    @Test func withoutTheCalloutRuleTheThresholdIsTheDefaults() throws {
+    @Test func `without the callout rule the threshold is the defaults`() throws {
         let settings = try load(commandLine: ["monitor.rules": .string("frame"), "monitor.timeouts": .int(9)])
         #expect(settings.monitor.rules.callout == nil)
         #expect(settings.threshold == .milliseconds(150))
     }
 
     /// The bounds are written in two places, here and in the library.
-    @Test func theLibraryTakesWhatTheSettingsAllow() throws {
+    @Test func `the library takes what the settings allow`() throws {
         let all = RuleName.allCases.map(\.rawValue).joined(separator: ",")
         for key in SettingKey.all where key.path.hasPrefix("monitor.") {
             guard case .wholeNumber(let range) = key.form else { continue }
@@ -119,12 +119,12 @@ internal import Testing
             (#"{"ping": true}"#, "an object is not a list of names"),
         ]
     )
-    func wrongRulesAreOneLineThatSaysAllOfIt(rules: String, wrong: String) {
+    func `wrong rules are one line that says all of it`(rules: String, wrong: String) {
         let file = SettingsFile(path: "F", bytes: Array(#"{"monitor": {"rules": \#(rules)}}"#.utf8))
         #expect(file.problems.map(\.description) == ["F: monitor.rules: " + wrong + Self.allowed])
     }
 
-    @Test func wrongRulesOfTheOtherSourcesAreToldByTheirNames() {
+    @Test func `wrong rules of the other sources are reported by their names`() {
         let error = #expect(throws: SettingsError.self) {
             try load(
                 environment: ["LAGMONITOR_MONITOR_RULES": "all"],
@@ -140,17 +140,17 @@ internal import Testing
         )
     }
 
-    @Test func aParameterOfARuleThatIsNotChosenIsChecked() {
+    @Test func `a parameter of a rule that is not chosen is checked`() {
         #expect(throws: SettingsError.self) { try load(#"{"monitor": {"rules": "callout", "frame_rate": 0}}"#) }
     }
 
-    @Test func aSharedFileMayHoldTheParametersOfEveryRule() throws {
+    @Test func `a shared file may hold the parameters of every rule`() throws {
         let file = #"{"monitor": {"rules": ["callout", "ping"], "ping_timeouts": 5, "frame_rate": 30}}"#
         #expect(try load(file).unusedOptions.isEmpty)
         #expect(try load(file, commandLine: ["monitor.rules": .string("callout")]).unusedOptions.isEmpty)
     }
 
-    @Test func aParameterThatNobodyTookTheRuleFromIsTold() throws {
+    @Test func `a parameter of a rule that is not in use is reported`() throws {
         let file = try load(#"{"monitor": {"ping_timeouts": 5}}"#).unusedOptions.map(\.description)
         #expect(file.count == 1)
         #expect(

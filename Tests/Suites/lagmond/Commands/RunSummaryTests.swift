@@ -15,12 +15,12 @@ internal import Testing
         return statistics
     }
 
-    @Test func theFirstFourAreThereAlsoWhenZero() {
+    @Test func `the first four are there also when zero`() {
         #expect(RunSummary(StallMonitorStatistics()).description == "stalls=0 reported=0 dropped=0 suppressed=0")
         #expect(RunSummary(statistics).description == Self.always)
     }
 
-    @Test func whatHappenedBesidesFollows() {
+    @Test func `what happened besides follows`() {
         var statistics = statistics
         statistics.recurring = 11
         statistics.dismissed = 5
@@ -35,7 +35,7 @@ internal import Testing
         #expect(RunSummary(statistics).description == Self.always + rest)
     }
 
-    @Test func whatIsZeroIsLeftOut() {
+    @Test func `what is zero is left out`() {
         var statistics = statistics
         statistics.pauses.clockSteps = 1
         #expect(RunSummary(statistics).description == Self.always + " clock_steps=1")

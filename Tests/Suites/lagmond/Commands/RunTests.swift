@@ -22,7 +22,7 @@ internal import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func aSignalEndsTheRunInTheMiddleOfAHang(signal: Int32) throws {
+    func `a signal ends the run in the middle of a hang`(signal: Int32) throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.hang, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t"], in: directory)
@@ -37,7 +37,7 @@ internal import Testing
     }
 
     /// What was in progress when the process was killed is told by the next one.
-    @Test func aHangInWhichTheProcessIsKilledIsToldByTheNextStart() throws {
+    @Test func `a hang in which the process is killed is reported by the next start`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.hang, to: "c.json")
             let killed = try LagmondProcess(["--config", "c.json", "--output", "s.jsonl"], in: directory)
@@ -63,7 +63,7 @@ internal import Testing
         }
     }
 
-    @Test func whereStallsInProgressCannotBeKeptTheRunDoesNotBegin() throws {
+    @Test func `where stalls in progress cannot be kept the run does not begin`() throws {
         let (status, _, errors) = try LagmondProcess.run(
             ["--duration", "0.1"],
             environment: ["LAGMONITOR_OUTPUT_UNFINISHED_PATH": "/nonexistent/u"]
@@ -71,7 +71,7 @@ internal import Testing
         #expect(status == 73 && errors.contains("/nonexistent/u: No such file or directory"), "\(errors)")
     }
 
-    @Test func theDurationEndsTheRunInTheMiddleOfAHang() throws {
+    @Test func `the duration ends the run in the middle of a hang`() throws {
         let (status, _, errors) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "0.6"],
             files: ["c.json": Self.hang]
@@ -80,14 +80,14 @@ internal import Testing
         #expect(isSummarised(errors))
     }
 
-    @Test func withoutStepsTheRunIsCalm() throws {
+    @Test func `without steps the run is calm`() throws {
         let (status, output, errors) = try LagmondProcess.run(["--duration", "0.3"])
         #expect(status == 0)
         #expect(output == "")
         #expect(isSummarised(errors))
     }
 
-    @Test func theChosenRuleIsTheOneThatFinds() throws {
+    @Test func `the chosen rule is the one that finds`() throws {
         let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 600, "start_ms": 200}]}}"#
         let (status, output, errors) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "1.5", "--rules", "ping", "--timeouts", "9"],
@@ -102,7 +102,7 @@ internal import Testing
         #expect(!output.contains(#""kind":"callout""#))
     }
 
-    @Test func duringTheGraceNothingIsReported() throws {
+    @Test func `during the grace nothing is reported`() throws {
         let steps = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 300, "start_ms": 50}]}}"#
         let arguments = ["--config", "c.json", "--duration", "0.6"]
         let environment = ["LAGMONITOR_MONITOR_STARTUP_GRACE_MS": "60000"]
@@ -112,7 +112,7 @@ internal import Testing
         #expect(graced.errors.contains("stalls=0 "))
     }
 
-    @Test func aReaderThatGoesAwayEndsTheRunCleanly() throws {
+    @Test func `a reader that goes away ends the run cleanly`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.calm, to: "c.json")
             let pipe = Pipe()
@@ -131,7 +131,7 @@ internal import Testing
         }
     }
 
-    @Test func hangupReopensOutputAndTruth() throws {
+    @Test func `hangup reopens output and truth`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "every_ms": 400}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t", "--output", "o"], in: directory)
@@ -147,7 +147,7 @@ internal import Testing
         }
     }
 
-    @Test func aChildStartsWithNoSignalBlockedOrIgnored() throws {
+    @Test func `a child starts with no signal blocked or ignored`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"workload": {"steps": [{"kind": "child", "for_ms": 30000}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json"], in: directory)

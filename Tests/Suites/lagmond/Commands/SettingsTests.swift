@@ -24,7 +24,7 @@ internal import Testing
         SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)
     }
 
-    @Test func withoutAnySourceTheDefaultsHold() throws {
+    @Test func `without any source the defaults hold`() throws {
         let settings = try load()
         #expect(settings.monitor == StallMonitorConfiguration())
         #expect(settings.unusedOptions.isEmpty)
@@ -37,7 +37,7 @@ internal import Testing
         #expect(settings.workloadSteps.isEmpty)
     }
 
-    @Test func aFileSetsEverything() throws {
+    @Test func `a file sets everything`() throws {
         let settings = try load(
             file: """
                 {"monitor": {"preset": "relaxed", "hang_after_ms": 700, "max_line_bytes": 4096, "max_frames": 12,
@@ -64,7 +64,7 @@ internal import Testing
         )
     }
 
-    @Test func environmentIsOverFileAndCommandLineOverBoth() throws {
+    @Test func `environment is over file and command line over both`() throws {
         let file = #"{"monitor": {"interval_ms": 10, "timeouts": 4, "hang_after_ms": 1}, "duration_s": 1}"#
         let environment = ["LAGMONITOR_MONITOR_INTERVAL_MS": "20", "LAGMONITOR_MONITOR_TIMEOUTS": "5", "PATH": "x"]
         let settings = try load(file: file, environment: environment, commandLine: ["monitor.interval_ms": .int(30)])
@@ -75,7 +75,7 @@ internal import Testing
         #expect(try load(file: file, environment: ["LAGMONITOR_DURATION_S": "2.5"]).duration == .milliseconds(2500))
     }
 
-    @Test func theEnvironmentCanNameTheFile() throws {
+    @Test func `the environment can name the file`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(#"{"monitor": {"timeouts": 7}}"#, to: "c.json")
             let settings = try load(environment: ["LAGMONITOR_CONFIG": directory.file("c.json")])
@@ -83,7 +83,7 @@ internal import Testing
         }
     }
 
-    @Test func aPresetIsNotSpoiledByAWeakerSourcesInterval() throws {
+    @Test func `a preset is not spoiled by a weaker sources interval`() throws {
         let file = #"{"monitor": {"preset": "standard", "interval_ms": 50, "timeouts": 9, "restore_interval_ms": 0}}"#
         let overruled = try load(file: file, commandLine: ["monitor.preset": .string("restoring")])
         #expect(overruled.monitor.rules.callout?.interval == .milliseconds(50))
@@ -166,11 +166,11 @@ internal import Testing
             ("{\n \"a\" 1}", "is not JSON: Invalid value around character 7; allowed: a JSON object"),
         ]
     )
-    func aWrongFileIsToldByKeyReasonAndWhatIsAllowed(file: String, message: String) {
+    func `a wrong file is reported by key reason and what is allowed`(file: String, message: String) {
         #expect(problems(file) == ["F: " + message])
     }
 
-    @Test func allProblemsAreToldAtOnce() {
+    @Test func `all problems are reported at once`() {
         let lines = problems(#"{"x": 1, "duration_s": "a", "workload": {"steps": [{"kind": "cpu"}, {"kind": 1, "count": 0}]}}"#)
         #expect(
             lines.map { $0.split(separator: " ")[1] } == [
@@ -179,13 +179,13 @@ internal import Testing
         )
     }
 
-    @Test func anUnknownVariableOfOursIsWrong() {
+    @Test func `an unknown variable of ours is wrong`() {
         #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_INTERVALL": "1"]) }
         #expect(throws: SettingsError.self) { try load(environment: ["LAGMONITOR_WORKLOAD_STEPS": "[]"]) }
         #expect(throws: Never.self) { try load(environment: ["LAGMON": "1"]) }
     }
 
-    @Test func aWrongValueIsWrongEvenWhereItIsOverruled() throws {
+    @Test func `a wrong value is wrong even where it is overruled`() throws {
         let error = #expect(throws: SettingsError.self) {
             try load(environment: ["LAGMONITOR_MONITOR_TIMEOUTS": "many"], commandLine: ["monitor.timeouts": .int(3)])
         }

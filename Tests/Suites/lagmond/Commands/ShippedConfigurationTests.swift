@@ -52,13 +52,13 @@ internal import Testing
     /// All but the one for which lagmond has no rule yet.
     private static let kinds = Set(WorkloadKind.allCases).subtracting([.starve])
 
-    @Test func itHoldsEveryKindAndIsAccepted() {
+    @Test func `it holds every kind and is accepted`() {
         let file = SettingsFile(path: Self.path)
         #expect(file.problems.isEmpty)
         #expect(Set(file.steps.compactMap { WorkloadStep.read($0).step?.kind }) == Self.kinds)
     }
 
-    @Test func everyInjectedStallIsReportedOnceWithItsFunction() throws {
+    @Test func `every injected stall is reported once with its function`() throws {
         // On an overloaded machine a running thread may not be scheduled in time to be captured, and its record says so;
         // or the last step comes too late. More runs tell such bad luck from something that does not work.
         var incomplete: [String] = []

@@ -17,7 +17,7 @@ struct StallLineEditorTests {
 
     private let function = ResolvedFrame(simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
 
-    @Test func placeStandsBetweenSymbolAndInApp() throws {
+    @Test func `place stands between symbol and in app`() throws {
         let before =
             Self.head + #""frames":[{"pc":"0x1","symbol":"App.run","symbol_offset":7,"in_app":true, "new":[1]}],"x":{"y":1e5}}"#
             + "\n"
@@ -28,7 +28,7 @@ struct StallLineEditorTests {
         #expect(try edited(before, [[function]]) == after)
     }
 
-    @Test func aSymbolThatIsMissingIsAdded() throws {
+    @Test func `a symbol that is missing is added`() throws {
         let before = Self.head + #""frames":[{"pc":"0x1","offset":"0x10","in_app":true}]}"#
         let after = before.replacing(
             #""0x10""#,
@@ -42,7 +42,7 @@ struct StallLineEditorTests {
     }
 
     /// Some writers have a null where others have nothing.
-    @Test func aMemberThatIsThereIsNotAddedAgain() throws {
+    @Test func `a member that is there is not added again`() throws {
         let full = ResolvedFrame(name: "App.run()", simplified: "App.run", symbolOffset: 9, file: "/s/App.swift", line: 12)
         let null = Self.head + #""frames":[{"pc":"0x1","symbol":null,"in_app":true}]}"#
         let after = null.replacing("null", with: #"null,"file":"/s/App.swift","line":12"#)
@@ -54,7 +54,7 @@ struct StallLineEditorTests {
         #expect(try edited(file, [[full]]) == file)
     }
 
-    @Test func ofTheProgramsOwnFunctionsTheFullNameIsAdded() throws {
+    @Test func `of the program's own functions the full name is added`() throws {
         let full = ResolvedFrame(name: "App.run(Swift.Int) -> ()", simplified: "App.run")
         let own = Self.head + #""frames":[{"pc":"0x1","in_app":true}]}"#
         let added = #""0x1","symbol":"App.run","function":"App.run(Swift.Int) -> ()""#
@@ -63,7 +63,7 @@ struct StallLineEditorTests {
         #expect(try edited(system, [[full]]) == system.replacing(#""0x1""#, with: #""0x1","symbol":"App.run""#))
     }
 
-    @Test func inlinedFramesStandBeforeTheirFunction() throws {
+    @Test func `inlined frames stand before their function`() throws {
         let frame = #"{"pc":"0x1","module":"app","build_id":"ab","offset":"0x10","symbol":"App.run","in_app":true}"#
         let inlined = [
             ResolvedFrame(simplified: "Swift.Array.append", file: "/swift/Array.swift", line: 3, isInlined: true),
@@ -91,7 +91,7 @@ struct StallLineEditorTests {
         (#""module":"libswiftX.so","symbol":"X.f","in_app":true"#, ["libswiftX"], true),
         (#""module":"libswiftX.so","symbol":"Y.f","in_app":false"#, ["X."], true),
     ])
-    func inlinedFramesFollowTheRecordsOwnRules(frame: String, prefixes: [String], isInApp: Bool) throws {
+    func `inlined frames follow the records own rules`(frame: String, prefixes: [String], isInApp: Bool) throws {
         var editor = StallLineEditor(rules: InAppRules(inAppPrefixes: prefixes))
         let levels = [ResolvedFrame(simplified: "X.inlined", isInlined: true), ResolvedFrame(simplified: "f")]
         let line = try line(Self.head + #""frames":[{"# + frame + "}]}")
@@ -99,7 +99,7 @@ struct StallLineEditorTests {
         #expect(after.contains(#""inlined":true,"in_app":\#(isInApp)}"#), "\(after)")
     }
 
-    @Test func aFrameThatSaysNothingIsJudgedByTheRulesHere() throws {
+    @Test func `a frame that says nothing is evaluated by the rules here`() throws {
         let full = ResolvedFrame(name: "Swift.f() -> ()", simplified: "Swift.f")
         let before = try line(Self.head + #""frames":[{"pc":"0x1","module":"app"}]}"#)
         for (prefixes, isInApp) in [([], false), (["Swift.f"], true)] {
@@ -110,7 +110,7 @@ struct StallLineEditorTests {
         }
     }
 
-    @Test func aFrameThatSaysWhereItIsStaysAsItIs() throws {
+    @Test func `a frame that says where it is stays as it is`() throws {
         let before = Self.head + #""frames":[{"pc":"0x1","inlined":true},{"pc":"0x1"},{"pc":"0x1","file":"a.c"},{"pc":"0x2"},7]}"#
         let after = before.replacing(
             #"{"pc":"0x2"}"#,
@@ -119,7 +119,7 @@ struct StallLineEditorTests {
         #expect(try edited(before, Array(repeating: [function], count: 5)) == after)
     }
 
-    @Test func stacksOfOwnerAndCycleAreFound() throws {
+    @Test func `stacks of owner and cycle are found`() throws {
         let frames = #""frames":[{"pc":"0x1","offset":"0x5","build_id":"ab"},{"pc":"0x2"}]"#
         let line = try line(
             Self.head + #""lock_owner":{"thread_id":2,"# + frames + #"},"lock_cycle":[{"thread_id":3},{"#
@@ -137,7 +137,7 @@ struct StallLineEditorTests {
         [#""lock_cycle":[{FRAMES},{FRAMES}]"#, "FRAMES"],
         [#""lock_chain":[{FRAMES}]"#, "FRAMES", #""lock_cycle":[{FRAMES}]"#, #""lock_owner":{FRAMES}"#],
     ])
-    func stacksAreEditedWhereverTheyStandInTheLine(members: [String]) throws {
+    func `stacks are edited wherever they stand in the line`(members: [String]) throws {
         let frame = #"{"pc":"0x1","symbol":"App.run"}"#
         let before = (Self.head + members.joined(separator: ",") + "}").replacing("FRAMES", with: #""frames":["# + frame + "]")
         let after = before.replacing(#""App.run""#, with: #""App.run","file":"/s/App.swift","line":12"#)
@@ -145,12 +145,12 @@ struct StallLineEditorTests {
         #expect(try edited(before, Array(repeating: [function], count: count)) == after)
     }
 
-    @Test func aFrameThatASignalInterruptedIsNoReturnAddress() throws {
+    @Test func `a frame that a signal interrupted is no return address`() throws {
         let frames = #"[{"symbol":"handler"},{"symbol":"__restore_rt"},{"symbol":"f"},{"symbol":"g"}]"#
         #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, true, false, true])
     }
 
-    @Test func inlinedFramesShareTheLeafsAddress() throws {
+    @Test func `inlined frames share the leafs address`() throws {
         let frames = #"[{"inlined":true,"symbol":"a"},{"symbol":"b"},{"symbol":"c"}]"#
         #expect(try line(Self.head + #""frames":"# + frames + "}").frames.map(\.isReturnAddress) == [false, false, true])
     }
@@ -159,11 +159,11 @@ struct StallLineEditorTests {
         "{}", "[]", #"{"schema":"lagmonitor.stall.v1","event":"dropped","frames":[]}"#,
         #"{"schema":"lagmonitor.stall.v2","event":"stall"}"#, #"{"event":"stall","frames":[{"pc":"0x1"}]}"#,
     ])
-    func otherTextsAreNoRecords(json: String) throws {
+    func `other texts are no records`(json: String) throws {
         #expect(StallLine(try JSONText(Array(json.utf8))) == nil)
     }
 
-    @Test func textShowsWhatWhyAndWhere() throws {
+    @Test func `text shows what why and where`() throws {
         let json = #"""
             {"schema":"lagmonitor.stall.v1","time":"2026-01-02T03:04:05.000000000Z","event":"stall","phase":"end",
             "message":"main was stalled for 350 ms in App.run","kind":"callout","duration_ms":350.217,"threshold_ms":150.000,
@@ -192,7 +192,7 @@ struct StallLineEditorTests {
         )
     }
 
-    @Test func textOfAnEmptyRecordIsStillAParagraph() throws {
+    @Test func `text of an empty record is still a paragraph`() throws {
         let text = StallText(try line(#"{"schema":"lagmonitor.stall.v1","event":"stall"}"#)).paragraph
         #expect(text.hasPrefix("a stall\n"))
     }

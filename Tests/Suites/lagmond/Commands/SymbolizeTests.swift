@@ -36,7 +36,7 @@ internal import Testing
     }
 
     @Test(.enabled(if: SymbolizerProgram.find() != nil, "no llvm-symbolizer on this machine"))
-    func framesGetFileAndLineAndNothingElseChanges() throws {
+    func `frames get file and line and nothing else changes`() throws {
         let record = try Self.record.get()
         let (status, output, errors) = try LagmondProcess.run(["symbolize", "r.jsonl"], files: ["r.jsonl": record])
         #expect(status == 0, "\(errors)")
@@ -54,7 +54,7 @@ internal import Testing
         #expect(again.output == output)
     }
 
-    @Test func withoutASymbolizerNamesThatAreMissingAreAdded() throws {
+    @Test func `without a symbolizer names that are missing are added`() throws {
         let record = try Self.record.get().replacing(
             try Regex(#","symbol":"[^"]*"(,"function":"[^"]*")?,"symbol_offset":\d+"#),
             with: ""
@@ -69,7 +69,7 @@ internal import Testing
         }
     }
 
-    @Test func otherAndBrokenLinesPass() throws {
+    @Test func `other and broken lines pass`() throws {
         let lines = [
             "plain text", #"{"schema":"other","frames":[{"pc":1}]}"#, "", #"{"broken": "#, #"{"a":1}}"#, "[1,  2]",
             #"{"schema":"lagmonitor.stall.v1","event":"stall","n":1.10,"frames":[{"pc":"0x1"}, 7, {"build_id":5}]}"#, "no end",
@@ -85,7 +85,7 @@ internal import Testing
         #expect(errors.split(separator: "\n").map(String.init).filter { !$0.contains("llvm-symbolizer") } == expected + expected)
     }
 
-    @Test func aMissingBinaryIsToldOnce() throws {
+    @Test func `a missing binary is reported once`() throws {
         let frame = #"{"pc":"0x1","module":"libgone.so","build_id":"00ff00ff","offset":"0x10"}"#
         let line = #"{"schema":"lagmonitor.stall.v1","event":"stall","frames":["# + frame + "," + frame + "]}\n"
         let (status, output, errors) = try LagmondProcess.run(["symbolize", "l"], files: ["l": line + line])
@@ -96,7 +96,7 @@ internal import Testing
     }
 
     @Test(.enabled(if: SymbolizerProgram.find() != nil, "no llvm-symbolizer on this machine"))
-    func binariesAreFoundByNameAndInFolders() throws {
+    func `binaries are found by name and in folders`() throws {
         let module = LagmondProcess.binary.deletingLastPathComponent().appendingPathComponent("MonitorProbe").path
         let id = try #require(BinarySummary(path: module)?.buildID)
         let offset = try entryPoint(of: module)
@@ -113,7 +113,7 @@ internal import Testing
 
     /// The stacks of the other threads stand in the line before the stalled thread's.
     @Test(arguments: [("lock", "lock_owner"), ("hang", "lock_cycle")])
-    func recordsOfLocksAndDeadlocksGetLinesInEveryStack(kind: String, member: String) throws {
+    func `records of locks and deadlocks get lines in every stack`(kind: String, member: String) throws {
         let step = kind == "hang" ? #"{"kind": "hang"}"# : #"{"kind": "lock", "for_ms": 400}"#
         let (_, records, _) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "2"],
@@ -144,7 +144,7 @@ internal import Testing
         return "0x" + String(entry, radix: 16)
     }
 
-    @Test func textIsForPeople() throws {
+    @Test func `text is for people`() throws {
         let (status, output, _) = try LagmondProcess.run(["symbolize", "--text", "r"], files: ["r": try Self.record.get()])
         #expect(status == 0)
         let lines = output.split(separator: "\n")
@@ -165,20 +165,20 @@ internal import Testing
         (["--symbolizer", "/nonexistent"], 69, "/nonexistent: not a program; allowed: an llvm-symbolizer"),
         (["--bogus"], 64, "Unknown option"),
     ])
-    func whatIsNotThereIsToldWithAStatus(arguments: [String], status: Int32, message: String) throws {
+    func `what is not there is reported with a status`(arguments: [String], status: Int32, message: String) throws {
         let result = try LagmondProcess.run(["symbolize"] + arguments)
         #expect(result.status == status)
         #expect(result.errors.contains(message), "\(result.errors)")
         #expect(result.output == "")
     }
 
-    @Test func aFileThatCannotBeOpenedDoesNotStopTheOthers() throws {
+    @Test func `a file that cannot be opened does not stop the others`() throws {
         let (status, output, _) = try LagmondProcess.run(["symbolize", "gone", "there"], files: ["there": "text\n"])
         #expect(status == 66)
         #expect(output == "text\n")
     }
 
-    @Test func aStreamIsAnsweredLineByLineAndAReaderThatGoesAwayEndsIt() throws {
+    @Test func `a stream is answered line by line and a reader that goes away ends it`() throws {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         // The second line comes only when the first one is out; then nobody reads any more.

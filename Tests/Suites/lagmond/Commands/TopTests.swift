@@ -10,7 +10,7 @@ struct TopTests {
         + StallLines.line(3, milliseconds: "300.000", fingerprint: "v1:0000000000000001", host: "web-2", culprit: "App.compute")
         + StallLines.line(4, phase: "begin", milliseconds: "5000.000", fingerprint: "v1:0000000000000002", culprit: "App.hang")
 
-    @Test func groupsComeRankedByTheirTime() throws {
+    @Test func `groups come ranked by their time`() throws {
         let (status, output, errors) = try LagmondProcess.run(["top", "a"], files: ["a": lines])
         #expect(status == 0)
         #expect(errors == "")
@@ -25,7 +25,7 @@ struct TopTests {
         #expect(output == expected, "\(output)")
     }
 
-    @Test func jsonHasAnObjectAGroup() throws {
+    @Test func `JSON has an object a group`() throws {
         let (_, output, _) = try LagmondProcess.run(["top", "--json", "--limit", "1", "--by", "host", "a"], files: ["a": lines])
         let group = try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
         #expect(group["host_name"] as? String == "web-1")
@@ -37,7 +37,7 @@ struct TopTests {
         #expect(group["last_seen"] as? String == "2026-11-21T18:07:56.654Z")
     }
 
-    @Test func severalFilesGzipAndStdinAreRead() throws {
+    @Test func `several files gzip and stdin are read`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             directory.write(StallLines.line(2), to: "b")
@@ -48,7 +48,7 @@ struct TopTests {
         }
     }
 
-    @Test func damageCostsItsLineAndIsTold() throws {
+    @Test func `damage costs its line and is reported`() throws {
         let text =
             StallLines.line(1) + "{\"half\":\n{\"a\":1}\n\n" + StallLines.line(2).replacing("\"pid\"", with: "\"pid")
             + StallLines.line(3)
@@ -58,14 +58,14 @@ struct TopTests {
         #expect(errors == "lagmond: skipped 3 of 5 lines: 2 damaged (no JSON, or longer than 1048576 bytes), 1 of other programs\n")
     }
 
-    @Test func textOfARecordCannotSteerATerminal() throws {
+    @Test func `text of a record cannot steer a terminal`() throws {
         let line = StallLines.line(1, culprit: #"App\u001b[2Jx\n\u202ey"#)
         let (_, output, _) = try LagmondProcess.run(["top", "a"], files: ["a": line])
         #expect(output.contains("App\u{fffd}[2Jx\u{fffd}\u{fffd}y"))
         #expect(!output.contains("\u{1b}"))
     }
 
-    @Test func missingFilesAreToldAndTheOthersAreRead() throws {
+    @Test func `missing files are reported and the others are read`() throws {
         let (status, output, errors) = try LagmondProcess.run(["top", "gone", "a"], files: ["a": lines])
         #expect(status == 66)
         #expect(output.hasPrefix("4 stalls"))
@@ -78,7 +78,7 @@ struct TopTests {
         (["--follow"], "stdin cannot be followed"), (["--interval-s", "0"], "allowed: 0.1 to 86400"),
         (["-", "-"], "allowed: one -"), (["--since", "2026-11-22", "--until", "2026-11-21"], "--since is later than --until"),
     ])
-    func wrongOptionsAreRefused(arguments: [String], part: String) throws {
+    func `wrong options are refused`(arguments: [String], part: String) throws {
         let (status, output, errors) = try LagmondProcess.run(["top"] + arguments)
         #expect(status == 64)
         #expect(output == "")
@@ -86,11 +86,11 @@ struct TopTests {
     }
 
     @Test(arguments: [("2026-11-21", 0 as Int64, 1_795_219_200 as Int64), ("90m", 10_000, 4600), ("1970-01-01T00:00:01Z", 0, 1)])
-    func timesAreReadInSeveralForms(text: String, now: Int64, expected: Int64) throws {
+    func `times are read in several forms`(text: String, now: Int64, expected: Int64) throws {
         #expect(try TimeOptions.time(text, option: "--since", now: now * 1_000_000_000) == expected * 1_000_000_000)
     }
 
-    @Test func causesCanBeTheGroups() throws {
+    @Test func `causes can be the groups`() throws {
         let (_, output, _) = try LagmondProcess.run(["top", "--by", "cause", "a"], files: ["a": lines])
         let rows = output.split(separator: "\n").dropFirst()
         #expect(rows.first?.contains("  cause  ") == true, "\(output)")
@@ -98,7 +98,7 @@ struct TopTests {
     }
 
     @Test(arguments: ["top", "check", "export --format folded"])
-    func moreFilesAreReadThanCanBeOpenAtOnce(command: String) throws {
+    func `more files are read than can be open at once`(command: String) throws {
         try TemporaryDirectory.with { directory in
             for number in 0..<40 { directory.write(StallLines.line(number), to: "f\(number)") }
             let (status, output) = try shell("ulimit -n 30; \"$0\" \(command) f* 2>&1", in: directory)
@@ -108,13 +108,13 @@ struct TopTests {
         }
     }
 
-    @Test func withoutAnyFileThereIsNoTable() throws {
+    @Test func `without any file there is no table`() throws {
         let (status, output, _) = try LagmondProcess.run(["top", "gone"])
         #expect(status == 66)
         #expect(output == "")
     }
 
-    @Test func whatDoesNotGrowByLinesIsNotFollowed() throws {
+    @Test func `what does not grow by lines is not followed`() throws {
         try TemporaryDirectory.with { directory in
             #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
             let pipe = try LagmondProcess(["top", "--follow", "pipe"], in: directory)
@@ -129,7 +129,7 @@ struct TopTests {
     }
 
     @Test(arguments: [("top", Int32(0)), ("export --format folded", 0), ("symbolize", 0), ("check", 1)])
-    func gzipThatIsCutShortIsDamageForAll(command: String, expected: Int32) throws {
+    func `gzip that is cut short is damage for all`(command: String, expected: Int32) throws {
         try TemporaryDirectory.with { directory in
             directory.write(lines, to: "a")
             let (status, output) = try shell("gzip -c a | head -c 200 >g; \"$0\" \(command) g 2>&1", in: directory)
@@ -138,7 +138,7 @@ struct TopTests {
         }
     }
 
-    @Test func aFileIsFollowedUntilASignal() throws {
+    @Test func `a file is followed until a signal`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")
             let lagmond = try LagmondProcess(["top", "--follow", "--json", "--interval-s", "0.1", "a"], in: directory)

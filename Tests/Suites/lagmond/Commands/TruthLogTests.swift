@@ -23,12 +23,12 @@ internal import Testing
         try text.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    @Test func aLineHoldsKindTimesAndFunction() {
+    @Test func `a line holds kind times and function`() {
         let line = TruthLog.line(kind: .cpu, begin: .init(nanoseconds: 1_234_567), end: .init(nanoseconds: 9_999_999_999))
         #expect(line == #"{"kind":"cpu","begin_mono_us":1234,"end_mono_us":9999999,"function":"computeUntil"}"# + "\n")
     }
 
-    @Test func everyKindMakesALineThatReadsAsJSON() throws {
+    @Test func `every kind makes a line that reads as JSON`() throws {
         for kind in WorkloadKind.allCases {
             let line = try lines(TruthLog.line(kind: kind, begin: .now, end: .now))[0]
             #expect(line.kind == kind.rawValue)
@@ -37,7 +37,7 @@ internal import Testing
         #expect(Set(WorkloadKind.allCases.map(\.functionName)).count == WorkloadKind.allCases.count)
     }
 
-    @Test func onlyWhatWasBegunIsWrittenAndOnlyOnce() throws {
+    @Test func `only what was begun is written and only once`() throws {
         try TemporaryDirectory.with { directory in
             let log = try TruthLog(path: directory.file("t"))
             log.finish()
@@ -52,7 +52,7 @@ internal import Testing
         }
     }
 
-    @Test func afterAReopenLinesGoToTheNewFile() throws {
+    @Test func `after a reopen lines go to the new file`() throws {
         try TemporaryDirectory.with { directory in
             let log = try TruthLog(path: directory.file("t"))
             log.begin(.cpu)
@@ -66,7 +66,7 @@ internal import Testing
         }
     }
 
-    @Test func aFileThatCannotBeOpenedIsToldWithPathAndReason() {
+    @Test func `a file that cannot be opened is reported with path and reason`() {
         let failure = #expect(throws: WorkloadError.self) { try TruthLog(path: "/nowhere/t") }
         #expect(failure?.description == "truth: cannot open /nowhere/t: No such file or directory (errno 2)")
     }

@@ -21,7 +21,7 @@ internal import Testing
     }
 
     @Test(arguments: [WorkloadKind.cpu, .sleep, .read, .lock, .io, .network, .child, .format])
-    func aBlockingKindBlocksForAboutAsLongAsAsked(kind: WorkloadKind) throws {
+    func `a blocking kind blocks for about as long as asked`(kind: WorkloadKind) throws {
         let (wall, _) = try measure(kind)
         // The length counts from the preparation, which takes a little of it for some kinds.
         #expect(wall >= Self.length * 0.8)
@@ -29,19 +29,19 @@ internal import Testing
     }
 
     @Test(arguments: [WorkloadKind.sleep, .read, .lock, .network, .child])
-    func aWaitingKindUsesNoProcessorWorthTheName(kind: WorkloadKind) throws {
+    func `a waiting kind uses no processor worth the name`(kind: WorkloadKind) throws {
         let (wall, cpu) = try measure(kind)
         #expect(cpu < wall * 0.3)
     }
 
     @Test(arguments: [WorkloadKind.cpu, .format])
-    func aComputingKindRunsOrWaitsForAProcessor(kind: WorkloadKind) throws {
+    func `a computing kind runs or waits for a processor`(kind: WorkloadKind) throws {
         let before = ThreadClock.runnable
         let (wall, _) = try measure(kind)
         #expect(ThreadClock.runnable - before > wall * 0.7)
     }
 
-    @Test func aKindCanBeInjectedAgainAndAgain() throws {
+    @Test func `a kind can be injected again and again`() throws {
         let steps = try WorkloadSteps(for: [WorkloadStep(kind: .network)])
         for kind in [WorkloadKind.lock, .read, .network, .child, .io] {
             for _ in 0..<3 {
@@ -52,7 +52,7 @@ internal import Testing
         }
     }
 
-    @Test func aHangThatIsReleasedEndsAfterItsLength() throws {
+    @Test func `a hang that is released ends after its length`() throws {
         let steps = try WorkloadSteps(for: [])
         for _ in 0..<2 {
             let injection = try steps.prepare(.hang, length: Self.length, releasing: true)
@@ -64,11 +64,11 @@ internal import Testing
         }
     }
 
-    @Test func idleTakesNoTime() throws {
+    @Test func `idle takes no time`() throws {
         #expect(try measure(.idle).wall < Self.length)
     }
 
-    @Test func theServersWaitingTimeIsReadFromTheRequest() {
+    @Test func `the servers waiting time is read from the request`() {
         #expect(SlowServer.waitingTime(in: "GET /wait?ms=250 HTTP/1.0\r\n\r\n") == .milliseconds(250))
         #expect(SlowServer.waitingTime(in: "GET / HTTP/1.0\r\n\r\n") == .zero)
         #expect(SlowServer.waitingTime(in: "GET /wait?ms=x") == .zero)

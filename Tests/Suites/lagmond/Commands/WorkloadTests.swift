@@ -34,7 +34,7 @@ internal import Testing
         }
     }
 
-    @Test func onlyOneExecutionWaitsAtATimeAndEachLeavesItsTruth() throws {
+    @Test func `only one execution waits at a time and each leaves its truth`() throws {
         try TemporaryDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, count: 2), WorkloadStep(kind: .cpu, forMilliseconds: 5)]
@@ -46,7 +46,7 @@ internal import Testing
         }
     }
 
-    @Test func aStarvationIsManyCallbacksAndOneLineOfTruth() throws {
+    @Test func `a starvation is many callbacks and one line of truth`() throws {
         try TemporaryDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .starve, forMilliseconds: 30), WorkloadStep(kind: .idle)]
@@ -61,7 +61,7 @@ internal import Testing
         }
     }
 
-    @Test func afterAnExecutionTheNextOneWaitsForTheIdleGap() throws {
+    @Test func `after an execution the next one waits for the idle gap`() throws {
         let loop = ManualLoop()
         let workload = try workload([WorkloadStep(kind: .sleep, forMilliseconds: 5, count: 2)], loop)
         workload.start()
@@ -72,7 +72,7 @@ internal import Testing
         #expect(loop.times[0] <= end + WorkloadPlan.idleGap)
     }
 
-    @Test func afterTheEndNothingBeginsAnyMore() throws {
+    @Test func `after the end nothing begins any more`() throws {
         try TemporaryDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, everyMilliseconds: 10)]
@@ -85,7 +85,7 @@ internal import Testing
         }
     }
 
-    @Test func theEndWaitsForAnExecutionInProgressButNotForAHang() throws {
+    @Test func `the end waits for an execution in progress but not for a hang`() throws {
         try TemporaryDirectory.with { directory in
             for (kind, waits) in [(WorkloadKind.sleep, true), (.hang, false)] {
                 let loop = ManualLoop()

@@ -17,7 +17,7 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func stallsOfProcessesThatAreGoneStayCounted() throws {
+    @Test func `stalls of processes that are gone stay counted`() throws {
         let probe = ProbeRun.probe
         try Self.withService(["/bin/sh", "-c", "\(probe) stall; \(probe) stall; exec \(probe) turn"]) { running, port, output in
             let isCounted = eventually { HttpClient.get("/metrics", port)?.contains("\(Self.count()) 2\n") == true }
@@ -35,7 +35,7 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func linesComeAsTheyAreWritten() throws {
+    @Test func `lines come as they are written`() throws {
         try Self.withService([ProbeRun.probe, "hang"]) { running, port, _ in
             #expect(eventually { HttpClient.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
             let pid = running.pid
@@ -50,7 +50,7 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func aHangStandsInBothPages() throws {
+    @Test func `a hang stands in both pages`() throws {
         try Self.withService([ProbeRun.probe, "hang"]) { running, port, _ in
             let busy = #"lagmonitor_loop_lag_seconds{process="ForeignProbe",loop="main"} "#
             #expect(
@@ -65,7 +65,7 @@ struct CommandHttpTests {
         }
     }
 
-    @Test func noDescriptorOfTheServerIsTheCommands() throws {
+    @Test func `no descriptor of the server is the commands`() throws {
         let facts = [ProbeRun.probe, "facts"]
         let isDescriptor = { (line: Substring) in line.hasPrefix("descriptor ") }
         let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
@@ -79,7 +79,7 @@ struct CommandHttpTests {
         )
     }
 
-    @Test func anAddressThatCannotBeHadIsSaidBeforeTheCommandStarts() throws {
+    @Test func `an address that cannot be had is said before the command starts`() throws {
         try Self.withService([ProbeRun.probe, "turn"]) { _, port, _ in
             #expect(eventually { HttpClient.get("/healthz", port) != nil })
             let second = try ProbeRun([ProbeRun.lagmond, "run", "--listen", "\(port)", "--", "/bin/echo", "ran"])

@@ -55,7 +55,7 @@ struct DaemonTests {
     }
 
     @Test(arguments: [false, true])
-    func theServiceManagerIsToldOfAllOfIt(isAbstract: Bool) throws {
+    func `the service manager is notified of all of it`(isAbstract: Bool) throws {
         try withFolder { folder in
             let address = isAbstract ? "@lagmond-test-\(getpid())-\(UUID().uuidString)" : folder + "/notify"
             let socket = try NotifySocket(address)
@@ -79,7 +79,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func theWatchdogIsFedWhileTheWatchAnswers() throws {
+    @Test func `the watchdog is fed while the watch answers`() throws {
         try withFolder { folder in
             let socket = try NotifySocket(folder + "/notify")
             let file = folder + "/c.json"
@@ -97,7 +97,7 @@ struct DaemonTests {
     }
 
     @Test(arguments: ["lag-loop-table", "lag-processes", "lag-watchdog"])
-    func itIsNotFedWhileOneOfTheThreadsHangs(thread: String) throws {
+    func `it is not fed while one of the threads hangs`(thread: String) throws {
         try withFolder { folder in
             let socket = try NotifySocket(folder + "/notify")
             let file = folder + "/c.json"
@@ -126,7 +126,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func aCommandIsNotToldOfOurServiceManager() throws {
+    @Test func `a command does not learn of our service manager`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             try Self.write(Self.config(folder, #"{"name": "a", "command": ["/usr/bin/env"]}"#), file)
@@ -140,7 +140,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func itEndsWhenAllHaveEnded() throws {
+    @Test func `it ends when all have ended`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let targets = #"{"name": "a", "command": ["true"]}, {"name": "b", "command": ["/bin/sh", "-c", "exit 4"]}"#
@@ -151,7 +151,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func theRecordsSayWhichTargetItWas() throws {
+    @Test func `the records say which target it was`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let probe = ProbeRun.probe
@@ -165,7 +165,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func sighupTakesTheSettingsUpAndRefusesBadOnes() throws {
+    @Test func `sighup takes the settings up and refuses bad ones`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let port = HttpClient.freePort()
@@ -211,7 +211,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func aHangInOneTargetConcernsThatOneAlone() throws {
+    @Test func `a hang in one target concerns that one alone`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             let hang =
@@ -239,7 +239,7 @@ struct DaemonTests {
         ),
         (#"{"name": "a", "command": ["true"], "monitor": {"rules": ["ping"]}}"#, 78, "can neither be pinged"),
     ])
-    func whatCannotBeIsSaidBeforeAnythingStarts(target: String, status: Int32, message: String) throws {
+    func `what cannot be is said before anything starts`(target: String, status: Int32, message: String) throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             try Self.write(Self.config(folder, #"{"name": "z", "command": ["echo", "ran"]}, "# + target), file)
@@ -248,7 +248,7 @@ struct DaemonTests {
         }
     }
 
-    @Test func standardOutputIsTheCommands() throws {
+    @Test func `standard output is the commands`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
             try Self.write(#"{"output": "-", "targets": [{"name": "a", "command": ["true"]}]}"#, file)
@@ -260,5 +260,5 @@ struct DaemonTests {
     @Test(arguments: [
         [:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/" + String(repeating: "a", count: 200)],
     ])
-    func withoutAServiceManagerNobodyIsTold(environment: [String: String]) { #expect(ServiceManager(environment) == nil) }
+    func `without a service manager nothing is notified`(environment: [String: String]) { #expect(ServiceManager(environment) == nil) }
 }

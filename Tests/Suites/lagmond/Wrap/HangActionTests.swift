@@ -8,7 +8,7 @@ struct HangActionTests {
         text(of: path).split(separator: "\n").count { $0.contains("\"phase\":\"\(phase)\"") }
     }
 
-    @Test func unlessSomebodyAsksNothingIsDone() throws {
+    @Test func `unless another asks nothing is done`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let running = try RunningProbe([
@@ -22,7 +22,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func theSignalGoesOnceToTheProcessThatHangs() throws {
+    @Test func `the signal goes once to the process that hangs`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             // SIGWINCH does nothing to it, so that a second one could come.
@@ -41,7 +41,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func aCommandIsStartedAgainAndGivenUpAtLast() throws {
+    @Test func `a command is started again and given up at last`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
             let config = folder + "/c.json"
@@ -65,7 +65,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func aWorkerThatDoesNotFollowItsMasterIsKilledWithIt() throws {
+    @Test func `a worker that does not follow its master is killed with it`() throws {
         try withFolder { folder in
             let config = folder + "/c.json"
             let command = #"{"stop_grace_s": 1, "restart_count": 0, "on_hang": "restart", "on_hang_after_s": 0.5}"#
@@ -81,7 +81,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func aCommandThatIsStoppedDoesNotHang() throws {
+    @Test func `a command that is stopped does not hang`() throws {
         try withFolder { folder in
             let running = try RunningProbe([
                 ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "1.5", "--output", folder + "/stalls",
@@ -101,7 +101,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func aCommandThatFailsIsStartedAgainWhereThatIsAskedFor() throws {
+    @Test func `a command that fails is started again where that is asked for`() throws {
         try withFolder { folder in
             let config = folder + "/c.json"
             try Data(#"{"command": {"restart": "on-failure", "restart_delay_ms": 20, "restart_count": 3}}"#.utf8)
@@ -119,7 +119,7 @@ struct HangActionTests {
         }
     }
 
-    @Test func aProgramIntoWhichNothingCanBeLoadedIsSignalledToo() throws {
+    @Test func `a program into which nothing can be loaded is signalled too`() throws {
         try withFolder { folder in
             let source = folder + "/static.c"
             try Data(

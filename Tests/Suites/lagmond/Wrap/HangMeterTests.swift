@@ -28,17 +28,17 @@ struct HangMeterTests {
         return meter.hung
     }
 
-    @Test func oneCallbackThatDoesNotEndAddsUp() {
+    @Test func `one callback that does not end adds up`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100) }) == .seconds(1))
     }
 
-    @Test func whatPassedBeforeTheFirstLookCountsUpToOneGap() {
+    @Test func `what passed before the first poll counts up to one gap`() {
         #expect(Self.hung([Self.reading(90)]) == .milliseconds(90))
         // It may have been stopped meanwhile: nobody looked.
         #expect(Self.hung([Self.reading(90_000)]) == .milliseconds(200))
     }
 
-    @Test func anotherCallbackBeginsAnew() {
+    @Test func `another callback begins anew`() {
         var meter = HangMeter(longestGap: .milliseconds(200))
         for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }
         meter.isHandled = true
@@ -48,23 +48,23 @@ struct HangMeterTests {
         #expect(meter.hung == .milliseconds(30) && !meter.isHandled)
     }
 
-    @Test func aLoopAtRestDoesNotHang() {
+    @Test func `a loop at rest does not hang`() {
         #expect(Self.hung((0...50).map { Self.reading($0 * 100, working: false) }) == .zero)
     }
 
-    @Test func timeInWhichItIsStoppedOrTracedDoesNotCount() {
+    @Test func `time in which it is stopped or traced does not count`() {
         let readings = (0...10).map { Self.reading($0 * 100, held: (3...7).contains($0)) }
         // From 0 to 200, and from 800 to 1000: an interval with a stop at either end is the stop's.
         #expect(Self.hung(readings) == .milliseconds(400))
         #expect(Self.hung((0...100).map { Self.reading($0 * 100, held: true) }) == .zero)
     }
 
-    @Test func timeSpentWaitingForAProcessorDoesNotCount() {
+    @Test func `time spent waiting for a processor does not count`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, waited: Int($0) * 90) }) == .milliseconds(100))
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, waited: Int($0) * 300) }) == .zero)
     }
 
-    @Test func timeInWhichNobodyLookedCountsAsOneGap() {
+    @Test func `time in which the thread was not polled counts as one gap`() {
         #expect(
             Self.hung([Self.reading(0), Self.reading(100), Self.reading(60_000), Self.reading(60_100)]) == .milliseconds(400)
         )

@@ -15,7 +15,7 @@ struct RestartRuleTests {
 
     private static func time(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * second) }
 
-    @Test func eachWaitIsTwiceTheOneBeforeUpToTheLongest() {
+    @Test func `each wait is twice the one before up to the longest`() {
         var rule = Self.rule {
             $0.count = 20
             $0.longestDelay = .seconds(10)
@@ -25,19 +25,19 @@ struct RestartRuleTests {
     }
 
     @Test(arguments: [(0.0, 0.5), (0.5, 0.75), (1.0, 1.0), (-3, 0.5), (7, 1)])
-    func theDiceChooseBetweenHalfAndAllOfIt(randomFraction: Double, seconds: Double) {
+    func `the dice choose between half and all of it`(randomFraction: Double, seconds: Double) {
         var rule = Self.rule()
         #expect(rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: randomFraction) == .start(after: .seconds(seconds)))
     }
 
-    @Test func aCommandThatWasWellBeginsAnew() {
+    @Test func `a command that was well begins anew`() {
         var rule = Self.rule()
         _ = rule.decide(at: Self.time(0), ranFor: .zero, randomFraction: 1)
         _ = rule.decide(at: Self.time(1), ranFor: .seconds(59), randomFraction: 1)
         #expect(rule.decide(at: Self.time(2), ranFor: .seconds(60), randomFraction: 1) == .start(after: .seconds(1)))
     }
 
-    @Test func soManyWithinTheWindowAndNoMore() {
+    @Test func `so many within the window and no more`() {
         var rule = Self.rule {
             $0.count = 2
             $0.window = .seconds(100)
@@ -49,12 +49,12 @@ struct RestartRuleTests {
         #expect(rule.decide(at: Self.time(100), ranFor: .zero, randomFraction: 1) != .giveUp)
     }
 
-    @Test func noneAtAllWhereNoneIsAllowed() {
+    @Test func `no samples where none are allowed`() {
         var rule = Self.rule { $0.count = 0 }
         #expect(rule.decide(at: Self.time(0), ranFor: .seconds(1000), randomFraction: 0) == .giveUp)
     }
 
-    @Test func manyDoublingsDoNotOverflow() {
+    @Test func `many doublings do not overflow`() {
         var rule = Self.rule {
             $0.count = 1000
             $0.longestDelay = .seconds(3600)

@@ -15,7 +15,7 @@ struct TargetSettingsTests {
         return try Settings.load(commandLine: commandLine.merging(["config": .string(path)]) { $1 }, environment: [:])
     }
 
-    @Test func aTargetHasItsOwnOverTheFilesSettings() throws {
+    @Test func `a target has its own over the files settings`() throws {
         let settings = try Self.load(
             """
             {"command": {"on_hang": "restart", "on_hang_after_s": 9}, "monitor": {"interval_ms": 20, "hang_after_ms": 700},
@@ -31,7 +31,7 @@ struct TargetSettingsTests {
         #expect(b.monitor.rules.callout?.interval == .milliseconds(70) && b.monitor.hangAfter == .milliseconds(700))
     }
 
-    @Test func theCommandLineIsOverBoth() throws {
+    @Test func `the command line is over both`() throws {
         let text = #"{"targets": [{"name": "a", "command": ["x"], "on_hang": "restart"}]}"#
         #expect(try Self.load(text, commandLine: ["command.on_hang": .string("report")]).targets[0].policy.onHang == .report)
     }
@@ -63,20 +63,20 @@ struct TargetSettingsTests {
         (#"[{"name": "a", "command": ["x"], "monitor": {"interval": 3}}]"#, "targets[0].monitor.interval: unknown key"),
         (#"[{"name": "a", "command": ["x"]}, {"name": "a", "command": ["y"]}]"#, "targets[1].name: \"a\" is used twice"),
     ])
-    func whatIsWrongIsNamedWithWhatIsAllowed(targets: String, message: String) {
+    func `what is wrong is named with what is allowed`(targets: String, message: String) {
         let problems = Self.file(#"{"targets": \#(targets)}"#).problems.map(\.description)
         #expect(problems.contains { $0.contains(message) }, "\(problems)")
     }
 
-    @Test func theShippedTargetsAreAccepted() {
+    @Test func `the shipped targets are accepted`() {
         let folder = Repository.root
         let file = SettingsFile(path: folder.appendingPathComponent("config/targets.json").path)
         #expect(file.problems.isEmpty && !file.targets.isEmpty, "\(file.problems)")
     }
 
     @Test(arguments: [("TERM", 15), ("SIGTERM", 15), ("sigusr1", 10), ("34", 34), ("64", 64)])
-    func signalsByNameAndNumber(text: String, number: Int32) { #expect(SignalName(text)?.number == number) }
+    func `signals by name and number`(text: String, number: Int32) { #expect(SignalName(text)?.number == number) }
 
     @Test(arguments: ["", "0", "65", "-3", "FOO", "SIG"])
-    func whatIsNoSignal(text: String) { #expect(SignalName(text) == nil) }
+    func `what is no signal`(text: String) { #expect(SignalName(text) == nil) }
 }

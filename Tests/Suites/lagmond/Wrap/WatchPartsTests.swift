@@ -5,7 +5,7 @@ internal import Testing
 @testable internal import lagmond
 
 struct WatchPartsTests {
-    @Test func theRollIsCalledAtEveryThread() {
+    @Test func `the liveness probe asks every thread`() {
         let probe = LivenessProbe()
         let first = probe.request()
         #expect(!probe.isAnswered(first) && probe.present == first)
@@ -20,7 +20,7 @@ struct WatchPartsTests {
         #expect(!probe.isAnswered(second))
     }
 
-    @Test func thereAreOnlySoManySeries() {
+    @Test func `there are only so many series`() {
         let counts = StallCounts(places: [])
         for number in 0..<1000 {
             counts.register(.init(target: number % 2 == 0 ? "a" : "b", process: "p\(number)", loop: "main"))
@@ -30,13 +30,13 @@ struct WatchPartsTests {
         #expect(places.contains(.other(target: "a")) && places.contains(.other(target: "b")))
     }
 
-    @Test func aThreadsNumberIsNoSeries() {
+    @Test func `a threads number is no series`() {
         let log = LineDispatcher(live: nil, target: "t")
         #expect(log.place(process: "p", loop: "thread 4711") == .init(target: "t", process: "p", loop: "thread"))
         #expect(log.place(process: "p", loop: "thread pool").loop == "thread pool")
     }
 
-    @Test func targetsAreLabelledWhereThereAreSeveral() {
+    @Test func `targets are labelled where there are several`() {
         let status = TargetStatus(name: "a\"b", phase: "running", pid: 7, restarts: 3, signals: 2)
         let page = MetricsPage(
             counts: .init(),

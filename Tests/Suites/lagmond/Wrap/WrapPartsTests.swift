@@ -8,7 +8,7 @@ internal import Testing
 struct WrapPartsTests {
     private static func chars(_ text: String) -> [CChar] { text.utf8.map { CChar(bitPattern: $0) } }
 
-    @Test func theEnvironmentIsHandedOnByteForByte() {
+    @Test func `the environment is handed on byte for byte`() {
         let strange: [CChar] = Self.chars("A=") + [-1, -2, 10]
         var environment = ChildEnvironment(entries: [strange, Self.chars("NOVALUE"), Self.chars("LD_PRELOAD=/a.so /b.so")])
         let isThere = environment.preload("/lib/p.so", loopTable: "/proc/1/fd/9")
@@ -22,13 +22,13 @@ struct WrapPartsTests {
     }
 
     @Test(arguments: ["/a b/p.so", "/a:b/p.so", "/$LIB/p.so"])
-    func aPathThatTheLoaderCannotTakeIsRefused(path: String) {
+    func `a path that the loader cannot take is refused`(path: String) {
         var environment = ChildEnvironment(entries: [])
         let isThere = environment.preload(path, loopTable: "x")
         #expect(!isThere && environment.entries.isEmpty)
     }
 
-    @Test func signalsOfTheTerminalAndOfTheCommandAreNotForwarded() {
+    @Test func `signals of the terminal and of the command are not forwarded`() {
         func forwards(_ signal: Int32, code: Int32, sender: pid_t) -> Bool {
             var relay = SignalRelay(child: 77)
             return relay.forwards(signal: signal, code: code, sender: sender)
@@ -43,7 +43,7 @@ struct WrapPartsTests {
         #expect(forwards(SIGCHLD, code: 0, sender: 78))
     }
 
-    @Test func aStopIsOursWhenItIsTheTerminals() {
+    @Test func `a stop is ours when it is the terminals`() {
         var relay = SignalRelay(child: 77, now: { 1_000_000_000 })
         #expect(relay.stopSignal(childStoppedBy: SIGTSTP) == SIGTSTP && relay.stopSignal(childStoppedBy: SIGTTIN) == SIGTTIN)
         #expect(relay.stopSignal(childStoppedBy: SIGSTOP) == nil)
@@ -52,7 +52,7 @@ struct WrapPartsTests {
         #expect(relay.stopSignal(childStoppedBy: SIGSTOP) == SIGSTOP)
     }
 
-    @Test func aSetuidProgramIsKnown() throws {
+    @Test func `a setuid program is known`() throws {
         guard getuid() == 0 else {
             #expect(ProgramFile(path: "/usr/bin/passwd").obstacle() == .setuid)
             return
@@ -67,7 +67,7 @@ struct WrapPartsTests {
         #expect(ProgramFile(path: copy).obstacle() == .setgid)
     }
 
-    @Test func howAProgramIsLoadedIsKnown() throws {
+    @Test func `how a program is loaded is known`() throws {
         #expect(ProgramFile(path: "/bin/sh").obstacle() == nil)
         // The loader itself has no loader.
         let loader = try #require(ElfHeader(path: "/bin/sh")?.loader)

@@ -6,24 +6,24 @@ internal import Testing
 @Suite("A command below `lagmond run --`")
 struct WrappedCommandTests {
     @Test(arguments: [0, 1, 7, 126, 255])
-    func itsExitStatusIsOurs(status: Int32) throws {
+    func `its exit status is ours`(status: Int32) throws {
         let run = try ProbeRun(ProbeRun.wrapper + [ProbeRun.probe, "exit", "\(status)"])
         #expect(run.status == status && run.signal == 0 && run.output.isEmpty && run.errors.isEmpty)
     }
 
     @Test(arguments: [SIGTERM, SIGKILL, SIGSEGV, SIGABRT, SIGINT, SIGHUP, SIGUSR1, SIGPROF, SIGPIPE])
-    func theSignalThatKillsItKillsUs(signal: Int32) throws {
+    func `the signal that kills it kills us`(signal: Int32) throws {
         let run = try ProbeRun(ProbeRun.wrapper + [ProbeRun.probe, "kill", "\(signal)"])
         #expect(run.signal == signal && run.output.isEmpty && run.errors.isEmpty)
     }
 
-    @Test func whatGoesThroughItComesOutUnchanged() throws {
+    @Test func `what goes through it comes out unchanged`() throws {
         let data = Data((0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
         let run = try ProbeRun(ProbeRun.wrapper + ["cat"], input: data)
         #expect(run.output == data && run.errors.isEmpty && run.status == 0)
     }
 
-    @Test func itSeesWhatItWouldSeeWithoutUs() throws {
+    @Test func `it sees what it would see without us`() throws {
         let facts = [ProbeRun.probe, "facts", "a b", "", "--", "--output=x", "ä\n"]
         // Through nohup, so that there are signals to hand on. The same harness for both: only what is in between differs.
         let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
@@ -37,7 +37,7 @@ struct WrappedCommandTests {
         #expect(wrapped.errors.isEmpty)
     }
 
-    @Test func itIsInOurProcessGroupAndSession() throws {
+    @Test func `it is in our process group and session`() throws {
         // The shell stays, and so says what group the command ought to have.
         let script = "ps -o pgid=,sid= -p $$; \(ProbeRun.wrapper.joined(separator: " ")) ps -o pgid=,sid= -p $$; exit 0"
         let shell = try ProbeRun(["/bin/sh", "-c", script])
@@ -50,7 +50,7 @@ struct WrappedCommandTests {
         #expect(facts.text.contains("group \(group) "))
     }
 
-    @Test func aTerminalsShellSeesNoDifference() throws {
+    @Test func `a terminals shell sees no difference`() throws {
         let command = [ProbeRun.probe, "signals"]
         let bare = try ProbeRun([ProbeRun.probe, "shell"] + command)
         let wrapped = try ProbeRun([ProbeRun.probe, "shell"] + ProbeRun.wrapper + command)
@@ -59,7 +59,7 @@ struct WrappedCommandTests {
         #expect(wrapped.text == bare.text && wrapped.status == 0, "\(wrapped.text)")
     }
 
-    @Test func signalsSentToUsAloneReachItOnce() throws {
+    @Test func `signals sent to us alone reach it once`() throws {
         let running = try RunningProbe(ProbeRun.wrapper + [ProbeRun.probe, "signals"])
         try #require(running.line() == "ready")
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGIO, 34, 50, 64] {
@@ -75,7 +75,7 @@ struct WrappedCommandTests {
         #expect(end.status == 42 && end.errors.isEmpty)
     }
 
-    @Test func aStopThatIsNotTheTerminalsLeavesUsRunning() throws {
+    @Test func `a stop that is not the terminals leaves us running`() throws {
         let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $$; exec \(ProbeRun.probe) signals"])
         let child = try #require(running.line().flatMap { Int32($0) })
         try #require(running.line() == "ready")
@@ -91,21 +91,21 @@ struct WrappedCommandTests {
         #expect(try running.end().status == 42)
     }
 
-    @Test func aCommandThatIsNotThereIsAShells127() throws {
+    @Test func `a command that does not exist is a shell's 127`() throws {
         for name in ["no-such-command-anywhere", "/nowhere/command"] {
             let run = try ProbeRun(ProbeRun.wrapper + [name])
             #expect(run.status == 127 && run.output.isEmpty && run.errors.contains(name))
         }
     }
 
-    @Test func oneThatCannotBeRunIsAShells126() throws {
+    @Test func `one that cannot be run is a shell's 126`() throws {
         for path in ["/etc/passwd", "/tmp"] {
             let run = try ProbeRun(ProbeRun.wrapper + [path])
             #expect(run.status == 126 && run.output.isEmpty && run.errors.contains(path))
         }
     }
 
-    @Test func aScriptWithoutAFirstLineIsTheShells() throws {
+    @Test func `a script without a first line is the shell's`() throws {
         let script = FileManager.default.temporaryDirectory.appendingPathComponent("wrapped-\(getpid())")
         defer { try? FileManager.default.removeItem(at: script) }
         try Data("echo \"$1\"; exit 3\n".utf8).write(to: script)
@@ -122,17 +122,17 @@ struct WrappedCommandTests {
         (["--output", "-"], "output.path: stdout and stderr are the command's"),
         (["--rules", "ping"], "monitor.rules: another program's loops can neither be pinged"),
     ])
-    func whatMakesNoSenseWithACommandIsRefused(options: [String], reason: String) throws {
+    func `what makes no sense with a command is refused`(options: [String], reason: String) throws {
         let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/echo", "ran"])
         #expect(run.status == 78 && run.output.isEmpty && run.errors.contains(reason), "\(run.errors)")
     }
 
-    @Test func withoutACommandBehindTheDashesNothingRuns() throws {
+    @Test func `without a command behind the dashes nothing runs`() throws {
         let run = try ProbeRun([ProbeRun.lagmond, "run", "--"])
         #expect(run.status == 64 && run.errors.contains("--: no command follows"))
     }
 
-    @Test func aCommandThatDoesNotStallLeavesNoFile() throws {
+    @Test func `a command that does not stall leaves no file`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -140,14 +140,14 @@ struct WrappedCommandTests {
         #expect(run.text == ".\n..\n")
     }
 
-    @Test func aPreloadedLibraryOfTheUsersStaysFirst() throws {
+    @Test func `a preloaded library of the users stays first`() throws {
         let run = try ProbeRun(ProbeRun.wrapper + ["/usr/bin/env"], environment: ["LD_PRELOAD": "libm.so.6"])
         let line = try #require(run.text.split(separator: "\n").first { $0.hasPrefix("LD_PRELOAD=") })
         #expect(line.hasPrefix("LD_PRELOAD=libm.so.6:/") && line.hasSuffix("/liblagmonitor-preload.so"))
         #expect(run.text.contains("\nLAGMONITOR_PAGE=/proc/"))
     }
 
-    @Test func itsLoopIsToldOfInOurPage() throws {
+    @Test func `its loop is in our table`() throws {
         let probe = ProbeRun.folder.appendingPathComponent("ForeignProbe").path
         let running = try RunningProbe(ProbeRun.wrapper + ["/bin/sh", "-c", "echo $LAGMONITOR_PAGE; exec \(probe) waits loop"])
         let path = try #require(running.line())

@@ -79,7 +79,7 @@ extension Pump {
 
 /// With a real monitor: one at a time.
 @Suite(.serialized) struct LibrarySnippetTests {
-    @Test func theTestOfTheArticlePasses() throws {
+    @Test func `the test of the article passes`() throws {
         let kit = try TestMonitor()
         let health = HealthCheck(kit)
         kit.loop("main").work(for: .milliseconds(400))
@@ -88,7 +88,7 @@ extension Pump {
         #expect(kit.waitForHandlers() && !health.isHealthy)
     }
 
-    @Test func thePumpOfTheArticleCanBeWatched() throws {
+    @Test func `the pump of the article can be watched`() throws {
         let thread = try KeepAliveThread(name: "pumping")
         pumping.withLock { $0 = thread }
         defer { pumping.withLock { $0 = nil } }

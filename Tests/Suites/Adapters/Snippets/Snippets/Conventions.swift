@@ -54,7 +54,7 @@ final class Alerts: Sendable {
     }
 }
 
-@Test func theTestOfTheArticlePasses() throws {
+@Test func `the test of the article passes`() throws {
     let kit = try TestMonitor()
     let alerts = Alerts(kit)
     kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock, in: ["Cache.load()", "main"]))

@@ -137,7 +137,7 @@ struct SymbolSnippets {
         }
     #endif
 
-    @Test func theTestOfTheTestMonitorPasses() throws {
+    @Test func `the test of the test monitor passes`() throws {
         let kit = try TestMonitor()
         let alerts = AlertBook(kit)
         kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock))

@@ -18,25 +18,25 @@ struct OTLPRetryRuleTests {
         return OTLPRetryRule().verdict(on: OTLPAnswer(response: response), attempt: attempt, now: now, jitter: jitter)
     }
 
-    @Test(arguments: [200, 202, 204, 299]) func successIsTheEnd(status: Int) {
+    @Test(arguments: [200, 202, 204, 299]) func `success is the end`(status: Int) {
         #expect(verdict(status, body: "{}") == .accepted(rejected: 0))
     }
 
-    @Test(arguments: [429, 502, 503, 504]) func whatMayPassIsTriedAgain(status: Int) {
+    @Test(arguments: [429, 502, 503, 504]) func `what may pass is tried again`(status: Int) {
         #expect(verdict(status) == .retry(afterNanoseconds: 1_000_000_000))
     }
 
-    @Test(arguments: [301, 400, 401, 403, 404, 408, 413, 500, 501, 505]) func everythingElseIsNot(status: Int) {
+    @Test(arguments: [301, 400, 401, 403, 404, 408, 413, 500, 501, 505]) func `everything else is not`(status: Int) {
         #expect(verdict(status) == .lost)
     }
 
-    @Test func noAnswerIsTriedAgainUpToTheLastAttempt() {
+    @Test func `no answer is tried again up to the last attempt`() {
         #expect(verdict(nil, attempt: 5) == .retry(afterNanoseconds: 16_000_000_000))
         #expect(verdict(nil, attempt: 6) == .lost)
         #expect(verdict(503, retryAfter: "1", attempt: 6) == .lost)
     }
 
-    @Test func theDelayDoublesUpToTheLongestAndChanceMakesItShorter() {
+    @Test func `the delay doubles up to the longest and chance makes it shorter`() {
         var rule = OTLPRetryRule()
         rule.attempts = 100
         func delay(_ attempt: Int, _ jitter: Double) -> OTLPRetryRule.Verdict {
@@ -47,7 +47,7 @@ struct OTLPRetryRuleTests {
         #expect(delay(99, 0) == .retry(afterNanoseconds: 60_000_000_000))
     }
 
-    @Test func aLongestDelayBeyondTheClockIsCut() {
+    @Test func `a longest delay beyond the clock is cut`() {
         var rule = OTLPRetryRule()
         rule.longestDelay = .seconds(Int64.max)
         rule.firstDelay = .seconds(Int64.max)
@@ -63,7 +63,7 @@ struct OTLPRetryRuleTests {
         // Neither: as without.
         ("soon", 1), ("-5", 1), ("", 1),
     ])
-    func whatTheReceiverAsksForIsKeptTo(retryAfter: String, seconds: UInt64) {
+    func `what the receiver asks for is kept to`(retryAfter: String, seconds: UInt64) {
         #expect(verdict(503, retryAfter: retryAfter) == .retry(afterNanoseconds: seconds * 1_000_000_000))
     }
 
@@ -72,7 +72,7 @@ struct OTLPRetryRuleTests {
         (#"{"partialSuccess":{"rejectedLogRecords":2}}"#, 2), (#"{"partialSuccess":{}}"#, 0),
         (#"{"partialSuccess":{"rejectedLogRecords":-1}}"#, 0), (#"{"partialSuccess":5}"#, 0), ("not json", 0), ("", 0),
     ])
-    func whatWasRejectedIsCountedAndNotTriedAgain(body: String, rejected: UInt64) {
+    func `what was rejected is counted and not tried again`(body: String, rejected: UInt64) {
         #expect(verdict(200, body: body) == .accepted(rejected: rejected))
     }
 }

@@ -94,7 +94,7 @@ private final class Server: Sendable {
         return rule
     }
 
-    @Test func aRequestIsAsTheSpecificationSays() throws {
+    @Test func `a request is as the specification says`() throws {
         let server = try Server([])
         defer { server.stop() }
         let sink = try OTLPSink(endpoint: "http://127.0.0.1:\(server.port)", headers: ["Authorization": "Bearer t"], rule: rule)
@@ -109,7 +109,7 @@ private final class Server: Sendable {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func aServerThatIsOverloadedIsAskedAgain() throws {
+    @Test func `a server that is overloaded is asked again`() throws {
         let server = try Server(["503 Service Unavailable\r\nRetry-After: 0", "429 Too Many Requests"])
         defer { server.stop() }
         let sink = try OTLPSink(endpoint: "http://127.0.0.1:\(server.port)", rule: rule)
@@ -120,7 +120,7 @@ private final class Server: Sendable {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func aServerThatRefusesCostsTheLine() throws {
+    @Test func `a server that refuses costs the line`() throws {
         let server = try Server(["400 Bad Request"])
         defer { server.stop() }
         let sink = try OTLPSink(endpoint: "http://127.0.0.1:\(server.port)", rule: rule)
@@ -130,7 +130,7 @@ private final class Server: Sendable {
         sink.close()
     }
 
-    @Test func nobodyThereCostsTheLineAfterAllAttempts() throws {
+    @Test func `without a receiver the line is lost after all attempts`() throws {
         let server = try Server([])
         server.stop()
         var rule = rule

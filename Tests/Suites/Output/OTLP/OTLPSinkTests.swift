@@ -70,7 +70,7 @@ struct OTLPSinkTests {
         return OTLPSink(name: "otlp:test", rule: rule) { transport }
     }
 
-    @Test func aLineIsARequest() throws {
+    @Test func `a line is a request`() throws {
         let transport = ScriptedTransport()
         let sink = sink(transport)
         #expect(sink.format == .otlp)
@@ -81,7 +81,7 @@ struct OTLPSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func whatWaitsGoesTogetherInOrder() throws {
+    @Test func `what waits goes together in order`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         try sink.put(line(0))
@@ -96,7 +96,7 @@ struct OTLPSinkTests {
         #expect(numbers.map(\.count) == [1, 64, 36] && numbers.flatMap { $0 } == Array(0...100))
     }
 
-    @Test func whatMayPassIsMadeAgainWithTheSameLines() throws {
+    @Test func `what may pass is made again with the same lines`() throws {
         let transport = ScriptedTransport([503, nil, 200])
         let sink = sink(transport)
         try sink.put(line(1))
@@ -105,7 +105,7 @@ struct OTLPSinkTests {
         #expect(Set(transport.bodies).count == 1 && sink.takeAbandonedLines() == 0)
     }
 
-    @Test func whatIsRefusedIsCountedAndTheNextGoesOn() throws {
+    @Test func `what is refused is counted and the next goes on`() throws {
         let transport = ScriptedTransport([400, 200])
         let sink = sink(transport)
         try sink.put(line(1))
@@ -116,7 +116,7 @@ struct OTLPSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test func afterTheLastAttemptTheLinesAreCounted() throws {
+    @Test func `after the last attempt the lines are counted`() throws {
         let transport = ScriptedTransport([503, 503, 503, 200])
         let sink = sink(transport)
         try sink.put(line(1))
@@ -125,7 +125,7 @@ struct OTLPSinkTests {
     }
 
     /// The bound: neither memory nor the reporter waits for a receiver that does not answer.
-    @Test func aFullQueueRefusesAtOnceAndLaterTakesAgain() throws {
+    @Test func `a full queue refuses at once and later takes again`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         for number in 0..<OTLPSink.capacity { try sink.put(line(number)) }
@@ -136,7 +136,7 @@ struct OTLPSinkTests {
         #expect(!transport.bodies.contains { $0.contains("-1}") })
     }
 
-    @Test func theEndWaitsUpToTheDeadlineAndCountsWhatIsLeft() throws {
+    @Test func `the end waits up to the deadline and counts what is left`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         for number in 0..<3 { try sink.put(line(number)) }
@@ -154,7 +154,7 @@ struct OTLPSinkTests {
         #expect(eventually { transport.bodies.last?.contains("5") == true })
     }
 
-    @Test func theEndWaitsForWhatIsOnItsWay() throws {
+    @Test func `the end waits for what is on its way`() throws {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         try sink.put(line(1))
@@ -167,7 +167,7 @@ struct OTLPSinkTests {
     }
 
     /// A session that is over must not be asked for a request: Foundation's ends the process then.
-    @Test func theEndWaitsUntilARequestIsMade() throws {
+    @Test func `the end waits until a request is made`() throws {
         final class SlowTransport: OTLPTransport {
             let isPosting = Atomic(false)
             let wasCancelledWhilePosting = Atomic(false)
@@ -196,7 +196,7 @@ struct OTLPSinkTests {
     }
 
     /// They are no records, and what they tell has to be told again.
-    @Test func noticesThatAreGivenUpAreGivenBack() throws {
+    @Test func `notices that are given up are given back`() throws {
         let transport = ScriptedTransport([400, 200])
         let sink = sink(transport)
         let context = ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: "b")
@@ -212,7 +212,7 @@ struct OTLPSinkTests {
     }
 
     @Test(arguments: ["{}\n", "", "{\"resourceLogs\":[]}", "{\"schema\":\"lagmonitor.stall.v1\"}\n"])
-    func aLineOfAnotherFormatIsRefused(text: String) {
+    func `a line of another format is refused`(text: String) {
         #expect(throws: SinkError(.writeFailed, path: "otlp:test", code: EINVAL)) { try sink(ScriptedTransport()).put(text) }
     }
 
@@ -220,15 +220,15 @@ struct OTLPSinkTests {
         ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/logs"), ("https://c/", "https://c/v1/logs"),
         ("http://c/otlp", "http://c/otlp/v1/logs"), ("http://c:1/v1/logs", "http://c:1/v1/logs"),
     ])
-    func thePathIsTheSpecifications(endpoint: String, url: String) { #expect(OTLPSink.url(endpoint)?.absoluteString == url) }
+    func `the path is the specifications`(endpoint: String, url: String) { #expect(OTLPSink.url(endpoint)?.absoluteString == url) }
 
     @Test(arguments: ["", "c:4318", "ftp://c", "http://", "http://c?x=1", "http://c#x"])
-    func anEndpointThatIsNoneIsRefused(endpoint: String) {
+    func `an invalid endpoint is refused`(endpoint: String) {
         #expect(throws: SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL)) { try OTLPSink(endpoint: endpoint) }
     }
 
     /// What the encoder makes is what the sink takes.
-    @Test func realLinesAreTaken() throws {
+    @Test func `real lines are taken`() throws {
         let transport = ScriptedTransport()
         let sink = sink(transport)
         let context = ProcessContext(pid: 1, processName: "p", hostName: "h", bootID: "b")

@@ -44,7 +44,7 @@
             return count
         }
 
-        @Test func aBlockedChannelReadIsFoundOnceInItsThread() throws {
+        @Test func `a blocked channel read is found once in its thread`() throws {
             try Self.withGroup(2) { group in
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
@@ -69,7 +69,7 @@
             }
         }
 
-        @Test func aBlockedTaskOfTheSharedGroupIsFound() throws {
+        @Test func `a blocked task of the shared group is found`() throws {
             let watching = try Watching()
             defer { watching.monitor.stop() }
             let loops = try watching.monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "shared")
@@ -80,7 +80,7 @@
             #expect(record.culprit?.contains("blockInATask") ?? false, "\(record.culprit ?? "none")")
         }
 
-        @Test func aHandlerThatWaitsInAnEpollOfItsOwnIsNotIdle() throws {
+        @Test func `a handler that waits in an epoll of its own is not idle`() throws {
             try Self.withGroup(1) { group in
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
@@ -91,7 +91,7 @@
             }
         }
 
-        @Test func theSameBeforeTheLoopHasBeenSeenIdle() throws {
+        @Test func `the same before the loop has been seen idle`() throws {
             try Self.withGroup(1) { group in
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
@@ -103,7 +103,7 @@
             }
         }
 
-        @Test func idleLoopsAreNeverWoken() throws {
+        @Test func `idle loops are never woken`() throws {
             try Self.withGroup(4) { group in
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
@@ -118,7 +118,7 @@
             }
         }
 
-        @Test func loadIsNoStall() throws {
+        @Test func `load is no stall`() throws {
             try Self.withGroup(2) { group in
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
@@ -137,7 +137,7 @@
             }
         }
 
-        @Test func aLoopThatIsBlockedAtFirstIsWatchedWithoutStacks() throws {
+        @Test func `a loop that is blocked at first is watched without stacks`() throws {
             try Self.withGroup(1) { group in
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
@@ -148,7 +148,7 @@
             }
         }
 
-        @Test func whatIsWatchedIsLetGo() throws {
+        @Test func `what is watched is let go`() throws {
             try Self.withGroup(2) { group in
                 let watching = try Watching()
                 defer { watching.monitor.stop() }
@@ -164,7 +164,7 @@
             }
         }
 
-        @Test func aGroupThatShutsDownUnderLoadIsGivenNothingAfterwards() throws {
+        @Test func `a group that shuts down under load is given nothing afterwards`() throws {
             let watching = try Watching()
             defer { watching.monitor.stop() }
             // NIO tells on standard error of work that is given to a loop after its end.
@@ -216,7 +216,7 @@
             }
         }
 
-        @Test func aMonitorThatDoesNotRunRefuses() throws {
+        @Test func `a monitor that does not run refuses`() throws {
             try Self.withGroup(1) { group in
                 #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watch(group) }
                 let watching = try Watching()
