@@ -98,18 +98,19 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
 
         // The core
+        layer("LagModel", "Model"),
         layer("LagActivity", "Activity"),
         layer("LagRunLoop", "RunLoop", ["LagActivity"]),
-        layer("LagCapture", "Capture", ["LagActivity", "CLibunwind"]),
-        layer("LagDetection", "Detection", ["LagActivity", "LagCapture", "CLibunwind"]),
-        layer("LagDiagnosis", "Diagnosis"),
-        layer("LagOutput", "Output"),
+        layer("LagCapture", "Capture", ["LagModel", "LagActivity", "CLibunwind"]),
+        layer("LagDetection", "Detection", ["LagModel", "LagActivity", "LagCapture", "CLibunwind"]),
+        layer("LagDiagnosis", "Diagnosis", ["LagModel"]),
+        layer("LagOutput", "Output", ["LagModel"]),
         .target(
             name: "LagMonitor",
             dependencies: cEdge + [
                 "CLibunwind", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
             ],
-            exclude: ["Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
+            exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
         // Adapters: the core does not know them.
@@ -126,9 +127,9 @@ let package = Package(
 
         // lagmond
         // Files and lines from a kept llvm-symbolizer.
-        .target(name: "LagSymbols", dependencies: cEdge + ["LagDiagnosis"]),
+        .target(name: "LagSymbols", dependencies: cEdge + ["LagModel", "LagDiagnosis"]),
         .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
-        .target(name: "LagReader", dependencies: ["CZlib"]),
+        .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
         // it drops (gold does, and other C libraries lack some of it).
         .target(
@@ -144,14 +145,14 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload", argumentParser,
+                "LagMonitor", "LagModel", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput",
+                "LagWorkload", argumentParser,
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
             resources: [
-                .embedInCode("Commands/Schema/lagmonitor.stall.v1.schema.json"),
                 .embedInCode("ReportPage/Page/report.css"),
                 .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"), .embedInCode("ReportPage/Page/flame.js"),
                 .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),

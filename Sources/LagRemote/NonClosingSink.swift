@@ -20,6 +20,6 @@ final class NonClosingSink: RecordSink {
     func reopen() throws(SinkError) { try Self.writeLock.withLock { _ throws(SinkError) in try sink.reopen() } }
     func close() {}
     func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
-    func takeAbandonedNotices() -> [DropNotice] { sink.takeAbandonedNotices() }
+    func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
     var unsettledLines: Int { sink.unsettledLines }
 }

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import CLagBeacon
 package import LagDiagnosis
 
@@ -259,7 +260,7 @@ package struct LineSymbolizer: LineSource {
     }
 
     private static func text(of questions: ArraySlice<Question>) -> [UInt8] {
-        questions.flatMap { "\(quoted($0.file.path) ?? "") 0x\(Hex.text($0.address))\n".utf8 }
+        questions.flatMap { "\(quoted($0.file.path) ?? "") 0x\(Hexadecimal.text($0.address))\n".utf8 }
     }
 
     /// The path as the program reads it; nil for one that it cannot.

@@ -6,58 +6,30 @@
         /// The record as structured metadata, with the names of the JSON line. What a record does not say is not there.
         /// - Parameter frames: how many frames at most, innermost first.
         public func logMetadata(frames limit: Int = 16) -> Logger.Metadata {
-            var metadata: Logger.Metadata = [
-                "event": "stall",
-                "id": "\(id)",
-                "phase": "\(phase.rawValue)",
-                "severity": "\(severity.rawValue)",
-                "kind": "\(kind.rawValue)",
-                "duration_ms": Self.milliseconds(durationNanoseconds),
-                "threshold_ms": Self.milliseconds(thresholdNanoseconds),
-                "thread_id": "\(threadID)",
-                "thread_name": "\(threadName)",
-                "loop": "\(loop)",
-                "cause": "\(cause.rawValue)",
-                "capture": "\(capture.rawValue)",
-                "fingerprint": "\(fingerprint)",
-                "stack_hash": "\(stackHash)",
-                "samples": "\(samples)",
-                "samples_matched": "\(samplesMatched)",
-                "seq": "\(sequence)",
-                "frames_total": "\(framesTotal)",
-            ]
-            if !foundBy.isEmpty { metadata["found_by"] = .array(foundBy.map { "\($0.rawValue)" }) }
-            if let durationBounds {
-                metadata["duration_min_ms"] = Self.milliseconds(durationBounds.lowerBound)
-                metadata["duration_max_ms"] = Self.milliseconds(durationBounds.upperBound)
+            var metadata: Logger.Metadata = [:]
+            for field in FieldTable.stall where field.formats.contains(.metadata) {
+                metadata["\(field.name)"] = field.access.ofStall?(self).flatMap { Self.metadata($0, frames: limit) }
             }
-            metadata["excluded_ms"] = excludedNanoseconds.map(Self.milliseconds)
-            metadata["activity"] = Self.text(activity)
-            metadata["mode"] = Self.text(mode)
-            metadata["capture_error"] = Self.text(captureError)
-            metadata["culprit"] = Self.text(culprit)
-            metadata["culprit_confidence"] = Self.text(culpritConfidence)
-            add(evidence, to: &metadata)
-            if limit > 0, !frames.isEmpty { metadata["frames"] = .array(frames.prefix(limit).map(Self.frame)) }
             return metadata
         }
 
-        private func add(_ evidence: Evidence, to metadata: inout Logger.Metadata) {
-            metadata["cpu_ms"] = evidence.cpuNanoseconds.map(Self.milliseconds)
-            metadata["run_delay_ms"] = evidence.runDelayNanoseconds.map(Self.milliseconds)
-            metadata["blocked_ms"] = evidence.blockedNanoseconds.map(Self.milliseconds)
-            metadata["system_ms"] = evidence.systemNanoseconds.map(Self.milliseconds)
-            metadata["minor_faults"] = Self.text(evidence.minorFaults)
-            metadata["major_faults"] = Self.text(evidence.majorFaults)
-            metadata["syscall"] = Self.text(evidence.syscall)
-            metadata["syscall_fd"] = Self.text(evidence.syscallDescriptor)
-            metadata["syscall_target"] = Self.text(evidence.syscallTarget)
-            metadata["wchan"] = Self.text(evidence.wchan)
-            metadata["lock_kind"] = Self.text(evidence.lockKind?.rawValue)
-            metadata["lock_address"] = Self.hex(evidence.lockAddress)
-            metadata["lock_owner"] = evidence.lockOwner.map(Self.owner)
-            if !evidence.lockCycle.isEmpty { metadata["lock_cycle"] = .array(evidence.lockCycle.map(Self.owner)) }
-            if !evidence.lockChain.isEmpty { metadata["lock_chain"] = .array(evidence.lockChain.map(Self.owner)) }
+        private static func metadata(_ value: FieldValue, frames limit: Int) -> Logger.MetadataValue? {
+            switch value {
+            case .text(let text): .string(text)
+            case .texts(let texts): .array(texts.map { .string($0) })
+            case .id(let id): .string(id.description)
+            case .count(let number): .string(number.description)
+            case .integer(let number): .string(number.description)
+            case .share(let share): .string(share.description)
+            case .milliseconds, .seconds: value.thousandths.map(decimal)
+            case .time(let nanoseconds): .string(UTCTime.text(nanoseconds, fractionDigits: 9))
+            case .address(let address): hex(address)
+            case .flag(let flag): .string(flag.description)
+            case .thread(let thread): owner(thread)
+            case .threads(let threads): .array(threads.map(owner))
+            case .frames(let frames): limit > 0 && !frames.isEmpty ? .array(frames.prefix(limit).map(frame)) : nil
+            case .workers, .sampleTree: nil
+            }
         }
 
         private static func owner(_ owner: LockOwner) -> Logger.MetadataValue {
@@ -87,9 +59,9 @@
             value.map { .string("0x" + String($0, radix: 16)) }
         }
 
-        /// Thousandths: as in the line.
-        private static func milliseconds(_ nanoseconds: UInt64) -> Logger.MetadataValue {
-            .string("\(nanoseconds / 1_000_000).\(String(nanoseconds / 1000 % 1000 + 1000).dropFirst())")
+        /// With three fractional digits, as in the line.
+        private static func decimal(_ thousandths: UInt64) -> Logger.MetadataValue {
+            .string("\(thousandths / 1000).\(String(thousandths % 1000 + 1000).dropFirst())")
         }
     }
 #endif

@@ -31,10 +31,18 @@ public final class OTLPSink: RecordSink {
     private struct Line {
         enum Content {
             case record
-            /// What it tells of losses has to be told again.
-            case losses(DropNotice)
-            /// What it tells stands in later lines, too.
+            /// The losses that it reports have to be reported again.
+            case losses(Notice)
+            /// What it reports stands in later lines, too.
             case notice
+
+            init(_ facts: LineFacts) {
+                guard let notice = facts.notice else {
+                    self = facts.stall == nil ? .notice : .record
+                    return
+                }
+                self = notice.loss == nil ? .notice : .losses(notice)
+            }
         }
 
         let bytes: [UInt8]
@@ -50,7 +58,7 @@ public final class OTLPSink: RecordSink {
         var attempt = 0
         /// Records alone.
         var abandoned: UInt64 = 0
-        var unreportedNotices: [DropNotice] = []
+        var unreportedNotices: [Notice] = []
         var isClosed = false
         /// Counts the requests and the ends; an answer to an older one is not listened to.
         var generation: UInt64 = 0
@@ -105,7 +113,7 @@ public final class OTLPSink: RecordSink {
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { try take(line, .record) }
 
     public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
-        try take(line, facts.losses.map(Line.Content.losses) ?? (facts.stall == nil ? .notice : .record))
+        try take(line, Line.Content(facts))
     }
 
     private func take(_ line: UnsafeRawBufferPointer, _ content: Line.Content) throws(SinkError) {
@@ -162,7 +170,7 @@ public final class OTLPSink: RecordSink {
         }
     }
 
-    public func takeAbandonedNotices() -> [DropNotice] {
+    public func takeAbandonedNotices() -> [Notice] {
         state.withLock { state in
             defer { state.unreportedNotices = [] }
             return state.unreportedNotices

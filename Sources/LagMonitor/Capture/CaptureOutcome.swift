@@ -1,16 +1,5 @@
 public import CLagLinux
-
-/// How a stalled thread's registers and stack were taken.
-public enum CaptureMethod: String, Sendable {
-    /// Without a signal, from what the kernel says of a sleeping thread.
-    case passive
-    /// By a signal, from a running thread.
-    case signal
-    /// By stopping a running thread of another process for a moment.
-    case ptrace
-    /// Not at all; a ``CaptureFailure`` says why.
-    case none
-}
+public import LagModel
 
 /// Why there is no stack. The raw value is what stands in a record's `capture_error`.
 public enum CaptureFailure: String, Sendable, CaseIterable {

@@ -1,19 +1,4 @@
-/// Why a stall was one.
-package enum StallCause: Sendable, Equatable, CaseIterable {
-    /// It computed.
-    case cpu
-    /// It was in a system call.
-    case systemCall
-    /// It waited for a lock, or for something of that sort: a condition, a semaphore, another thread's end.
-    case lock
-    /// It waited for a lock whose owner waits, in one or more steps, for one that it holds itself.
-    case deadlock
-    /// It could have run, and got no processor.
-    case runQueue
-    /// Its memory had to be made or fetched.
-    case pageFault
-    case unknown
-}
+package import LagModel
 
 /// From what was measured and seen during a stall to its cause: the stall's time is divided among the causes, and the largest share
 /// names it.
@@ -56,13 +41,13 @@ package struct CauseRule: Sendable {
     package init(duration: UInt64) { self.duration = duration }
 
     /// The stall's time by causes; sums to about the duration.
-    package var shares: [StallCause: UInt64] {
-        var shares: [StallCause: UInt64] = [:]
+    package var shares: [StallRecord.Cause: UInt64] {
+        var shares: [StallRecord.Cause: UInt64] = [:]
         guard let cpu, let blocked else {
             for (sampledState, weight) in seen { shares[Self.cause(of: sampledState), default: 0] += weight }
             return shares
         }
-        shares[.runQueue] = runDelay ?? 0
+        shares[.runqueue] = runDelay ?? 0
         let asleep: [SampledState] = [.waiting, .waitingForLock, .deadlocked, .faulting]
         let weightAsleep = weight(of: asleep)
         for sampledState in asleep where weightAsleep > 0 {
@@ -71,33 +56,33 @@ package struct CauseRule: Sendable {
         if weightAsleep == 0 { shares[.unknown] = blocked }
         // On a busy machine, signals were seen to find a computing thread right behind a system call far more often than the calls'
         // time would explain; but no call takes more than the kernel's time.
-        let mostWorking = min(cpu, system.map { $0.addingSaturated(Self.systemTimeError) } ?? cpu)
+        let mostWorking = min(cpu, system.map { $0.saturatingSum(Self.systemTimeError) } ?? cpu)
         let working = min(part(weight(of: [.runningInSystemCall]), of: weight(of: [.runningInSystemCall, .computing]), cpu), mostWorking)
-        let unexplained = min(system ?? 0, cpu).subtractingSaturated(working)
-        let isFaulting = (faults ?? 0).multipliedSaturated(by: Self.longestFault) >= unexplained
+        let unexplained = min(system ?? 0, cpu).saturatingDifference(working)
+        let isFaulting = (faults ?? 0).saturatingProduct(Self.longestFault) >= unexplained
         let faulting = isFaulting ? unexplained : 0
-        shares[.systemCall, default: 0] += working
+        shares[.syscall, default: 0] += working
         shares[.pageFault, default: 0] += faulting
-        shares[.cpu] = cpu.subtractingSaturated(working).subtractingSaturated(faulting)
+        shares[.cpu] = cpu.saturatingDifference(working).saturatingDifference(faulting)
         return shares
     }
 
-    package var cause: StallCause {
+    package var cause: StallRecord.Cause {
         let shares = shares
         // In the order of the cases, so that equal shares have one answer.
-        var best = StallCause.unknown
+        var best = StallRecord.Cause.unknown
         var most: UInt64 = 0
-        for cause in StallCause.allCases where shares[cause, default: 0] > most {
+        for cause in StallRecord.Cause.allCases where shares[cause, default: 0] > most {
             best = cause
             most = shares[cause, default: 0]
         }
         return best
     }
 
-    private static func cause(of sampledState: SampledState) -> StallCause {
+    private static func cause(of sampledState: SampledState) -> StallRecord.Cause {
         switch sampledState {
         case .computing: .cpu
-        case .runningInSystemCall, .waiting: .systemCall
+        case .runningInSystemCall, .waiting: .syscall
         case .waitingForLock: .lock
         case .deadlocked: .deadlock
         case .faulting: .pageFault

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The parts of an ELF file that symbols need: sections and the build-id. 64-bit little-endian only (x86-64, aarch64).
 ///
 /// Formats: System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"), and elf(5). The file may be anything,
@@ -134,7 +136,7 @@ struct ELFFile: ~Copyable {
             let next = content + (contentBytes + 3) / 4 * 4
             guard content + contentBytes <= notes.count else { return nil }
             if type == Layout.buildIDNote, nameBytes == 4, notes.u32(position + 12) == 0x0055_4e47 {
-                return Hex.text(notes.bytes[content..<content + contentBytes])
+                return Hexadecimal.text(notes.bytes[content..<content + contentBytes])
             }
             position = next
         }
@@ -156,25 +158,5 @@ struct LittleEndianBytes {
     private func load<Number: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Number {
         guard offset >= 0, offset <= bytes.count - MemoryLayout<Number>.size else { return 0 }
         return bytes.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
-    }
-}
-
-/// Bytes and numbers as lower-case hex.
-package enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    static func text(_ bytes: some Collection<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 2)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 0xf)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Sixteen digits.
-    package static func text(_ number: UInt64) -> String {
-        text((0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) })
     }
 }

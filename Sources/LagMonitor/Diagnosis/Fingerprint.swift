@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// What groups stalls: a hash of what was called, and one of the exact stack.
 ///
 /// Neither holds a duration, a cause or anything of the host or the process: both are the same under address

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// What the kernel's tables of sockets (`/proc/net/tcp` and its like) say of a socket: `tcp 127.0.0.1:8080`,
 /// `tcp 192.0.2.7:443 (connecting)`, `udp 127.0.0.53:53`, `unix /run/app.sock`.
 ///

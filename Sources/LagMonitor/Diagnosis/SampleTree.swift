@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The merged call tree of all samples of a stalled thread: who called what, for how long.
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames, memory to the number of different ones.
@@ -64,7 +66,7 @@ package struct SampleTree: Sendable, Hashable {
         var lost: UInt64 = 0
         for node in nodes {
             guard Double(node.weightNanoseconds) >= least else {
-                lost = lost.addingSaturated(node.weightNanoseconds)
+                lost = lost.saturatingSum(node.weightNanoseconds)
                 continue
             }
             let below = pruned(node.children, least: least)
@@ -74,7 +76,7 @@ package struct SampleTree: Sendable, Hashable {
                     samples: node.samples,
                     frames: node.frames,
                     children: below.kept,
-                    prunedNanoseconds: node.prunedNanoseconds.addingSaturated(below.lost)
+                    prunedNanoseconds: node.prunedNanoseconds.saturatingSum(below.lost)
                 )
             )
         }
@@ -114,7 +116,7 @@ private struct SampleTrie {
     }
 
     private mutating func count(_ weight: UInt64, _ samples: UInt64, at index: Int) {
-        entries[index].weightNanoseconds = entries[index].weightNanoseconds.addingSaturated(weight)
+        entries[index].weightNanoseconds = entries[index].weightNanoseconds.saturatingSum(weight)
         entries[index].samples += samples
     }
 

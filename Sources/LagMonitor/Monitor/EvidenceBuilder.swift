@@ -100,7 +100,7 @@ struct EvidenceBuilder {
         }
     }
 
-    private static func kind(_ lock: cll_lock, _ waitKind: WaitKind?) -> StallRecord.LockKind {
+    private static func kind(_ lock: cll_lock, _ waitKind: StallRecord.LockKind?) -> StallRecord.LockKind {
         if lock.owner > 0 {
             switch lock.kind {
             case Int32(CLL_LOCK_MUTEX): return .mutex
@@ -112,16 +112,6 @@ struct EvidenceBuilder {
             default: break
             }
         }
-        return switch waitKind {
-        case .mutex: .mutex
-        case .readWriteLock: .readWrite
-        case .condition: .condition
-        case .semaphore: .semaphore
-        case .group: .group
-        case .thread: .thread
-        case .queue: .queue
-        case .once: .owned
-        case nil: lock.kind == Int32(CLL_LOCK_PRIORITY) ? .owned : .futex
-        }
+        return waitKind ?? (lock.kind == Int32(CLL_LOCK_PRIORITY) ? .owned : .futex)
     }
 }

@@ -45,7 +45,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         configuration: StallMonitorConfiguration,
         sinks: [any RecordSink],
         target: ProcessContext? = nil,
-        clock: @escaping @Sendable () -> OutputTime = MonitorCore.now
+        clock: @escaping @Sendable () -> OutputTime = { .now() }
     ) {
         self.configuration = configuration
         self.sinks = sinks
@@ -231,13 +231,13 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     }
 
     private func emit(_ suppression: Suppression, _ sum: WatchCounters, _ now: OutputTime) {
-        let notice = SuppressionNotice(suppression: suppression, time: now, total: suppressed(sum))
+        let notice = Notice(.suppressed(suppression, total: suppressed(sum)), time: now)
         for index in outputs.indices { try? outputs[index].write(notice) }
     }
 
     private func emit(_ recurrence: Recurrence, _ now: OutputTime) {
         recurring.add(1, ordering: .relaxed)
-        let notice = RecurrenceNotice(recurrence: recurrence, time: now)
+        let notice = Notice(.recurring(recurrence), time: now)
         for index in outputs.indices { try? outputs[index].write(notice) }
         updateLossCount()
     }
@@ -274,14 +274,5 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             let sinks = sinks
             try? ObservedRunLoop.performInBackground(name: "lag-closer") { for sink in sinks { sink.close() } }
         }
-    }
-
-    @Sendable package static func now() -> OutputTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return OutputTime(
-            realtimeNanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec),
-            monotonicNanoseconds: clb_now_ns()
-        )
     }
 }

@@ -46,8 +46,8 @@ package struct RecordBuilder {
             durationNanoseconds: facts.interval.length,
             thresholdNanoseconds: facts.thresholdNanoseconds,
             phase: Self.phase(facts.phase),
-            kind: Self.kind(facts.kind),
-            foundBy: facts.kinds.kinds.map(Self.kind),
+            kind: facts.kind,
+            foundBy: facts.kinds.kinds,
             loop: watch.name,
             threadID: thread,
             threadName: threadName(thread)
@@ -60,7 +60,7 @@ package struct RecordBuilder {
         // What a loop did that had moved on before it was sampled is not known.
         if facts.activity != .notRunning { record.activity = facts.activity.name }
         record.mode = watch.loop.modeName(facts.mode)
-        record.cause = Self.cause(findings.cause)
+        record.cause = findings.cause
         let evidence = EvidenceBuilder(
             findings: findings,
             tally: episode.tally,
@@ -92,7 +92,7 @@ package struct RecordBuilder {
             return
         }
         let outcome = namedStack.stack.outcome
-        record.capture = Self.capture(outcome.method)
+        record.capture = outcome.method
         record.framePointerRecovered = outcome.framePointerRecovered
         record.unwindEnd = Self.name(outcome.end)
         record.frames = Array(namedStack.frames.prefix(configuration.maxFrames))
@@ -112,37 +112,6 @@ package struct RecordBuilder {
         case .begin, .opened: .begin
         case .end: .end
         case .abandoned: .abandoned
-        }
-    }
-
-    private static func kind(_ kind: StallKind) -> StallRecord.Kind {
-        switch kind {
-        case .callout: .callout
-        case .starvation: .starvation
-        case .ping: .ping
-        case .frame: .frame
-        case .sample: .sample
-        }
-    }
-
-    private static func capture(_ method: CaptureMethod) -> StallRecord.Capture {
-        switch method {
-        case .passive: .passive
-        case .signal: .signal
-        case .ptrace: .ptrace
-        case .none: .none
-        }
-    }
-
-    private static func cause(_ cause: StallCause) -> StallRecord.Cause {
-        switch cause {
-        case .cpu: .cpu
-        case .systemCall: .syscall
-        case .lock: .lock
-        case .deadlock: .deadlock
-        case .runQueue: .runqueue
-        case .pageFault: .pageFault
-        case .unknown: .unknown
         }
     }
 

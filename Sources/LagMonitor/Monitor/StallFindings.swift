@@ -12,7 +12,7 @@ struct StallFindings {
         let frames: [StallRecord.Frame]
         /// Where it stands in the tally.
         let index: Int
-        let waitKind: WaitKind?
+        let waitKind: StallRecord.LockKind?
 
         var isInFutex: Bool {
             switch stack.outcome.state {
@@ -41,10 +41,10 @@ struct StallFindings {
             let isPossible =
                 switch lock.kind {
                 case Int32(CLL_LOCK_MUTEX): waitKind == nil || waitKind == .mutex
-                case Int32(CLL_LOCK_READ_WRITE): waitKind == .readWriteLock
+                case Int32(CLL_LOCK_READ_WRITE): waitKind == .readWrite
                 case Int32(CLL_LOCK_THREAD): waitKind == .thread
                 case Int32(CLL_LOCK_QUEUE): waitKind == nil || waitKind == .queue
-                case Int32(CLL_LOCK_OWNED_WORD): waitKind == nil || waitKind == .once
+                case Int32(CLL_LOCK_OWNED_WORD): waitKind == nil || waitKind == .owned
                 default: true
                 }
             if !isPossible { lock.owner = 0 }
@@ -67,7 +67,7 @@ struct StallFindings {
     /// The same for the search of the culprit; what had to make room for others is one without frames.
     let stacks: [CulpritStack]
     let culprit: Culprit?
-    let cause: StallCause
+    let cause: StallRecord.Cause
     let rules: InAppRules
 
     init(_ episode: Episode, _ rules: InAppRules, _ builder: inout FrameBuilder) {
@@ -79,7 +79,7 @@ struct StallFindings {
             let stack = tally[index]
             let frames = builder.frames((0..<stack.outcome.stored).map { tally.frame($0, of: index) }, rules)
             let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
-            seen.append(NamedStack(stack: stack, frames: frames, index: index, waitKind: WaitKind.of(outer)))
+            seen.append(NamedStack(stack: stack, frames: frames, index: index, waitKind: StallRecord.LockKind.of(outer)))
         }
         self.seen = seen
         self.rules = rules
@@ -157,8 +157,8 @@ struct StallFindings {
             switch cause {
             case .lock: namedStack.isInFutex
             case .deadlock: namedStack.isDeadlocked
-            case .systemCall: namedStack.sampledState == .runningInSystemCall || namedStack.sampledState == .waiting
-            case .cpu, .runQueue, .pageFault, .unknown: namedStack.isWaiting
+            case .syscall: namedStack.sampledState == .runningInSystemCall || namedStack.sampledState == .waiting
+            case .cpu, .runqueue, .pageFault, .unknown: namedStack.isWaiting
             }
         }
         return waits.max { $0.stack.weightNanoseconds < $1.stack.weightNanoseconds }

@@ -121,13 +121,3 @@ public final class DescriptorSink: RecordSink {
         return LineDescriptor(owning: copy, kind: kind)
     }
 }
-
-extension Duration {
-    /// Nanoseconds for a time-out: none below zero, none above what 64 bits hold.
-    var clampedNanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        let (scaled, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? .max : scaled &+ UInt64(attoseconds / 1_000_000_000)
-    }
-}

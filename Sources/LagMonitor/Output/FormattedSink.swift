@@ -27,6 +27,6 @@ public final class FormattedSink: RecordSink {
         sink.limitWaiting(untilMonotonicNanoseconds: deadline)
     }
     public func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
-    public func takeAbandonedNotices() -> [DropNotice] { sink.takeAbandonedNotices() }
+    public func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
     public var unsettledLines: Int { sink.unsettledLines }
 }

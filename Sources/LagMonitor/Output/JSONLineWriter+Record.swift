@@ -1,133 +1,25 @@
-/// How long each free string may be, in bytes between its quotes, escapes counted.
-struct StringCaps {
-    let message: Int
-    let name: Int
-    let host: Int
-    let hash: Int
-    let word: Int
-    let reason: Int
-    let symbol: Int
-    let fieldPriority: FieldPriority
-
-    /// Which optional fields appear.
-    enum FieldPriority: Comparable {
-        case none
-        /// Why, and who is to blame.
-        case essential
-        case all
-    }
-
-    var keepsOptional: Bool { fieldPriority == .all }
-
-    /// Tried in this order until the line fits.
-    static let fromWideToTight = [
-        StringCaps(
-            message: 512,
-            name: 128,
-            host: 255,
-            hash: 64,
-            word: 64,
-            reason: 256,
-            symbol: LineLimits.maximumSymbolBytes,
-            fieldPriority: .all
-        ),
-        StringCaps(message: 128, name: 32, host: 64, hash: 32, word: 32, reason: 96, symbol: 96, fieldPriority: .all),
-        StringCaps(message: 128, name: 20, host: 32, hash: 20, word: 16, reason: 0, symbol: 96, fieldPriority: .essential),
-        StringCaps(message: 32, name: 20, host: 24, hash: 20, word: 16, reason: 0, symbol: 0, fieldPriority: .none),
-    ]
-
-    static let path = 512
-    static let buildID = 64
-    static let bootID = 32
-}
-
 extension JSONLineWriter {
     /// What ends the frames, and ``writeTail()``: `]}` and the newline.
     static var tailBytes: Int { 3 }
 
-    /// Everything up to the first frame, in the order of the schema's table.
+    /// Everything up to the first frame, in the order of the table.
     /// - Parameter maxLineBytes: what is longer will not be used: frames of owners beyond that are left out.
     mutating func writeHead(
-        of record: borrowing StallRecord,
+        of record: StallRecord,
         context: ProcessContext,
         caps: StringCaps,
         ownerFrames: Int,
         maxLineBytes: Int
     ) {
+        let owners = OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes)
         beginObject()
-        field("schema", StallRecord.schema)
-        key("time")
-        value { UTCTime.append(nanosecondsSince1970: record.startRealtimeNanoseconds, to: &$0) }
-        key("id")
-        value(record.id)
-        field("event", "stall")
-        field("phase", record.phase.rawValue, caps.word)
-        field("severity", record.severity.rawValue, caps.word)
-        field("message", record.message, caps.message)
-        field("kind", record.kind.rawValue, caps.word)
-        if caps.keepsOptional, !record.foundBy.isEmpty {
-            key("found_by")
-            beginArray()
-            for kind in record.foundBy { value(kind.rawValue, maxBytes: caps.word) }
-            endArray()
+        for field in FieldTable.stall where field.isKept(at: caps.priority, in: .stall) {
+            // The rest of the line fills what room there is.
+            if field.field == .frames { break }
+            guard let value = field.value(of: record, context) else { continue }
+            key(field.name)
+            write(value, of: field, caps, owners)
         }
-        field("fingerprint", record.fingerprint, caps.hash)
-        field("stack_hash", record.stackHash, caps.hash)
-        milliseconds("duration_ms", record.durationNanoseconds)
-        if caps.keepsOptional {
-            if let bounds = record.durationBounds {
-                milliseconds("duration_min_ms", bounds.lowerBound)
-                milliseconds("duration_max_ms", bounds.upperBound)
-            }
-            if let excluded = record.excludedNanoseconds { milliseconds("excluded_ms", excluded) }
-        }
-        milliseconds("threshold_ms", record.thresholdNanoseconds)
-        field("mono_us", record.startMonotonicNanoseconds / 1000)
-        field("boot_id", context.bootID, StringCaps.bootID)
-        key("pid")
-        value(Int64(context.pid))
-        key("thread_id")
-        value(Int64(record.threadID))
-        field("thread_name", record.threadName, caps.name)
-        field("process_name", context.processName, caps.name)
-        field("host_name", context.hostName, caps.host)
-        if caps.keepsOptional {
-            optional("service_name", context.serviceName, caps.name)
-            optional("service_version", context.serviceVersion, caps.word)
-        }
-        field("loop", record.loop, caps.name)
-        if caps.keepsOptional {
-            optional("activity", record.activity, caps.word)
-            optional("mode", record.mode, caps.word)
-        }
-        field("cause", record.cause.rawValue, caps.word)
-        if caps.fieldPriority >= .essential {
-            write(record.evidence, caps: caps, owners: OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
-        }
-        field("capture", record.capture.rawValue, caps.word)
-        if caps.keepsOptional {
-            optional("capture_error", record.captureError, caps.reason)
-            if record.framePointerRecovered {
-                key("frame_pointer_recovered")
-                value(true)
-            }
-            optional("unwind_end", record.unwindEnd, caps.word)
-        }
-        field("samples", record.samples)
-        field("samples_matched", record.samplesMatched)
-        if caps.keepsOptional { share("samples_share", record.samplesShare) }
-        if caps.keepsOptional, !record.workers.isEmpty {
-            field("workers_total", record.workersTotal)
-            write(record.workers, OwnerLimits(frames: ownerFrames, maxLineBytes: maxLineBytes))
-        }
-        if caps.fieldPriority >= .essential {
-            optional("culprit", record.culprit, caps.symbol)
-            share("culprit_confidence", record.culpritConfidence)
-        }
-        field("seq", record.sequence)
-        field("dropped_total", record.droppedTotal)
-        field("suppressed_total", record.suppressedTotal)
-        field("frames_total", UInt64(record.wholeDepth))
         key("frames")
         beginArray()
     }
@@ -150,63 +42,59 @@ extension JSONLineWriter {
         endLine()
     }
 
+    /// A whole line about other lines.
+    mutating func write(_ notice: Notice, context: ProcessContext, caps: StringCaps) {
+        let event = notice.event
+        beginObject()
+        for field in FieldTable.fields(of: event) where field.isKept(at: caps.priority, in: event) {
+            guard let value = field.value(of: notice, context) else { continue }
+            key(field.name)
+            write(value, maxBytes: caps[field.cap])
+        }
+        writeTail()
+    }
+
     /// How much is written of threads that hold locks.
     private struct OwnerLimits {
         let frames: Int
         let maxLineBytes: Int
     }
 
-    /// A part of a whole, 0…1.
-    private mutating func share(_ name: StaticString, _ share: Double?) {
-        guard let share, !share.isNaN else { return }
-        key(name)
-        value(thousandths: UInt64((min(1, max(0, share)) * 1000).rounded()))
+    private mutating func write(_ value: FieldValue, of field: FieldDefinition, _ caps: StringCaps, _ owners: OwnerLimits) {
+        switch value {
+        case .thread(let thread): write(thread, caps: caps, owners)
+        case .threads(let threads):
+            beginArray()
+            for thread in threads { write(thread, caps: caps, owners) }
+            endArray()
+        case .workers(let workers): write(workers, owners)
+        case .text(let text):
+            if case .path = field.content {
+                self.value(text, maxBytes: caps[field.cap], keepingEnd: true)
+            } else {
+                self.value(text, maxBytes: caps[field.cap])
+            }
+        default: write(value, maxBytes: caps[field.cap])
+        }
     }
 
-    private mutating func write(_ evidence: StallRecord.Evidence, caps: StringCaps, owners: OwnerLimits) {
-        if let time = evidence.cpuNanoseconds { milliseconds("cpu_ms", time) }
-        if let time = evidence.runDelayNanoseconds { milliseconds("run_delay_ms", time) }
-        if let time = evidence.blockedNanoseconds { milliseconds("blocked_ms", time) }
-        if caps.keepsOptional {
-            if let time = evidence.systemNanoseconds { milliseconds("system_ms", time) }
-            if let faults = evidence.minorFaults { field("minor_faults", faults) }
-            if let faults = evidence.majorFaults { field("major_faults", faults) }
+    /// A value that is no object and no array of objects.
+    mutating func write(_ value: FieldValue, maxBytes: Int) {
+        switch value {
+        case .text(let text): self.value(text, maxBytes: maxBytes)
+        case .texts(let texts):
+            beginArray()
+            for text in texts { self.value(text, maxBytes: maxBytes) }
+            endArray()
+        case .id(let id): self.value(id)
+        case .count(let number): self.value(number)
+        case .integer(let number): self.value(number)
+        case .milliseconds, .seconds, .share: self.value(thousandths: value.thousandths ?? 0)
+        case .time(let nanoseconds): self.value { UTCTime.append(nanosecondsSince1970: nanoseconds, to: &$0) }
+        case .address(let address): self.value(hex: address)
+        case .flag(let flag): self.value(flag)
+        case .thread, .threads, .workers, .frames, .sampleTree: preconditionFailure("written by the format itself")
         }
-        optional("syscall", evidence.syscall, caps.name)
-        if caps.keepsOptional, let descriptor = evidence.syscallDescriptor {
-            key("syscall_fd")
-            value(Int64(descriptor))
-        }
-        if let target = evidence.syscallTarget {
-            key("syscall_target")
-            value(target, maxBytes: caps.host, keepingEnd: true)
-        }
-        if caps.keepsOptional { optional("wchan", evidence.wchan, caps.word) }
-        optional("lock_kind", evidence.lockKind?.rawValue, caps.word)
-        if let address = evidence.lockAddress {
-            key("lock_address")
-            value(hex: address)
-        }
-        if let owner = evidence.lockOwner {
-            key("lock_owner")
-            write(owner, caps: caps, owners)
-        }
-        guard caps.keepsOptional else { return }
-        write("lock_cycle", evidence.lockCycle, caps: caps, owners)
-        write("lock_chain", evidence.lockChain, caps: caps, owners)
-    }
-
-    private mutating func write(
-        _ name: StaticString,
-        _ threads: [StallRecord.LockOwner],
-        caps: StringCaps,
-        _ owners: OwnerLimits
-    ) {
-        guard !threads.isEmpty else { return }
-        key(name)
-        beginArray()
-        for thread in threads { write(thread, caps: caps, owners) }
-        endArray()
     }
 
     private mutating func write(_ owner: StallRecord.LockOwner, caps: StringCaps, _ owners: OwnerLimits) {
@@ -223,7 +111,6 @@ extension JSONLineWriter {
     }
 
     private mutating func write(_ workers: [StallRecord.WorkerGroup], _ limits: OwnerLimits) {
-        key("workers")
         beginArray()
         for group in workers where count <= limits.maxLineBytes {
             beginObject()
@@ -294,11 +181,6 @@ extension JSONLineWriter {
     mutating func field(_ name: StaticString, _ number: UInt64) {
         key(name)
         value(number)
-    }
-
-    mutating func milliseconds(_ name: StaticString, _ nanoseconds: UInt64) {
-        key(name)
-        value(millisecondsOf: nanoseconds)
     }
 
     mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {

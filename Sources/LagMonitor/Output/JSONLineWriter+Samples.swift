@@ -100,7 +100,7 @@ extension JSONLineWriter {
         for child in node.children {
             // Where the order ends nodes are too deep to be in it.
             guard index < end, order.ranks[index] < heaviest else {
-                pruned = pruned.addingSaturated(child.weightNanoseconds)
+                pruned = pruned.saturatingSum(child.weightNanoseconds)
                 if index < end { index = order.branchEnds[index] }
                 continue
             }
@@ -152,12 +152,5 @@ private struct SampleOrder {
         branchEnds.append(index)
         for child in node.children { add(child, levels: levels - 1, atMost: weight, &weights) }
         branchEnds[index] = weights.count
-    }
-}
-
-extension UInt64 {
-    fileprivate func addingSaturated(_ other: UInt64) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }

@@ -10,8 +10,8 @@ public struct LineFacts: Sendable, Equatable {
     /// What groups stalls; nil where the line is about several groups, or none.
     public var fingerprint: String?
     public var culprit: String?
-    /// Of a line that tells of losses.
-    public var losses: DropNotice?
+    /// Of a line that is no stall.
+    public var notice: Notice?
 
     /// The one stall that a line is about.
     public struct Stall: Sendable, Equatable {
@@ -45,20 +45,10 @@ public struct LineFacts: Sendable, Equatable {
         culprit = record.culprit
     }
 
-    init(_ notice: DropNotice) {
-        self.init(event: "dropped", severity: .warning, message: notice.message)
-        losses = notice
-    }
-
-    init(_ notice: SuppressionNotice) {
-        self.init(event: "suppressed", severity: .warning, message: notice.suppression.notice)
-        fingerprint = notice.suppression.fingerprint
-        culprit = notice.suppression.culprit
-    }
-
-    init(_ notice: RecurrenceNotice) {
-        self.init(event: "recurring", severity: .warning, message: notice.recurrence.notice)
-        fingerprint = notice.recurrence.fingerprint
-        culprit = notice.recurrence.culprit
+    package init(_ notice: Notice) {
+        self.init(event: notice.event.rawValue, severity: .warning, message: notice.message)
+        self.notice = notice
+        fingerprint = notice.fingerprint
+        culprit = notice.culprit
     }
 }

@@ -1,10 +1,10 @@
 // The formats other than the native one: the same things give way in the same order.
 extension RecordEncoder {
     /// The widest strings with which the leaf frame fits; failing that, the widest that fit at all.
-    mutating func write(_ event: LineEvent, as layout: any LineLayout) {
+    mutating func write(_ event: LineSubject, as layout: any LineLayout) {
         let levels = StringCaps.fromWideToTight
         var widest: Int?
-        for level in levels.indices where levels[level].fieldPriority > .none {
+        for level in levels.indices where levels[level].priority > .always {
             guard let frames = attempt(event, as: layout, levels[level]) else { continue }
             if frames > 0 || event.frames.isEmpty { return }
             widest = widest ?? level
@@ -13,7 +13,7 @@ extension RecordEncoder {
     }
 
     /// Writes the line with strings cut to `caps`. Returns how many frames it has, nil when it is too long without any.
-    private mutating func attempt(_ event: LineEvent, as layout: any LineLayout, _ caps: StringCaps) -> Int? {
+    private mutating func attempt(_ event: LineSubject, as layout: any LineLayout, _ caps: StringCaps) -> Int? {
         let hasFunctions = event.frames.contains { $0.function != nil }
         let ownersHaveFrames = event.owners.contains { !$0.frames.isEmpty } || !event.workers.isEmpty
         for step in TruncationStep.all where step.functions ? hasFunctions : ownersHaveFrames {
@@ -27,7 +27,7 @@ extension RecordEncoder {
     }
 
     /// As many frames as fit, from the leaf on. One more is always longer, so halving finds it.
-    private mutating func writeMostFrames(_ event: LineEvent, as layout: any LineLayout, _ detail: LineDetail) -> Int? {
+    private mutating func writeMostFrames(_ event: LineSubject, as layout: any LineLayout, _ detail: LineDetail) -> Int? {
         if write(event, as: layout, detail, frames: event.frames.count) { return event.frames.count }
         guard write(event, as: layout, detail, frames: 0) else { return nil }
         var low = 0
@@ -41,7 +41,7 @@ extension RecordEncoder {
     }
 
     /// Whether the line keeps the limit.
-    private mutating func write(_ event: LineEvent, as layout: any LineLayout, _ detail: LineDetail, frames: Int) -> Bool {
+    private mutating func write(_ event: LineSubject, as layout: any LineLayout, _ detail: LineDetail, frames: Int) -> Bool {
         var detail = detail
         detail.frames = frames
         writer.reset()

@@ -25,65 +25,26 @@ public struct RecordEncoder: Sendable {
 
     /// The line of `record`, handed to `body`; the bytes are valid during the call only.
     public mutating func encode<Result, Failure: Error>(
-        _ record: borrowing StallRecord,
+        _ record: StallRecord,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if let layout { write(LineEvent(copy record), as: layout) } else { write(record) }
+        if let layout { write(LineSubject(record), as: layout) } else { write(record) }
         tap()
         return try writer.withBytes(body)
     }
 
-    /// The line that says that records were lost, handed to `body`.
+    /// The line of a notice, handed to `body`.
     public mutating func encode<Result, Failure: Error>(
-        _ notice: DropNotice,
+        _ notice: Notice,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let context = context
-        return try encodeNotice(
-            LineEvent(notice),
-            { $0.write(notice, context: context, caps: $1) },
-            body
-        )
-    }
-
-    /// The line that says that records were held back, handed to `body`.
-    package mutating func encode<Result, Failure: Error>(
-        _ notice: SuppressionNotice,
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let context = context
-        return try encodeNotice(
-            LineEvent(notice),
-            { $0.write(notice, context: context, caps: $1) },
-            body
-        )
-    }
-
-    /// The line that says that a stall comes again and again, handed to `body`.
-    package mutating func encode<Result, Failure: Error>(
-        _ notice: RecurrenceNotice,
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let context = context
-        return try encodeNotice(
-            LineEvent(notice),
-            { $0.write(notice, context: context, caps: $1) },
-            body
-        )
-    }
-
-    private mutating func encodeNotice<Result, Failure: Error>(
-        _ event: @autoclosure () -> LineEvent,
-        _ write: (inout JSONLineWriter, StringCaps) -> Void,
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let event = layout == nil ? nil : event()
+        let subject = layout == nil ? nil : LineSubject(notice)
         for caps in StringCaps.fromWideToTight {
             writer.reset()
-            if let layout, let event {
-                layout.write(event, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes), context: context, to: &writer)
+            if let layout, let subject {
+                layout.write(subject, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes), context: context, to: &writer)
             } else {
-                write(&writer, caps)
+                writer.write(notice, context: context, caps: caps)
             }
             if writer.count <= limits.maxLineBytes { break }
         }
@@ -98,12 +59,12 @@ public struct RecordEncoder: Sendable {
         #endif
     }
 
-    private mutating func write(_ record: borrowing StallRecord) {
+    private mutating func write(_ record: StallRecord) {
         // The widest strings with which the leaf frame fits; failing that, the widest that fit at all. Who is to blame is worth more
         // than one frame, so the tightest, which does not say it, is the last resort.
         let levels = StringCaps.fromWideToTight
         var widest: Int?
-        for level in levels.indices where levels[level].fieldPriority > .none {
+        for level in levels.indices where levels[level].priority > .always {
             guard let frames = attempt(record, level: level) else { continue }
             if frames > 0 || record.frames.isEmpty { return }
             widest = widest ?? level
@@ -118,7 +79,7 @@ public struct RecordEncoder: Sendable {
     private static let minimumLineBytesWithTree = 3000
 
     /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
-    private mutating func attempt(_ record: borrowing StallRecord, level: Int) -> Int? {
+    private mutating func attempt(_ record: StallRecord, level: Int) -> Int? {
         let evidence = record.evidence
         let owners = [evidence.lockOwner].compactMap { $0 } + evidence.lockCycle + evidence.lockChain
         let ownersHaveFrames = owners.contains { !$0.frames.isEmpty } || record.workers.contains { !$0.frames.isEmpty }
@@ -130,7 +91,7 @@ public struct RecordEncoder: Sendable {
         return write(record, level: level, functions: false, ownerFrames: 0)
     }
 
-    private mutating func write(_ record: borrowing StallRecord, level: Int, functions: Bool, ownerFrames: Int) -> Int? {
+    private mutating func write(_ record: StallRecord, level: Int, functions: Bool, ownerFrames: Int) -> Int? {
         let limit = limits.maxLineBytes
         writer.reset()
         writer.writeHead(

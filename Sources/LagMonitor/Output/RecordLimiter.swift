@@ -147,8 +147,7 @@ package struct RecordLimiter: Sendable {
     /// Others come again and again while there are too many: they do not wait for quiet.
     private func due(_ held: Suppression) -> UInt64 {
         let from = held.fingerprint == nil ? held.firstSuppressedNanoseconds : held.lastSuppressedNanoseconds
-        let (sum, overflow) = from.addingReportingOverflow(quietNanoseconds)
-        return overflow ? .max : sum
+        return from.saturatingSum(quietNanoseconds)
     }
 
     private mutating func takeHeld(of fingerprint: String) -> Suppression? {

@@ -21,7 +21,7 @@ public struct RecordOutput: Sendable {
     public var unannounced: UInt64 { pending.total }
 
     /// Counts records that got lost before they came here. Nothing is written yet.
-    public mutating func countDropped(_ count: UInt64, reason: DropNotice.Reason) {
+    public mutating func countDropped(_ count: UInt64, reason: Notice.DropReason) {
         droppedTotal &+= count
         pending.add(count, reason: reason)
     }
@@ -71,20 +71,15 @@ public struct RecordOutput: Sendable {
         return encoder.encode(record) { Array($0) }
     }
 
-    /// Writes what was held back, after the announcement of what was lost before it.
-    /// - Throws: the sink's error. The line is then gone, and not counted as a record lost: what it told is part of
+    /// Writes a notice, after the announcement of what was lost before it.
+    /// - Throws: the sink's error. The line is then gone, and not counted as a record lost; what a limit held back is part of
     ///   `suppressed_total` in every later line.
-    package mutating func write(_ notice: SuppressionNotice) throws(SinkError) {
+    package mutating func write(_ notice: Notice) throws(SinkError) {
         try announce(now: notice.time)
-        let sink = sink
-        let facts = LineFacts(notice)
-        try encoder.encode(notice) { line throws(SinkError) in try sink.write(line, about: facts) }
+        try emit(notice)
     }
 
-    /// Writes that a stall comes again and again, after the announcement of what was lost before it.
-    /// - Throws: the sink's error. The line is then gone, and not counted as a record lost.
-    package mutating func write(_ notice: RecurrenceNotice) throws(SinkError) {
-        try announce(now: notice.time)
+    private mutating func emit(_ notice: Notice) throws(SinkError) {
         let sink = sink
         let facts = LineFacts(notice)
         try encoder.encode(notice) { line throws(SinkError) in try sink.write(line, about: facts) }
@@ -93,17 +88,8 @@ public struct RecordOutput: Sendable {
     /// Tries to tell what was lost and not told yet; for the end, and for idle times.
     public mutating func announce(now: OutputTime) throws(SinkError) {
         collectAbandoned()
-        for reason in DropNotice.Reason.allCases where pending[reason] > 0 {
-            let notice = DropNotice(
-                count: pending[reason],
-                reason: reason,
-                realtimeNanoseconds: now.realtimeNanoseconds,
-                monotonicNanoseconds: now.monotonicNanoseconds,
-                total: droppedTotal
-            )
-            let sink = sink
-            let facts = LineFacts(notice)
-            try encoder.encode(notice) { line throws(SinkError) in try sink.write(line, about: facts) }
+        for reason in Notice.DropReason.allCases where pending[reason] > 0 {
+            try emit(.dropped(pending[reason], reason, total: droppedTotal, time: now))
             pending.clear(reason)
         }
     }
@@ -150,20 +136,9 @@ public struct RecordOutput: Sendable {
         let abandoned = sink.takeAbandonedLines()
         if abandoned > 0 { countDropped(abandoned, reason: .sinkFailed) }
         // These are part of the total since they were lost.
-        for notice in sink.takeAbandonedNotices() { pending.add(notice.count, reason: notice.reason) }
-    }
-}
-
-/// One moment on both clocks.
-public struct OutputTime: Sendable, Equatable {
-    /// Wall clock, nanoseconds since 1970.
-    public var realtimeNanoseconds: Int64
-    /// `CLOCK_MONOTONIC`, nanoseconds.
-    public var monotonicNanoseconds: UInt64
-
-    public init(realtimeNanoseconds: Int64, monotonicNanoseconds: UInt64) {
-        self.realtimeNanoseconds = realtimeNanoseconds
-        self.monotonicNanoseconds = monotonicNanoseconds
+        for notice in sink.takeAbandonedNotices() {
+            if let loss = notice.loss { pending.add(loss.count, reason: loss.reason) }
+        }
     }
 }
 
@@ -176,7 +151,7 @@ private struct DropCounts {
 
     var total: UInt64 { queueFull &+ sinkFailed &+ sinkSlow &+ unfinishedRefused }
 
-    subscript(reason: DropNotice.Reason) -> UInt64 {
+    subscript(reason: Notice.DropReason) -> UInt64 {
         switch reason {
         case .queueFull: queueFull
         case .sinkFailed: sinkFailed
@@ -185,10 +160,10 @@ private struct DropCounts {
         }
     }
 
-    mutating func add(_ count: UInt64, reason: DropNotice.Reason) { set(self[reason] &+ count, reason: reason) }
-    mutating func clear(_ reason: DropNotice.Reason) { set(0, reason: reason) }
+    mutating func add(_ count: UInt64, reason: Notice.DropReason) { set(self[reason] &+ count, reason: reason) }
+    mutating func clear(_ reason: Notice.DropReason) { set(0, reason: reason) }
 
-    private mutating func set(_ count: UInt64, reason: DropNotice.Reason) {
+    private mutating func set(_ count: UInt64, reason: Notice.DropReason) {
         switch reason {
         case .queueFull: queueFull = count
         case .sinkFailed: sinkFailed = count

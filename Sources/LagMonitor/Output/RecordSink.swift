@@ -1,3 +1,5 @@
+@_exported public import LagModel
+
 /// Where lines go.
 ///
 /// Called from the reporter thread only, one call at a time; it may block that thread, but not without bound
@@ -37,7 +39,7 @@ public protocol RecordSink: AnyObject, Sendable {
 
     /// The `dropped` lines that were taken but could not be finished after all, since the last call: what they tell will be told
     /// again. A line of ``takeAbandonedLines()`` is none of these. None, as by default, where such lines count as records.
-    func takeAbandonedNotices() -> [DropNotice]
+    func takeAbandonedNotices() -> [Notice]
 
     /// Lines that were taken and may still be given up after this, without a further call. 0, as by default: none ever are.
     var unsettledLines: Int { get }
@@ -50,6 +52,6 @@ extension RecordSink {
     public func resume() throws(SinkError) {}
     public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {}
     public func takeAbandonedLines() -> UInt64 { 0 }
-    public func takeAbandonedNotices() -> [DropNotice] { [] }
+    public func takeAbandonedNotices() -> [Notice] { [] }
     public var unsettledLines: Int { 0 }
 }

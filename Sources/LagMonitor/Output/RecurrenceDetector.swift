@@ -62,10 +62,7 @@ package struct RecurrenceDetector: Sendable {
             windowNanoseconds: windowNanoseconds,
             firstRealtimeNanoseconds: entry.occurrences[0].startRealtimeNanoseconds,
             lastRealtimeNanoseconds: record.startRealtimeNanoseconds,
-            totalNanoseconds: entry.occurrences.reduce(0) { sum, occurrence in
-                let (total, overflow) = sum.addingReportingOverflow(occurrence.durationNanoseconds)
-                return overflow ? .max : total
-            },
+            totalNanoseconds: entry.occurrences.reduce(0) { $0.saturatingSum($1.durationNanoseconds) },
             seenTotal: entry.seenTotal,
             culprit: record.culprit,
             message: record.message

@@ -17,8 +17,7 @@ struct RetryDelay: Sendable {
 
     mutating func recordFailure(at now: UInt64) {
         delay = delay == 0 ? firstNanoseconds : min(longestNanoseconds, delay &* 2)
-        let (sum, overflow) = now.addingReportingOverflow(delay)
-        notBefore = overflow ? .max : sum
+        notBefore = now.saturatingSum(delay)
     }
 
     /// It works again, or somebody asks for it now.

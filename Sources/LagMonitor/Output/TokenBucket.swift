@@ -12,8 +12,7 @@ package struct TokenRate: Sendable, Equatable {
 
     /// How far ahead of its refilling a bucket with one token left is.
     fileprivate var spareNanoseconds: UInt64 {
-        let (product, overflow) = (burst - 1).multipliedReportingOverflow(by: intervalNanoseconds)
-        return overflow ? .max : product
+        return (burst - 1).saturatingProduct(intervalNanoseconds)
     }
 }
 
@@ -31,7 +30,6 @@ struct TokenBucket: Sendable, Equatable {
 
     /// Takes one, whether there is one or not.
     mutating func take(_ rate: TokenRate, at now: UInt64) {
-        let (sum, overflow) = max(fullAgainNanoseconds, now).addingReportingOverflow(rate.intervalNanoseconds)
-        fullAgainNanoseconds = overflow ? .max : sum
+        fullAgainNanoseconds = max(fullAgainNanoseconds, now).saturatingSum(rate.intervalNanoseconds)
     }
 }

@@ -9,8 +9,7 @@ struct WriteDeadline {
     let limit: SharedDeadline
 
     init(timeoutNanoseconds: UInt64, limit: SharedDeadline) {
-        let (sum, overflow) = Self.now.addingReportingOverflow(timeoutNanoseconds)
-        lineNanoseconds = overflow ? .max : sum
+        lineNanoseconds = Self.now.saturatingSum(timeoutNanoseconds)
         self.limit = limit
     }
 

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Holds a value against what its field may hold.
 struct ContentCheck {
     /// The bytes the value's place counts in.
@@ -6,41 +8,48 @@ struct ContentCheck {
     private static let longestExcerpt = 40
 
     /// What is wrong with a value, behind the field's name: `is "x"; allowed: …`. Nil when nothing is.
-    func validationError(_ content: FieldRule.Content, _ span: JSONCursor.Span) -> String? {
+    func validationError(_ content: FieldContent, _ span: JSONCursor.Span) -> String? {
         switch content {
-        case .oneOf(let words): expect(span, words.joined(separator: ", ")) { words.contains($0) }
-        case .text: span.kind == .string ? nil : wrong(span, "a string")
+        case .schema: oneOf(["\(StallRecord.schema)"], span)
+        case .event: oneOf(LineEvent.allCases.map(\.rawValue), span)
+        case .oneOf(let words): oneOf(words, span)
+        case .text, .path, .word: span.kind == .string ? nil : wrong(span, "a string")
         case .time:
             expect(span, "a UTC time with nine fractional digits and Z") {
                 $0.utf8.count == 30 && $0.hasSuffix("Z") && $0.utf8.dropFirst(10).first == UInt8(ascii: "T")
-                    && TimeText.nanoseconds($0) != nil
+                    && UTCTime.nanoseconds($0) != nil
             }
         case .stallID: expect(span, "a UUID of version 7, in lower case", Self.isStallID)
         case .fingerprint:
             expect(span, "v1: and 16 hex digits") { $0.hasPrefix("v1:") && Self.isHex($0.utf8.dropFirst(3), 16...16) }
-        case .hexDigits(let count): expect(span, "\(count) hex digits in lower case") { Self.isHex($0.utf8, count...count) }
+        case .stackHash: expect(span, "16 hex digits in lower case") { Self.isHex($0.utf8, 16...16) }
+        case .bootID: expect(span, "32 hex digits in lower case") { Self.isHex($0.utf8, 32...32) }
         case .address:
             expect(span, "0x and 1 to 16 hex digits in lower case") {
                 $0.hasPrefix("0x") && Self.isHex($0.utf8.dropFirst(2), 1...16)
             }
-        case .decimal: isDecimal(span) ? nil : wrong(span, "a number with a fraction, 0 or more")
+        case .milliseconds, .seconds: isDecimal(span) ? nil : wrong(span, "a number with a fraction, 0 or more")
         case .share:
             span.kind == .number && (JSONNumber.double(bytes(span)).map { (0...1).contains($0) } ?? false)
                 ? nil : wrong(span, "a number from 0 to 1")
         case .count:
             span.kind == .number && JSONNumber.count(bytes(span)) != nil ? nil : wrong(span, "a whole number, 0 or more")
-        case .integer: isInteger(span) ? nil : wrong(span, "a whole number")
+        case .int32, .integer: isInteger(span) ? nil : wrong(span, "a whole number")
         case .flag: span.kind == .boolean ? nil : wrong(span, "true or false")
-        case .kinds: elements(span, "an array of rules") { validationError(.oneOf(FieldRule.kinds), $0) }
+        case .kinds: elements(span, "an array of rules") { oneOf(StallRecord.Kind.allCases.map(\.rawValue), $0) }
         case .texts: elements(span, "an array of strings") { validationError(.text, $0) }
-        case .frames: elements(span, "an array of frames") { members($0, "a frame", NestedRule.frame) }
-        case .thread: members(span, "a thread", NestedRule.thread)
-        case .threads: elements(span, "an array of threads") { members($0, "a thread", NestedRule.thread) }
-        case .threadIDs: elements(span, "an array of thread ids") { validationError(.integer, $0) }
+        case .frames: elements(span, "an array of frames") { members($0, "a frame", NestedField.frame) }
+        case .thread: members(span, "a thread", NestedField.thread)
+        case .threads: elements(span, "an array of threads") { members($0, "a thread", NestedField.thread) }
+        case .threadIDs: elements(span, "an array of thread ids") { validationError(.int32, $0) }
         case .workers:
-            elements(span, "an array of groups of threads") { members($0, "a group of threads", NestedRule.workerGroup) }
-        case .sampleTree: elements(span, "an array of samples") { members($0, "a sample", NestedRule.sampleNode) }
+            elements(span, "an array of groups of threads") { members($0, "a group of threads", NestedField.workerGroup) }
+        case .sampleTree: elements(span, "an array of samples") { members($0, "a sample", NestedField.sampleNode) }
         }
+    }
+
+    private func oneOf(_ words: [String], _ span: JSONCursor.Span) -> String? {
+        expect(span, words.joined(separator: ", ")) { words.contains($0) }
     }
 
     func bytes(_ span: JSONCursor.Span) -> UnsafeBufferPointer<UInt8> {
@@ -67,7 +76,7 @@ struct ContentCheck {
     }
 
     /// The first problem of an object's members.
-    private func members(_ span: JSONCursor.Span, _ allowed: String, _ rules: [NestedRule]) -> String? {
+    private func members(_ span: JSONCursor.Span, _ allowed: String, _ rules: [NestedField]) -> String? {
         guard span.kind == .object else { return wrong(span, allowed) }
         var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
         var seen: Set<String> = []
@@ -75,12 +84,12 @@ struct ContentCheck {
         _ = cursor.members { cursor, name, hasEscapes in
             let name = JSONString.text(name, hasEscapes: hasEscapes)
             guard let member = cursor.value() else { return false }
-            guard let rule = rules.first(where: { $0.name == name }) else { return true }
+            guard let rule = rules.first(where: { "\($0.name)" == name }) else { return true }
             seen.insert(name)
             found = validationError(rule.content, member.moved(by: span.offset)).map { ".\(name)\($0.hasPrefix("[") ? "" : " ")\($0)" }
             return found == nil
         }
-        return found ?? rules.first { $0.isRequired && !seen.contains($0.name) }.map { ".\($0.name) is missing" }
+        return found ?? rules.first { $0.isRequired && !seen.contains("\($0.name)") }.map { ".\($0.name) is missing" }
     }
 
     private func expect(_ span: JSONCursor.Span, _ allowed: String, _ isAllowed: (String) -> Bool) -> String? {
@@ -110,7 +119,7 @@ struct ContentCheck {
     private static func isHex(_ digits: some Sequence<UInt8>, _ count: ClosedRange<Int>) -> Bool {
         var found = 0
         for digit in digits {
-            guard JSONString.hexValue(digit) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit) else {
+            guard Hexadecimal.value(digit) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit) else {
                 return false
             }
             found += 1

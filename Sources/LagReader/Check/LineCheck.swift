@@ -1,4 +1,6 @@
-/// Holds lines against the schema: every field of ``FieldRule/all``, and what fields say together. Fields that nobody knows are
+internal import LagModel
+
+/// Holds lines against the schema: every field of ``FieldTable``, and what fields say together. Unknown fields are
 /// allowed: the schema may grow. One thread.
 package struct LineCheck: ~Copyable {
     private var scanner = LineScanner()
@@ -11,12 +13,12 @@ package struct LineCheck: ~Copyable {
         var validationErrors = textErrors(line)
         guard let event = event(&validationErrors) else { return validationErrors }
         let check = ContentCheck(text: line)
-        for rule in FieldRule.all where rule.field != .event {
+        for rule in FieldTable.all where rule.field != .event {
             if let span = scanner.span(rule.field) {
                 if let validationError = check.validationError(rule.content, span) {
                     validationErrors.append("\(rule.name)\(validationError.hasPrefix("[") || validationError.hasPrefix(".") ? "" : " ")\(validationError)")
                 }
-            } else if !rule.required.isDisjoint(with: event) {
+            } else if rule.required.contains(FieldDefinition.Events(event)) {
                 validationErrors.append("\(rule.name) is missing")
             }
         }
@@ -25,13 +27,13 @@ package struct LineCheck: ~Copyable {
     }
 
     /// An event that is not known may come with a later version; what all lines have is asked of it.
-    private borrowing func event(_ validationErrors: inout [String]) -> FieldRule.Events? {
+    private borrowing func event(_ validationErrors: inout [String]) -> LineEvent? {
         guard let name = scanner.text(.event) else {
             validationErrors.append(scanner.span(.event) == nil ? "event is missing" : "event is no string")
             return nil
         }
-        if let known = FieldRule.Events.names.first(where: { $0.name == name }) { return known.event }
-        let allowed = FieldRule.Events.names.map(\.name).joined(separator: ", ")
+        if let known = LineEvent(rawValue: name) { return known }
+        let allowed = LineEvent.allCases.map(\.rawValue).joined(separator: ", ")
         validationErrors.append("event is \"\(name)\"; allowed: \(allowed)")
         return nil
     }
@@ -79,6 +81,6 @@ package struct LineCheck: ~Copyable {
     /// The code unit of the `\uXXXX` at a place; nil when there is no such escape.
     private static func unit(in line: UnsafeRawBufferPointer, at place: Int) -> UInt32? {
         guard place + 6 <= line.count, line[place] == UInt8(ascii: "\\"), line[place + 1] == UInt8(ascii: "u") else { return nil }
-        return line[place + 2..<place + 6].reduce(0) { $0 << 4 | UInt32(JSONString.hexValue($1) ?? 0) }
+        return line[place + 2..<place + 6].reduce(0) { $0 << 4 | UInt32(Hexadecimal.value($1) ?? 0) }
     }
 }

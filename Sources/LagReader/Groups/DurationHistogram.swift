@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// How often which duration came, in buckets that grow with the value: a percentile is off by at most ``relativeError``.
 ///
 /// After HdrHistogram (Gil Tene): each octave of microseconds has 128 buckets, below 256 µs every microsecond has its own. Unlike it
@@ -55,7 +57,7 @@ package struct DurationHistogram: Sendable {
             if pairs[middle].bucket < bucket { low = middle + 1 } else { high = middle }
         }
         if low < pairs.count, pairs[low].bucket == bucket {
-            pairs[low].count = pairs[low].count.addingSaturated(times)
+            pairs[low].count = pairs[low].count.saturatingSum(times)
         } else if pairs.count < Self.maximumPairs {
             pairs.insert(Pair(bucket: UInt32(bucket), count: times), at: low)
         } else {
@@ -76,7 +78,7 @@ package struct DurationHistogram: Sendable {
         }
         let index = bucket - windowStart
         if index >= window.count { window.append(contentsOf: repeatElement(0, count: index + 1 - window.count)) }
-        window[index] = window[index].addingSaturated(times)
+        window[index] = window[index].saturatingSum(times)
     }
 
     /// The bucket of a number of microseconds: the place of its highest bit, and the seven bits below that.
@@ -97,12 +99,5 @@ package struct DurationHistogram: Sendable {
         let shift = UInt64(bucket >> bucketBits - 1)
         let low = UInt64(1 << bucketBits | bucket & ((1 << bucketBits) - 1)) << shift
         return low + (1 << shift) / 2
-    }
-}
-
-extension UInt32 {
-    fileprivate func addingSaturated(_ other: UInt32) -> UInt32 {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        return isTooMuch ? .max : sum
     }
 }

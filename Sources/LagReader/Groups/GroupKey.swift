@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// What makes stalls belong together.
 package enum GroupKey: String, CaseIterable, Sendable {
     case fingerprint, culprit, cause, loop, host

@@ -1,9 +1,10 @@
 internal import Glibc
+internal import LagModel
 
 /// What is known of stalls that belong together. The order in which they are added makes no difference.
 package struct StallGroup: Sendable {
     /// Why a thread stood still, in the order of the schema; `unknown` also for words that nobody knows here.
-    package static let causes = ["cpu", "syscall", "lock", "deadlock", "runqueue", "page_fault", "unknown"]
+    package static let causes = StallRecord.Cause.allCases.map(\.rawValue)
 
     /// What they have in common.
     package let key: [UInt8]
@@ -33,7 +34,7 @@ package struct StallGroup: Sendable {
     package init(key: [UInt8]) { self.key = key }
 
     /// What decides the rank: all the time that is known of.
-    package var weight: UInt64 { totalNanoseconds.addingSaturated(heldBackNanoseconds) }
+    package var weight: UInt64 { totalNanoseconds.saturatingSum(heldBackNanoseconds) }
 
     /// The duration that so large a part of them does not exceed, 0…1.
     package func nanoseconds(atShare share: Double) -> UInt64 { min(worstNanoseconds, durations.nanoseconds(atShare: share)) }
@@ -46,7 +47,7 @@ package struct StallGroup: Sendable {
 
     mutating func add(_ line: borrowing LineScanner, time: Int64, nanoseconds: UInt64, causeIndex: Int, hostHash: UInt64) {
         count += 1
-        totalNanoseconds = totalNanoseconds.addingSaturated(nanoseconds)
+        totalNanoseconds = totalNanoseconds.saturatingSum(nanoseconds)
         worstNanoseconds = max(worstNanoseconds, nanoseconds)
         durations.add(nanoseconds: nanoseconds)
         hosts.add(hostHash)
@@ -68,8 +69,8 @@ package struct StallGroup: Sendable {
     }
 
     mutating func addHeldBack(count: UInt64, nanoseconds: UInt64, lastTime: Int64?) {
-        heldBackCount = heldBackCount.addingSaturated(count)
-        heldBackNanoseconds = heldBackNanoseconds.addingSaturated(nanoseconds)
+        heldBackCount = heldBackCount.saturatingSum(count)
+        heldBackNanoseconds = heldBackNanoseconds.saturatingSum(nanoseconds)
         guard let lastTime else { return }
         self.lastTime = max(self.lastTime, lastTime)
         firstTime = min(firstTime, lastTime)
@@ -77,7 +78,7 @@ package struct StallGroup: Sendable {
 
     package mutating func add(_ other: StallGroup) {
         count += other.count
-        totalNanoseconds = totalNanoseconds.addingSaturated(other.totalNanoseconds)
+        totalNanoseconds = totalNanoseconds.saturatingSum(other.totalNanoseconds)
         worstNanoseconds = max(worstNanoseconds, other.worstNanoseconds)
         durations.add(other.durations)
         hosts.add(other.hosts)
@@ -94,8 +95,8 @@ package struct StallGroup: Sendable {
             culpritTime = other.culpritTime
         }
         openCount += other.openCount
-        heldBackCount = heldBackCount.addingSaturated(other.heldBackCount)
-        heldBackNanoseconds = heldBackNanoseconds.addingSaturated(other.heldBackNanoseconds)
+        heldBackCount = heldBackCount.saturatingSum(other.heldBackCount)
+        heldBackNanoseconds = heldBackNanoseconds.saturatingSum(other.heldBackNanoseconds)
     }
 
     /// The newer one; of two of the same time the one that is first as text, so that the order of reading does not show.
@@ -109,18 +110,11 @@ package struct StallGroup: Sendable {
     package static func causeIndex(_ line: borrowing LineScanner) -> Int {
         let index = line.withText(.cause) { text in
             causeNames.firstIndex {
-                $0.utf8CodeUnitCount == text.count && memcmp($0.utf8Start, text.baseAddress!, text.count) == 0
+                $0.count == text.count && memcmp($0, text.baseAddress!, text.count) == 0
             }
         }
         return index.flatMap { $0 } ?? causes.count - 1
     }
 
-    private static let causeNames: [StaticString] = ["cpu", "syscall", "lock", "deadlock", "runqueue", "page_fault", "unknown"]
-}
-
-extension UInt64 {
-    func addingSaturated(_ other: UInt64) -> UInt64 {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        return isTooMuch ? .max : sum
-    }
+    private static let causeNames = causes.map { Array($0.utf8) }
 }

@@ -1,6 +1,7 @@
 internal import Glibc
+internal import LagModel
 
-/// Finds the field that a name stands for: one look into a small table, and one comparison. No counted references on the way.
+/// Finds the field that a name stands for: one access to a small table, and one comparison. No counted references on the way.
 struct FieldNames: ~Copyable {
     private struct Entry {
         /// Nil: nothing is here. A static string's, so it stays.
@@ -15,8 +16,8 @@ struct FieldNames: ~Copyable {
     init() {
         entries = .allocate(capacity: Self.slots)
         entries.initialize(repeating: Entry(name: nil, count: 0, field: .schema), count: Self.slots)
-        for rule in FieldRule.all {
-            let name = UnsafeBufferPointer(start: rule.staticName.utf8Start, count: rule.staticName.utf8CodeUnitCount)
+        for rule in FieldTable.all {
+            let name = UnsafeBufferPointer(start: rule.name.utf8Start, count: rule.name.utf8CodeUnitCount)
             var slot = Self.slot(name)
             while entries[slot].name != nil { slot = (slot + 1) % Self.slots }
             entries[slot] = Entry(name: name.baseAddress, count: name.count, field: rule.field)
@@ -25,7 +26,7 @@ struct FieldNames: ~Copyable {
 
     deinit { entries.deallocate() }
 
-    /// Nil when nobody knows the name.
+    /// Nil for a name that is not in the table.
     @inline(__always) borrowing func field(named name: UnsafeBufferPointer<UInt8>) -> StallField? {
         guard let first = name.baseAddress, !name.isEmpty else { return nil }
         var slot = Self.slot(name)

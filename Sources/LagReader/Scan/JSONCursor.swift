@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Goes through one JSON text (RFC 8259) from left to right and says where its parts are; nothing is built or copied.
 ///
 /// Every byte of the grammar is checked, values that are stepped over included, so what ends without a ``failure`` is a JSON text.
@@ -10,6 +12,11 @@ package struct JSONCursor {
     package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
         package let reason: String
         package let offset: Int
+
+        package init(reason: String, offset: Int) {
+            self.reason = reason
+            self.offset = offset
+        }
 
         package var description: String { "\(reason) at byte \(offset + 1)" }
     }
@@ -52,6 +59,9 @@ package struct JSONCursor {
         return Failure(reason: "\(reason)", offset: (failedAt ?? position) - start)
     }
 
+    /// Bytes before this place.
+    package var offset: Int { position - start }
+
     @inline(__always) var isAtEnd: Bool { position == end }
 
     /// The byte here; 0, which nothing allows, at the end.
@@ -65,7 +75,7 @@ package struct JSONCursor {
         return false
     }
 
-    @inline(__always) mutating func skipSpaces() {
+    @inline(__always) package mutating func skipSpaces() {
         while position < end, position.pointee <= 0x20 {
             let byte = position.pointee
             guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
@@ -143,7 +153,7 @@ package struct JSONCursor {
         case UInt8(ascii: "u"):
             position += 1
             for _ in 0..<4 {
-                guard position < end, JSONString.hexValue(position.pointee) != nil else { return fail("no four hex digits") }
+                guard position < end, Hexadecimal.value(position.pointee) != nil else { return fail("no four hex digits") }
                 position += 1
             }
             return true

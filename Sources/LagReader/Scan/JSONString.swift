@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The text that stands in a JSON string.
 package enum JSONString {
     /// - Parameters:
@@ -55,19 +57,9 @@ package enum JSONString {
         guard index + 4 <= content.count else { return nil }
         var unit: UInt32 = 0
         for digit in content[index..<index + 4] {
-            guard let value = hexValue(digit) else { return nil }
+            guard let value = Hexadecimal.value(digit) else { return nil }
             unit = unit << 4 | UInt32(value)
         }
         return unit
-    }
-
-    /// The value of a hex digit, either case.
-    @inline(__always) package static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+package import LagModel
 
 extension LineScanner {
     /// The bytes of a string, escapes undone, handed to `body`; nil when there is no such string.
@@ -43,6 +44,6 @@ extension LineScanner {
 
     /// A time in nanoseconds since 1970; nil when there is none.
     package borrowing func time(_ field: StallField) -> Int64? {
-        withText(field) { TimeText.nanoseconds($0) } ?? nil
+        withText(field) { UTCTime.nanoseconds($0) } ?? nil
     }
 }

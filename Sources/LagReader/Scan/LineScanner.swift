@@ -1,3 +1,5 @@
+package import LagModel
+
 /// Reads one line after the other: a single pass says whether it is JSON, and where its known fields are; what a field holds is
 /// decoded when it is asked for.
 ///

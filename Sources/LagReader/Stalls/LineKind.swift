@@ -1,3 +1,5 @@
+package import LagModel
+
 /// What a line is for those who count stalls.
 package enum LineKind: Sendable, Equatable {
     /// A stall, by its phase.
@@ -16,7 +18,7 @@ extension LineScanner {
     /// What the line is that was scanned last.
     package borrowing func kind() -> LineKind {
         guard let schema = span(.schema), schema.kind == .string else { return .foreign }
-        guard has(.schema, "lagmonitor.stall.v1") else { return .foreign }
+        guard has(.schema, StallRecord.schema) else { return .foreign }
         guard has(.event, "stall") else { return has(.event, "suppressed") ? suppressedKind() : .notice }
         for field in [StallField.id, .fingerprint] where span(field)?.kind != .string { return .incomplete(field) }
         guard nanoseconds(.duration) != nil else { return .incomplete(.duration) }

@@ -1,3 +1,5 @@
+internal import LagModel
+
 extension LineScanner {
     /// The whole stall of the line that was scanned last; nil when it is no stall's, or lacks what a stall must have.
     /// Cost: an allocation for most texts.

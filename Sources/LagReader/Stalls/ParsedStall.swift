@@ -1,13 +1,11 @@
+package import LagModel
+
 /// A stall as it stands in a line, for those who need more of it than figures. What the line does not say is nil or empty.
 package struct ParsedStall: Sendable {
-    package enum Phase: String, Sendable {
-        case begin, end, abandoned
-    }
-
     package var id = ""
     /// When it began, in nanoseconds since 1970.
     package var time: Int64 = 0
-    package var phase = Phase.end
+    package var phase = StallRecord.Phase.end
     package var durationNanoseconds: UInt64 = 0
     package var fingerprint = ""
     package var message = ""

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The stalls of several inputs, one after the other and each once: for a report, an export. Memory: a deduplicator, a line.
 ///
 /// Of a stall that has `begin` and `end` the end comes; those whose end does not come follow last.

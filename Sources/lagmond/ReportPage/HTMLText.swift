@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// Text as it may stand in HTML, between tags and in quoted attributes.
@@ -48,7 +49,7 @@ enum HTMLText {
 
     /// `2026-11-21 18:07:56.654`, in UTC.
     static func time(_ nanoseconds: Int64, withMilliseconds: Bool = false) -> String {
-        let text = TimeText.text(nanoseconds, withMilliseconds: withMilliseconds)
+        let text = UTCTime.text(nanoseconds, fractionDigits: withMilliseconds ? 3 : 0)
         return String(text.dropLast().replacing("T", with: " "))
     }
 }

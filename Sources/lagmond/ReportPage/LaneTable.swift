@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// The loops that stalled: one of a process on a host each; a bounded number of them.

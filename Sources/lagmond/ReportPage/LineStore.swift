@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The lines of each group's longest stalls, in a bounded number of bytes: when they are too many the lightest groups lose theirs.
 struct LineStore: Sendable {
     static let linesPerGroup = 2

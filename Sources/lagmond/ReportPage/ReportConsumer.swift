@@ -25,7 +25,9 @@ struct ReportConsumer: ~Copyable, LineConsumer {
     init(times: Range<Int64>, deduplicator: StallDeduplicator) {
         let box = Box()
         self.box = box
-        grouping = StallGrouping(by: .fingerprint, times: times, deduplicator: deduplicator) { line, what in box.parts.add(line, what) }
+        grouping = StallGrouping(by: .fingerprint, times: times, deduplicator: deduplicator) { line, what in
+            box.parts.add(line, what)
+        }
     }
 
     mutating func take(_ line: UnsafeRawBufferPointer) { grouping.take(line) }

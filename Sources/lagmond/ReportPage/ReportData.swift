@@ -1,5 +1,5 @@
-internal import LagReader
 internal import LagOutput
+internal import LagReader
 
 /// What the page's script gets: JSON that stands in the page as data. Times are milliseconds since 1970 and lengths milliseconds.
 struct ReportData {

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// What a page needs beside the table of groups. The same in any order of reading, as long as nothing is full.
@@ -51,7 +52,7 @@ struct ReportParts: Sendable {
     }
 
     private mutating func add(_ line: borrowing LineScanner, group: Int, time: Int64, nanoseconds: UInt64, isOpen: Bool) {
-        let phase: ParsedStall.Phase = isOpen ? .begin : line.has(.phase, "abandoned") ? .abandoned : .end
+        let phase: StallRecord.Phase = isOpen ? .begin : line.has(.phase, "abandoned") ? .abandoned : .end
         let cause = StallGroup.causeIndex(line)
         let lane = lanes.add(line, nanoseconds: nanoseconds)
         if phase == .abandoned { abandonedCount += 1 }

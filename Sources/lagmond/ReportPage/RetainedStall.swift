@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// A stall that the page shows as itself.
@@ -11,7 +12,7 @@ struct RetainedStall: Sendable {
     var lane: Int
     /// Index in ``StallGroup/causes``.
     let cause: Int
-    let phase: ParsedStall.Phase
+    let phase: StallRecord.Phase
     /// Nil: it was too long, or is not needed.
     var line: [UInt8]?
 

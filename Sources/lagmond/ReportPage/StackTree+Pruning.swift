@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A call tree of one group that is small enough to be shown: parents first, the heaviest child first.
 struct PrunedTree {
     struct Node {

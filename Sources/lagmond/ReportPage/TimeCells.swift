@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// How much was stalled in which stretch of time, by series (a group, a lane) and row (a duration, a cause); a bounded number of cells.
 ///
 /// The columns are stretches of one width, counted from 1970. When the cells are too many the width grows to the next of
@@ -103,12 +105,5 @@ struct TimeCells: Sendable {
 
     private static func floorDivided(_ number: Int64, _ divisor: Int64) -> Int64 {
         number / divisor - (number % divisor < 0 ? 1 : 0)
-    }
-}
-
-extension UInt64 {
-    mutating func addSaturated(_ other: UInt64) {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        self = isTooMuch ? .max : sum
     }
 }

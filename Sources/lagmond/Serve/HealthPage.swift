@@ -1,11 +1,11 @@
 internal import LagMonitor
 internal import LagOutput
 
-/// `/healthz`: whether stalls would be noticed and their lines written. That the watched loop hangs is no fault of the one who says so: it
-/// stands there, and the answer is 200 all the same.
+/// `/healthz`: whether stalls would be detected and their lines written. A watched loop that hangs is no fault of lagmond: the page
+/// names it, and the answer stays 200.
 struct HealthPage {
     static let contentType = "application/json"
-    /// A call of the sink that takes longer is one that the reporter is behind by.
+    /// A longer call of the sink holds the reporter up.
     static let sinkTimeout: Duration = .seconds(5)
 
     let isWatching: Bool
@@ -23,7 +23,7 @@ struct HealthPage {
         faults += targets.compactMap { target in target.fault.map { (target.name.map { "\($0): " } ?? "") + $0 } }
         if let failure = sink.failure { faults.append(failure) }
         if let since = sink.busySince, now - since > Self.sinkTimeout {
-            faults.append("\(sinkName) has been taking a line for \((now - since).components.seconds) s")
+            faults.append("\(sinkName) has been writing a line for \((now - since).components.seconds) s")
         }
         return faults
     }

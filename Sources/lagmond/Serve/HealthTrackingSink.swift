@@ -48,7 +48,7 @@ final class HealthTrackingSink: RecordSink {
         return lines
     }
 
-    func takeAbandonedNotices() -> [DropNotice] { sink.takeAbandonedNotices() }
+    func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
 
     var unsettledLines: Int {
         let lines = sink.unsettledLines

@@ -42,7 +42,7 @@ final class HttpService: Sendable {
         Diagnostics.report("listening on http://\(listening)")
     }
 
-    /// After the last line: gives clients a moment to take it.
+    /// After the last line: waits a moment for the clients to read it.
     func finish() {
         live.close()
         let deadline = MonotonicTime.now + Self.drain
@@ -57,7 +57,7 @@ final class HttpService: Sendable {
                 let server = try makeServer(bound ?? address)
                 let serving = Task { try await server.run() }
                 if bound == nil {
-                    // Waiting for a server that cannot listen would take until its time is over: that is cut short.
+                    // Waiting for a server that cannot listen would take its whole timeout, so a failure cancels the wait.
                     let listening = Task { try await server.waitUntilListening() }
                     let failing = Task {
                         try? await serving.value

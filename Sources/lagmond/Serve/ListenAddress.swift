@@ -49,7 +49,9 @@ struct ListenAddress: Equatable, CustomStringConvertible {
         return inet_pton(family, text, &bytes) == 1
     }
 
-    static func validationError(for text: String) -> String? { Self(text) == nil ? "\"\(text)\" is not an address to listen on" : nil }
+    static func validationError(for text: String) -> String? {
+        Self(text) == nil ? "\"\(text)\" is not an address to listen on" : nil
+    }
 
     var description: String {
         switch host {

@@ -13,7 +13,7 @@ struct LiveBody: AsyncBufferedSequence {
 
         mutating func next() async -> UInt8? { nil }
 
-        /// Whole lines; how many bytes that are is not the server's to say.
+        /// Whole lines, whatever size the server suggests.
         mutating func nextBuffer(suggested count: Int) async -> [UInt8]? { await client.next() }
     }
 }

@@ -84,31 +84,9 @@ final class LiveClient: Sendable {
 
     private func reportLosses(_ state: inout State) {
         guard state.lost > 0 else { return }
-        let time = OutputTime.now
-        let notice = DropNotice(
-            count: state.lost,
-            reason: .sinkSlow,
-            realtimeNanoseconds: time.realtimeNanoseconds,
-            monotonicNanoseconds: time.monotonicNanoseconds,
-            total: state.lostTotal
-        )
+        let notice = Notice.dropped(state.lost, .sinkSlow, total: state.lostTotal, time: .now())
         var encoder = RecordEncoder(context: context)
         encoder.encode(notice) { state.waiting += $0 }
         state.lost = 0
-    }
-}
-
-extension OutputTime {
-    fileprivate static var now: OutputTime {
-        OutputTime(
-            realtimeNanoseconds: Int64(clamping: nanoseconds(CLOCK_REALTIME)),
-            monotonicNanoseconds: nanoseconds(CLOCK_MONOTONIC)
-        )
-    }
-
-    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 }

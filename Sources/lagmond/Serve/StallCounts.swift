@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagMonitor
 internal import Synchronization
 
@@ -38,8 +39,7 @@ final class StallCounts: Sendable {
             let seconds = Double(duration) / 1e9
             buckets[StallCounts.bounds.firstIndex { seconds <= $0 } ?? StallCounts.bounds.count] += 1
             count += 1
-            let (sum, isTooMuch) = nanoseconds.addingReportingOverflow(duration)
-            nanoseconds = isTooMuch ? .max : sum
+            nanoseconds.addSaturated(duration)
         }
     }
 

@@ -17,13 +17,15 @@ struct OutputHeaders: Equatable {
         for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = Self.trimmed(parts[0])
-            // Not shown: what stands there may be a secret.
-            guard parts.count == 2, Self.isName(name) else { throw ValidationError(reason: "one of the pairs has no valid header name") }
+            // Not shown: the text may be a secret.
+            guard parts.count == 2, Self.isName(name) else {
+                throw ValidationError(reason: "one of the pairs has no valid header name")
+            }
             guard fields.keys.allSatisfy({ $0.lowercased() != name.lowercased() }) else {
                 throw ValidationError(reason: "\"\(name)\" is given twice")
             }
             let value = try Self.expanded(Self.trimmed(parts[1]), environment)
-            // A line's end in a value would be another header.
+            // A line end in a value would start another header.
             guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
                 throw ValidationError(reason: "the value of \"\(name)\" holds a control character")
             }
@@ -32,7 +34,7 @@ struct OutputHeaders: Equatable {
         self.fields = fields
     }
 
-    /// What is wrong with the form; what the variables hold is another matter.
+    /// Checks the form; the variables are not expanded.
     static func validationError(for text: String) -> String? {
         do throws(ValidationError) {
             _ = try OutputHeaders(text.replacing("${", with: "{"), environment: [:])
@@ -47,9 +49,13 @@ struct OutputHeaders: Equatable {
         var rest = text[...]
         while let start = rest.firstRange(of: "${") {
             value += rest[..<start.lowerBound]
-            guard let end = rest[start.upperBound...].firstIndex(of: "}") else { throw ValidationError(reason: "a ${ without its }") }
+            guard let end = rest[start.upperBound...].firstIndex(of: "}") else {
+                throw ValidationError(reason: "a ${ without its }")
+            }
             let name = String(rest[start.upperBound..<end])
-            guard let content = environment[name] else { throw ValidationError(reason: "there is no environment variable \(name)") }
+            guard let content = environment[name] else {
+                throw ValidationError(reason: "there is no environment variable \(name)")
+            }
             value += content
             rest = rest[rest.index(after: end)...]
         }

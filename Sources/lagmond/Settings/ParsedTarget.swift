@@ -11,7 +11,7 @@ struct ParsedTarget {
 
     private(set) var name = ""
     private(set) var kind: Kind?
-    /// Settings of its own, by the key's path.
+    /// Its settings, by the key's path.
     private(set) var values: [String: JSONValue] = [:]
     private(set) var errors: [ElementError] = []
 
@@ -62,7 +62,9 @@ struct ParsedTarget {
     }
 
     private mutating func readName(_ value: JSONValue) {
-        guard case .string(let text) = value else { return reject("name", "\(value.displayText) is not a text", Self.nameAllowed) }
+        guard case .string(let text) = value else {
+            return reject("name", "\(value.displayText) is not a text", Self.nameAllowed)
+        }
         let isGood = text.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
                 || "._-".utf8.contains(byte)
@@ -78,7 +80,9 @@ struct ParsedTarget {
         guard case .array(let elements) = value else { return reject("command", "\(value.displayText) is not a list", allowed) }
         var words: [String] = []
         for element in elements {
-            guard case .string(let word) = element else { return reject("command", "\(element.displayText) is not a text", allowed) }
+            guard case .string(let word) = element else {
+                return reject("command", "\(element.displayText) is not a text", allowed)
+            }
             guard !word.utf8.contains(0) else { return reject("command", "a text holds a zero byte", allowed) }
             words.append(word)
         }

@@ -15,7 +15,8 @@ extension Settings {
         problems += SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.all)
         guard problems.isEmpty else { throw SettingsError(errors: problems) }
         var sources = SettingLayers(layers: [
-            .init(source: .commandLine, values: commandLine), .init(source: .environment, values: values(inEnvironment: environment)),
+            .init(source: .commandLine, values: commandLine),
+            .init(source: .environment, values: values(inEnvironment: environment)),
         ])
         let file = sources.string(.config).map(SettingsFile.init(path:)) ?? SettingsFile()
         guard file.problems.isEmpty else { throw SettingsError(errors: file.problems) }
@@ -81,7 +82,9 @@ extension Settings {
 
     private static func errors(inCommandLine values: [String: JSONValue]) -> [SettingValidationError] {
         SettingKey.all.compactMap { key in
-            guard let value = values[key.path], let option = key.option, let reason = key.validationError(for: value) else { return nil }
+            guard let value = values[key.path], let option = key.option, let reason = key.validationError(for: value) else {
+                return nil
+            }
             return SettingValidationError(source: .commandLine, key: option, reason: reason, allowed: key.allowed)
         }
     }

@@ -44,7 +44,8 @@ extension Settings {
                 message: "\(names.joined(separator: ", ")): without effect on \(what) (allowed: \(allowed))"
             )
         }
-        if subject == .command, policy.onHang == .report, explicitPolicyKeys.contains(where: { $0.path == SettingKey.onHangAfter.path })
+        if subject == .command, policy.onHang == .report,
+            explicitPolicyKeys.contains(where: { $0.path == SettingKey.onHangAfter.path })
         {
             throw StartFailure(
                 status: ExitStatus.configuration,

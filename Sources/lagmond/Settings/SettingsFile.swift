@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 
-/// The configuration file, read and checked: known keys with good values, the workload's steps, and the targets.
+/// The configuration file, read and checked: known keys with valid values, the workload's steps, and the targets.
 struct SettingsFile {
     /// Values by the key's path.
     private(set) var values: [String: JSONValue] = [:]
@@ -100,7 +100,11 @@ struct SettingsFile {
             } else if case .object(let inner) = value {
                 check(inner, under: key)
             } else {
-                reject(key, "\(value.displayText) is not an object", "an object with " + Self.children(of: key).joined(separator: ", "))
+                reject(
+                    key,
+                    "\(value.displayText) is not an object",
+                    "an object with " + Self.children(of: key).joined(separator: ", ")
+                )
             }
         }
     }

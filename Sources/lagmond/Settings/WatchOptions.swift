@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import LagMonitor
 
-/// The options of every command that watches: what is a stall, and where its line goes.
+/// The options of every command that watches: detection and output.
 struct WatchOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration, a JSON file.", valueName: "file"))
     var config: String?
@@ -14,43 +14,48 @@ struct WatchOptions: ParsableArguments {
     )
     var output: String?
 
-    @Option(help: ArgumentHelp("How a line looks: native, otlp, ecs, sentry (native; to otlp: always otlp).", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The format of a line: native (default), otlp, ecs, sentry; for otlp:URL always otlp.",
+            valueName: "name"
+        )
+    )
     var format: String?
 
     @Option(
         name: .customLong("max-bytes"),
-        help: ArgumentHelp("Before a file becomes longer, it is renamed to path.1 and a new one begun.", valueName: "bytes")
+        help: ArgumentHelp("Rotate the file to path.1 before it becomes longer than this.", valueName: "bytes")
     )
     var maxBytes: Int?
 
-    @Option(name: .customLong("max-files"), help: ArgumentHelp("How many renamed files are kept (5).", valueName: "count"))
+    @Option(name: .customLong("max-files"), help: ArgumentHelp("How many rotated files to keep (5).", valueName: "count"))
     var maxFiles: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Serve /metrics, /healthz and /stalls over HTTP there: 127.0.0.1:9464; a port alone: of 127.0.0.1.",
+            "Serve /metrics, /healthz and /stalls over HTTP at this address: 127.0.0.1:9464, or a port of 127.0.0.1.",
             valueName: "address"
         )
     )
     var listen: String?
 
     @Option(
-        help: ArgumentHelp("Detection by name: standard (50 ms x 3), relaxed (80 ms x 3), restoring (50 ms x 5, then 5 s rest).")
+        help: ArgumentHelp("Detection preset: standard (50 ms x 3), relaxed (80 ms x 3), restoring (50 ms x 5, then 5 s rest).")
     )
     var preset: String?
 
     @Option(
         help: ArgumentHelp(
-            "What is a stall, with commas: callout, starvation, ping_while_waiting, ping, frame, sample (callout,starvation).",
+            "Detection rules, separated by commas: callout, starvation, ping_while_waiting, ping, frame, sample (callout,starvation).",
             valueName: "names"
         )
     )
     var rules: String?
 
-    @Option(name: .customLong("interval-ms"), help: ArgumentHelp("Rule callout: one timeout of the watchdog.", valueName: "ms"))
+    @Option(name: .customLong("interval-ms"), help: ArgumentHelp("Rule callout: the length of one timeout.", valueName: "ms"))
     var intervalMilliseconds: Int?
 
-    @Option(help: ArgumentHelp("Rule callout: how many timeouts in a row are a stall.", valueName: "count"))
+    @Option(help: ArgumentHelp("Rule callout: how many consecutive timeouts are a stall.", valueName: "count"))
     var timeouts: Int?
 
     @Option(
@@ -61,11 +66,11 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         name: .customLong("hang-after-ms"),
-        help: ArgumentHelp("When a stall that is not over is reported all the same; 0: at detection.", valueName: "ms")
+        help: ArgumentHelp("When a stall is reported before its end; 0: at detection.", valueName: "ms")
     )
     var hangAfterMilliseconds: Int?
 
-    /// What the options say, by key path.
+    /// The values of the options, by key path.
     var values: [String: JSONValue] {
         var values: [String: JSONValue] = [:]
         values[SettingKey.config.path] = config.map(JSONValue.string)

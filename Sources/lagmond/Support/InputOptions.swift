@@ -1,3 +1,4 @@
+internal import LagModel
 internal import ArgumentParser
 internal import Foundation
 internal import LagReader
@@ -65,10 +66,11 @@ struct TimeOptions: ParsableArguments {
     private static let secondsPerUnit: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
 
     static func time(_ text: String, option: String, now: Int64) throws(StartFailure) -> Int64 {
-        if let unit = text.last.flatMap({ secondsPerUnit[$0] }), let number = Int64(text.dropLast()), (0...36500).contains(number) {
+        if let unit = text.last.flatMap({ secondsPerUnit[$0] }), let number = Int64(text.dropLast()), (0...36500).contains(number)
+        {
             return now - number * unit * 1_000_000_000
         }
-        if let time = TimeText.nanoseconds(text) ?? TimeText.nanoseconds(text + "T00:00:00Z") { return time }
+        if let time = UTCTime.nanoseconds(text) ?? UTCTime.nanoseconds(text + "T00:00:00Z") { return time }
         let allowed = "2026-11-21T18:00:00Z, 2026-11-21, or a number with s, m, h or d for that long before now"
         throw StartFailure(status: ExitStatus.usage, message: "\(option): \"\(text)\" is not a time; allowed: \(allowed)")
     }

@@ -7,7 +7,8 @@ extension LineTally {
         if damaged > 0 { parts.append("\(damaged) damaged (no JSON, or longer than \(LineReader.maximumLineBytes) bytes)") }
         if incomplete > 0 { parts.append("\(incomplete) without the required fields (see lagmond check)") }
         if foreign > 0 { parts.append("\(foreign) of other programs") }
-        return parts.isEmpty ? nil : "skipped \(damaged + incomplete + foreign) of \(lines) lines: " + parts.joined(separator: ", ")
+        return parts.isEmpty
+            ? nil : "skipped \(damaged + incomplete + foreign) of \(lines) lines: " + parts.joined(separator: ", ")
     }
 }
 

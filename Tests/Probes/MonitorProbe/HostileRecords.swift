@@ -71,17 +71,12 @@ struct HostileRecords {
         return record
     }
 
-    mutating func dropNotice() -> DropNotice {
-        DropNotice(
-            count: number(),
-            reason: pick(DropNotice.Reason.allCases),
-            realtimeNanoseconds: Self.start,
-            monotonicNanoseconds: number(),
-            total: number()
-        )
+    mutating func dropNotice() -> Notice {
+        let (count, reason, time) = (number(), pick(Notice.DropReason.allCases), time())
+        return .dropped(count, reason, total: number(), time: time)
     }
 
-    mutating func suppressionNotice() -> SuppressionNotice {
+    mutating func suppressionNotice() -> Notice {
         var held = Suppression(fingerprint: perhaps { $0.text() })
         held.fingerprints = 1 + number()
         held.count = number()
@@ -91,10 +86,11 @@ struct HostileRecords {
         held.totalNanoseconds = number()
         held.culprit = perhaps { $0.text() }
         held.message = text()
-        return SuppressionNotice(suppression: held, time: time(), total: number())
+        let time = time()
+        return Notice(.suppressed(held, total: number()), time: time)
     }
 
-    mutating func recurrenceNotice() -> RecurrenceNotice {
+    mutating func recurrenceNotice() -> Notice {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max)
         var record = record()
         record.phase = .end
@@ -105,7 +101,7 @@ struct HostileRecords {
         recurrence.windowNanoseconds = number()
         recurrence.totalNanoseconds = number()
         recurrence.seenTotal = number()
-        return RecurrenceNotice(recurrence: recurrence, time: time())
+        return Notice(.recurring(recurrence), time: time())
     }
 
     private mutating func time() -> OutputTime {

@@ -25,10 +25,10 @@ struct CauseRuleTests {
     }
 
     @Test(arguments: [
-        (CauseRule.SampledState.computing, StallCause.cpu), (.runningInSystemCall, .systemCall), (.waiting, .systemCall),
+        (CauseRule.SampledState.computing, StallRecord.Cause.cpu), (.runningInSystemCall, .syscall), (.waiting, .syscall),
         (.waitingForLock, .lock), (.deadlocked, .deadlock), (.faulting, .pageFault),
     ])
-    func oneThingAllTheTimeIsTheCauseMeasuredOrNot(sampledState: CauseRule.SampledState, cause: StallCause) {
+    func oneThingAllTheTimeIsTheCauseMeasuredOrNot(sampledState: CauseRule.SampledState, cause: StallRecord.Cause) {
         #expect(rule(seen: [sampledState: 400]).cause == cause)
         let runs = sampledState == .computing || sampledState == .runningInSystemCall
         let measured = rule(
@@ -44,7 +44,7 @@ struct CauseRuleTests {
 
     @Test func aThreadThatGotNoProcessorIsRunQueueWhateverItDid() {
         for sampledState in CauseRule.SampledState.allCases {
-            #expect(rule(cpu: 100, delay: 250, blocked: 50, seen: [sampledState: 400]).cause == .runQueue)
+            #expect(rule(cpu: 100, delay: 250, blocked: 50, seen: [sampledState: 400]).cause == .runqueue)
         }
     }
 
@@ -60,27 +60,27 @@ struct CauseRuleTests {
 
     @Test func aSystemCallThatWorksExplainsTheKernelsTimeBeforeFaultsDo() {
         let rule = rule(cpu: 400, delay: 0, blocked: 0, system: 390, faults: 100_000, seen: [.runningInSystemCall: 400])
-        #expect(rule.cause == .systemCall && rule.shares[.pageFault, default: 0] == 0)
+        #expect(rule.cause == .syscall && rule.shares[.pageFault, default: 0] == 0)
     }
 
     /// As it came on a busy machine: four looks of five right behind a system call, of which there was one in a tenth of a millisecond.
     @Test func systemCallsTakeNoMoreThanTheKernelsTime() {
         let rule = rule(500, cpu: 400, delay: 90, blocked: 10, system: 0, faults: 3, seen: [.runningInSystemCall: 400, .computing: 100])
-        #expect(rule.cause == .cpu && rule.shares[.systemCall, default: 0] <= 30 * Self.ms, "\(rule.shares)")
+        #expect(rule.cause == .cpu && rule.shares[.syscall, default: 0] <= 30 * Self.ms, "\(rule.shares)")
         // Where that time is not known, what was seen has to do.
         let unknown = self.rule(500, cpu: 400, delay: 90, blocked: 10, seen: [.runningInSystemCall: 400, .computing: 100])
-        #expect(unknown.cause == .systemCall)
+        #expect(unknown.cause == .syscall)
     }
 
     @Test func timeAsleepIsDividedAsTheWaitsWereSeen() {
         let rule = rule(cpu: 100, delay: 0, blocked: 300, seen: [.computing: 10, .waiting: 40, .waitingForLock: 20])
-        #expect(rule.shares[.systemCall] == 200 * Self.ms && rule.shares[.lock] == 100 * Self.ms)
+        #expect(rule.shares[.syscall] == 200 * Self.ms && rule.shares[.lock] == 100 * Self.ms)
         #expect(rule.shares[.cpu] == 100 * Self.ms)
-        #expect(rule.cause == .systemCall)
+        #expect(rule.cause == .syscall)
     }
 
-    @Test(arguments: [(UInt64(250), StallCause.lock), (150, .cpu)])
-    func aLockAndThenComputingIsWhatTookLonger(blocked: UInt64, cause: StallCause) {
+    @Test(arguments: [(UInt64(250), StallRecord.Cause.lock), (150, .cpu)])
+    func aLockAndThenComputingIsWhatTookLonger(blocked: UInt64, cause: StallRecord.Cause) {
         // Seen by halves, measured otherwise: what was measured counts.
         let rule = rule(cpu: 400 - blocked, delay: 0, blocked: blocked, seen: [.waitingForLock: 200, .computing: 200])
         #expect(rule.cause == cause)
@@ -101,8 +101,8 @@ struct CauseRuleTests {
 
     @Test func withoutMeasuredTimesWhatWasSeenDecides() {
         let rule = rule(cpu: 400, seen: [.computing: 100, .waiting: 60, .runningInSystemCall: 60])
-        #expect(rule.cause == .systemCall)
-        #expect(rule.shares == [.cpu: 100 * Self.ms, .systemCall: 120 * Self.ms])
+        #expect(rule.cause == .syscall)
+        #expect(rule.shares == [.cpu: 100 * Self.ms, .syscall: 120 * Self.ms])
     }
 
     @Test func withoutTheRunDelayTheRestStillSays() {
@@ -143,6 +143,6 @@ struct CauseRuleTests {
         var rule = CauseRule(duration: .max)
         (rule.cpu, rule.runDelay, rule.blocked) = (0, 0, .max)
         rule.seen = [.waiting: .max / 2]
-        #expect(rule.shares[.systemCall] == .max)
+        #expect(rule.shares[.syscall] == .max)
     }
 }

@@ -5,7 +5,7 @@ struct ECSLayout: LineLayout {
     /// The version whose fields are used: the first of 8 with all of them.
     private static let version: StaticString = "8.11.0"
 
-    func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
+    func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
         writer.beginObject()
         writer.key("@timestamp")
@@ -56,7 +56,7 @@ struct ECSLayout: LineLayout {
         writer.endLine()
     }
 
-    private func write(_ event: LineEvent, _ caps: StringCaps, to writer: inout JSONLineWriter) {
+    private func write(_ event: LineSubject, _ caps: StringCaps, to writer: inout JSONLineWriter) {
         writer.field("kind", "event")
         writer.key("category")
         writer.beginArray()
@@ -70,9 +70,9 @@ struct ECSLayout: LineLayout {
         writer.key("dataset")
         writer.value {
             JSONEscaping.append("lagmonitor.", to: &$0)
-            JSONEscaping.append("\(event.event)", to: &$0)
+            JSONEscaping.append(event.event.rawValue, to: &$0)
         }
-        writer.field("action", "\(event.event)", caps.word)
+        writer.field("action", event.event.rawValue, caps.word)
         writer.key("id")
         writer.value(event.lineID)
         guard let stall = event.stall else { return }
@@ -86,7 +86,7 @@ struct ECSLayout: LineLayout {
     }
 
     private func write(_ evidence: StallRecord.Evidence, _ detail: LineDetail, to writer: inout JSONLineWriter) {
-        guard detail.caps.fieldPriority > .none else { return }
+        guard detail.caps.priority > .always else { return }
         if let owner = evidence.lockOwner { writer.object("lock_owner") { $0.write(owner, detail) } }
         guard detail.caps.keepsOptional else { return }
         for (name, threads) in [("lock_cycle" as StaticString, evidence.lockCycle), ("lock_chain", evidence.lockChain)]

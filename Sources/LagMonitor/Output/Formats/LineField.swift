@@ -1,49 +1,46 @@
 /// One field of the native schema, on its way into another format.
 struct LineField {
-    enum Value {
-        case text(String, maxBytes: Int)
-        /// A text whose end says more than its beginning.
-        case path(String, maxBytes: Int)
-        case texts([String], maxBytes: Int)
-        case id(StallID)
-        case count(UInt64)
-        case number(Int64)
-        /// Milliseconds from microseconds, and other numbers with three fractional digits.
-        case thousandths(UInt64)
-        /// Wall clock, nanoseconds since 1970.
-        case time(Int64)
-        case hex(UInt64)
-        case flag(Bool)
-    }
+    let definition: FieldDefinition
+    let value: FieldValue
+    let maxBytes: Int
 
     /// As in the native line: no escaping needed.
-    let name: StaticString
-    let value: Value
+    var name: StaticString { definition.name }
 
-    init(_ name: StaticString, _ value: Value) {
-        self.name = name
-        self.value = value
+    /// A text whose end says more than its beginning.
+    var keepsEnd: Bool { if case .path = definition.content { true } else { false } }
+
+    /// A stall's fields that formats have no place of their own for, in the order of the native line.
+    static func all(of record: StallRecord, _ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
+        FieldTable.stall.compactMap { field in
+            guard field.formats.contains(.fields), field.priority <= caps.priority else { return nil }
+            return field.value(of: record, context).map { LineField(definition: field, value: $0, maxBytes: caps[field.cap]) }
+        }
     }
+
+    /// The same of a notice; what names the stalls and the time that it is about comes last.
+    static func all(of notice: Notice, _ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
+        let fields = FieldTable.fields(of: notice.event).filter {
+            $0.formats.contains(.fields) && (caps.priority > .always || $0.priority == .always)
+        }
+        return (fields.filter { !isLate($0.field) } + fields.filter { isLate($0.field) }).compactMap { field in
+            // Their texts are short, and are what a notice is about.
+            let maxBytes = StringCaps.widest[field.cap]
+            return field.value(of: notice, context).map { LineField(definition: field, value: $0, maxBytes: maxBytes) }
+        }
+    }
+
+    private static func isLate(_ field: StallField) -> Bool { field == .culprit || field == .mono || field == .bootID }
 }
 
 extension JSONLineWriter {
     /// The field as a member of the present object, as in the native line.
     mutating func write(_ field: LineField) {
         key(field.name)
-        switch field.value {
-        case .text(let text, let maxBytes): value(text, maxBytes: maxBytes)
-        case .path(let text, let maxBytes): value(text, maxBytes: maxBytes, keepingEnd: true)
-        case .texts(let texts, let maxBytes):
-            beginArray()
-            for text in texts { value(text, maxBytes: maxBytes) }
-            endArray()
-        case .id(let id): value(id)
-        case .count(let number): value(number)
-        case .number(let number): value(number)
-        case .thousandths(let number): value(thousandths: number)
-        case .time(let nanoseconds): value { UTCTime.append(nanosecondsSince1970: nanoseconds, to: &$0) }
-        case .hex(let number): value(hex: number)
-        case .flag(let flag): value(flag)
+        if field.keepsEnd, case .text(let text) = field.value {
+            value(text, maxBytes: field.maxBytes, keepingEnd: true)
+        } else {
+            write(field.value, maxBytes: field.maxBytes)
         }
     }
 }

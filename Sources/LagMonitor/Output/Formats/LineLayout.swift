@@ -4,7 +4,7 @@
 /// with less until the line fits.
 protocol LineLayout: Sendable {
     /// Writes the whole line, newline included.
-    func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter)
+    func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter)
 }
 
 /// How much of an event is written.

@@ -5,7 +5,7 @@
 /// are else `lagmonitor.` and the native field's name. The stack is text, a frame a line: structured frames would cost four
 /// times the bytes, and no reader of logs unfolds them.
 struct OTLPLayout: LineLayout {
-    func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
+    func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
         writer.beginObject()
         writer.key("resourceLogs")
@@ -38,19 +38,19 @@ struct OTLPLayout: LineLayout {
         writer.beginArray()
         // A resource has to have a service.name; without one this is what the convention asks for.
         let service = context.serviceName ?? "unknown_service:\(context.processName)"
-        writer.attribute("service.name", .text(service, maxBytes: caps.name))
+        writer.attribute("service.name", .text(service), maxBytes: caps.name)
         if caps.keepsOptional, let version = context.serviceVersion {
-            writer.attribute("service.version", .text(version, maxBytes: caps.word))
+            writer.attribute("service.version", .text(version), maxBytes: caps.word)
         }
-        writer.attribute("host.name", .text(context.hostName, maxBytes: caps.host))
-        writer.attribute("process.pid", .number(Int64(context.pid)))
-        if caps.fieldPriority > .none { writer.attribute("process.executable.name", .text(context.processName, maxBytes: caps.name)) }
+        writer.attribute("host.name", .text(context.hostName), maxBytes: caps.host)
+        writer.attribute("process.pid", .integer(Int64(context.pid)))
+        if caps.priority > .always { writer.attribute("process.executable.name", .text(context.processName), maxBytes: caps.name) }
         writer.endArray()
         writer.endObject()
     }
 
     private func writeRecord(
-        _ event: LineEvent,
+        _ event: LineSubject,
         _ detail: LineDetail,
         _ context: ProcessContext,
         to writer: inout JSONLineWriter
@@ -61,11 +61,11 @@ struct OTLPLayout: LineLayout {
         // fixed64: there is nothing before 1970.
         writer.value { Decimal.append(UInt64(max(0, event.realtimeNanoseconds)), digits: 1, to: &$0) }
         writer.field("severityNumber", event.severity.otlpNumber)
-        if caps.fieldPriority > .none { writer.field("severityText", event.severity.rawValue, caps.word) }
+        if caps.priority > .always { writer.field("severityText", event.severity.rawValue, caps.word) }
         writer.key("eventName")
         writer.value {
             JSONEscaping.append("lagmonitor.", to: &$0)
-            JSONEscaping.append("\(event.event)", to: &$0)
+            JSONEscaping.append(event.event.rawValue, to: &$0)
         }
         writer.key("body")
         writer.beginObject()
@@ -74,13 +74,13 @@ struct OTLPLayout: LineLayout {
         writer.key("attributes")
         writer.beginArray()
         if let stall = event.stall {
-            writer.attribute("thread.id", .number(Int64(stall.threadID)))
-            if caps.fieldPriority > .none { writer.attribute("thread.name", .text(stall.threadName, maxBytes: caps.name)) }
+            writer.attribute("thread.id", .integer(Int64(stall.threadID)))
+            if caps.priority > .always { writer.attribute("thread.name", .text(stall.threadName), maxBytes: caps.name) }
         }
-        if caps.fieldPriority > .none, let culprit = event.culprit {
-            writer.attribute("code.function.name", .text(culprit, maxBytes: caps.symbol))
+        if caps.priority > .always, let culprit = event.culprit {
+            writer.attribute("code.function.name", .text(culprit), maxBytes: caps.symbol)
         }
-        for field in event.fields(caps, context) { writer.attribute(field.name, field.value, prefix: "lagmonitor.") }
+        for field in event.fields(caps, context) { writer.attribute(field) }
         if let evidence = event.stall?.evidence { write(evidence, detail, to: &writer) }
         if detail.frames > 0 {
             writer.stackAttribute("code.stacktrace", event.frames, count: detail.frames, maxBytes: detail.maxLineBytes)
@@ -91,11 +91,11 @@ struct OTLPLayout: LineLayout {
 
     private func write(_ evidence: StallRecord.Evidence, _ detail: LineDetail, to writer: inout JSONLineWriter) {
         let caps = detail.caps
-        guard caps.fieldPriority > .none else { return }
+        guard caps.priority > .always else { return }
         if let owner = evidence.lockOwner {
-            writer.attribute("lagmonitor.lock_owner.thread_id", .number(Int64(owner.threadID)))
+            writer.attribute("lagmonitor.lock_owner.thread_id", .integer(Int64(owner.threadID)))
             if let name = owner.threadName {
-                writer.attribute("lagmonitor.lock_owner.thread_name", .text(name, maxBytes: caps.name))
+                writer.attribute("lagmonitor.lock_owner.thread_name", .text(name), maxBytes: caps.name)
             }
             if detail.ownerFrames > 0, !owner.frames.isEmpty {
                 writer.stackAttribute(
@@ -109,7 +109,7 @@ struct OTLPLayout: LineLayout {
         guard caps.keepsOptional else { return }
         for (name, threads) in [("lock_cycle" as StaticString, evidence.lockCycle), ("lock_chain", evidence.lockChain)]
         where !threads.isEmpty {
-            writer.attribute(name, .texts(threads.map(\.inWords), maxBytes: caps.reason), prefix: "lagmonitor.")
+            writer.attribute(name, .texts(threads.map(\.inWords)), maxBytes: caps.reason, prefix: "lagmonitor.")
         }
     }
 }
@@ -142,10 +142,20 @@ extension StallRecord.LockOwner {
 
 extension JSONLineWriter {
     /// A `KeyValue`.
-    fileprivate mutating func attribute(_ name: StaticString, _ value: LineField.Value, prefix: StaticString = "") {
+    fileprivate mutating func attribute(
+        _ name: StaticString,
+        _ value: FieldValue,
+        maxBytes: Int = .max,
+        keepingEnd: Bool = false,
+        prefix: StaticString = ""
+    ) {
         beginAttribute(name, prefix)
-        anyValue(value)
+        anyValue(value, maxBytes, keepingEnd)
         endObject()
+    }
+
+    fileprivate mutating func attribute(_ field: LineField) {
+        attribute(field.name, field.value, maxBytes: field.maxBytes, keepingEnd: field.keepsEnd, prefix: "lagmonitor.")
     }
 
     fileprivate mutating func stackAttribute(
@@ -173,46 +183,39 @@ extension JSONLineWriter {
     }
 
     /// An `AnyValue`.
-    private mutating func anyValue(_ content: LineField.Value) {
+    private mutating func anyValue(_ content: FieldValue, _ maxBytes: Int, _ keepingEnd: Bool = false) {
         beginObject()
         switch content {
-        case .text(let text, let maxBytes): field("stringValue", text, maxBytes)
-        case .path(let text, let maxBytes):
+        case .text(let text):
             key("stringValue")
-            value(text, maxBytes: maxBytes, keepingEnd: true)
-        case .texts(let texts, let maxBytes):
+            value(text, maxBytes: maxBytes, keepingEnd: keepingEnd)
+        case .texts(let texts):
             key("arrayValue")
             beginObject()
             key("values")
             beginArray()
-            for text in texts { anyValue(.text(text, maxBytes: maxBytes)) }
+            for text in texts { anyValue(.text(text), maxBytes) }
             endArray()
             endObject()
-        case .id(let id):
-            key("stringValue")
-            value(id)
         case .count(let number):
-            // int64: what is above is not told wrong.
+            // int64: what is above is cut to what fits.
             key("intValue")
-            value { Decimal.append(min(number, UInt64(Int64.max)), digits: 1, to: &$0) }
-        case .number(let number):
+            value { Decimal.append(min(number, UInt64(Int64.max)), to: &$0) }
+        case .integer(let number):
             key("intValue")
             value {
                 if number < 0 { $0.append(UInt8(ascii: "-")) }
-                Decimal.append(number.magnitude, digits: 1, to: &$0)
+                Decimal.append(number.magnitude, to: &$0)
             }
-        case .thousandths(let number):
+        case .milliseconds, .seconds, .share:
             key("doubleValue")
-            value(thousandths: number)
-        case .time(let nanoseconds):
-            key("stringValue")
-            value { UTCTime.append(nanosecondsSince1970: nanoseconds, to: &$0) }
-        case .hex(let number):
-            key("stringValue")
-            value(hex: number)
-        case .flag(let flag):
+            write(content, maxBytes: maxBytes)
+        case .flag:
             key("boolValue")
-            value(flag)
+            write(content, maxBytes: maxBytes)
+        default:
+            key("stringValue")
+            write(content, maxBytes: maxBytes)
         }
         endObject()
     }

@@ -4,7 +4,7 @@
 /// joins them. Frames are root first, as Sentry has them. `debug_meta` names each file that a frame lies in with its
 /// build-id and the address it is loaded at (`pc` − `offset`), so that Sentry symbolises with uploaded debug files.
 struct SentryLayout: LineLayout {
-    func write(_ event: LineEvent, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
+    func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
         writer.beginObject()
         writer.key("event_id")
@@ -18,14 +18,14 @@ struct SentryLayout: LineLayout {
         if caps.keepsOptional, let name = context.serviceName, let version = context.serviceVersion {
             writer.field("release", "\(name)@\(version)", caps.name + caps.word)
         }
-        if caps.fieldPriority > .none { writer.optional("transaction", event.culprit, min(200, caps.symbol)) }
+        if caps.priority > .always { writer.optional("transaction", event.culprit, min(200, caps.symbol)) }
         writer.key("fingerprint")
         writer.beginArray()
         if let fingerprint = event.fingerprint { writer.value(fingerprint, maxBytes: caps.hash) }
         if event.stall == nil {
             writer.value {
                 JSONEscaping.append("lagmonitor.", to: &$0)
-                JSONEscaping.append("\(event.event)", to: &$0)
+                JSONEscaping.append(event.event.rawValue, to: &$0)
             }
         }
         writer.endArray()
@@ -48,19 +48,19 @@ struct SentryLayout: LineLayout {
     }
 
     /// A tag is a text of at most 200 characters.
-    private func write(tagsOf event: LineEvent, _ caps: StringCaps, to writer: inout JSONLineWriter) {
-        writer.field("event", event.event)
+    private func write(tagsOf event: LineSubject, _ caps: StringCaps, to writer: inout JSONLineWriter) {
+        writer.field("event", event.event.rawValue, caps.word)
         guard let stall = event.stall else { return }
         writer.field("cause", stall.cause.rawValue, caps.word)
         writer.key("stall_id")
         writer.value(stall.id)
-        guard caps.fieldPriority > .none else { return }
+        guard caps.priority > .always else { return }
         writer.field("phase", stall.phase.rawValue, caps.word)
         writer.field("kind", stall.kind.rawValue, caps.word)
         writer.field("loop", stall.loop, caps.name)
     }
 
-    private func write(_ stall: StallRecord, _ event: LineEvent, _ detail: LineDetail, to writer: inout JSONLineWriter) {
+    private func write(_ stall: StallRecord, _ event: LineSubject, _ detail: LineDetail, to writer: inout JSONLineWriter) {
         let caps = detail.caps
         let frames = Array(stall.frames.prefix(detail.frames))
         writer.object("exception") {
@@ -80,7 +80,7 @@ struct SentryLayout: LineLayout {
             $0.endObject()
             $0.endArray()
         }
-        let owners = caps.fieldPriority > .none ? event.owners : []
+        let owners = caps.priority > .always ? event.owners : []
         let workers = caps.keepsOptional ? event.workers : []
         writer.object("threads") {
             $0.key("values")

@@ -42,20 +42,3 @@ enum StackText {
         JSONEscaping.append(")", to: &bytes)
     }
 }
-
-/// Whole numbers as hex with `0x`, lower case, without leading zeros.
-enum Hexadecimal {
-    static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "0"))
-        bytes.append(UInt8(ascii: "x"))
-        var shift = max(0, 60 - number.leadingZeroBitCount / 4 * 4)
-        while shift >= 0 {
-            bytes.append(digit(UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 0xf))
-            shift -= 4
-        }
-    }
-
-    static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-    }
-}

@@ -89,9 +89,9 @@ enum UnfinishedLayout {
 
     /// FNV-1a, 64 bit (Fowler, Noll, Vo): against accidents, not against attackers.
     private static func checksum(_ bytes: ArraySlice<UInt8>, _ generation: UInt64) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ generation
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01b3 }
-        return hash
+        var hash = StableHash(variant: generation)
+        hash.combine(bytes)
+        return hash.value
     }
 
     private static func number(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }

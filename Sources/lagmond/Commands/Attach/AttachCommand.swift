@@ -29,7 +29,9 @@ struct AttachCommand: ParsableCommand {
 
     func validate() throws {
         if !loop.isEmpty, pid.count > 1 {
-            throw ValidationError("--loop: with several processes it is not clear whose thread is meant (allowed: with one --pid)")
+            throw ValidationError(
+                "--loop: with several processes it is not clear whose thread is meant (allowed: with one --pid)"
+            )
         }
         for number in pid + loop where number <= 0 {
             throw ValidationError("\(number): not a process or thread ID (allowed: 1 and above)")

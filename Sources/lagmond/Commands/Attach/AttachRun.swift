@@ -33,7 +33,9 @@ struct AttachRun {
         var begun: [AttachedProcess] = []
         for process in processes where !begun.contains(where: { $0.watch.process == process }) {
             let lines = LineDispatcher(live: output.live, target: nil)
-            begun.append(try AttachedProcess(process, loops: loops, configuration: configuration, sink: output.sink, lines: lines))
+            begun.append(
+                try AttachedProcess(process, loops: loops, configuration: configuration, sink: output.sink, lines: lines)
+            )
         }
         for process in begun { try process.start() }
         return begun

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Stacks of many stalls, merged from the root on; a bounded number of nodes.
 struct CallTree {
     /// About 200 bytes each. What comes when it is full ends at the last frame that is known.
@@ -35,8 +37,7 @@ struct CallTree {
             place = next
         }
         guard place >= 0 else { return }
-        let (sum, isTooMuch) = nodes[place].nanoseconds.addingReportingOverflow(path.nanoseconds)
-        nodes[place].nanoseconds = isTooMuch ? .max : sum
+        nodes[place].nanoseconds.addSaturated(path.nanoseconds)
         nodes[place].count += count
     }
 

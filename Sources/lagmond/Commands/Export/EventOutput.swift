@@ -85,9 +85,7 @@ struct EventOutput: ~Copyable {
         func put(_ bytes: UnsafeRawBufferPointer) { text += bytes }
         switch line.content {
         case .stall(let record): encoder.encode(record, put)
-        case .dropped(let notice): encoder.encode(notice, put)
-        case .suppressed(let notice): encoder.encode(notice, put)
-        case .recurring(let notice): encoder.encode(notice, put)
+        case .notice(let notice): encoder.encode(notice, put)
         }
         self.encoder = encoder
     }

@@ -1,5 +1,5 @@
+internal import LagModel
 internal import LagReader
-internal import LagOutput
 
 /// A value within a line, whose grammar was checked before. What is asked for as something that it is not is nil.
 struct LineValue {
@@ -14,6 +14,8 @@ struct LineValue {
 
     var text: String? { span.kind == .string ? JSONString.text(bytes, hasEscapes: span.hasEscapes) : nil }
     var count: UInt64? { span.kind == .number ? JSONNumber.count(bytes) : nil }
+    /// A number of milliseconds, in nanoseconds.
+    var milliseconds: UInt64? { span.kind == .number ? JSONNumber.nanoseconds(ofMilliseconds: bytes) : nil }
     var number: Double? { span.kind == .number ? JSONNumber.double(bytes) : nil }
     var flag: Bool? { span.kind == .boolean ? bytes.first == UInt8(ascii: "t") : nil }
 
@@ -61,6 +63,28 @@ struct LineValue {
 }
 
 extension LineValue {
+    /// What a field of that content has; nil for a value of another form.
+    func fieldValue(_ content: FieldContent) -> FieldValue? {
+        switch content {
+        case .schema, .event, .oneOf, .word, .text, .path, .fingerprint, .stackHash, .bootID: text.map { .text($0) }
+        case .time: text.flatMap { UTCTime.nanoseconds($0) }.map { .time($0) }
+        case .stallID: text.flatMap { StallID($0) }.map { .id($0) }
+        case .address: address.map { .address($0) }
+        case .milliseconds: milliseconds.map { .milliseconds($0) }
+        case .seconds: milliseconds.map { .seconds($0.saturatingProduct(1000)) }
+        case .share: number.map { .share($0) }
+        case .count: count.map { .count($0) }
+        case .int32, .integer: integer.map { .integer($0) }
+        case .flag: flag.map { .flag($0) }
+        case .kinds, .texts: span.kind == .array ? .texts(elements(\.text)) : nil
+        case .frames: .frames(frames)
+        case .thread: lockOwner.map { .thread($0) }
+        case .threads: .threads(elements(\.lockOwner))
+        case .workers: .workers(elements(\.workerGroup))
+        case .threadIDs, .sampleTree: nil
+        }
+    }
+
     var frame: StallRecord.Frame? {
         var frame = StallRecord.Frame(pc: 0)
         let isObject = members { name, value in

@@ -1,5 +1,6 @@
-internal import LagReader
+internal import LagModel
 internal import LagOutput
+internal import LagReader
 
 /// A line of ours, read back into what it was made of.
 ///
@@ -8,9 +9,7 @@ internal import LagOutput
 struct ParsedLine {
     enum Content {
         case stall(StallRecord)
-        case dropped(DropNotice)
-        case suppressed(SuppressionNotice)
-        case recurring(RecurrenceNotice)
+        case notice(Notice)
     }
 
     let context: ProcessContext
@@ -27,18 +26,17 @@ extension LineScanner {
     /// not know.
     borrowing func parsedLine() -> ParsedLine? {
         guard let time = time(.time), let mono = count(.mono), let context = processContext() else { return nil }
-        let nanoseconds = mono.multipliedSaturated(by: 1000)
-        let output = OutputTime(realtimeNanoseconds: time, monotonicNanoseconds: nanoseconds)
+        let output = OutputTime(realtimeNanoseconds: time, monotonicNanoseconds: mono.saturatingProduct(1000))
         let content: ParsedLine.Content?
         // A shipper may write a stall's line anew; of the others there is no better name than what they say.
         var hash = UnsafeRawBufferPointer(bytes).withMemoryRebound(to: UInt8.self) { ByteHash.hash($0) }
         switch text(.event) {
         case "stall":
-            content = record(time, nanoseconds).map { .stall($0) }
+            content = record().map { .stall($0) }
             hash = withText(.phase) { ByteHash.hash($0, seed: idHash()) } ?? hash
-        case "dropped": content = dropNotice(output).map { .dropped($0) }
-        case "suppressed": content = suppressionNotice(output).map { .suppressed($0) }
-        case "recurring": content = recurrenceNotice(output).map { .recurring($0) }
+        case "dropped": content = loss(output).map { .notice($0) }
+        case "suppressed": content = suppression(output).map { .notice($0) }
+        case "recurring": content = recurrence(output).map { .notice($0) }
         default: content = nil
         }
         guard let content else { return nil }
@@ -59,76 +57,33 @@ extension LineScanner {
         )
     }
 
-    private borrowing func record(_ time: Int64, _ monotonicNanoseconds: UInt64) -> StallRecord? {
-        guard let id = text(.id).flatMap({ StallID($0) }), let duration = nanoseconds(.duration),
-            let threshold = nanoseconds(.threshold), let threadID = value(.threadID)?.threadID, let loop = text(.loop),
-            let phase = text(.phase).flatMap(StallRecord.Phase.init), let kind = text(.kind).flatMap(StallRecord.Kind.init),
-            let severity = text(.severity).flatMap(StallRecord.Severity.init),
-            let cause = text(.cause).flatMap(StallRecord.Cause.init),
-            let capture = text(.capture).flatMap(StallRecord.Capture.init), let fingerprint = text(.fingerprint)
-        else { return nil }
-        var record = StallRecord(
-            id: id,
-            startRealtimeNanoseconds: time,
-            startMonotonicNanoseconds: monotonicNanoseconds,
-            durationNanoseconds: duration,
-            thresholdNanoseconds: threshold,
-            phase: phase,
-            kind: kind,
-            loop: loop,
-            threadID: threadID,
-            severity: severity,
-            fingerprint: fingerprint,
-            cause: cause,
-            capture: capture
-        )
-        if let least = nanoseconds(.durationMinimum), let most = nanoseconds(.durationMaximum), least <= most {
-            record.durationBounds = least...most
-        }
-        record.excludedNanoseconds = nanoseconds(.excluded)
-        record.foundBy = value(.foundBy)?.elements { $0.text.flatMap(StallRecord.Kind.init) } ?? []
-        record.threadName = text(.threadName) ?? ""
-        record.message = text(.message) ?? ""
-        record.stackHash = text(.stackHash) ?? ""
-        record.activity = text(.activity)
-        record.mode = text(.mode)
-        record.evidence = evidence()
-        record.captureError = text(.captureError)
-        record.framePointerRecovered = value(.framePointerRecovered)?.flag ?? false
-        record.unwindEnd = text(.unwindEnd)
-        record.samples = count(.samples) ?? 0
-        record.samplesMatched = count(.samplesMatched) ?? 0
-        record.samplesShare = number(.samplesShare)
-        record.workers = value(.workers)?.elements(\.workerGroup) ?? []
-        record.culprit = text(.culprit)
-        record.culpritConfidence = number(.culpritConfidence)
-        record.sequence = count(.sequence) ?? 0
-        record.droppedTotal = count(.droppedTotal) ?? 0
-        record.suppressedTotal = count(.suppressedTotal) ?? 0
-        record.framesTotal = count(.framesTotal).map { Int(clamping: $0) } ?? 0
-        record.frames = value(.frames)?.frames ?? []
-        return record
+    /// Without these a record says nothing.
+    private static var identity: [StallField] {
+        [.id, .phase, .severity, .kind, .fingerprint, .duration, .threshold, .threadID, .loop, .cause, .capture]
     }
 
-    private borrowing func evidence() -> StallRecord.Evidence {
-        var evidence = StallRecord.Evidence()
-        evidence.cpuNanoseconds = nanoseconds(.cpu)
-        evidence.runDelayNanoseconds = nanoseconds(.runDelay)
-        evidence.blockedNanoseconds = nanoseconds(.blocked)
-        evidence.systemNanoseconds = nanoseconds(.system)
-        evidence.minorFaults = count(.minorFaults)
-        evidence.majorFaults = count(.majorFaults)
-        evidence.syscall = text(.syscall)
-        evidence.syscallDescriptor = value(.syscallDescriptor)?.threadID
-        evidence.syscallTarget = text(.syscallTarget)
-        evidence.wchan = text(.wchan)
-        // Kinds may be added: one that is not known here is left out.
-        evidence.lockKind = text(.lockKind).flatMap(StallRecord.LockKind.init)
-        evidence.lockAddress = value(.lockAddress)?.address
-        evidence.lockOwner = value(.lockOwner)?.lockOwner
-        evidence.lockCycle = value(.lockCycle)?.elements(\.lockOwner) ?? []
-        evidence.lockChain = value(.lockChain)?.elements(\.lockOwner) ?? []
-        return evidence
+    private borrowing func record() -> StallRecord? {
+        guard let id = text(.id).flatMap({ StallID($0) }) else { return nil }
+        var record = StallRecord(
+            id: id,
+            startRealtimeNanoseconds: 0,
+            startMonotonicNanoseconds: 0,
+            durationNanoseconds: 0,
+            thresholdNanoseconds: 0,
+            phase: .end,
+            kind: .callout,
+            loop: "",
+            threadID: 0
+        )
+        // The tree of all samples is not in these formats.
+        for field in FieldTable.stall {
+            guard let store = field.access.store else { continue }
+            let isStored = value(field.field)?.fieldValue(field.content).map { store(&record, $0) } ?? false
+            if !isStored, Self.identity.contains(field.field) { return nil }
+        }
+        // One bound alone is none.
+        if nanoseconds(.durationMaximum) == nil { record.durationBounds = nil }
+        return record
     }
 
     private borrowing func value(_ field: StallField) -> LineValue? { span(field).map { LineValue(bytes, $0) } }
@@ -136,20 +91,14 @@ extension LineScanner {
 
 // The lines about other lines.
 extension LineScanner {
-    private borrowing func dropNotice(_ time: OutputTime) -> DropNotice? {
-        guard let lost = count(.dropped), let reason = text(.reason).flatMap(DropNotice.Reason.init),
+    private borrowing func loss(_ time: OutputTime) -> Notice? {
+        guard let lost = count(.dropped), let reason = text(.reason).flatMap(Notice.DropReason.init),
             let total = count(.droppedTotal)
         else { return nil }
-        return DropNotice(
-            count: lost,
-            reason: reason,
-            realtimeNanoseconds: time.realtimeNanoseconds,
-            monotonicNanoseconds: time.monotonicNanoseconds,
-            total: total
-        )
+        return .dropped(lost, reason, total: total, time: time)
     }
 
-    private borrowing func suppressionNotice(_ time: OutputTime) -> SuppressionNotice? {
+    private borrowing func suppression(_ time: OutputTime) -> Notice? {
         guard let number = count(.suppressed), let first = self.time(.firstTime), let last = self.time(.lastTime),
             let longest = nanoseconds(.longest), let sum = nanoseconds(.total), let total = count(.suppressedTotal)
         else { return nil }
@@ -161,11 +110,11 @@ extension LineScanner {
         held.longestNanoseconds = longest
         held.totalNanoseconds = sum
         held.culprit = text(.culprit)
-        held.message = rest(of: text(.message) ?? "", after: held.notice)
-        return SuppressionNotice(suppression: held, time: time, total: total)
+        held.message = rest(of: text(.message) ?? "", after: held.introduction)
+        return Notice(.suppressed(held, total: total), time: time)
     }
 
-    private borrowing func recurrenceNotice(_ time: OutputTime) -> RecurrenceNotice? {
+    private borrowing func recurrence(_ time: OutputTime) -> Notice? {
         guard let fingerprint = text(.fingerprint), let number = count(.count), let window = nanoseconds(.window),
             let first = self.time(.firstTime), let last = self.time(.lastTime), let sum = nanoseconds(.total),
             let seen = count(.seenTotal)
@@ -174,7 +123,7 @@ extension LineScanner {
             fingerprint: fingerprint,
             count: number,
             // Seconds, read as the milliseconds that the other times are.
-            windowNanoseconds: window.multipliedSaturated(by: 1000),
+            windowNanoseconds: window.saturatingProduct(1000),
             firstRealtimeNanoseconds: first,
             lastRealtimeNanoseconds: last,
             totalNanoseconds: sum,
@@ -182,19 +131,12 @@ extension LineScanner {
             culprit: text(.culprit),
             message: ""
         )
-        recurrence.message = rest(of: text(.message) ?? "", after: recurrence.notice)
-        return RecurrenceNotice(recurrence: recurrence, time: time)
+        recurrence.message = rest(of: text(.message) ?? "", after: recurrence.introduction)
+        return Notice(.recurring(recurrence), time: time)
     }
 
     /// A notice's message ends with the last stall's: what is before is made anew.
     private borrowing func rest(of message: String, after introduction: String) -> String {
         message.hasPrefix(introduction) ? String(message.dropFirst(introduction.count)) : message
-    }
-}
-
-extension UInt64 {
-    fileprivate func multipliedSaturated(by factor: UInt64) -> UInt64 {
-        let (product, isTooMuch) = multipliedReportingOverflow(by: factor)
-        return isTooMuch ? .max : product
     }
 }

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// A way from a program's root to what it stood in, and the time that belongs to it.
@@ -46,7 +47,7 @@ struct StackPath {
             paths += 1
             bytes += frames.reduce(0) { $0 + $1.name.utf8.count + Self.bytesPerFrame }
             guard paths <= Self.maximumPaths, bytes <= Self.maximumBytes else {
-                trimmedNanoseconds = trimmedNanoseconds.addingSaturated(nanoseconds)
+                trimmedNanoseconds = trimmedNanoseconds.saturatingSum(nanoseconds)
                 return
             }
             take(StackPath(frames: frames, nanoseconds: nanoseconds))
@@ -60,10 +61,10 @@ struct StackPath {
             defer { frames.removeLast(frames.count - above) }
             if let total = node.framesTotal, total > UInt64(node.frames.count) { push(trimmed) }
             for name in node.frames { push(known[name] ?? ExportFrame(name: name)) }
-            let below = node.children.reduce(UInt64(0)) { $0.addingSaturated($1.nanoseconds) }
+            let below = node.children.reduce(UInt64(0)) { $0.saturatingSum($1.nanoseconds) }
             let own = node.nanoseconds > below ? node.nanoseconds - below : 0
             if own > 0 { emit(own) }
-            sum = sum.addingSaturated(own)
+            sum = sum.saturatingSum(own)
             for child in node.children { walk(child) }
         }
         for node in stall.sampleTree { walk(node) }
@@ -117,12 +118,5 @@ struct ExportFrame: Hashable {
         let clean = PlainText.sanitized(name.utf8)
         guard clean.contains(";") || clean.contains("->") else { return clean }
         return clean.replacing("->", with: "→").replacing(";", with: ":")
-    }
-}
-
-extension UInt64 {
-    fileprivate func addingSaturated(_ other: UInt64) -> UInt64 {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        return isTooMuch ? .max : sum
     }
 }

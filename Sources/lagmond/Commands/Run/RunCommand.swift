@@ -17,7 +17,12 @@ struct RunCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How long to run; by default until SIGTERM or SIGINT.", valueName: "seconds"))
     var duration: Double?
 
-    @Option(help: ArgumentHelp("A file for the ground truth of the workload: one JSON line for each injected stall.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp(
+            "A file for the ground truth of the workload: one JSON line for each injected stall.",
+            valueName: "path"
+        )
+    )
     var truth: String?
 
     @OptionGroup
@@ -44,7 +49,7 @@ struct RunCommand: ParsableCommand {
     @Argument(parsing: .postTerminator, help: "After --: the command to run and watch.")
     var command: [String] = []
 
-    /// What the options say, by key path.
+    /// The values of the options, by key path.
     var values: [String: JSONValue] {
         var values = watch.values
         values[SettingKey.duration.path] = duration.map(JSONValue.double)
@@ -66,7 +71,9 @@ struct RunCommand: ParsableCommand {
         signals.block()
         let settings = try load()
         guard settings.targets.isEmpty else {
-            try Daemon(settings: settings, inherited: inherited).execute(signals) { () throws(SettingsError) in try Self.load(values) }
+            try Daemon(settings: settings, inherited: inherited).execute(signals) { () throws(SettingsError) in
+                try Self.load(values)
+            }
         }
         try settings.rejectUnusedSettings(on: .workload)
         try WorkloadRun(settings: settings).execute(signals)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 
-/// `lagmond schema`: prints the JSON Schema of every line, the file beside this one, which is part of the program.
+/// `lagmond schema`: prints the JSON Schema of every line, or the table of its fields.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
@@ -9,9 +9,12 @@ struct SchemaCommand: ParsableCommand {
         discussion: "It validates one line. Members that it does not name are allowed: later versions add some."
     )
 
+    @Flag(help: "Print the table of fields as Markdown instead.")
+    var markdown = false
+
     func run() throws {
         // The end of stdout's reader is an answer to a write.
         signal(SIGPIPE, SIG_IGN)
-        try StandardOutput.write(PackageResources.lagmonitor_stall_v1_schema_json)
+        try StandardOutput.write(Array((markdown ? FieldDocument.markdown : StallSchema.text).utf8))
     }
 }

@@ -1,3 +1,5 @@
+internal import LagReader
+
 /// A JSON text (RFC 8259) that stays as it is, with the places of its parts: for edits that keep every other byte, the
 /// order of members, spaces, and how numbers are written.
 struct JSONText {
@@ -10,7 +12,7 @@ struct JSONText {
     enum Content {
         case object([Member])
         case array([Value])
-        case string
+        case string(hasEscapes: Bool)
         case number
         /// `true`, `false`, `null`.
         case word
@@ -21,25 +23,56 @@ struct JSONText {
         let value: Value
     }
 
-    /// What is wrong, and after how many bytes.
-    struct Failure: Error, Equatable, CustomStringConvertible {
-        let reason: String
-        let offset: Int
-
-        var description: String { "\(reason) at byte \(offset + 1)" }
-    }
-
-    /// Deeper texts are refused: the reader's own stack is bounded.
-    static let maximumDepth = 128
-
     let bytes: [UInt8]
     let root: Value
 
-    /// Reads `bytes`, spaces around the value allowed. Text in strings may be any bytes: what is not looked at is not judged.
-    init(_ bytes: [UInt8]) throws(Failure) {
-        var reader = JSONReader(bytes)
-        root = try reader.document()
+    /// Reads `bytes`, spaces around the value allowed. Whether strings are UTF-8 is not checked.
+    init(_ bytes: [UInt8]) throws(JSONCursor.Failure) {
+        let result = bytes.withUnsafeBytes { text -> Result<Value, JSONCursor.Failure> in
+            var cursor = JSONCursor(text)
+            cursor.skipSpaces()
+            if let value = Self.value(&cursor, depth: 0), cursor.isAtEndOfText() { return .success(value) }
+            return .failure(cursor.failure ?? JSONCursor.Failure(reason: "no value", offset: cursor.offset))
+        }
+        root = try result.get()
         self.bytes = bytes
+    }
+
+    /// The value here with its parts; nil after a failure.
+    private static func value(_ cursor: inout JSONCursor, depth: Int) -> Value? {
+        let start = cursor.offset
+        let content: Content
+        switch cursor.byte {
+        // As deep as `skipValue` allows, which refuses what is deeper.
+        case UInt8(ascii: "{") where depth < JSONCursor.maximumDepth:
+            var members: [Member] = []
+            let isWhole = cursor.members { cursor, name, hasEscapes in
+                let name = JSONString.text(name, hasEscapes: hasEscapes)
+                guard let value = value(&cursor, depth: depth + 1) else { return false }
+                members.append(Member(name: name, value: value))
+                return true
+            }
+            guard isWhole else { return nil }
+            content = .object(members)
+        case UInt8(ascii: "[") where depth < JSONCursor.maximumDepth:
+            var elements: [Value] = []
+            let isWhole = cursor.elements { cursor in
+                guard let value = value(&cursor, depth: depth + 1) else { return false }
+                elements.append(value)
+                return true
+            }
+            guard isWhole else { return nil }
+            content = .array(elements)
+        default:
+            guard let span = cursor.value(depth: depth) else { return nil }
+            content =
+                switch span.kind {
+                case .string: .string(hasEscapes: span.hasEscapes)
+                case .number: .number
+                case .object, .array, .boolean, .null: .word
+                }
+        }
+        return Value(range: start..<cursor.offset, content: content)
     }
 
     /// The member of that name; of several the last. Nil when `value` is no object.
@@ -62,8 +95,10 @@ struct JSONText {
 
     /// The text of a string; nil for anything else.
     func string(_ value: Value?) -> String? {
-        guard let value, case .string = value.content else { return nil }
-        return JSONReader.text(of: bytes[value.range].dropFirst().dropLast())
+        guard let value, case .string(let hasEscapes) = value.content else { return nil }
+        return bytes[value.range].dropFirst().dropLast().withUnsafeBufferPointer {
+            JSONString.text($0, hasEscapes: hasEscapes)
+        }
     }
 
     /// A value as it is written.

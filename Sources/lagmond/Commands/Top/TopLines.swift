@@ -44,9 +44,9 @@ struct TopLines {
         number("hosts", UInt64(group.hosts.count), &writer)
         if group.lastTime != .min {
             writer.key("first_seen")
-            writer.value(TimeText.text(group.firstTime, withMilliseconds: true))
+            writer.value(UTCTime.text(group.firstTime, fractionDigits: 3))
             writer.key("last_seen")
-            writer.value(TimeText.text(group.lastTime, withMilliseconds: true))
+            writer.value(UTCTime.text(group.lastTime, fractionDigits: 3))
         }
         number("held_back", group.heldBackCount, &writer)
         milliseconds("held_back_ms", group.heldBackNanoseconds, &writer)

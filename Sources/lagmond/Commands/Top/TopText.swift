@@ -1,3 +1,4 @@
+internal import LagModel
 internal import Foundation
 internal import LagReader
 
@@ -36,7 +37,7 @@ struct TopText {
             Column(title: "p99", isRight: true) { $0.count == 0 ? "" : Self.duration($0.nanoseconds(atShare: 0.99)) },
             Column(title: "worst", isRight: true) { $0.count == 0 ? "" : Self.duration($0.worstNanoseconds) },
             Column(title: "hosts", isRight: true) { "\($0.hosts.count)" },
-            Column(title: "last seen", isRight: false) { $0.lastTime == .min ? "" : TimeText.text($0.lastTime) },
+            Column(title: "last seen", isRight: false) { $0.lastTime == .min ? "" : UTCTime.text($0.lastTime) },
         ]
         if by != .cause { columns.append(Column(title: "cause", isRight: false) { $0.cause }) }
         columns.append(Column(title: "open", isRight: true) { $0.openCount == 0 ? "" : "\($0.openCount)" })

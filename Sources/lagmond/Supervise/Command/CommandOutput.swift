@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 
-/// Where the lines about commands go: never where the commands write.
+/// Opens the output for lines about commands, which is never the commands' own output.
 struct CommandOutput {
     let settings: Settings
 

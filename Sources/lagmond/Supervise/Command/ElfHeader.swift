@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// What an ELF file's header and program headers say of how it is loaded.
+/// How an ELF file is loaded, from its header and program headers.
 ///
 /// Format: `elf(5)`; `Elf64_Ehdr` (64 bytes) and `Elf64_Phdr` (56 bytes), little-endian here.
 struct ElfHeader {
-    /// 64-bit, and for the processor that we run on.
+    /// 64-bit, and for this machine's processor.
     let isOfThisMachine: Bool
     /// The dynamic loader (`PT_INTERP`); `nil`: the program is statically linked.
     let loader: String?

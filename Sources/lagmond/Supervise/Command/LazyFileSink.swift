@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// A file that is made when there is something to write: a command that never stalls finds its folder as it was.
+/// A file that is created with its first line: a command that never stalls leaves no file.
 final class LazyFileSink: RecordSink {
     let name: String
     private let sink = Mutex<FileSink?>(nil)

@@ -2,7 +2,7 @@ internal import CLagBeacon
 internal import CLagLinux
 internal import Glibc
 
-/// Which signals that come to us the command has to get from us, and when its stop is ours.
+/// Decides which signals to lagmond are forwarded to the command, and when lagmond stops with it.
 struct SignalRelay {
     private let child: pid_t
     private var stoppedAtTerminal: UInt64 = 0
@@ -33,10 +33,10 @@ struct SignalRelay {
         return code == CLL_SIGNAL_OF_PROCESS || code == CLL_SIGNAL_QUEUED || code == CLL_SIGNAL_OF_THREAD
     }
 
-    /// The command has stopped: by which signal we stop as well; `nil` when we go on.
+    /// The command has stopped: the signal by which lagmond stops as well; nil when it goes on.
     ///
-    /// What the terminal stops is a matter of the whole job, and a shell waits for us to say so. One that was stopped by SIGSTOP from
-    /// anywhere is what a watchdog is to report; unless it stops itself so at the terminal's word.
+    /// A stop at the terminal concerns the whole job, and the shell waits for lagmond to stop. A stop by SIGSTOP from another process
+    /// is for the monitor to report, unless the command stops itself that way because of the terminal.
     func stopSignal(childStoppedBy signal: Int32) -> Int32? {
         switch signal {
         case SIGTSTP, SIGTTIN, SIGTTOU: signal

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A command as it was given: found the way a shell finds it, and handed on byte for byte.
+/// A command as the user gave it: found as a shell finds it, and passed on byte for byte.
 struct WrappedCommand {
-    /// Its own arguments, the name first. From `CommandLine.unsafeArgv`, where nothing has been made into text yet; ends with `nil`.
+    /// Its arguments, the name first, ended by nil: raw bytes, which need not be valid UTF-8.
     let arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-    /// Keeps them; nil: they are this process's own.
+    /// Owns the arguments; nil: they are this process's.
     private let memory: AnyObject?
 
     private init(arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
@@ -54,7 +54,7 @@ struct WrappedCommand {
     var name: String { arguments[0].map { String(cString: $0) } ?? "" }
 
     /// Where the program is.
-    /// - Throws: ``StartFailure`` with the statuses that shells give: 127 for none, 126 for one that may not be run.
+    /// - Throws: ``StartFailure`` with a shell's status: 127 where it is not found, 126 where it may not be run.
     func locate(path variable: String?) throws(StartFailure) -> ProgramFile {
         let name = name
         if name.contains("/") {
@@ -62,7 +62,7 @@ struct WrappedCommand {
             return ProgramFile(path: name)
         }
         var forbidden: ((String) -> StartFailure)?
-        // What execvp(3) takes when there is no PATH.
+        // The default of execvp(3) without PATH.
         for folder in (variable ?? "/bin:/usr/bin").split(separator: ":", omittingEmptySubsequences: false) where !name.isEmpty {
             // An empty entry is the working folder.
             let path = folder.isEmpty ? "./\(name)" : "\(folder)/\(name)"

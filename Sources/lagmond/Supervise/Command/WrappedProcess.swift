@@ -2,11 +2,11 @@ internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 
-/// A command that runs in our place: whoever started us sees it, signals it, stops it and learns of its end as if we were not there.
+/// A command that runs in lagmond's place: the parent sees it, signals it, stops it and learns of its end as if lagmond were not there.
 ///
-/// It is in our process group and session, so a terminal's signals reach it by themselves; those that were sent to us alone are
-/// forwarded (``SignalRelay``). When it stops at the terminal so do we, and a shell gets its prompt back; when it ends, ``exitProcess(as:)``
-/// ends us the same way.
+/// It is in lagmond's process group and session, so a terminal's signals reach it directly; signals sent to lagmond alone are
+/// forwarded (``SignalRelay``). When it stops at the terminal lagmond stops too, and a shell gets its prompt back; when it ends,
+/// ``exitProcess(as:)`` ends lagmond the same way.
 struct WrappedProcess {
     enum Termination: Equatable {
         case exited(Int32)
@@ -14,12 +14,12 @@ struct WrappedProcess {
     }
 
     let pid: pid_t
-    /// Refers to this very process, whoever has its number later. Ours until ``closeDescriptor()``.
+    /// Refers to this process, also after its number is reused. Open until ``closeDescriptor()``.
     let pidfd: Int32
     private let signals: InheritedSignals
 
-    /// Starts the program with the signals and the descriptors as we got them.
-    /// - Parameter ownSession: without our terminal, and at the head of a session and a group of its own.
+    /// Starts the program with the signals and the descriptors that lagmond inherited.
+    /// - Parameter ownSession: without a terminal, as the leader of a new session and process group.
     /// - Throws: ``StartFailure`` with a shell's status.
     static func start(
         _ command: WrappedCommand,
@@ -35,7 +35,7 @@ struct WrappedProcess {
             cll_wrap_start(program.path, command.arguments, pointers, &state, session, &pid, &pidfd)
         }
         if code == ENOEXEC {
-            // A script without a first line that says whose: a shell runs it itself, and so does execvp(3).
+            // A script without `#!` is run by a shell, as execvp(3) does.
             code = environment.withPointers { pointers in
                 ShellScript.withArguments(program.path, command.arguments) { arguments in
                     cll_wrap_start("/bin/sh", arguments, pointers, &state, session, &pid, &pidfd)
@@ -46,7 +46,7 @@ struct WrappedProcess {
         return WrappedProcess(pid: pid, pidfd: pidfd, signals: signals)
     }
 
-    /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``; others may do what they like.
+    /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``.
     /// - Parameter onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, wherever it came from.
     func supervise(onEndSignal: () -> Void = {}) -> Termination {
         var relay = SignalRelay(child: pid)
@@ -63,7 +63,7 @@ struct WrappedProcess {
         }
     }
 
-    /// What it ended with; nil while it runs. Never waits.
+    /// How it ended; nil while it runs. Never waits.
     func ended() -> Termination? {
         while true {
             var value: Int32 = 0
@@ -76,7 +76,7 @@ struct WrappedProcess {
         }
     }
 
-    /// It has ended, and another takes its place.
+    /// Call it when the process has ended and was waited for.
     func closeDescriptor() { close(pidfd) }
 
     private func followChanges(_ relay: inout SignalRelay) -> Termination? {
@@ -93,7 +93,7 @@ struct WrappedProcess {
         }
     }
 
-    /// Ends when we are continued.
+    /// Returns when lagmond is continued.
     private func stop(by signal: Int32) {
         var state = signals.state
         let count = cll_wrap_stop_by(signal, &state)
@@ -101,7 +101,7 @@ struct WrappedProcess {
         continueCommand(alsoLaterStops: count > 1)
     }
 
-    /// We are to go on; so is the command, if that was said to us alone.
+    /// lagmond was continued: continues the command, unless the signal reached it as well.
     private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continuePolls {
             // A change that was not reported yet is a later one: it was continued, and perhaps stopped again, which has to stay.
@@ -143,11 +143,11 @@ struct WrappedProcess {
     }
 }
 
-/// What signals were blocked and ignored, and what descriptors were open, when this process started: the command gets them so.
+/// The blocked and ignored signals and the open descriptors with which this process started; the command inherits them.
 struct InheritedSignals: Sendable {
     fileprivate let state: cll_signal_state
 
-    /// First thing in `main`: before anything is changed.
+    /// Call it first in `main`, before anything is changed.
     static func take() -> InheritedSignals {
         var state = cll_signal_state()
         cll_signal_state_save(&state)

@@ -1,16 +1,16 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// The watch of one process that runs already, with what is shown of it. Any thread.
+/// The watch of one running process, with its status. Any thread.
 final class AttachedProcess: Sendable {
     let watch: AttachWatch
     private let name: String?
     private let lines: LineDispatcher
 
     /// - Parameters:
-    ///   - name: of the target; nil: it is known by its number.
+    ///   - name: of the target; nil: it is identified by its process ID.
     ///   - loops: see ``AttachWatch``.
-    ///   - lines: by which they are counted and handed on.
+    ///   - lines: counts the lines and passes them on.
     /// - Throws: ``StartFailure`` where it cannot be watched.
     init(
         _ process: Int32,
@@ -55,7 +55,7 @@ final class AttachedProcess: Sendable {
 }
 
 extension AttachRefusal {
-    /// With what lagmond ends.
+    /// lagmond's exit status.
     var status: Int32 {
         switch self {
         case .notPermitted, .hidden: ExitStatus.notPermitted

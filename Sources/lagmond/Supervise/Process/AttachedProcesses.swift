@@ -1,7 +1,7 @@
-internal import LagRemote
 internal import LagMonitor
+internal import LagRemote
 
-/// What the pages show of processes that were attached to.
+/// The status of the processes of `lagmond attach`.
 struct AttachedProcesses: HttpStatusSource {
     let processes: [AttachedProcess]
 

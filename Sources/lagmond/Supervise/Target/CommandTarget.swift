@@ -16,13 +16,13 @@ final class CommandTarget: Target {
     private let watch: CommandWatch
     private let state: Mutex<State>
     private let onEnd: @Sendable () -> Void
-    /// The thread that waits for the command has come to its end.
+    /// The thread that waits for the command has ended.
     private let hasEnded = Atomic(false)
     private let hasStarted = Atomic(false)
-    /// The watch runs; before and after that it owes no answer.
+    /// The watch runs; before and after that no answer to a probe is expected.
     private let isWatched = Atomic(false)
 
-    /// The service manager's words with lagmond, and descriptors that it gave to lagmond: none of the command's business.
+    /// The service manager's protocol with lagmond, which the command must not use.
     private static let ownVariables = [
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "MAINPID",
         "INVOCATION_ID",
@@ -122,7 +122,7 @@ final class CommandTarget: Target {
 
     func stop() {
         watch.lifecycle.stop()
-        // It has ended; whoever waits for it is about to notice.
+        // It has ended; the thread that waits for it is about to return.
         let deadline = MonotonicTime.now + .seconds(10)
         while hasStarted.load(ordering: .acquiring), !hasEnded.load(ordering: .acquiring), MonotonicTime.now < deadline {
             usleep(2000)

@@ -44,7 +44,7 @@ struct Daemon {
     }
 }
 
-/// Ends several targets at a time.
+/// Stops several targets concurrently.
 struct TargetShutdown {
     let targets: [any Target]
 

@@ -141,7 +141,9 @@ struct DaemonControl {
                 fresh.append(try dependencies.makeTarget(settings))
             }
         }
-        for text in next.settingsThatNeedRestart(after: settings) { Diagnostics.report("\(text): takes effect with the next start") }
+        for text in next.settingsThatNeedRestart(after: settings) {
+            Diagnostics.report("\(text): takes effect with the next start")
+        }
         let gone = present.filter { target in !kept.contains { $0.0 === target } }
         for (target, settings) in kept {
             do throws(StartFailure) { _ = try target.change(to: settings) } catch { Diagnostics.report(error.message) }

@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// The targets there are now, and the counts of those that were. Any thread.
+/// The current targets, and the counts of earlier ones. Any thread.
 final class TargetList: HttpStatusSource {
     private struct State {
         var targets: [any Target] = []
@@ -37,7 +37,7 @@ final class TargetList: HttpStatusSource {
         }
     }
 
-    /// Of two with one name, one of which is being ended, the one that comes: a series is there once.
+    /// Of two targets with one name, one of which is ending, the new one: each name appears once.
     var targets: [TargetStatus] {
         let active = active
         let names = Set(active.map(\.settings.name))

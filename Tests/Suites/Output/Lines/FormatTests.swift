@@ -19,13 +19,7 @@ struct FormatTests {
     static func notices(_ format: RecordFormat, context: ProcessContext = Sample.context, limit: Int = 8000) throws -> [String] {
         var encoder = RecordEncoder(context: context, limits: try LineLimits(maxLineBytes: limit), format: format)
         let time = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
-        let drop = DropNotice(
-            count: 3,
-            reason: .sinkFailed,
-            realtimeNanoseconds: time.realtimeNanoseconds,
-            monotonicNanoseconds: time.monotonicNanoseconds,
-            total: 7
-        )
+        let drop = Notice.dropped(3, .sinkFailed, total: 7, time: time)
         var held = Suppression(fingerprint: "v1:0123456789abcdef")
         held.add(Sample.record(), known: 0, at: 1)
         let recurrence = Recurrence(
@@ -41,8 +35,8 @@ struct FormatTests {
         )
         return [
             encoder.encode(drop) { String(decoding: $0, as: UTF8.self) },
-            encoder.encode(SuppressionNotice(suppression: held, time: time, total: 9)) { String(decoding: $0, as: UTF8.self) },
-            encoder.encode(RecurrenceNotice(recurrence: recurrence, time: time)) { String(decoding: $0, as: UTF8.self) },
+            encoder.encode(Notice(.suppressed(held, total: 9), time: time)) { String(decoding: $0, as: UTF8.self) },
+            encoder.encode(Notice(.recurring(recurrence), time: time)) { String(decoding: $0, as: UTF8.self) },
         ]
     }
 

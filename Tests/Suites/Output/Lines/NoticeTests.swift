@@ -34,13 +34,13 @@ import Testing
 
     private func text(_ suppression: Suppression, context: ProcessContext = Sample.context, limit: Int = 8000) throws -> String {
         var encoder = RecordEncoder(context: context, limits: try LineLimits(maxLineBytes: limit))
-        let notice = SuppressionNotice(suppression: suppression, time: time, total: 250)
+        let notice = Notice(.suppressed(suppression, total: 250), time: time)
         return encoder.encode(notice) { String(decoding: $0, as: UTF8.self) }
     }
 
     private func text(_ recurrence: Recurrence, context: ProcessContext = Sample.context, limit: Int = 8000) throws -> String {
         var encoder = RecordEncoder(context: context, limits: try LineLimits(maxLineBytes: limit))
-        return encoder.encode(RecurrenceNotice(recurrence: recurrence, time: time)) { String(decoding: $0, as: UTF8.self) }
+        return encoder.encode(Notice(.recurring(recurrence), time: time)) { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test func aSummaryReadsAsWritten() throws {
@@ -115,8 +115,8 @@ import Testing
         let sink = MemorySink()
         var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
         output.countDropped(2, reason: .queueFull)
-        try output.write(SuppressionNotice(suppression: suppression, time: time, total: 240))
-        try output.write(RecurrenceNotice(recurrence: recurrence, time: time))
+        try output.write(Notice(.suppressed(suppression, total: 240), time: time))
+        try output.write(Notice(.recurring(recurrence), time: time))
         let events = try sink.lines.map { try Sample.parse($0)["event"] as? String }
         #expect(events == ["dropped", "suppressed", "recurring"])
     }
@@ -126,7 +126,7 @@ import Testing
         var output = RecordOutput(encoder: RecordEncoder(context: Sample.context), sink: sink)
         sink.fail(with: SinkError(.writeFailed, path: "memory", code: 28))
         #expect(throws: SinkError.self) {
-            try output.write(SuppressionNotice(suppression: suppression, time: time, total: 240))
+            try output.write(Notice(.suppressed(suppression, total: 240), time: time))
         }
         #expect(output.droppedTotal == 0 && output.unannounced == 0)
     }

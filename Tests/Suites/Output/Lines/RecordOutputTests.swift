@@ -8,16 +8,16 @@ import Testing
 /// Takes every line and gives it up later, when the test says so.
 private final class LateSink: RecordSink {
     private struct State {
-        var waiting: [DropNotice?] = []
+        var waiting: [Notice?] = []
         var abandoned: UInt64 = 0
-        var notices: [DropNotice] = []
+        var notices: [Notice] = []
     }
 
     let name = "late"
     private let state = Mutex(State())
 
     func write(_ line: UnsafeRawBufferPointer) {}
-    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) { state.withLock { $0.waiting.append(facts.losses) } }
+    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) { state.withLock { $0.waiting.append(facts.notice) } }
     func close() {}
     var unsettledLines: Int { state.withLock { $0.waiting.count } }
     func takeAbandonedLines() -> UInt64 {
@@ -26,7 +26,7 @@ private final class LateSink: RecordSink {
             return state.abandoned
         }
     }
-    func takeAbandonedNotices() -> [DropNotice] {
+    func takeAbandonedNotices() -> [Notice] {
         state.withLock { state in
             defer { state.notices = [] }
             return state.notices
@@ -158,13 +158,8 @@ struct RecordOutputTests {
 
     @Test func noticeKeepsTheLimit() throws {
         var encoder = RecordEncoder(context: Sample.extremeContext, limits: try LineLimits(maxLineBytes: 1024))
-        let notice = DropNotice(
-            count: .max,
-            reason: .sinkFailed,
-            realtimeNanoseconds: .min,
-            monotonicNanoseconds: .max,
-            total: .max
-        )
+        let time = OutputTime(realtimeNanoseconds: .min, monotonicNanoseconds: .max)
+        let notice = Notice.dropped(.max, .sinkFailed, total: .max, time: time)
         let line = encoder.encode(notice) { String(decoding: $0, as: UTF8.self) }
         #expect(line.utf8.count <= 1024)
         #expect(try Sample.parse(line)["dropped"] as? UInt64 == .max)

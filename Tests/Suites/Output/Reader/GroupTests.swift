@@ -1,3 +1,4 @@
+import LagModel
 import Foundation
 import Testing
 
@@ -45,7 +46,7 @@ struct GroupTests {
     @Test func aWindowDoesNotPartTheLinesOfAStall() {
         let early = Samples.line(phase: "begin", milliseconds: "5000.000", time: "2026-11-21T17:59:59.999Z")
         let late = Samples.line(milliseconds: "7000.000", time: "2026-11-21T18:00:00.001Z")
-        let edge = TimeText.nanoseconds("2026-11-21T18:00:00Z") ?? 0
+        let edge = UTCTime.nanoseconds("2026-11-21T18:00:00Z") ?? 0
         for lines in [[early, late], [late, early]] {
             let after = grouped(lines, times: edge ..< .max).table.groups
             #expect(after.map(\.count) == [1])
@@ -195,7 +196,7 @@ struct GroupTests {
     }
 
     @Test func timesChoose() {
-        let time = TimeText.nanoseconds("2026-11-21T18:07:56.654466405Z") ?? 0
+        let time = UTCTime.nanoseconds("2026-11-21T18:07:56.654466405Z") ?? 0
         #expect(grouped([Samples.end], times: time..<time + 1).table.groups.count == 1)
         #expect(grouped([Samples.end], times: time + 1..<Int64.max).table.groups.count == 0)
         #expect(grouped([Samples.end], times: Int64.min..<time).table.groups.count == 0)

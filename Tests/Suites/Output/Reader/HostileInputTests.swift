@@ -1,3 +1,4 @@
+import LagModel
 import Testing
 
 @testable import LagReader

@@ -1,21 +1,22 @@
+import LagModel
 import Testing
 
 @testable import LagReader
 
 struct LineScannerTests {
     @Test func theTableIsInTheOrderOfTheFields() {
-        #expect(FieldRule.all.map(\.field) == StallField.allCases)
-        #expect(Set(FieldRule.all.map(\.name)).count == FieldRule.all.count)
+        #expect(FieldTable.all.map(\.field) == StallField.allCases)
+        #expect(Set(StallField.allCases.map(\.name)).count == FieldTable.all.count)
     }
 
     @Test func everyNameIsFoundAndNoOther() {
         let names = FieldNames()
         func field(_ name: String) -> StallField? { Array(name.utf8).withUnsafeBufferPointer { names.field(named: $0) } }
-        for rule in FieldRule.all {
-            #expect(field(rule.name) == rule.field)
-            #expect(field(rule.name + "x") == nil)
-            let shorter = String(rule.name.dropLast())
-            #expect(field(shorter) == FieldRule.all.first { $0.name == shorter }?.field)
+        for known in StallField.allCases {
+            #expect(field(known.name) == known)
+            #expect(field(known.name + "x") == nil)
+            let shorter = String(known.name.dropLast())
+            #expect(field(shorter) == StallField.allCases.first { $0.name == shorter })
         }
         #expect(field("") == nil)
     }
@@ -30,7 +31,7 @@ struct LineScannerTests {
             #expect(scanner.text(.id) == "01a1ff4b-22ee-7d69-964c-dc2bec6b1bf6")
             #expect(scanner.number(.culpritConfidence) == 0.9)
             #expect(scanner.span(.serviceName) == nil)
-            #expect(scanner.time(.time).map { TimeText.text($0, withMilliseconds: true) } == "2026-11-21T18:07:56.654Z")
+            #expect(scanner.time(.time).map { UTCTime.text($0, fractionDigits: 3) } == "2026-11-21T18:07:56.654Z")
         }
     }
 
@@ -102,7 +103,7 @@ struct LineScannerTests {
         ("0001-01-01T00:00:00Z", nil), ("9999-01-01T00:00:00Z", nil), ("2026-11-21T18:07:56.1234567891234Zx", nil),
     ])
     func timesAreRead(text: String, expected: Int64?) {
-        #expect(TimeText.nanoseconds(text) == expected)
-        if let expected, expected % 1_000_000_000 == 0, text.hasSuffix("Z") { #expect(TimeText.text(expected) == text) }
+        #expect(UTCTime.nanoseconds(text) == expected)
+        if let expected, expected % 1_000_000_000 == 0, text.hasSuffix("Z") { #expect(UTCTime.text(expected) == text) }
     }
 }

@@ -3,19 +3,8 @@ import LagReader
 import LagOutput
 import Testing
 
-/// The readers' own table and the schema say the same of each member: `lagmond check` and any validator agree.
+/// The check of lines and the schema say the same of each member: `lagmond check` and any validator agree.
 struct FieldRuleTests {
-    /// The schema is one for all lines; which event needs what stands in its conditions.
-    @Test func bothKnowTheSameMembers() throws {
-        let properties = try #require(try SchemaFile.json()["properties"] as? [String: Any])
-        #expect(Set(FieldRule.all.map(\.name)) == Set(properties.keys))
-    }
-
-    @Test func bothDemandTheSameOfEveryLine() throws {
-        let required = try #require(try SchemaFile.json()["required"] as? [String])
-        #expect(Set(FieldRule.all.filter { $0.required == .all }.map(\.name)) == Set(required))
-    }
-
     @Test func bothAcceptWhatTheProbeWritesAndMissWhatIsTakenAway() throws {
         let (status, data) = try output(of: "MonitorProbe", ["lines", "200", "8000", "11"])
         #expect(status == 0)

@@ -3,12 +3,13 @@ import LagOutput
 import TestSupport
 import Testing
 
-/// The schema as it lies in the repository.
+/// The schema, as the program prints it.
 enum SchemaFile {
-    static let path = Repository.root.appendingPathComponent("Sources/lagmond/Commands/Schema/lagmonitor.stall.v1.schema.json").path
+    private static let printed = Result { try output(of: "lagmond", ["schema"]) }
 
     static func json() throws -> [String: Any] {
-        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        let (status, data) = try printed.get()
+        #expect(status == 0)
         return try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 }

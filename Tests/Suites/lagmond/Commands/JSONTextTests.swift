@@ -1,3 +1,4 @@
+internal import LagReader
 internal import Testing
 
 @testable internal import lagmond
@@ -31,7 +32,7 @@ struct JSONTextTests {
         #""a"#, #""\x""#, #""\u12g4""#, "\"\n\"", "[1 2]", #"{"a":1 "b":2}"#, "1 2", "\u{FEFF}1",
     ])
     func whatIsNoJSONIsRefused(json: String) {
-        #expect(throws: JSONText.Failure.self) { try text(json) }
+        #expect(throws: JSONCursor.Failure.self) { try text(json) }
     }
 
     @Test(arguments: ["0", "-0", "-0.0e-0", "123456789012345678901234567890", "null", "[]", "[[],{}]", #""""#])
@@ -41,12 +42,12 @@ struct JSONTextTests {
     }
 
     @Test func depthIsBounded() throws {
-        let limit = JSONText.maximumDepth
+        let limit = JSONCursor.maximumDepth
         _ = try text(String(repeating: "[", count: limit) + String(repeating: "]", count: limit))
-        #expect(throws: JSONText.Failure.self) {
+        #expect(throws: JSONCursor.Failure.self) {
             try text(String(repeating: "[", count: limit + 1) + String(repeating: "]", count: limit + 1))
         }
-        #expect(throws: JSONText.Failure.self) { try text(String(repeating: "[", count: 1_000_000)) }
+        #expect(throws: JSONCursor.Failure.self) { try text(String(repeating: "[", count: 1_000_000)) }
     }
 
     @Test func everyCutAndEveryChangedByteIsSurvived() {

@@ -1,7 +1,7 @@
-/// What a limit held back since the last time that was told: the content of an `event` `suppressed` line.
+/// What a limit held back since it was last reported: the content of an `event` `suppressed` line.
 package struct Suppression: Sendable, Equatable {
     /// Longest text kept of a record, in bytes; no line carries more of a message.
-    static let maximumTextBytes = 512
+    package static let maximumTextBytes = 512
 
     /// nil: of several, which had to make room for newer ones.
     package var fingerprint: String?
@@ -21,14 +21,14 @@ package struct Suppression: Sendable, Equatable {
     /// Of the last one.
     package var message = ""
     /// When the first and the last were held back, `CLOCK_MONOTONIC`.
-    var firstSuppressedNanoseconds: UInt64 = 0
-    var lastSuppressedNanoseconds: UInt64 = 0
+    package var firstSuppressedNanoseconds: UInt64 = 0
+    package var lastSuppressedNanoseconds: UInt64 = 0
 
     package init(fingerprint: String?) { self.fingerprint = fingerprint }
 
     /// One more.
     /// - Parameter known: how much of its duration is in the sum already, from its `begin` line.
-    mutating func add(_ record: borrowing StallRecord, known: UInt64, at now: UInt64) {
+    package mutating func add(_ record: borrowing StallRecord, known: UInt64, at now: UInt64) {
         if count == 0 {
             firstRealtimeNanoseconds = record.startRealtimeNanoseconds
             firstSuppressedNanoseconds = now
@@ -37,13 +37,13 @@ package struct Suppression: Sendable, Equatable {
         lastRealtimeNanoseconds = record.startRealtimeNanoseconds
         lastSuppressedNanoseconds = now
         longestNanoseconds = max(longestNanoseconds, record.durationNanoseconds)
-        add(nanoseconds: record.durationNanoseconds > known ? record.durationNanoseconds - known : 0)
+        totalNanoseconds = totalNanoseconds.saturatingSum(record.durationNanoseconds.saturatingDifference(known))
         culprit = record.culprit.map { Self.cut($0) }
         message = Self.cut(record.message)
     }
 
-    /// What is told of a fingerprint no more is told with others.
-    mutating func add(_ other: Suppression, at now: UInt64) {
+    /// What is no longer reported of a fingerprint by itself is reported with others.
+    package mutating func add(_ other: Suppression, at now: UInt64) {
         if count == 0 {
             firstRealtimeNanoseconds = other.firstRealtimeNanoseconds
             firstSuppressedNanoseconds = now
@@ -54,36 +54,24 @@ package struct Suppression: Sendable, Equatable {
         firstRealtimeNanoseconds = min(firstRealtimeNanoseconds, other.firstRealtimeNanoseconds)
         lastSuppressedNanoseconds = now
         longestNanoseconds = max(longestNanoseconds, other.longestNanoseconds)
-        add(nanoseconds: other.totalNanoseconds)
+        totalNanoseconds = totalNanoseconds.saturatingSum(other.totalNanoseconds)
         guard other.lastRealtimeNanoseconds >= lastRealtimeNanoseconds else { return }
         lastRealtimeNanoseconds = other.lastRealtimeNanoseconds
         culprit = other.culprit
         message = other.message
     }
 
-    private mutating func add(nanoseconds: UInt64) {
-        let (sum, overflow) = totalNanoseconds.addingReportingOverflow(nanoseconds)
-        totalNanoseconds = overflow ? .max : sum
-    }
-
     /// The beginning of a text, at a scalar's boundary (to which the index of a slice is rounded down).
-    static func cut(_ text: String) -> String {
+    package static func cut(_ text: String) -> String {
         guard text.utf8.count > maximumTextBytes else { return text }
         let end = text.utf8.index(text.startIndex, offsetBy: maximumTextBytes)
         return String(text.unicodeScalars[..<end])
     }
-}
 
-/// A ``Suppression`` on its way out: in one line with `event` `suppressed`.
-package struct SuppressionNotice: Sendable, Equatable {
-    package var suppression: Suppression
-    package var time: OutputTime
-    /// `suppressed_total`: in all, in this process.
-    package var total: UInt64
-
-    package init(suppression: Suppression, time: OutputTime, total: UInt64) {
-        self.suppression = suppression
-        self.time = time
-        self.total = total
+    /// What stands before ``message`` in the line's `message`; it follows from the rest.
+    package var introduction: String {
+        let records = count == 1 ? "1 record" : "\(count) records"
+        let whose = fingerprint == nil && fingerprints > 1 ? "of \(fingerprints) fingerprints" : "of one fingerprint"
+        return "\(records) \(whose) held back, the last one: "
     }
 }

@@ -1,18 +1,11 @@
-/// What a thread waits for in a futex, by the functions it went through: every lock sleeps in the same system call.
-package enum WaitKind: Sendable, Equatable {
-    case mutex
-    case readWriteLock
-    case condition
-    case semaphore
-    case group
-    case thread
-    case queue
-    case once
+package import LagModel
 
+// What a thread waits for in a futex, by the functions it went through: every lock sleeps in the same system call.
+extension StallRecord.LockKind {
     /// Beginnings of names in glibc, libdispatch and Swift's runtime.
-    private static let names: [(prefix: String, what: WaitKind)] = [
+    private static let names: [(prefix: String, what: StallRecord.LockKind)] = [
         ("pthread_mutex_", .mutex), ("__pthread_mutex_", .mutex), ("___pthread_mutex_", .mutex),
-        ("pthread_rwlock_", .readWriteLock), ("__pthread_rwlock_", .readWriteLock), ("___pthread_rwlock_", .readWriteLock),
+        ("pthread_rwlock_", .readWrite), ("__pthread_rwlock_", .readWrite), ("___pthread_rwlock_", .readWrite),
         ("pthread_cond_", .condition), ("__pthread_cond_", .condition), ("___pthread_cond_", .condition), ("cnd_", .condition),
         ("sem_", .semaphore), ("__new_sem_", .semaphore), ("__sem_", .semaphore), ("dispatch_semaphore_", .semaphore),
         ("_dispatch_semaphore_", .semaphore), ("_dispatch_sema4_", .semaphore),
@@ -22,12 +15,12 @@ package enum WaitKind: Sendable, Equatable {
         ("__DISPATCH_WAIT_FOR_QUEUE__", .queue), ("dispatch_sync", .queue), ("_dispatch_sync", .queue),
         ("dispatch_barrier_sync", .queue), ("_dispatch_barrier_sync", .queue), ("dispatch_async_and_wait", .queue),
         ("_dispatch_async_and_wait", .queue),
-        ("dispatch_once", .once), ("_dispatch_once", .once), ("swift_once", .once), ("std::call_once", .once),
+        ("dispatch_once", .owned), ("_dispatch_once", .owned), ("swift_once", .owned), ("std::call_once", .owned),
     ]
 
     /// - Parameter symbols: the simplified names from the leaf up to the program's own code; nil where there is none.
     /// - Returns: what the name nearest to the leaf says that says something.
-    package static func of(_ symbols: some Sequence<String?>) -> WaitKind? {
+    package static func of(_ symbols: some Sequence<String?>) -> StallRecord.LockKind? {
         for symbol in symbols {
             guard let symbol else { continue }
             if let found = names.first(where: { symbol.hasPrefix($0.prefix) }) { return found.what }

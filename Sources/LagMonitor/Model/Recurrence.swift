@@ -37,15 +37,9 @@ package struct Recurrence: Sendable, Equatable {
         self.culprit = culprit
         self.message = message
     }
-}
 
-/// A ``Recurrence`` on its way out: in one line with `event` `recurring`.
-package struct RecurrenceNotice: Sendable, Equatable {
-    package var recurrence: Recurrence
-    package var time: OutputTime
-
-    package init(recurrence: Recurrence, time: OutputTime) {
-        self.recurrence = recurrence
-        self.time = time
+    /// What stands before ``message`` in the line's `message`; it follows from the rest.
+    package var introduction: String {
+        "the same stall \(count == 1 ? "once" : "\(count) times") within \(windowNanoseconds / 1_000_000_000) s, at last: "
     }
 }

@@ -55,7 +55,7 @@ public struct ProcessContext: Sendable, Equatable {
     }
 
     /// Lower-case hex digits only, exactly 32 of them; zeros when `text` is not a boot id.
-    static func normalizedBootID(_ text: String) -> String {
+    package static func normalizedBootID(_ text: String) -> String {
         let digits = text.lowercased().utf8.filter { byte in
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
         }

@@ -1,6 +1,46 @@
-/// RFC 3339 times, without a calendar of the system's and without a locale.
-package enum TimeText {
+/// Wall-clock time, nanoseconds since 1970, as text of RFC 3339 and back: UTC, without the system's calendar and without a locale.
+///
+/// The calendar is the proleptic Gregorian one, by Howard Hinnant's `civil_from_days` and `days_from_civil`
+/// ("chrono-Compatible Low-Level Date Algorithms").
+package enum UTCTime {
     private static let nanosecondsPerSecond: Int64 = 1_000_000_000
+    private static let secondsPerDay: Int64 = 86_400
+    /// From 0000-03-01 to 1970-01-01: counted from March, a leap day is the last day of its year.
+    private static let daysTo1970: Int64 = 719_468
+    /// 400 years.
+    private static let daysPerEra: Int64 = 146_097
+
+    /// Appends `2024-02-29T23:59:59.123456789Z`. The whole range of `nanoseconds` works (years 1677 to 2262).
+    /// - Parameter fractionDigits: 0 to 9.
+    package static func append(nanosecondsSince1970 nanoseconds: Int64, fractionDigits: Int = 9, to bytes: inout [UInt8]) {
+        let (seconds, fraction) = floorDivide(nanoseconds, by: nanosecondsPerSecond)
+        let (days, secondOfDay) = floorDivide(seconds, by: secondsPerDay)
+
+        let (era, dayOfEra) = floorDivide(days + daysTo1970, by: daysPerEra)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+
+        field(year, digits: 4, then: "-", to: &bytes)
+        field(month, digits: 2, then: "-", to: &bytes)
+        field(day, digits: 2, then: "T", to: &bytes)
+        field(secondOfDay / 3600, digits: 2, then: ":", to: &bytes)
+        field(secondOfDay / 60 % 60, digits: 2, then: ":", to: &bytes)
+        guard fractionDigits > 0 else { return field(secondOfDay % 60, digits: 2, then: "Z", to: &bytes) }
+        field(secondOfDay % 60, digits: 2, then: ".", to: &bytes)
+        let unit = (fractionDigits..<9).reduce(Int64(1)) { unit, _ in unit * 10 }
+        field(fraction / unit, digits: fractionDigits, then: "Z", to: &bytes)
+    }
+
+    /// `2024-02-29T23:59:59Z`, with as many fractional digits as asked for.
+    package static func text(_ nanoseconds: Int64, fractionDigits: Int = 0) -> String {
+        var bytes: [UInt8] = []
+        append(nanosecondsSince1970: nanoseconds, fractionDigits: fractionDigits, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
 
     /// Nanoseconds since 1970 of `2026-11-21T18:07:56.654466405Z`: any number of fractional digits, `Z` or an offset. Nil for
     /// anything else, and outside 1678…2261, which 64 bits do not reach.
@@ -26,23 +66,14 @@ package enum TimeText {
             guard index > first else { return nil }
         }
         guard let offset = offset(text, at: index) else { return nil }
-        let seconds = days(year: year, month: month, day: day) * 86400 + hour * 3600 + minute * 60 + second - offset
+        let seconds =
+            days(year: year, month: month, day: day) * secondsPerDay + hour * 3600 + minute * 60 + second - offset
         return seconds * nanosecondsPerSecond + fraction
     }
 
     package static func nanoseconds(_ text: String) -> Int64? {
         var text = text
         return text.withUTF8 { nanoseconds($0) }
-    }
-
-    /// `2026-11-21T18:07:56Z`, with three fractional digits when asked for.
-    package static func text(_ nanoseconds: Int64, withMilliseconds: Bool = false) -> String {
-        let seconds = floorDivided(nanoseconds, nanosecondsPerSecond)
-        let (days, second) = (floorDivided(seconds, 86400), seconds - floorDivided(seconds, 86400) * 86400)
-        let date = civil(days)
-        let fraction = withMilliseconds ? "." + padded((nanoseconds - seconds * nanosecondsPerSecond) / 1_000_000, 3) : ""
-        return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))T"
-            + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))\(fraction)Z"
     }
 
     /// Seconds east of UTC of what ends a time; nil when it is no end.
@@ -72,33 +103,22 @@ package enum TimeText {
         return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31
     }
 
-    /// Days since 1970 of a date; the year begins in March here, so that the leap day is its last (Hinnant's `days_from_civil`).
+    /// Days since 1970 of a date after the year 0.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let era = year / 400
         let yearOfEra = year - era * 400
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719468
+        return era * daysPerEra + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - daysTo1970
     }
 
-    /// The other way (Hinnant's `civil_from_days`).
-    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719468
-        let era = floorDivided(shifted, 146097)
-        let dayOfEra = shifted - era * 146097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    private static func floorDivide(_ number: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 
-    private static func floorDivided(_ number: Int64, _ divisor: Int64) -> Int64 {
-        number / divisor - (number % divisor < 0 ? 1 : 0)
-    }
-
-    private static func padded(_ number: Int64, _ digits: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    private static func field(_ number: Int64, digits: Int, then end: Unicode.Scalar, to bytes: inout [UInt8]) {
+        Decimal.append(UInt64(number), digits: digits, to: &bytes)
+        bytes.append(UInt8(ascii: end))
     }
 }

@@ -1,5 +1,4 @@
-/// A member of a line of schema `lagmonitor.stall.v1` that the readers know. Which name it has, what it may hold and which lines must
-/// have it stands in ``FieldRule/all``.
+/// A member of a line of schema `lagmonitor.stall.v1`, in the order of a stall's line. All that is known of it stands in ``FieldTable``.
 package enum StallField: UInt8, CaseIterable, Sendable {
     case schema, time, id, event, phase, severity, message, kind, foundBy, fingerprint, stackHash
     case duration, durationMinimum, durationMaximum, excluded, threshold
@@ -11,8 +10,9 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case capture, captureError, framePointerRecovered, unwindEnd
     case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
     case sequence, droppedTotal, suppressedTotal, framesTotal, frames, sampleTree
-    // Of the lines about other lines.
+    // Of notices.
     case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal
 
-    package var name: String { FieldRule.all[Int(rawValue)].name }
+    package var definition: FieldDefinition { FieldTable.all[Int(rawValue)] }
+    package var name: String { "\(definition.name)" }
 }

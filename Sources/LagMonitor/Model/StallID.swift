@@ -37,7 +37,7 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
             if position == 8 || position == 13 || position == 18 || position == 23 {
                 guard byte == UInt8(ascii: "-") else { return nil }
             } else {
-                guard digits < 32, let value = Self.hexValue(byte) else { return nil }
+                guard digits < 32, let value = Hexadecimal.value(byte).map(UInt64.init) else { return nil }
                 if digits < 16 { halves.0 = halves.0 << 4 | value } else { halves.1 = halves.1 << 4 | value }
                 digits += 1
             }
@@ -45,15 +45,6 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
         }
         guard position == 36, halves.0 & 0xf000 == 0x7000, halves.1 >> 62 == 0b10 else { return nil }
         (high, low) = halves
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt64? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 
     /// Milliseconds since 1970 at the stall's start.
@@ -70,12 +61,12 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
     public static func < (left: StallID, right: StallID) -> Bool { (left.high, left.low) < (right.high, right.low) }
 
     /// The 36 characters of the text form, in order, without allocating.
-    func forEachCharacter(_ body: (UInt8) -> Void) {
+    package func forEachCharacter(_ body: (UInt8) -> Void) {
         for digit in 0..<32 {
             if digit == 8 || digit == 12 || digit == 16 || digit == 20 { body(UInt8(ascii: "-")) }
             let half = digit < 16 ? high : low
             let value = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (digit % 16))) & 0xf
-            body(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
+            body(Hexadecimal.digit(value))
         }
     }
 }

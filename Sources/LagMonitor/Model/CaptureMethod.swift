@@ -1,0 +1,11 @@
+/// How a stalled thread's registers and stack were taken. The raw value is the line's `capture`.
+public enum CaptureMethod: String, Sendable, CaseIterable {
+    /// Without a signal, from what the kernel says of a sleeping thread.
+    case passive
+    /// By a signal, from a running thread.
+    case signal
+    /// By stopping a running thread of another process for a moment.
+    case ptrace
+    /// Not at all: ``StallRecord/captureError`` says why.
+    case none
+}

@@ -1,0 +1,8 @@
+extension Duration {
+    /// Nanoseconds for a time-out: none below zero, none above what 64 bits hold.
+    package var clampedNanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        return UInt64(seconds).saturatingProduct(1_000_000_000).saturatingSum(UInt64(attoseconds / 1_000_000_000))
+    }
+}

@@ -1,0 +1,46 @@
+/// What a field may hold.
+package enum FieldContent: Sendable {
+    case schema
+    case event
+    /// One of these words, now and later.
+    case oneOf([String])
+    /// One of these words today; later versions may add some.
+    case word([String])
+    case text
+    /// A text whose end says more than its beginning: where it is cut, the end stays.
+    case path
+    /// RFC 3339 in UTC with nine fractional digits.
+    case time
+    /// A UUID of version 7.
+    case stallID
+    /// `v1:` and sixteen hex digits.
+    case fingerprint
+    /// Sixteen lower-case hex digits.
+    case stackHash
+    /// 32 lower-case hex digits.
+    case bootID
+    /// `0x` and up to sixteen hex digits.
+    case address
+    /// Not negative, with a fraction.
+    case milliseconds
+    /// Not negative, with a fraction.
+    case seconds
+    /// From 0 to 1.
+    case share
+    /// Whole, not negative, at most 2^64 − 1.
+    case count
+    /// Whole, of 32 bits: a process, a thread, a descriptor.
+    case int32
+    /// Whole.
+    case integer
+    case flag
+    /// Names of rules.
+    case kinds
+    case texts
+    case frames
+    case thread
+    case threads
+    case threadIDs
+    case workers
+    case sampleTree
+}

@@ -1,0 +1,44 @@
+/// Whole numbers and bytes as hex, lower case.
+package enum Hexadecimal {
+    /// Appends `0x` and the number, without leading zeros.
+    package static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "0"))
+        bytes.append(UInt8(ascii: "x"))
+        var shift = max(0, 60 - number.leadingZeroBitCount / 4 * 4)
+        while shift >= 0 {
+            bytes.append(digit(UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 0xf))
+            shift -= 4
+        }
+    }
+
+    /// Two digits a byte.
+    package static func text(_ bytes: some Collection<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 0xf))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Sixteen digits.
+    package static func text(_ number: UInt64) -> String {
+        text((0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) })
+    }
+
+    /// The digit of a value below 16.
+    package static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    /// The value of a digit, either case.
+    @inline(__always) package static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// A line that is not a stall: records were lost, records were held back, or a stall comes again and again.
+public struct Notice: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
+        /// So many records were lost since the last notice of this reason; in this process `total`.
+        case dropped(count: UInt64, reason: DropReason, total: UInt64)
+        /// A limit held records back; in this process `total`.
+        case suppressed(Suppression, total: UInt64)
+        /// The same stall came again and again.
+        case recurring(Recurrence)
+    }
+
+    /// Where records were lost.
+    public enum DropReason: String, Sendable, CaseIterable {
+        /// The queue to the reporter was full.
+        case queueFull = "queue_full"
+        /// The sink reported an error: no space, no permission.
+        case sinkFailed = "sink_failed"
+        /// The sink's reader was too slow, up to the deadline.
+        case sinkSlow = "sink_slow"
+        /// A file of stalls in progress, left by a process that died, was damaged or too old: what it held is not known.
+        case unfinishedRefused = "unfinished_refused"
+    }
+
+    package var content: Content
+    /// When the line was made.
+    public var time: OutputTime
+
+    package init(_ content: Content, time: OutputTime) {
+        self.content = content
+        self.time = time
+    }
+
+    /// Records were lost.
+    /// - Parameters:
+    ///   - count: since the last notice of this reason.
+    ///   - total: `dropped_total`, in this process.
+    public static func dropped(_ count: UInt64, _ reason: DropReason, total: UInt64, time: OutputTime) -> Notice {
+        Notice(.dropped(count: count, reason: reason, total: total), time: time)
+    }
+
+    /// How many records were lost, and where; nil in other notices.
+    public var loss: (count: UInt64, reason: DropReason)? {
+        if case .dropped(let count, let reason, _) = content { (count, reason) } else { nil }
+    }
+
+    package var suppression: Suppression? { if case .suppressed(let held, _) = content { held } else { nil } }
+    package var recurrence: Recurrence? { if case .recurring(let recurrence) = content { recurrence } else { nil } }
+
+    package var event: LineEvent {
+        switch content {
+        case .dropped: .dropped
+        case .suppressed: .suppressed
+        case .recurring: .recurring
+        }
+    }
+
+    /// What groups the stalls that this is about; nil where they are of several groups, or not known.
+    package var fingerprint: String? { suppression?.fingerprint ?? recurrence?.fingerprint }
+
+    package var culprit: String? { suppression?.culprit ?? recurrence?.culprit }
+
+    /// One line for people.
+    public var message: String {
+        switch content {
+        case .dropped(let count, let reason, _): Self.message(of: count, reason)
+        case .suppressed(let held, _): held.introduction + held.message
+        case .recurring(let recurrence): recurrence.introduction + recurrence.message
+        }
+    }
+
+    private static func message(of count: UInt64, _ reason: DropReason) -> String {
+        let records = count == 1 ? "1 record" : "\(count) records"
+        return switch reason {
+        case .queueFull: "\(records) lost: there was no room to prepare them"
+        case .sinkFailed: "\(records) lost: the output did not take them"
+        case .sinkSlow: "\(records) lost: the output's reader was too slow"
+        case .unfinishedRefused:
+            "\(count == 1 ? "a file" : "\(count) files") of stalls in progress of an earlier process refused: damaged or too old"
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// Arithmetic of times and counts that neither traps nor wraps around.
+extension FixedWidthInteger where Self: UnsignedInteger {
+    /// The sum, or `.max` where it does not fit: a time that far ahead never comes.
+    @inlinable package func saturatingSum(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+
+    @inlinable package mutating func addSaturated(_ other: Self) { self = saturatingSum(other) }
+
+    /// The product, or `.max` where it does not fit.
+    @inlinable package func saturatingProduct(_ other: Self) -> Self {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        return overflow ? .max : product
+    }
+
+    /// The difference, or 0 where it would be negative.
+    @inlinable package func saturatingDifference(_ other: Self) -> Self { self > other ? self - other : 0 }
+}
+
+extension UInt64 {
+    /// The next common tick after this time; `.max` where 64 bits end. All loops with one interval share their ticks, so that
+    /// a thousand loops cost one wake an interval, not a thousand.
+    @inlinable package func nextTick(ofInterval interval: UInt64) -> UInt64 { (self - self % interval).saturatingSum(interval) }
+}

@@ -1,0 +1,38 @@
+extension StallRecord {
+    /// What the cause was derived from, measured over the stall. All optional: what could not be measured is not said.
+    public struct Evidence: Sendable, Equatable {
+        /// `cpu_ms`: the thread's time on a CPU.
+        public var cpuNanoseconds: UInt64?
+        /// `run_delay_ms`: runnable, but not scheduled.
+        public var runDelayNanoseconds: UInt64?
+        /// `blocked_ms`: asleep in the kernel.
+        public var blockedNanoseconds: UInt64?
+        /// `system_ms`: in the kernel, a part of the time on a CPU.
+        public var systemNanoseconds: UInt64?
+        /// `minor_faults`: page faults without input.
+        public var minorFaults: UInt64?
+        /// `major_faults`: page faults that had to read.
+        public var majorFaults: UInt64?
+        /// `syscall`: the system call it sits in, by name.
+        public var syscall: String?
+        /// `syscall_fd`: the descriptor that the call works on.
+        public var syscallDescriptor: Int32?
+        /// `syscall_target`: what the descriptor refers to, or what else the call works on: a path, a peer, a process.
+        public var syscallTarget: String?
+        /// `wchan`: the kernel function it sleeps in.
+        public var wchan: String?
+        /// `lock_kind`: what it waits for, when that is a lock or something like one.
+        public var lockKind: LockKind?
+        /// `lock_address`: where that lies; hex in the line.
+        public var lockAddress: UInt64?
+        /// `lock_owner`: the thread that holds the lock.
+        public var lockOwner: LockOwner?
+        /// `lock_cycle`: of a deadlock, the threads that wait for each other, each for the next one and the last for the first.
+        public var lockCycle: [LockOwner] = []
+        /// `lock_chain`: the thread that the lock's owner waits for, the one that this waits for, and so on.
+        public var lockChain: [LockOwner] = []
+
+        /// Nothing measured.
+        public init() {}
+    }
+}

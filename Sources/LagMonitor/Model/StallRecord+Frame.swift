@@ -1,0 +1,51 @@
+extension StallRecord {
+    /// One frame of a stack.
+    public struct Frame: Sendable, Equatable {
+        /// `pc`: the address in the process, a hex string in the line.
+        public var pc: UInt64
+        /// `module`: the path of the file the address lies in.
+        public var module: String?
+        /// `build_id`: hex.
+        public var buildID: String?
+        /// `offset`: the ELF virtual address, independent of where the module was loaded; hex in the line.
+        public var offset: UInt64?
+        /// `symbol`: for export the simplified name, without `->`.
+        public var symbol: String?
+        /// `function`: the full name, where it says more than the symbol. The line carries it while there is room.
+        public var function: String?
+        /// `symbol_offset`: bytes from the symbol's start, a number in the line.
+        public var symbolOffset: UInt64?
+        public var file: String?
+        public var line: Int?
+        /// `inlined`: the frame has no return address of its own.
+        public var inlined: Bool?
+        /// `in_app`: the program's own code, not a system library's.
+        public var inApp: Bool?
+
+        public init(
+            pc: UInt64,
+            module: String? = nil,
+            buildID: String? = nil,
+            offset: UInt64? = nil,
+            symbol: String? = nil,
+            function: String? = nil,
+            symbolOffset: UInt64? = nil,
+            file: String? = nil,
+            line: Int? = nil,
+            inlined: Bool? = nil,
+            inApp: Bool? = nil
+        ) {
+            self.pc = pc
+            self.module = module
+            self.buildID = buildID
+            self.offset = offset
+            self.symbol = symbol
+            self.function = function
+            self.symbolOffset = symbolOffset
+            self.file = file
+            self.line = line
+            self.inlined = inlined
+            self.inApp = inApp
+        }
+    }
+}

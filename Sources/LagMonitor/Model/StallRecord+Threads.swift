@@ -1,0 +1,33 @@
+extension StallRecord {
+    /// The thread that holds the lock: an object of its own in the line (`thread_id`, `thread_name`, `waits_for`, `frames`).
+    public struct LockOwner: Sendable, Equatable {
+        public var threadID: Int32
+        public var threadName: String?
+        /// `waits_for`: the address of the lock that it waits for itself; hex in the line.
+        public var waitsFor: UInt64?
+        /// The owner's stack, leaf first. The line carries at most ``LineLimits/maximumOwnerFrames``, and none of
+        /// them when the stalled thread's own frames need the room.
+        public var frames: [Frame]
+
+        public init(threadID: Int32, threadName: String? = nil, waitsFor: UInt64? = nil, frames: [Frame] = []) {
+            self.threadID = threadID
+            self.threadName = threadName
+            self.waitsFor = waitsFor
+            self.frames = frames
+        }
+    }
+
+    /// Threads of a pool that were found doing the same.
+    public struct WorkerGroup: Sendable, Equatable {
+        /// `thread_ids`.
+        public var threadIDs: [Int32]
+        /// Their stack, leaf first; empty where it is the record's own. The line carries at most ``LineLimits/maximumOwnerFrames``,
+        /// and none of them when the record's own frames need the room.
+        public var frames: [Frame]
+
+        public init(threadIDs: [Int32], frames: [Frame] = []) {
+            self.threadIDs = threadIDs
+            self.frames = frames
+        }
+    }
+}

@@ -1,0 +1,79 @@
+extension StallRecord {
+    /// Which line of its stall a record is.
+    public enum Phase: String, Sendable, CaseIterable {
+        /// The stall goes on: a long one makes a line while it lasts.
+        case begin
+        /// The stall is over.
+        case end
+        /// The process died or stopped in it.
+        case abandoned
+    }
+
+    /// How bad it is, in the words of syslog (RFC 5424) that log readers know.
+    public enum Severity: String, Sendable, CaseIterable {
+        case warning
+        case error
+        case critical
+    }
+
+    /// Which rule found the stall. In this order: what comes first knows the stall's start and end more exactly.
+    public enum Kind: String, Sendable, CaseIterable, Comparable {
+        /// One long callback.
+        case callout
+        /// Many short ones: the loop did not sleep for the threshold.
+        case starvation
+        /// A posted task was not answered in time.
+        case ping
+        /// A tick at a fixed rate was missed.
+        case frame
+        /// The same function was on top in several samples.
+        case sample
+
+        /// The place in the order.
+        package var rank: UInt8 {
+            switch self {
+            case .callout: 0
+            case .starvation: 1
+            case .ping: 2
+            case .frame: 3
+            case .sample: 4
+            }
+        }
+
+        public static func < (left: Kind, right: Kind) -> Bool { left.rank < right.rank }
+    }
+
+    /// Why the thread stood still.
+    public enum Cause: String, Sendable, CaseIterable {
+        case cpu
+        case syscall
+        case lock
+        case deadlock
+        case runqueue
+        case pageFault = "page_fault"
+        case unknown
+    }
+
+    /// How the stack was taken.
+    public typealias Capture = CaptureMethod
+
+    /// What a thread waits for in a futex. The raw value is what stands in the line.
+    public enum LockKind: String, Sendable, CaseIterable {
+        /// A pthread mutex, `NSLock` and the like.
+        case mutex
+        /// A lock whose word holds its owner: `Synchronization.Mutex`, Swift's lazy globals, `dispatch_once`.
+        case owned
+        /// A pthread rwlock.
+        case readWrite = "read_write"
+        /// A dispatch queue, by `sync`.
+        case queue
+        /// A thread's end.
+        case thread
+        case condition
+        case semaphore
+        /// A dispatch group.
+        case group
+        /// Something else that sleeps in a futex.
+        case futex
+    }
+}

@@ -1,0 +1,87 @@
+/// A record or a notice as the formats other than the native one see it.
+///
+/// What every format has a place of its own for is a member here; the rest comes as a list of native fields.
+struct LineSubject {
+    /// `event` of the native line.
+    let event: LineEvent
+    /// Tells this line from every other, also from other lines of the same stall; the same whenever it is made.
+    let lineID: StallID
+    /// `time`.
+    let realtimeNanoseconds: Int64
+    let severity: StallRecord.Severity
+    let message: String
+    /// What this is about, if it is one stall.
+    var stall: StallRecord?
+    /// Groups lines; nil: those of this event belong together.
+    var fingerprint: String?
+    var culprit: String?
+    /// What this is about, if it is no stall.
+    private var notice: Notice?
+
+    /// The stalled thread's stack, leaf first.
+    var frames: [StallRecord.Frame] { stall?.frames ?? [] }
+
+    /// Threads that hold locks, each once.
+    var owners: [StallRecord.LockOwner] {
+        guard let evidence = stall?.evidence else { return [] }
+        var owners: [StallRecord.LockOwner] = []
+        for owner in [evidence.lockOwner].compactMap({ $0 }) + evidence.lockCycle + evidence.lockChain
+        where owner.threadID != stall?.threadID && !owners.contains(where: { $0.threadID == owner.threadID }) {
+            owners.append(owner)
+        }
+        return owners
+    }
+
+    /// A pool's threads with a stack of their own, by what they were found doing; not those that have the record's.
+    var workers: [StallRecord.WorkerGroup] { stall?.workers.filter { !$0.frames.isEmpty && !$0.threadIDs.isEmpty } ?? [] }
+
+    /// The native fields that have no other place, in the order of the native line.
+    func fields(_ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
+        if let stall { return LineField.all(of: stall, caps, context) }
+        return notice.map { LineField.all(of: $0, caps, context) } ?? []
+    }
+
+    init(_ record: StallRecord) {
+        event = .stall
+        lineID = record.id.variant(of: record.phase)
+        realtimeNanoseconds = record.startRealtimeNanoseconds
+        severity = record.severity
+        message = record.message
+        stall = record
+        fingerprint = record.fingerprint
+        culprit = record.culprit
+    }
+
+    /// A notice has its own time, and an id made of what it says.
+    init(_ notice: Notice) {
+        event = notice.event
+        realtimeNanoseconds = notice.time.realtimeNanoseconds
+        severity = .warning
+        message = notice.message
+        self.notice = notice
+        fingerprint = notice.fingerprint
+        culprit = notice.culprit
+        // Of what distinguishes notices, as far as the native line says it: who makes the event of that has the same id.
+        let subject = notice.loss?.reason.rawValue ?? notice.fingerprint ?? ""
+        var hash = StableHash()
+        hash.combine("\(event.rawValue) \(notice.time.monotonicNanoseconds / 1000) \(subject)".utf8)
+        lineID = StallID(
+            startRealtimeNanoseconds: notice.time.realtimeNanoseconds,
+            randomHigh: hash.value >> 52,
+            randomLow: hash.value
+        )
+    }
+}
+
+extension StallID {
+    /// The id itself for the `end`; another one for each other line of the stall.
+    fileprivate func variant(of phase: StallRecord.Phase) -> StallID {
+        let number: UInt64 =
+            switch phase {
+            case .end: 0
+            case .begin: 1
+            case .abandoned: 2
+            }
+        return StallID(startRealtimeNanoseconds: Int64(milliseconds) * 1_000_000, randomHigh: high, randomLow: low ^ number)
+    }
+}
