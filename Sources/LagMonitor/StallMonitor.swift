@@ -44,8 +44,9 @@ public final class StallMonitor: Sendable {
     /// How much of it records may wait for lines; the rest is for writing them.
     private static let lineNanoseconds: UInt64 = 250_000_000
 
-    /// - Parameter sinks: where lines go. They are opened by their makers, closed by ``stop()``, and opened again by the
-    ///   next ``start()``.
+    /// - Parameters:
+    ///   - configuration: checked by ``start()``.
+    ///   - sinks: where lines go. They are opened by their makers, closed by ``stop()``, and opened again by the next ``start()``.
     public init(configuration: StallMonitorConfiguration = .init(), sinks: [any RecordSink] = []) {
         self.configuration = configuration
         core = MonitorCore(configuration: configuration, sinks: sinks)
@@ -128,6 +129,7 @@ public final class StallMonitor: Sendable {
 
     /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.
     /// - Parameters:
+    ///   - loop: kept until the watch ends.
     ///   - name: what stands in records as `loop`; the loop's own name when nil.
     ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
     /// - Throws: ``StallMonitorError/notRunning``; ``StallMonitorError/tooManyLoops(limit:)`` beyond 16,384;
