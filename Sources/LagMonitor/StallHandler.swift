@@ -1,5 +1,5 @@
 package import Dispatch
-package import LagOutput
+internal import LagOutput
 internal import LagRunLoop
 internal import Synchronization
 

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import CLagLinux
 internal import Foundation
 internal import LagActivity

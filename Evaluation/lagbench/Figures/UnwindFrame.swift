@@ -1,3 +1,4 @@
+internal import LagModel
 internal import CLagBeacon
 internal import Foundation
 internal import LagActivity

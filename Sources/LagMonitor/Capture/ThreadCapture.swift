@@ -1,3 +1,4 @@
+package import LagModel
 internal import CLagBeacon
 internal import CLagLinux
 internal import CLibunwind

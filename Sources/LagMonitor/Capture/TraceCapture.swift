@@ -1,3 +1,4 @@
+internal import LagModel
 internal import CLagBeacon
 internal import CLagLinux
 internal import LagActivity

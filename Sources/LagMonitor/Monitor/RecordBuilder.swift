@@ -3,7 +3,7 @@ internal import LagActivity
 package import LagCapture
 package import LagDetection
 internal import LagDiagnosis
-package import LagOutput
+internal import LagOutput
 
 /// Makes a record of an episode: names what was seen, says what it looks like, gives it its fingerprint.
 ///

@@ -1,4 +1,4 @@
-package import LagOutput
+internal import LagOutput
 
 /// One line for people: how long, why, and where.
 package struct StallMessage {

@@ -1,5 +1,5 @@
 internal import LagDiagnosis
-package import LagOutput
+internal import LagOutput
 
 extension StallRecord {
     /// Sets what groups records: the hashes over a whole stack, also where the record keeps a part of it only.

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// The page's tables, which are there without scripts as well.

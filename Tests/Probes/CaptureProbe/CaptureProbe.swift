@@ -1,3 +1,4 @@
+internal import LagModel
 internal import CLagLinux
 import Glibc
 internal import LagActivity

@@ -1,3 +1,4 @@
+internal import LagModel
 import LagDiagnosis
 import Testing
 

@@ -1,5 +1,5 @@
 import LagDiagnosis
-import LagModel
+internal import LagModel
 import Testing
 
 struct WaitKindTests {

@@ -54,14 +54,6 @@ private final class ScriptedTransport: OTLPTransport {
 
 private func line(_ number: Int) -> String { "{\"resourceLogs\":[{\"n\":\(number)}]}\n" }
 
-extension RecordSink {
-    fileprivate func put(_ line: String) throws(SinkError) {
-        let bytes = Array(line.utf8)
-        let span = bytes.span
-        try span.withUnsafeBufferPointer { buffer throws(SinkError) in try write(UnsafeRawBufferPointer(buffer)) }
-    }
-}
-
 struct OTLPSinkTests {
     private func sink(_ transport: ScriptedTransport, attempts: Int = 3) -> OTLPSink {
         var rule = OTLPRetryRule()

@@ -138,15 +138,21 @@ struct EventExportTests {
 
     private func content(_ number: Int, _ source: inout HostileRecords) -> ParsedLine.Content {
         switch number % 8 {
-        case 1: return .dropped(source.dropNotice())
+        case 1: return .notice(source.dropNotice())
         case 3:
             var notice = source.suppressionNotice()
-            notice.suppression.fingerprint = notice.suppression.fingerprint.map { _ in "v1:0123456789abcdef" }
-            return .suppressed(notice)
+            if case .suppressed(var held, let total) = notice.content {
+                held.fingerprint = held.fingerprint.map { _ in "v1:0123456789abcdef" }
+                notice.content = .suppressed(held, total: total)
+            }
+            return .notice(notice)
         case 5:
             var notice = source.recurrenceNotice()
-            notice.recurrence.fingerprint = "v1:0123456789abcdef"
-            return .recurring(notice)
+            if case .recurring(var recurrence) = notice.content {
+                recurrence.fingerprint = "v1:0123456789abcdef"
+                notice.content = .recurring(recurrence)
+            }
+            return .notice(notice)
         default:
             var record = source.record()
             // Not in these formats.
@@ -167,9 +173,7 @@ struct EventExportTests {
         func copy(_ bytes: UnsafeRawBufferPointer) -> [UInt8] { [UInt8](bytes) }
         switch content {
         case .stall(let record): return encoder.encode(record, copy)
-        case .dropped(let notice): return encoder.encode(notice, copy)
-        case .suppressed(let notice): return encoder.encode(notice, copy)
-        case .recurring(let notice): return encoder.encode(notice, copy)
+        case .notice(let notice): return encoder.encode(notice, copy)
         }
     }
 
