@@ -77,7 +77,10 @@ let package = Package(
     traits: [
         .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
         .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
-        .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."),
+        .trait(
+            name: "ServiceLifecycle",
+            description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."
+        ),
         .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
         .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
     ],
@@ -128,7 +131,10 @@ let package = Package(
         // lagmond
         // Files and lines from a kept llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["LagModel", "LagDiagnosis"]),
-        .target(name: "LagRemote", dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
+        .target(
+            name: "LagRemote",
+            dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]
+        ),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
         // it drops (gold does, and other C libraries lack some of it).
@@ -154,7 +160,8 @@ let package = Package(
             // In the program itself: lagmond is one file that can be copied.
             resources: [
                 .embedInCode("ReportPage/Page/report.css"),
-                .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"), .embedInCode("ReportPage/Page/flame.js"),
+                .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"),
+                .embedInCode("ReportPage/Page/flame.js"),
                 .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),
                 .embedInCode("ReportPage/Page/detail.js"), .embedInCode("ReportPage/Page/report.js"),
             ]
@@ -178,10 +185,15 @@ let package = Package(
         // Has a malloc of its own, and must not be linked into anything else.
         support("CountingMalloc"),
 
-        probe("CaptureProbe", cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]),
+        probe(
+            "CaptureProbe",
+            cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]
+        ),
         probe(
             "MonitorProbe",
-            cEdge + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "LagSymbols", "StallFixtures"]
+            cEdge + [
+                "TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "LagSymbols", "StallFixtures",
+            ]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
@@ -208,7 +220,8 @@ let package = Package(
             "LagMonitorTests",
             "Monitor",
             cEdge + [
-                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe", "MainActorProbe",
+                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe",
+                "MainActorProbe",
                 "MainQueueProbe",
             ]
         ),
@@ -218,7 +231,8 @@ let package = Package(
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
                 "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
+                "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle,
+                configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),

@@ -7,7 +7,8 @@ enum Lagbench {
     /// - Parameter subject: the program for names and lines; nil: this one.
     static func benchmarks(subject: String? = nil) -> [any Benchmark] {
         [
-            ActivityStore(), LoopIteration(), FoundationLoopIteration(), WatchdogWakesIdle(), WatchdogWakesBusy(), CapturePauseSignal(),
+            ActivityStore(), LoopIteration(), FoundationLoopIteration(), WatchdogWakesIdle(), WatchdogWakesBusy(),
+            CapturePauseSignal(),
             CapturePausePassive(), UnwindFrame(), ThousandLoopsTick(), PreloadedWait(), ResidentSetStart(), DetectLatency(),
             SymbolNames(subject: subject),
             SymbolNamesKnown(subject: subject), SymbolLines(subject: subject), SymbolLinesKnown(subject: subject),

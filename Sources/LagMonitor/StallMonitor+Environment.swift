@@ -49,7 +49,9 @@ final class EnvironmentActivation: Sendable {
         guard !path.isEmpty else {
             let others =
                 environment.keys
-                .filter { $0.hasPrefix(SettingKey.environmentPrefix) && $0 != SettingKey.sharedLoopTableName && environment[$0] != "" }
+                .filter {
+                    $0.hasPrefix(SettingKey.environmentPrefix) && $0 != SettingKey.sharedLoopTableName && environment[$0] != ""
+                }
                 .sorted()
             if let other = others.first {
                 reportError("\(other) is set, but \(SettingKey.output.environmentName) is not: \(nothing)")
@@ -60,7 +62,9 @@ final class EnvironmentActivation: Sendable {
         if case .otlp? = try? OutputSettings.Destination(path) {
             let name = SettingKey.output.environmentName
             let reason = "\(path) needs a sink of LagMonitorOTLP, made by the program"
-            problems.append(SettingValidationError(source: .environment, key: name, reason: reason, allowed: SettingKey.output.allowed))
+            problems.append(
+                SettingValidationError(source: .environment, key: name, reason: reason, allowed: SettingKey.output.allowed)
+            )
         }
         if problems.isEmpty {
             problems = OutputSettings.conflicts(Self.reader(environment)).map { conflict in

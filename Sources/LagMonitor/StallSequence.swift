@@ -1,5 +1,5 @@
-internal import Synchronization
 public import LagOutput
+internal import Synchronization
 
 /// The stalls that a monitor reports, as an asynchronous sequence.
 ///

@@ -1,5 +1,5 @@
-internal import LagMonitor
 internal import LagDetection
+internal import LagMonitor
 internal import Synchronization
 
 /// Whether the threads of a watch are still there: each answers when it comes round, so who has not answered hangs or is gone.

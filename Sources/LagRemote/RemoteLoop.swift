@@ -1,6 +1,6 @@
-internal import LagMonitor
 internal import CLagBeacon
 package import LagActivity
+internal import LagMonitor
 
 /// A loop of another process, found by its waits or published by that process's own monitor.
 package final class RemoteLoop: ObservableLoop {

@@ -1,8 +1,8 @@
-package import LagMonitor
 internal import CLagBeacon
 internal import CLagLinux
 internal import Glibc
 internal import LagActivity
+package import LagMonitor
 
 /// The table in which the loops of other processes publish what they do (clb_loop_table.h).
 ///
@@ -28,7 +28,9 @@ package final class SharedLoopTable: @unchecked Sendable {
         self.descriptor = descriptor
         var path = [CChar](repeating: 0, count: Int(CLB_LOOP_TABLE_PATH_MAX))
         clb_loop_table_path(descriptor, &path)
-        variable = (CLB_LOOP_TABLE_VARIABLE, String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        variable = (
+            CLB_LOOP_TABLE_VARIABLE, String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        )
     }
 
     deinit { clb_loop_table_destroy(raw, descriptor) }

@@ -1,5 +1,5 @@
-internal import LagActivity
 internal import CLagBeacon
+internal import LagActivity
 internal import LagDetection
 internal import Synchronization
 

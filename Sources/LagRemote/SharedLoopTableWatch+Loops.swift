@@ -1,8 +1,8 @@
-internal import LagMonitor
 internal import CLagBeacon
 internal import Glibc
 internal import LagActivity
 internal import LagDetection
+internal import LagMonitor
 
 /// Which of the table's loops are watched: the managing thread's alone.
 extension SharedLoopTableWatch {

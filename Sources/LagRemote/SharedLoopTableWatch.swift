@@ -1,8 +1,8 @@
-package import LagMonitor
 internal import CLagBeacon
 internal import Glibc
 internal import LagActivity
 internal import LagDetection
+package import LagMonitor
 package import LagOutput
 internal import Synchronization
 

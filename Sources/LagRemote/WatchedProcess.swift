@@ -1,4 +1,5 @@
 package import LagActivity
+
 /// A process of which at least one loop is, or was, watched.
 package struct WatchedProcess: Sendable {
     package let pid: Int32

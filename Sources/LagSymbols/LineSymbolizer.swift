@@ -1,6 +1,6 @@
-internal import LagModel
 internal import CLagBeacon
 package import LagDiagnosis
+internal import LagModel
 
 /// Files, lines and inlined functions for addresses, from a kept `llvm-symbolizer`. **For the reporter thread only**: it
 /// starts a child, opens files, and waits for answers, at most ``deadline`` a batch.

@@ -11,7 +11,9 @@ final class SemaphoreWatchdog: Sendable {
     private let semaphore: RealtimeSemaphore
     private let activity = Atomic<UInt8>(0)
     private let wakeCount = Atomic<UInt64>(0)
-    private let reports = Mutex<(original: [TargetReport.SemaphoreWatchdogReport], extended: [TargetReport.SemaphoreWatchdogReport])>(([], []))
+    private let reports = Mutex<
+        (original: [TargetReport.SemaphoreWatchdogReport], extended: [TargetReport.SemaphoreWatchdogReport])
+    >(([], []))
 
     init(semaphore: RealtimeSemaphore) { self.semaphore = semaphore }
 
@@ -24,7 +26,9 @@ final class SemaphoreWatchdog: Sendable {
     }
 
     /// What it reported: the rule of seed 000, and the one with `beforeWaiting`.
-    var found: (original: [TargetReport.SemaphoreWatchdogReport], extended: [TargetReport.SemaphoreWatchdogReport]) { reports.withLock { $0 } }
+    var found: (original: [TargetReport.SemaphoreWatchdogReport], extended: [TargetReport.SemaphoreWatchdogReport]) {
+        reports.withLock { $0 }
+    }
 
     private func record(_ notified: LoopActivity) {
         let now: SemaphoreWatchdogRule.Activity =

@@ -1,5 +1,5 @@
-internal import CLagBeacon
 internal import ArgumentParser
+internal import CLagBeacon
 internal import Glibc
 
 /// Sets `CLOCK_REALTIME` by what it reads from stdin, nanoseconds a line, and sets it back when stdin ends.

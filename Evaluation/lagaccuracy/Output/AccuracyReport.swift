@@ -20,8 +20,16 @@ struct AccuracyReport {
         }
         return [
             line(AccuracyLine.monitor, Detection.all(from: report.monitorReports), wakes: report.monitorWakes),
-            line(AccuracyLine.semaphoreWatchdog, Detection.all(from: report.semaphoreWatchdog), wakes: report.semaphoreWatchdogWakes),
-            line(AccuracyLine.semaphoreWatchdogBeforeWaiting, Detection.all(from: report.semaphoreWatchdogBeforeWaiting), wakes: report.semaphoreWatchdogWakes),
+            line(
+                AccuracyLine.semaphoreWatchdog,
+                Detection.all(from: report.semaphoreWatchdog),
+                wakes: report.semaphoreWatchdogWakes
+            ),
+            line(
+                AccuracyLine.semaphoreWatchdogBeforeWaiting,
+                Detection.all(from: report.semaphoreWatchdogBeforeWaiting),
+                wakes: report.semaphoreWatchdogWakes
+            ),
         ]
     }
 

@@ -24,7 +24,8 @@ extension Sequence<ObservedStop> {
     /// When the target had run for so long since `begin`: later by every stop on the way.
     func time(after begin: UInt64, running length: UInt64) -> UInt64 {
         var time = begin + length
-        for observedStop in self.sorted(by: { $0.stopped < $1.stopped }) where observedStop.continued > begin && observedStop.stopped < time {
+        for observedStop in self.sorted(by: { $0.stopped < $1.stopped })
+        where observedStop.continued > begin && observedStop.stopped < time {
             time += observedStop.continued - Swift.max(observedStop.stopped, begin)
         }
         return time

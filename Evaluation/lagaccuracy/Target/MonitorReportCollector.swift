@@ -36,5 +36,7 @@ final class MonitorReportCollector: Sendable {
     }
 
     /// In the order in which they were first told.
-    var monitorReports: [TargetReport.MonitorReport] { state.withLock { state in state.order.compactMap { state.monitorReports[$0] } } }
+    var monitorReports: [TargetReport.MonitorReport] {
+        state.withLock { state in state.order.compactMap { state.monitorReports[$0] } }
+    }
 }

@@ -1,8 +1,8 @@
-internal import LagModel
 internal import CLagLinux
 internal import Foundation
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 internal import Synchronization
 
 /// What a sleeping thread notices of a hundred captures: its context switches, of both kinds, before and after.

@@ -1,9 +1,9 @@
-internal import LagModel
 internal import CLagBeacon
 internal import CLagLinux
 internal import Foundation
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 
 /// The gap that a running thread sees when it is captured by a signal.
 ///

@@ -70,7 +70,10 @@ struct DetectLatency: Benchmark {
         line.p50 = latencies.median
         line.p99 = latencies.percentile(99)
         return line.annotating("peer_p50", BenchLine.format(peerLatencies.median))
-            .annotating("found", "\(latencies.count)/\(ours.count)").annotating("peer_found", "\(peerLatencies.count)/\(theirs.count)")
+            .annotating("found", "\(latencies.count)/\(ours.count)").annotating(
+                "peer_found",
+                "\(peerLatencies.count)/\(theirs.count)"
+            )
     }
 
     /// Milliseconds from the threshold to the first detection within the stall; nil when there was none.

@@ -43,7 +43,10 @@ struct SymbolLines: Benchmark {
         if let peer = subject.isOwn ? ToolchainSymbolizer.lines() : ToolchainSymbolizer.measured(by: subject.path) {
             line = line.comparing(with: "toolchain_runtime", peer)
         }
-        line = subject.annotating(line).annotating("levels", levels).annotating("cache_limit_mb", LineSymbolizer.defaultCacheBytes >> 20)
+        line = subject.annotating(line).annotating("levels", levels).annotating(
+            "cache_limit_mb",
+            LineSymbolizer.defaultCacheBytes >> 20
+        )
         var figures = [line, BenchLine("symbol_lines_first", first.median, unit).annotating("starts", first.count)]
         if let child = lines.childPID, let resident = Self.residentMegabytes(child) {
             figures.append(BenchLine("symbol_lines_child", resident, "MB"))

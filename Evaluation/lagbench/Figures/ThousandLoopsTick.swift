@@ -74,7 +74,8 @@ struct ThousandLoopsTick: Benchmark {
         return Costs(scans: Samples(scans), processor: Double(end.nanoseconds - begin.nanoseconds) / ticks / 1000)
     }
 
-    private func reading(_ monitor: StallMonitor, _ watchdog: Int32) throws -> (nanoseconds: UInt64, counters: Watchdog.Counters) {
+    private func reading(_ monitor: StallMonitor, _ watchdog: Int32) throws -> (nanoseconds: UInt64, counters: Watchdog.Counters)
+    {
         guard let nanoseconds = TaskFiles.processorNanoseconds(tid: watchdog), let counters = monitor.watchdogCounters else {
             throw BenchmarkFailure("no processor time of the watchdog")
         }

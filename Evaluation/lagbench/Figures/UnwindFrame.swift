@@ -1,8 +1,8 @@
-internal import LagModel
 internal import CLagBeacon
 internal import Foundation
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 internal import Synchronization
 
 /// What a frame costs to unwind, warm: the walk over the snapshot of a sleeping thread, by the frames it found. The peer is

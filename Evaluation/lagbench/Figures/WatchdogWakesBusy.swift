@@ -56,7 +56,10 @@ struct WatchdogWakesBusy: Benchmark {
         let (ourFree, theirFree) = (try measureOurs(isWatched: false), try measureTheirs(isObserved: false))
         return [
             BenchLine(name, ours.wakes, unit).comparing(with: "classic_observer", theirs.wakes),
-            BenchLine("busy_turn", ours.iterationNanoseconds, "ns").comparing(with: "classic_observer", theirs.iterationNanoseconds),
+            BenchLine("busy_turn", ours.iterationNanoseconds, "ns").comparing(
+                with: "classic_observer",
+                theirs.iterationNanoseconds
+            ),
             BenchLine("busy_turn_unwatched", ourFree.iterationNanoseconds, "ns").comparing(
                 with: "cfrunloop",
                 theirFree.iterationNanoseconds
@@ -106,6 +109,9 @@ struct WatchdogWakesBusy: Benchmark {
         Pause.sleep(milliseconds: milliseconds)
         let end = (time: clb_now_ns(), wakes: try wakes(), iterations: iterating.iterations.load(ordering: .relaxed))
         let seconds = Double(end.time - begin.time) / 1_000_000_000
-        return Rates(wakes: Double(end.wakes - begin.wakes) / seconds, iterations: Double(end.iterations - begin.iterations) / seconds)
+        return Rates(
+            wakes: Double(end.wakes - begin.wakes) / seconds,
+            iterations: Double(end.iterations - begin.iterations) / seconds
+        )
     }
 }

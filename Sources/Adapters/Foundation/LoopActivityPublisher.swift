@@ -45,7 +45,9 @@ final class LoopActivityPublisher: @unchecked Sendable {
         let now = clb_now_ns()
         switch activity {
         case .beforeSources:
-            if clb_beacon_woke_ns(raw) &+ Self.minimumRestGapNanoseconds <= now, isProcessingSources { return beginIteration(at: now) }
+            if clb_beacon_woke_ns(raw) &+ Self.minimumRestGapNanoseconds <= now, isProcessingSources {
+                return beginIteration(at: now)
+            }
             clb_beacon_begin(raw, LoopActivity.beforeSources.rawValue, now)
         case .beforeWaiting: beacon.begin(.beforeWaiting, at: now)
         case .afterWaiting: beacon.wake(.afterWaiting, at: now)

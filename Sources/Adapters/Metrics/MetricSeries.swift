@@ -27,7 +27,8 @@
         }
 
         mutating func counter(_ label: String, _ dimensions: [(String, String)]) -> Counter {
-            Self.cached(&counters, label, dimensions) { [factory] in Counter(label: label, dimensions: dimensions, factory: factory)
+            Self.cached(&counters, label, dimensions) { [factory] in
+                Counter(label: label, dimensions: dimensions, factory: factory)
             }
         }
 

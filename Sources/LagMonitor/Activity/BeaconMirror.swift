@@ -32,7 +32,9 @@ package final class BeaconMirror: Sendable {
 
     /// Nil where there is no table, and for loops to whose beacon several threads may publish, or no thread.
     package convenience init?(of loop: any ObservableLoop, named name: String) {
-        guard Self.isPossible, loop.publishesActivity, !(loop is any UnpinnedLoop), !(loop is any ThreadPoolLoop) else { return nil }
+        guard Self.isPossible, loop.publishesActivity, !(loop is any UnpinnedLoop), !(loop is any ThreadPoolLoop) else {
+            return nil
+        }
         self.init(of: loop.beacon, named: name) { loop.modeName($0) }
     }
 

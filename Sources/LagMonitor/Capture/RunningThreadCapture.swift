@@ -1,6 +1,6 @@
-internal import LagModel
 internal import CLagLinux
 internal import LagActivity
+internal import LagModel
 
 /// What became of a request to a running thread.
 enum RunningThreadAnswer {

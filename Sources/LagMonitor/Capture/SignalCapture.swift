@@ -1,7 +1,7 @@
-internal import LagModel
 internal import CLagBeacon
 internal import CLagLinux
 internal import LagActivity
+internal import LagModel
 
 /// Takes a running thread's registers and stack in this process: a signal, whose handler copies them and returns.
 struct SignalCapture: RunningThreadCapture {

@@ -1,9 +1,9 @@
-package import LagModel
 internal import CLagBeacon
 internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
 public import LagActivity
+package import LagModel
 
 /// How long a capture may take.
 public struct CaptureBudget: Sendable {
@@ -114,7 +114,9 @@ public final class ThreadCapture {
         if let unansweredRequest {
             if unansweredRequest.tid == target.tid {
                 // Whoever got no processor since then has not moved.
-                if ThreadState(tid: unansweredRequest.tid, process: process)?.isRunnable == true { return .failed(.signalTimedOut, .running) }
+                if ThreadState(tid: unansweredRequest.tid, process: process)?.isRunnable == true {
+                    return .failed(.signalTimedOut, .running)
+                }
                 withdraw()
             } else if clb_now_ns() > unansweredRequest.asked + Self.requestLifetimeNanoseconds {
                 // Only one can be asked at a time.

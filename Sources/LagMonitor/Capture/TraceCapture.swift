@@ -1,7 +1,7 @@
-internal import LagModel
 internal import CLagBeacon
 internal import CLagLinux
 internal import LagActivity
+internal import LagModel
 
 /// Takes a running thread's registers and stack in another process: ptrace(2), by a thread of its own (cll_trace.h).
 ///

@@ -54,7 +54,9 @@ extension StallDetector {
                 pongNanoseconds: rested
             )
             var observation = Observation(reading, at: now, isTick: turn % 2 == 0, pinged: rested, ticked: rested)
-            if phase % 30 == 0 { observation.processPause = ProcessPause(from: now - step, to: now, atLeast: step / 4, atMost: step / 2) }
+            if phase % 30 == 0 {
+                observation.processPause = ProcessPause(from: now - step, to: now, atLeast: step / 4, atMost: step / 2)
+            }
             // The same functions in the long callout, and two kinds by turns in the short ones.
             observation.sample = SampleKey(phase <= 50 ? 1 : phase % 2)
             if phase == 60 { _ = detector.replay(since: now - step * 8, until: now - step, observation) }

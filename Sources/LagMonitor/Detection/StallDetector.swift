@@ -76,7 +76,9 @@ package struct StallDetector: Sendable {
     }
 
     /// The loop was at work at another word, at that time.
-    mutating func recordProgress(to reading: BeaconReading, at seen: UInt64) { callout?.recordProgress(to: reading, at: seen, ignoreBefore: ignoreBefore) }
+    mutating func recordProgress(to reading: BeaconReading, at seen: UInt64) {
+        callout?.recordProgress(to: reading, at: seen, ignoreBefore: ignoreBefore)
+    }
 
     /// Shows the loop to every rule.
     package mutating func observe(_ observation: Observation) -> DetectorEvents {
@@ -107,7 +109,9 @@ package struct StallDetector: Sendable {
             stall.isMuted = false
             activeStall = stall
             events.append(.opened(stall.lead))
-        } else if !stall.isReported, !events.hasOpened, let interval = self.interval(of: stall.lead), interval.length(at: now) >= rules.hangNanoseconds {
+        } else if !stall.isReported, !events.hasOpened, let interval = self.interval(of: stall.lead),
+            interval.length(at: now) >= rules.hangNanoseconds
+        {
             stall.isReported = true
             activeStall = stall
             events.append(.hanging(stall, interval.ended(at: now)))
@@ -170,7 +174,8 @@ package struct StallDetector: Sendable {
     /// The watch ends or pauses: a stall in progress ends with it, so far as it got. Nothing before `ignoreBefore` counts afterwards.
     /// - Parameter processPause: one since the last observation.
     /// - Returns: ``DetectorEvent/ended(_:_:)`` or ``DetectorEvent/suppressed``; nil when no stall was in progress.
-    package mutating func finish(at now: UInt64, ignoreBefore: UInt64 = 0, _ processPause: ProcessPause? = nil) -> DetectorEvent? {
+    package mutating func finish(at now: UInt64, ignoreBefore: UInt64 = 0, _ processPause: ProcessPause? = nil) -> DetectorEvent?
+    {
         let last = activeStall
         let interval = last.flatMap { self.interval(of: $0.lead) }
         let restoreUntil = restoreUntil

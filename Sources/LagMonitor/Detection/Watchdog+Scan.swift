@@ -35,7 +35,9 @@ extension Watchdog {
         for index in 0..<count {
             // A visit may take long; whoever stops the monitor waits for this thread.
             if isStopping { break }
-            if index + Self.fetchedAhead < count { clb_beacon_prefetch(services.registry.hotParts[index + Self.fetchedAhead].beacon) }
+            if index + Self.fetchedAhead < count {
+                clb_beacon_prefetch(services.registry.hotParts[index + Self.fetchedAhead].beacon)
+            }
             let watch = services.watch(index)
             watch.visit(&state)
             // Afterwards: a stall that is over is accounted for by what was read around its beginning.
@@ -57,7 +59,9 @@ extension Watchdog {
         var unmoved = true
         for index in 0..<services.count {
             let watch = services.watch(index)
-            guard watch.hot.pointee.state.load(ordering: .acquiring) == .active, watch.cold.pointee.detector.isStalled else { continue }
+            guard watch.hot.pointee.state.load(ordering: .acquiring) == .active, watch.cold.pointee.detector.isStalled else {
+                continue
+            }
             watch.arm()
             if clb_beacon_word(watch.hot.pointee.beacon) != watch.hot.pointee.lastWord { unmoved = false }
         }

@@ -57,7 +57,10 @@ package struct CauseRule: Sendable {
         // On a busy machine, signals were seen to find a computing thread right behind a system call far more often than the calls'
         // time would explain; but no call takes more than the kernel's time.
         let mostWorking = min(cpu, system.map { $0.saturatingSum(Self.systemTimeError) } ?? cpu)
-        let working = min(part(weight(of: [.runningInSystemCall]), of: weight(of: [.runningInSystemCall, .computing]), cpu), mostWorking)
+        let working = min(
+            part(weight(of: [.runningInSystemCall]), of: weight(of: [.runningInSystemCall, .computing]), cpu),
+            mostWorking
+        )
         let unexplained = min(system ?? 0, cpu).saturatingDifference(working)
         let isFaulting = (faults ?? 0).saturatingProduct(Self.longestFault) >= unexplained
         let faulting = isFaulting ? unexplained : 0

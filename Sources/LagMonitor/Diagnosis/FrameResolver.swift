@@ -24,7 +24,9 @@ package struct FrameResolver: Sendable {
     /// - Parameter withLines: whether lines are wanted, where there is a symbolizer that knows them.
     package mutating func frames(for queries: [SymbolQuery], withLines: Bool = true) -> [[ResolvedFrame]] {
         let symbols = symbolizer.resolve(queries)
-        guard withLines, let levels = lines?.levels(for: queries) else { return symbols.map { $0.map { [ResolvedFrame($0)] } ?? [] } }
+        guard withLines, let levels = lines?.levels(for: queries) else {
+            return symbols.map { $0.map { [ResolvedFrame($0)] } ?? [] }
+        }
         return zip(symbols, levels).map(Self.merged)
     }
 

@@ -1,5 +1,5 @@
-internal import CLagLinux
 internal import CLagBeacon
+internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 package import LagDetection

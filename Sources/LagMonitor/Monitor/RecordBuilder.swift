@@ -28,7 +28,11 @@ package struct RecordBuilder {
     /// A stalled thread waits for this socket.
     mutating func resolveSocket(_ inode: UInt32) { sockets.resolve(inode) }
 
-    package mutating func build(_ episode: Episode, _ watch: WatchRegistry.Registration, _ configuration: StallMonitorConfiguration)
+    package mutating func build(
+        _ episode: Episode,
+        _ watch: WatchRegistry.Registration,
+        _ configuration: StallMonitorConfiguration
+    )
         -> StallRecord
     {
         let facts = episode.facts

@@ -100,7 +100,9 @@ package struct RecordLimiter: Sendable {
             suppressedTotal += 1
         }
         known[fingerprint] = entry
-        if record.phase == .begin { remember(OngoingStall(id: id, isEmitted: isEmitted, durationNanoseconds: record.durationNanoseconds)) }
+        if record.phase == .begin {
+            remember(OngoingStall(id: id, isEmitted: isEmitted, durationNanoseconds: record.durationNanoseconds))
+        }
         return isEmitted ? .emit(after: ended) : .suppress
     }
 

@@ -21,7 +21,7 @@ struct StringCaps {
         case .word: word
         case .reason: reason
         case .symbol: symbol
-        case .bootID: Self.bootID
+        case .fixed: Self.fixed
         }
     }
 
@@ -46,5 +46,5 @@ struct StringCaps {
 
     static let path = 512
     static let buildID = 64
-    private static let bootID = 32
+    private static let fixed = 32
 }

@@ -120,8 +120,14 @@ package struct SettingKey: Sendable {
     package static let recurringCount = SettingKey("monitor.recurring_count", .wholeNumber(0...20))
     package static let recurringWindow = SettingKey("monitor.recurring_window_s", .wholeNumber(1...86_400))
     package static let inAppPrefixes = SettingKey("monitor.in_app_prefixes", .texts)
-    package static let samples = SettingKey("monitor.samples", .choice(StallMonitorConfiguration.Samples.allCases.map(\.rawValue)))
-    package static let symbols = SettingKey("monitor.symbols", .choice(StallMonitorConfiguration.Symbols.allCases.map(\.rawValue)))
+    package static let samples = SettingKey(
+        "monitor.samples",
+        .choice(StallMonitorConfiguration.Samples.allCases.map(\.rawValue))
+    )
+    package static let symbols = SettingKey(
+        "monitor.symbols",
+        .choice(StallMonitorConfiguration.Symbols.allCases.map(\.rawValue))
+    )
     package static let serviceName = SettingKey("service.name", .text)
     package static let serviceVersion = SettingKey("service.version", .text)
 
@@ -163,8 +169,10 @@ package struct SettingKey: Sendable {
         case (.choice(let names), .string(let name)): names.contains(name) ? nil : "unknown name \"\(name)\""
         case (.choice, _): "\(value.displayText) is not a name"
         case (.names(let names), .string(let text)):
-            text.isEmpty ? "the text is empty" : Self.validationError(inWords: RuleName.words(in: text).map(JSONValue.string), names)
-        case (.names(let names), .array(let words)): words.isEmpty ? "the list is empty" : Self.validationError(inWords: words, names)
+            text.isEmpty
+                ? "the text is empty" : Self.validationError(inWords: RuleName.words(in: text).map(JSONValue.string), names)
+        case (.names(let names), .array(let words)):
+            words.isEmpty ? "the list is empty" : Self.validationError(inWords: words, names)
         case (.names, _): "\(value.displayText) is not a list of names"
         case (.texts, .string(let text)):
             text.isEmpty ? nil : Self.validationError(inTexts: RuleName.words(in: text).map(JSONValue.string))

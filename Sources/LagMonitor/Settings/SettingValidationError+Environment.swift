@@ -1,6 +1,8 @@
 extension SettingValidationError {
     /// What is wrong in an environment: names after `LAGMONITOR_` that are not known, and values that are not allowed.
-    package static func validationErrors(inEnvironment environment: [String: String], known keys: [SettingKey]) -> [SettingValidationError] {
+    package static func validationErrors(inEnvironment environment: [String: String], known keys: [SettingKey])
+        -> [SettingValidationError]
+    {
         let known = Dictionary(uniqueKeysWithValues: keys.map { ($0.environmentName, $0) })
         let ours =
             environment

@@ -86,7 +86,9 @@ struct ContentCheck {
             guard let member = cursor.value() else { return false }
             guard let rule = rules.first(where: { "\($0.name)" == name }) else { return true }
             seen.insert(name)
-            found = validationError(rule.content, member.moved(by: span.offset)).map { ".\(name)\($0.hasPrefix("[") ? "" : " ")\($0)" }
+            found = validationError(rule.content, member.moved(by: span.offset)).map {
+                ".\(name)\($0.hasPrefix("[") ? "" : " ")\($0)"
+            }
             return found == nil
         }
         return found ?? rules.first { $0.isRequired && !seen.contains("\($0.name)") }.map { ".\($0.name) is missing" }

@@ -16,7 +16,9 @@ package struct LineCheck: ~Copyable {
         for rule in FieldTable.all where rule.field != .event {
             if let span = scanner.span(rule.field) {
                 if let validationError = check.validationError(rule.content, span) {
-                    validationErrors.append("\(rule.name)\(validationError.hasPrefix("[") || validationError.hasPrefix(".") ? "" : " ")\(validationError)")
+                    validationErrors.append(
+                        "\(rule.name)\(validationError.hasPrefix("[") || validationError.hasPrefix(".") ? "" : " ")\(validationError)"
+                    )
                 }
             } else if rule.required.contains(FieldDefinition.Events(event)) {
                 validationErrors.append("\(rule.name) is missing")

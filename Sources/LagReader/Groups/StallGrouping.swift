@@ -1,4 +1,5 @@
 internal import LagModel
+
 /// Groups the stalls of lines, each stall once. One thread; those of several threads share a deduplicator, and are added up at the end.
 package struct StallGrouping: ~Copyable, LineConsumer {
     /// What was found. The same in any order of reading.

@@ -1,9 +1,9 @@
-package import LagMonitor
 internal import CLagBeacon
 internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 internal import LagDetection
+package import LagMonitor
 package import LagOutput
 internal import Synchronization
 

@@ -1,8 +1,8 @@
-internal import LagMonitor
 internal import CLagLinux
 internal import Glibc
 package import LagActivity
 internal import LagDetection
+internal import LagMonitor
 
 /// A loop of another process, watched from outside: its beacon says what samples of its thread have found.
 // Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelSampler``).

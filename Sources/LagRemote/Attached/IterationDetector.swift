@@ -64,7 +64,8 @@ struct IterationDetector: Sendable {
     private func timeAwake(_ observation: ThreadObservation, at now: UInt64) -> UInt64 {
         guard let last, now > last.time else { return 0 }
         let (cpu, before) = (
-            observation.cpuNanoseconds &+ observation.delayNanoseconds, last.observation.cpuNanoseconds &+ last.observation.delayNanoseconds
+            observation.cpuNanoseconds &+ observation.delayNanoseconds,
+            last.observation.cpuNanoseconds &+ last.observation.delayNanoseconds
         )
         return min(cpu > before ? cpu - before : 0, now - last.time)
     }

@@ -36,7 +36,9 @@ struct ThreadObservation: Sendable, Equatable {
 extension ThreadObservation {
     init(_ sample: cll_thread_sample) {
         let isBlocked = sample.state == Int32(CLL_SYSCALL_BLOCKED)
-        doing = isBlocked ? .blocked(call: sample.call.number, stackPointer: sample.call.sp, programCounter: sample.call.pc) : .running
+        doing =
+            isBlocked
+            ? .blocked(call: sample.call.number, stackPointer: sample.call.sp, programCounter: sample.call.pc) : .running
         cpuNanoseconds = sample.cpu_ns
         delayNanoseconds = sample.delay_ns
         runs = sample.runs

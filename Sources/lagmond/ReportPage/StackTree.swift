@@ -1,5 +1,5 @@
-internal import LagModel
 internal import Glibc
+internal import LagModel
 internal import LagReader
 
 /// The stacks of all stalls, merged from the root on, under their groups; a bounded number of nodes.

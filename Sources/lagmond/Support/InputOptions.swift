@@ -1,6 +1,6 @@
-internal import LagModel
 internal import ArgumentParser
 internal import Foundation
+internal import LagModel
 internal import LagReader
 
 /// The inputs of the commands that read records.

@@ -1,9 +1,9 @@
-internal import LagModel
 internal import CLagLinux
 import Glibc
 internal import LagActivity
 import LagCapture
 import LagDiagnosis
+internal import LagModel
 import StallFixtures
 import Synchronization
 

@@ -1,5 +1,5 @@
-internal import CLagLinux
 internal import CLagBeacon
+internal import CLagLinux
 import Dispatch
 import Glibc
 import StallFixtures

@@ -158,7 +158,10 @@ struct CalloutStrategyTests {
         var strategy = CalloutStrategy(rule: standardRule)
         let ignoreBefore = start + 500 * millisecond
         for tick in 0...12 as ClosedRange<UInt64> {
-            #expect(strategy.observe(work, at: start + tick * 50 * millisecond, isTick: tick > 0, ignoreBefore: ignoreBefore) != .stalled)
+            #expect(
+                strategy.observe(work, at: start + tick * 50 * millisecond, isTick: tick > 0, ignoreBefore: ignoreBefore)
+                    != .stalled
+            )
         }
         #expect(strategy.observe(work, at: ignoreBefore + 150 * millisecond, ignoreBefore: ignoreBefore) == .stalled)
         #expect(strategy.interval?.since == ignoreBefore)

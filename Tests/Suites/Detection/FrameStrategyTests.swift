@@ -117,7 +117,9 @@ struct FrameStrategyTests {
         var strategy = ticking()
         let (stopped, resumed) = (start + 30 * millisecond, start + 2030 * millisecond)
         _ = strategy.observe(work, at: stopped, ticked: start)
-        #expect(strategy.observe(work, at: resumed, processPause: ProcessPause(from: stopped, to: resumed), ticked: start) == .nothing)
+        #expect(
+            strategy.observe(work, at: resumed, processPause: ProcessPause(from: stopped, to: resumed), ticked: start) == .nothing
+        )
         #expect(strategy.observe(work, at: resumed + 49 * millisecond, ticked: start) == .nothing)
         #expect(strategy.observe(work, at: resumed + 50 * millisecond, ticked: start) == .stalled)
     }

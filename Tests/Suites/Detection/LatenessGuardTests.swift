@@ -82,7 +82,9 @@ struct LatenessGuardTests {
         #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: 100) == processPause(to: 1250, atLeast: 100, atMost: 150))
         #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: 25) == nil)
         // More than the wait was late: several processors add up.
-        #expect(evaluate(due: 1050, ended: 1250, delay: 200, throttled: .max) == processPause(to: 1250, atLeast: 200, atMost: 250))
+        #expect(
+            evaluate(due: 1050, ended: 1250, delay: 200, throttled: .max) == processPause(to: 1250, atLeast: 200, atMost: 250)
+        )
     }
 
     @Test func `the quotas share is counted by itself`() {

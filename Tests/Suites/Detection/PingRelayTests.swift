@@ -2,10 +2,10 @@ internal import CLagBeacon
 import Dispatch
 internal import LagActivity
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagDetection
-import TestSupport
 
 struct PingRelayTests {
     /// A relay with its thread, until `body` returns.

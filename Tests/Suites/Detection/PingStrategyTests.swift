@@ -154,7 +154,10 @@ struct PingStrategyTests {
         var strategy = asked()
         _ = strategy.observe(idle(), at: start + 50 * millisecond, pinged: start)
         let (stopped, resumed) = (start + 50 * millisecond, start + 3050 * millisecond)
-        #expect(strategy.observe(idle(), at: resumed, processPause: ProcessPause(from: stopped, to: resumed), pinged: start) == .nothing)
+        #expect(
+            strategy.observe(idle(), at: resumed, processPause: ProcessPause(from: stopped, to: resumed), pinged: start)
+                == .nothing
+        )
         #expect(strategy.observe(idle(), at: resumed + 99 * millisecond, pinged: start) == .nothing)
         #expect(strategy.observe(idle(), at: resumed + 100 * millisecond, pinged: start) == .stalled)
         let pong = resumed + 120 * millisecond

@@ -1,7 +1,7 @@
+import TestSupport
 import Testing
 
 @testable import LagDetection
-import TestSupport
 
 struct ProcessPauseTests {
     private let processPause = ProcessPause(from: 100, to: 200, atLeast: 60, atMost: 90)

@@ -61,7 +61,15 @@ extension DetectionStrategy {
         ignoreBefore: UInt64 = 0
     ) -> RuleEvent {
         observe(
-            Observation(reading, at: now, isTick: isTick, processPause: processPause, pinged: pinged, ticked: ticked, sample: sample),
+            Observation(
+                reading,
+                at: now,
+                isTick: isTick,
+                processPause: processPause,
+                pinged: pinged,
+                ticked: ticked,
+                sample: sample
+            ),
             ignoreBefore: ignoreBefore
         )
     }
@@ -89,7 +97,17 @@ extension StallDetector {
         ticked: UInt64 = 0,
         sample: SampleKey? = nil
     ) -> DetectorEvents {
-        observe(Observation(reading, at: now, isTick: isTick, processPause: processPause, pinged: pinged, ticked: ticked, sample: sample))
+        observe(
+            Observation(
+                reading,
+                at: now,
+                isTick: isTick,
+                processPause: processPause,
+                pinged: pinged,
+                ticked: ticked,
+                sample: sample
+            )
+        )
     }
 
     /// One that has just found a stall of `reading` by ticks that began at its callout.

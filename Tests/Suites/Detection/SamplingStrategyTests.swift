@@ -124,7 +124,9 @@ struct SamplingStrategyTests {
         #expect(strategy.interval?.since == at(200))
         strategy.begin(notBefore: at(310))
         #expect(!strategy.isStalled && strategy.interval == nil && strategy.alike == 0)
-        for time: UInt64 in [350, 400] { #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(310)) == .nothing) }
+        for time: UInt64 in [350, 400] {
+            #expect(strategy.observe(work(), at: at(time), sample: one, ignoreBefore: at(310)) == .nothing)
+        }
         #expect(strategy.observe(work(), at: at(450), sample: one, ignoreBefore: at(310)) == .stalled)
     }
 

@@ -20,7 +20,10 @@ struct StallIntervalTests {
     }
 
     @Test func `a process pause that came to light with the end counts`() {
-        let interval = StallInterval(since: 0, seen: 100).ended(at: 300, ProcessPause(from: 100, to: 400, atLeast: 250, atMost: 280))
+        let interval = StallInterval(since: 0, seen: 100).ended(
+            at: 300,
+            ProcessPause(from: 100, to: 400, atLeast: 250, atMost: 280)
+        )
         // A hundred of its window lie behind the end.
         #expect(interval.lengthAtLeast == 100 && interval.lengthAtMost == 150)
     }

@@ -128,7 +128,10 @@ struct StarvationStrategyTests {
         var strategy = StarvationStrategy(thresholdNanoseconds: threshold)
         let ignoreBefore = start + 1000 * millisecond
         for time: UInt64 in [0, 500, 1000, 1399] {
-            #expect(strategy.observe(work(time + 1, at: start), at: start + time * millisecond, ignoreBefore: ignoreBefore) == .nothing)
+            #expect(
+                strategy.observe(work(time + 1, at: start), at: start + time * millisecond, ignoreBefore: ignoreBefore)
+                    == .nothing
+            )
         }
         #expect(strategy.observe(work(9, at: start), at: ignoreBefore + threshold, ignoreBefore: ignoreBefore) == .stalled)
         #expect(strategy.interval?.since == ignoreBefore)

@@ -1,7 +1,7 @@
 internal import LagActivity
+import TestSupport
 
 @testable import LagDetection
-import TestSupport
 
 /// A loop that works and rests, and a watchdog that looks when its plan says so, or when it is posted; what happens besides is
 /// that the whole process is stopped.

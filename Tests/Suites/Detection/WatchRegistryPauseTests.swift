@@ -78,10 +78,14 @@ struct WatchRegistryPauseTests {
     @Test func `the grace begins with the watch`() throws {
         let registry = try #require(WatchRegistry())
         var rules = WatchRules.standard
-        #expect(registry.coldParts[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].detector.ignoreBefore == 0)
+        #expect(
+            registry.coldParts[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].detector
+                .ignoreBefore == 0
+        )
         rules.graceNanoseconds = 30
         #expect(
-            registry.coldParts[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].detector.ignoreBefore == 100
+            registry.coldParts[registry.add(FakeLoop(), name: "", owner: FakeOwner(), rules: rules, now: 70)!].detector
+                .ignoreBefore == 100
         )
     }
 }

@@ -1,5 +1,5 @@
-internal import LagModel
 import LagDiagnosis
+internal import LagModel
 import Testing
 
 struct CauseRuleTests {
@@ -66,7 +66,15 @@ struct CauseRuleTests {
 
     /// As it came on a busy machine: four looks of five right behind a system call, of which there was one in a tenth of a millisecond.
     @Test func `system calls take no more than the kernels time`() {
-        let rule = rule(500, cpu: 400, delay: 90, blocked: 10, system: 0, faults: 3, seen: [.runningInSystemCall: 400, .computing: 100])
+        let rule = rule(
+            500,
+            cpu: 400,
+            delay: 90,
+            blocked: 10,
+            system: 0,
+            faults: 3,
+            seen: [.runningInSystemCall: 400, .computing: 100]
+        )
         #expect(rule.cause == .cpu && rule.shares[.syscall, default: 0] <= 30 * Self.ms, "\(rule.shares)")
         // Where that time is not known, what was seen has to do.
         let unknown = self.rule(500, cpu: 400, delay: 90, blocked: 10, seen: [.runningInSystemCall: 400, .computing: 100])
@@ -123,7 +131,9 @@ struct CauseRuleTests {
             let cpu = UInt64.random(in: 0...duration, using: &random)
             let delay = UInt64.random(in: 0...duration - cpu, using: &random)
             var seen: [CauseRule.SampledState: UInt64] = [:]
-            for sampledState in CauseRule.SampledState.allCases { seen[sampledState] = UInt64.random(in: 0...3, using: &random) * 100 }
+            for sampledState in CauseRule.SampledState.allCases {
+                seen[sampledState] = UInt64.random(in: 0...3, using: &random) * 100
+            }
             let rule = rule(
                 duration,
                 cpu: cpu,

@@ -61,7 +61,7 @@ struct LineSymbolizerTests {
         #expect(levels[0].file == #filePath)
         #expect(levels[0].line == line)
         #expect(levels[0].symbolOffset ?? 0 > 0)
-        #expect(levels[0].simplified == "LagDiagnosisTests.LineSymbolizerTests.swiftWithoutOptimisationHasFileAndLine")
+        #expect(levels[0].simplified == "LagDiagnosisTests.LineSymbolizerTests.`swift without optimisation has file and line`")
         #expect(levels[0].mangled?.hasPrefix("$s") == true)
     }
 

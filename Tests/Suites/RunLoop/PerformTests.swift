@@ -1,10 +1,10 @@
 import Foundation
 internal import LagActivity
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagRunLoop
-import TestSupport
 
 /// Row S8: work given to a loop, in all forms.
 struct PerformTests {

@@ -1,10 +1,10 @@
 import Foundation
 internal import LagActivity
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagRunLoop
-import TestSupport
 
 /// Pings: answered wherever the loop runs, felt nowhere.
 struct PingsTests {

@@ -1,9 +1,9 @@
 import Foundation
 internal import LagActivity
+import TestSupport
 import Testing
 
 @testable import LagRunLoop
-import TestSupport
 
 /// Row S10: every way to run, every result, stop.
 struct RunningTests {

@@ -1,10 +1,10 @@
 import Dispatch
 import Foundation
 internal import LagActivity
+import TestSupport
 import Testing
 
 @testable import LagRunLoop
-import TestSupport
 
 /// Row S7: timers. Row S9: the timer that is no item of the loop.
 struct TimersTests {
@@ -32,7 +32,8 @@ struct TimersTests {
         // Served before its time (a date set by hand): still the next point.
         (served: 1_000, interval: 1_000, now: 500, next: 2_000),
     ])
-    func `missed points are skipped and the grid is kept`(_ given: (served: UInt64, interval: UInt64, now: UInt64, next: UInt64)) {
+    func `missed points are skipped and the grid is kept`(_ given: (served: UInt64, interval: UInt64, now: UInt64, next: UInt64))
+    {
         #expect(TimerGrid.next(afterServing: given.served, interval: given.interval, now: given.now) == given.next)
     }
 

@@ -40,7 +40,9 @@ package struct LatenessGuard: Sendable {
     ///   - begun: when it began. A deadline that was past then does not make it late.
     ///   - due: when it was to end; `.max` for a wait without end, which cannot be late.
     /// - Returns: nil when it was on time, or late for a reason of the watchdog's own.
-    package mutating func evaluate(from begun: UInt64, due: UInt64, endedAt now: UInt64, evidence: () -> Evidence) -> ProcessPause? {
+    package mutating func evaluate(from begun: UInt64, due: UInt64, endedAt now: UInt64, evidence: () -> Evidence)
+        -> ProcessPause?
+    {
         let due = max(begun, due)
         // What a late short wait loses is little, so less is needed to call it late.
         let tolerance = min(max((due - begun) / 2, Self.leastToleranceNanoseconds), Self.mostToleranceNanoseconds)

@@ -50,12 +50,16 @@ package struct CalloutStrategy: DetectionStrategy {
         switch state {
         case .working(let interval, _, let timeouts) where timeouts >= rule.timeouts - 1:
             // The only timeout there is would come too late for closer observation.
-            interval.time(ofLength: rule.timeouts > 1 || isHalfway(interval) ? rule.thresholdNanoseconds : rule.thresholdNanoseconds / 2)
+            interval.time(
+                ofLength: rule.timeouts > 1 || isHalfway(interval) ? rule.thresholdNanoseconds : rule.thresholdNanoseconds / 2
+            )
         default: nil
         }
     }
 
-    private func isHalfway(_ interval: StallInterval) -> Bool { interval.length(at: interval.until) >= rule.thresholdNanoseconds / 2 }
+    private func isHalfway(_ interval: StallInterval) -> Bool {
+        interval.length(at: interval.until) >= rule.thresholdNanoseconds / 2
+    }
 
     /// The loop was at work at another word, at that time.
     mutating func recordProgress(to reading: BeaconReading, at seen: UInt64, ignoreBefore: UInt64) {
@@ -65,7 +69,8 @@ package struct CalloutStrategy: DetectionStrategy {
     package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
         switch state {
         case .working(var interval, let word, let timeouts) where word == observation.reading.word:
-            let isTimeout = observation.processPause == nil && (observation.isTick || nextPoll.map { $0 <= observation.now } ?? false)
+            let isTimeout =
+                observation.processPause == nil && (observation.isTick || nextPoll.map { $0 <= observation.now } ?? false)
             // A wait that was late because the watchdog had no processor is as many timeouts as intervals went by in it.
             let passed = Int(clamping: observation.now.saturatingDifference(interval.until) / rule.intervalNanoseconds)
             interval.extend(at: observation.now, observation.processPause)
@@ -77,7 +82,9 @@ package struct CalloutStrategy: DetectionStrategy {
             return .nothing
         case .stalled(let interval, _):
             begin(observation, ignoreBefore: ignoreBefore)
-            return .ended(interval.ended(at: Self.end(of: interval, by: observation.reading, at: observation.now), observation.processPause))
+            return .ended(
+                interval.ended(at: Self.end(of: interval, by: observation.reading, at: observation.now), observation.processPause)
+            )
         case .idle, .working:
             begin(observation, ignoreBefore: ignoreBefore)
             return .nothing
@@ -117,12 +124,19 @@ package struct CalloutStrategy: DetectionStrategy {
             state = .idle
             return
         }
-        let interval = Self.interval(of: observation.reading, at: observation.now, ignoreBefore: ignoreBefore, observation.processPause)
+        let interval = Self.interval(
+            of: observation.reading,
+            at: observation.now,
+            ignoreBefore: ignoreBefore,
+            observation.processPause
+        )
         state = .working(interval, word: observation.reading.word, timeouts: 0)
     }
 
     /// A stretch of work that is seen for the first time.
-    private static func interval(of reading: BeaconReading, at now: UInt64, ignoreBefore: UInt64, _ processPause: ProcessPause?) -> StallInterval {
+    private static func interval(of reading: BeaconReading, at now: UInt64, ignoreBefore: UInt64, _ processPause: ProcessPause?)
+        -> StallInterval
+    {
         // A loop that publishes no time began, as far as is known, when it was first seen. It may have begun after the scan did; a
         // time further ahead is ignored.
         let published = reading.calloutNanoseconds

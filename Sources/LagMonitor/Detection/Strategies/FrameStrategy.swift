@@ -18,7 +18,9 @@ package struct FrameStrategy: DetectionStrategy {
     /// From the first missed tick to the moment when the last of N is a whole period overdue.
     package var thresholdNanoseconds: UInt64 { rule.periodNanoseconds.saturatingProduct(UInt64(rule.missed)) }
 
-    package var isSuspicious: Bool { isStalled || (interval.map { $0.length(at: $0.until) * 2 >= thresholdNanoseconds } ?? false) }
+    package var isSuspicious: Bool {
+        isStalled || (interval.map { $0.length(at: $0.until) * 2 >= thresholdNanoseconds } ?? false)
+    }
 
     package var nextPoll: UInt64? {
         guard let interval else { return last == 0 ? nil : last.saturatingSum(thresholdNanoseconds) }
@@ -66,7 +68,12 @@ package struct FrameStrategy: DetectionStrategy {
     private func late(_ ticked: UInt64, _ observation: Observation, ignoreBefore: UInt64) -> StallInterval? {
         let due = ticked.saturatingSum(rule.periodNanoseconds)
         guard observation.now > due else { return nil }
-        return StallInterval(since: max(due, ignoreBefore), earliest: max(ticked, ignoreBefore), at: observation.now, observation.processPause)
+        return StallInterval(
+            since: max(due, ignoreBefore),
+            earliest: max(ticked, ignoreBefore),
+            at: observation.now,
+            observation.processPause
+        )
     }
 
     private mutating func evaluate(_ observation: Observation) -> RuleEvent {

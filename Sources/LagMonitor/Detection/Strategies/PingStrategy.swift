@@ -72,7 +72,9 @@ package struct PingStrategy: DetectionStrategy {
         case .quiet(let next):
             // In the quiet, every moment is as good as an answer.
             lastPong = max(lastPong, observation.reading.pongNanoseconds)
-            guard observation.now >= next, observation.now >= ignoreBefore, !whileWaiting || observation.reading.activity == .waiting else {
+            guard observation.now >= next, observation.now >= ignoreBefore,
+                !whileWaiting || observation.reading.activity == .waiting
+            else {
                 if observation.now >= next { state = .quiet(next: observation.now.saturatingSum(rule.intervalNanoseconds)) }
                 return .nothing
             }
@@ -115,7 +117,9 @@ package struct PingStrategy: DetectionStrategy {
         }
     }
 
-    private mutating func wait(_ present: StallInterval, at asked: UInt64, _ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
+    private mutating func wait(_ present: StallInterval, at asked: UInt64, _ observation: Observation, ignoreBefore: UInt64)
+        -> RuleEvent
+    {
         var interval = present
         if let pong = answer(to: asked, observation) {
             lastPong = pong

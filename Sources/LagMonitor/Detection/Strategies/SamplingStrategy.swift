@@ -53,7 +53,9 @@ package struct SamplingStrategy: DetectionStrategy {
         present.extend(at: observation.now, observation.processPause)
         interval = present
         alike += 1
-        guard !isStalled, alike >= rule.samples, present.length(at: observation.now) >= thresholdNanoseconds else { return .nothing }
+        guard !isStalled, alike >= rule.samples, present.length(at: observation.now) >= thresholdNanoseconds else {
+            return .nothing
+        }
         isStalled = true
         return .stalled
     }

@@ -86,7 +86,8 @@ extension Watch {
             }
             set {
                 switch condition {
-                case .quiet, .suspicious: condition = newValue.map { .suspicious($0) } ?? .quiet
+                // Without `map`: generic code takes memory when it is first used with a type.
+                case .quiet, .suspicious: if let newValue { condition = .suspicious(newValue) } else { condition = .quiet }
                 case .stalled(var recording):
                     recording.earlier = newValue
                     condition = .stalled(recording)

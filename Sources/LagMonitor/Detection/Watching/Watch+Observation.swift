@@ -32,7 +32,8 @@ extension Watch {
         let woke = clb_beacon_woke_ns(hot.pointee.beacon)
         let (busyFor, isAwake) = (scan.now &- woke, woke > 0)
         guard word != hot.pointee.lastWord, hot.pointee.canFastPoll, scan.processPause == nil,
-            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)), clb_beacon_stretch_count(hot.pointee.beacon) == hot.pointee.stretchCount,
+            LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)),
+            clb_beacon_stretch_count(hot.pointee.beacon) == hot.pointee.stretchCount,
             // A wake later than this scan wraps around, and takes the long way; a loop that publishes no wakes cannot be starved.
             busyFor < hot.pointee.starvationNanoseconds || !isAwake
         else { return false }
@@ -130,7 +131,8 @@ extension Watch {
         }
         hot.pointee.lastWord = reading.word
         let isTick = hot.pointee.nextTick <= now
-        guard hasChanged || isTick || hot.pointee.deadline <= now || processPause != nil || cold.pointee.detector.isSuspicious else {
+        guard hasChanged || isTick || hot.pointee.deadline <= now || processPause != nil || cold.pointee.detector.isSuspicious
+        else {
             return
         }
         var observation = Observation(reading, at: now, isTick: isTick && !hasChanged, processPause: processPause)

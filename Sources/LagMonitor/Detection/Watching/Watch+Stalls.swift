@@ -38,7 +38,9 @@ extension Watch {
 
     /// A stall: its facts and its stack.
     private func open(_ reading: BeaconReading, at now: UInt64) {
-        guard let kind = cold.pointee.detector.activeStall?.lead, let interval = cold.pointee.detector.interval(of: kind) else { return }
+        guard let kind = cold.pointee.detector.activeStall?.lead, let interval = cold.pointee.detector.interval(of: kind) else {
+            return
+        }
         // A suspicion from before the stall is an older one's.
         if (cold.pointee.usage.first?.reading.time ?? 0) < interval.since {
             suspect()

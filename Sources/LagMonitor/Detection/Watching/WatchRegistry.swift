@@ -54,7 +54,9 @@ package final class WatchRegistry: @unchecked Sendable {
 
     package init?() {
         assert(MemoryLayout<Watch.HotPart>.stride == 64, "a cache line each")
-        guard let hotParts = cll_memory_map(Self.hotPartBytes), let coldParts = cll_memory_map(Self.coldPartBytes) else { return nil }
+        guard let hotParts = cll_memory_map(Self.hotPartBytes), let coldParts = cll_memory_map(Self.coldPartBytes) else {
+            return nil
+        }
         self.hotParts = hotParts.bindMemory(to: Watch.HotPart.self, capacity: Self.capacity)
         self.coldParts = coldParts.bindMemory(to: Watch.ColdPart.self, capacity: Self.capacity)
     }
@@ -99,7 +101,14 @@ package final class WatchRegistry: @unchecked Sendable {
             }
             (hotParts + index).initialize(to: Watch.HotPart(beacon: loop.beacon.raw, rules: rules))
             (coldParts + index).initialize(
-                to: Watch.ColdPart(loop, target: target, ticks: ticks, remoteTimes: remoteTimes, rules: rules, ignoreBefore: ignoreBefore)
+                to: Watch.ColdPart(
+                    loop,
+                    target: target,
+                    ticks: ticks,
+                    remoteTimes: remoteTimes,
+                    rules: rules,
+                    ignoreBefore: ignoreBefore
+                )
             )
             table.registrations[index] = Registration(
                 loop: loop,

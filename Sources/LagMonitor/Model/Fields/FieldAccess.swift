@@ -36,11 +36,11 @@ package struct FieldAccess: Sendable {
     }
 
     static func word<Word: RawRepresentable & Sendable>(_ path: Path<Word>) -> FieldAccess where Word.RawValue == String {
-        stored(path, { .text($0.rawValue) }) { if case .text(let text) = $0 { Word(rawValue: text) } else { nil } }
+        stored(path, { .text($0.rawValue) }, { if case .text(let text) = $0 { Word(rawValue: text) } else { nil } })
     }
 
     static func word<Word: RawRepresentable & Sendable>(_ path: Path<Word?>) -> FieldAccess where Word.RawValue == String {
-        optional(path, { .text($0.rawValue) }) { if case .text(let text) = $0 { Word(rawValue: text) } else { nil } }
+        optional(path, { .text($0.rawValue) }, { if case .text(let text) = $0 { Word(rawValue: text) } else { nil } })
     }
 
     static func count(_ path: Path<UInt64>) -> FieldAccess {
@@ -52,11 +52,11 @@ package struct FieldAccess: Sendable {
     }
 
     static func int32(_ path: Path<Int32>) -> FieldAccess {
-        stored(path, { .integer(Int64($0)) }) { if case .integer(let number) = $0 { Int32(exactly: number) } else { nil } }
+        stored(path, { .integer(Int64($0)) }, { if case .integer(let number) = $0 { Int32(exactly: number) } else { nil } })
     }
 
     static func int32(_ path: Path<Int32?>) -> FieldAccess {
-        optional(path, { .integer(Int64($0)) }) { if case .integer(let number) = $0 { Int32(exactly: number) } else { nil } }
+        optional(path, { .integer(Int64($0)) }, { if case .integer(let number) = $0 { Int32(exactly: number) } else { nil } })
     }
 
     static func milliseconds(_ path: Path<UInt64>) -> FieldAccess {
@@ -68,12 +68,12 @@ package struct FieldAccess: Sendable {
     }
 
     static func share(_ path: Path<Double?>) -> FieldAccess {
-        optional(path, { $0.isNaN ? nil : .share($0) }) { if case .share(let share) = $0 { share } else { nil } }
+        optional(path, { $0.isNaN ? nil : .share($0) }, { if case .share(let share) = $0 { share } else { nil } })
     }
 
     /// A flag that is in the line only when it is set.
     static func flag(_ path: Path<Bool>) -> FieldAccess {
-        stored(path, { $0 ? .flag(true) : nil }) { if case .flag(let flag) = $0 { flag } else { nil } }
+        stored(path, { $0 ? .flag(true) : nil }, { if case .flag(let flag) = $0 { flag } else { nil } })
     }
 
     static func flag(_ path: Path<Bool?>) -> FieldAccess {
@@ -90,7 +90,7 @@ package struct FieldAccess: Sendable {
 
     /// In the line when there are any.
     static func threads(_ path: Path<[StallRecord.LockOwner]>) -> FieldAccess {
-        stored(path, { $0.isEmpty ? nil : .threads($0) }) { if case .threads(let threads) = $0 { threads } else { nil } }
+        stored(path, { $0.isEmpty ? nil : .threads($0) }, { if case .threads(let threads) = $0 { threads } else { nil } })
     }
 
     static func stored<Value>(

@@ -97,5 +97,7 @@ package enum FieldPriority: Comparable, Sendable {
 
 /// Which limit a field's text has; how many bytes that is depends on how much room there is in the line.
 package enum TextCap: Sendable {
-    case message, name, host, hash, word, reason, symbol, bootID
+    case message, name, host, hash, word, reason, symbol
+    /// Text of a fixed length of at most 32 bytes: never cut.
+    case fixed
 }

@@ -2,131 +2,271 @@
 extension FieldTable {
     static let cause: [FieldDefinition] = [
         FieldDefinition(
-            .cause, "cause", .oneOf(StallRecord.Cause.allCases.map(\.rawValue)), required: .stall, keep: .always, value: .word(\.cause),
+            .cause,
+            "cause",
+            .oneOf(StallRecord.Cause.allCases.map(\.rawValue)),
+            required: .stall,
+            keep: .always,
+            value: .word(\.cause),
             "Why the thread stood still."
         )
     ]
 
     static let evidence: [FieldDefinition] = [
         FieldDefinition(
-            .cpu, "cpu_ms", .milliseconds, keep: .essential, value: .milliseconds(\.evidence.cpuNanoseconds), "On a processor."
+            .cpu,
+            "cpu_ms",
+            .milliseconds,
+            keep: .essential,
+            value: .milliseconds(\.evidence.cpuNanoseconds),
+            "On a processor."
         ),
         FieldDefinition(
-            .runDelay, "run_delay_ms", .milliseconds, keep: .essential, value: .milliseconds(\.evidence.runDelayNanoseconds),
+            .runDelay,
+            "run_delay_ms",
+            .milliseconds,
+            keep: .essential,
+            value: .milliseconds(\.evidence.runDelayNanoseconds),
             "Ready to run, and without a processor."
         ),
         FieldDefinition(
-            .blocked, "blocked_ms", .milliseconds, keep: .essential, value: .milliseconds(\.evidence.blockedNanoseconds),
+            .blocked,
+            "blocked_ms",
+            .milliseconds,
+            keep: .essential,
+            value: .milliseconds(\.evidence.blockedNanoseconds),
             "Asleep in the kernel."
         ),
         FieldDefinition(
-            .system, "system_ms", .milliseconds, value: .milliseconds(\.evidence.systemNanoseconds), "In the kernel: a part of cpu_ms."
+            .system,
+            "system_ms",
+            .milliseconds,
+            value: .milliseconds(\.evidence.systemNanoseconds),
+            "In the kernel: a part of cpu_ms."
         ),
         FieldDefinition(
-            .minorFaults, "minor_faults", .count, value: .count(\.evidence.minorFaults), "Page faults without input."
+            .minorFaults,
+            "minor_faults",
+            .count,
+            value: .count(\.evidence.minorFaults),
+            "Page faults without input."
         ),
         FieldDefinition(
-            .majorFaults, "major_faults", .count, value: .count(\.evidence.majorFaults), "Page faults that had to read."
+            .majorFaults,
+            "major_faults",
+            .count,
+            value: .count(\.evidence.majorFaults),
+            "Page faults that had to read."
         ),
         FieldDefinition(
-            .syscall, "syscall", .text, cap: .name, keep: .essential, value: .text(\.evidence.syscall), "The system call it sat in."
+            .syscall,
+            "syscall",
+            .text,
+            cap: .name,
+            keep: .essential,
+            value: .text(\.evidence.syscall),
+            "The system call it sat in."
         ),
         FieldDefinition(
-            .syscallDescriptor, "syscall_fd", .int32, value: .int32(\.evidence.syscallDescriptor),
+            .syscallDescriptor,
+            "syscall_fd",
+            .int32,
+            value: .int32(\.evidence.syscallDescriptor),
             "The descriptor that the call works on."
         ),
         FieldDefinition(
-            .syscallTarget, "syscall_target", .path, cap: .host, keep: .essential, value: .text(\.evidence.syscallTarget),
+            .syscallTarget,
+            "syscall_target",
+            .path,
+            cap: .host,
+            keep: .essential,
+            value: .text(\.evidence.syscallTarget),
             "What that is: a path, a peer, a process."
         ),
         FieldDefinition(.wchan, "wchan", .text, value: .text(\.evidence.wchan), "The kernel's function it slept in."),
         FieldDefinition(
-            .lockKind, "lock_kind", .word(StallRecord.LockKind.allCases.map(\.rawValue)), keep: .essential, value: .word(\.evidence.lockKind),
+            .lockKind,
+            "lock_kind",
+            .word(StallRecord.LockKind.allCases.map(\.rawValue)),
+            keep: .essential,
+            value: .word(\.evidence.lockKind),
             "What it waited for."
         ),
         FieldDefinition(
-            .lockAddress, "lock_address", .address, keep: .essential, value: .address(\.evidence.lockAddress), "Where the lock lies."
+            .lockAddress,
+            "lock_address",
+            .address,
+            keep: .essential,
+            value: .address(\.evidence.lockAddress),
+            "Where the lock lies."
         ),
         FieldDefinition(
-            .lockOwner, "lock_owner", .thread, keep: .essential, in: .metadata, value: .thread(\.evidence.lockOwner), "Who holds the lock."
+            .lockOwner,
+            "lock_owner",
+            .thread,
+            keep: .essential,
+            in: .metadata,
+            value: .thread(\.evidence.lockOwner),
+            "Who holds the lock."
         ),
         FieldDefinition(
-            .lockCycle, "lock_cycle", .threads, in: .metadata, value: .threads(\.evidence.lockCycle),
+            .lockCycle,
+            "lock_cycle",
+            .threads,
+            in: .metadata,
+            value: .threads(\.evidence.lockCycle),
             "Of a deadlock, the threads that wait for each other: each for the next, the last for the first."
         ),
         FieldDefinition(
-            .lockChain, "lock_chain", .threads, in: .metadata, value: .threads(\.evidence.lockChain),
+            .lockChain,
+            "lock_chain",
+            .threads,
+            in: .metadata,
+            value: .threads(\.evidence.lockChain),
             "Whom the lock's owner waits for, whom that one waits for, and so on."
         ),
     ]
 
     static let stack: [FieldDefinition] = [
         FieldDefinition(
-            .capture, "capture", .oneOf(CaptureMethod.allCases.map(\.rawValue)), required: .stall, keep: .essential, value: .word(\.capture),
+            .capture,
+            "capture",
+            .oneOf(CaptureMethod.allCases.map(\.rawValue)),
+            required: .stall,
+            keep: .essential,
+            value: .word(\.capture),
             "How the stack was taken; none: there is no stack."
         ),
         FieldDefinition(
-            .captureError, "capture_error", .text, cap: .reason, value: .text(\.captureError),
+            .captureError,
+            "capture_error",
+            .text,
+            cap: .reason,
+            value: .text(\.captureError),
             "Why there is no stack, or none that was taken in a better way."
         ),
         FieldDefinition(
-            .framePointerRecovered, "frame_pointer_recovered", .flag, in: .fields, value: .flag(\.framePointerRecovered),
+            .framePointerRecovered,
+            "frame_pointer_recovered",
+            .flag,
+            in: .fields,
+            value: .flag(\.framePointerRecovered),
             """
             The stack was unwound with a frame pointer that was found by searching for it, or by frame pointers through code that has no \
             unwind tables, such as a compiler at run time makes.
             """
         ),
         FieldDefinition(
-            .unwindEnd, "unwind_end", .text, in: .fields, value: .text(\.unwindEnd),
+            .unwindEnd,
+            "unwind_end",
+            .text,
+            in: .fields,
+            value: .text(\.unwindEnd),
             "Why the stack does not reach the thread's first frame."
         ),
         FieldDefinition(
-            .samples, "samples", .count, required: .stall, keep: .essential, value: .count(\.samples), "How often the stack was sampled."
+            .samples,
+            "samples",
+            .count,
+            required: .stall,
+            keep: .essential,
+            value: .count(\.samples),
+            "How often the stack was sampled."
         ),
         FieldDefinition(
-            .samplesMatched, "samples_matched", .count, required: .stall, keep: .essential, value: .count(\.samplesMatched),
+            .samplesMatched,
+            "samples_matched",
+            .count,
+            required: .stall,
+            keep: .essential,
+            value: .count(\.samplesMatched),
             "How often it was this stack."
         ),
         FieldDefinition(
-            .samplesShare, "samples_share", .share, in: .fields, value: .share(\.samplesShare),
+            .samplesShare,
+            "samples_share",
+            .share,
+            in: .fields,
+            value: .share(\.samplesShare),
             "How much of the stall's time this stack stands for."
         ),
         FieldDefinition(
-            .workersTotal, "workers_total", .count, in: .fields, value: .stall { $0.workers.isEmpty ? nil : .count($0.workersTotal) },
+            .workersTotal,
+            "workers_total",
+            .count,
+            in: .fields,
+            value: .stall { $0.workers.isEmpty ? nil : .count($0.workersTotal) },
             "Of a pool, the threads that worked for it."
         ),
         FieldDefinition(
-            .workers, "workers", .workers, in: [],
-            value: .stored(\.workers, { $0.isEmpty ? nil : .workers($0) }) { if case .workers(let workers) = $0 { workers } else { nil } },
+            .workers,
+            "workers",
+            .workers,
+            in: [],
+            value: .stored(\.workers, { $0.isEmpty ? nil : .workers($0) }) {
+                if case .workers(let workers) = $0 { workers } else { nil }
+            },
             "Those threads, by what they were last found doing; the first group is the one of the record's own stack."
         ),
         FieldDefinition(
-            .culprit, "culprit", .text, cap: .symbol, keep: .essential,
+            .culprit,
+            "culprit",
+            .text,
+            cap: .symbol,
+            keep: .essential,
             value: .text(\.culprit).andNotice { $0.culprit.map(FieldValue.text) },
             "The function to blame."
         ),
         FieldDefinition(
-            .culpritConfidence, "culprit_confidence", .share, keep: .essential, value: .share(\.culpritConfidence), "How sure that is."
+            .culpritConfidence,
+            "culprit_confidence",
+            .share,
+            keep: .essential,
+            value: .share(\.culpritConfidence),
+            "How sure that is."
         ),
     ]
 
     static let counters: [FieldDefinition] = [
         FieldDefinition(
-            .sequence, "seq", .count, required: .stall, keep: .essential, value: .count(\.sequence),
+            .sequence,
+            "seq",
+            .count,
+            required: .stall,
+            keep: .essential,
+            value: .count(\.sequence),
             "Counts the lines about stalls: a gap is a loss."
         ),
         FieldDefinition(
-            .droppedTotal, "dropped_total", .count, required: [.stall, .dropped], keep: .essential, in: .fields,
-            value: .count(\.droppedTotal).andNotice { if case .dropped(_, _, let total) = $0.content { .count(total) } else { nil } },
+            .droppedTotal,
+            "dropped_total",
+            .count,
+            required: [.stall, .dropped],
+            keep: .essential,
+            in: .fields,
+            value: .count(\.droppedTotal).andNotice {
+                if case .dropped(_, _, let total) = $0.content { .count(total) } else { nil }
+            },
             "Lines lost so far in this process."
         ),
         FieldDefinition(
-            .suppressedTotal, "suppressed_total", .count, required: [.stall, .suppressed], keep: .essential, in: .fields,
-            value: .count(\.suppressedTotal).andNotice { if case .suppressed(_, let total) = $0.content { .count(total) } else { nil } },
+            .suppressedTotal,
+            "suppressed_total",
+            .count,
+            required: [.stall, .suppressed],
+            keep: .essential,
+            in: .fields,
+            value: .count(\.suppressedTotal).andNotice {
+                if case .suppressed(_, let total) = $0.content { .count(total) } else { nil }
+            },
             "Stalls held back by a limit so far in this process."
         ),
         FieldDefinition(
-            .framesTotal, "frames_total", .count, required: .stall, keep: .always,
+            .framesTotal,
+            "frames_total",
+            .count,
+            required: .stall,
+            keep: .always,
             value: .stall({ .count(UInt64($0.wholeDepth)) }) { record, value in
                 guard case .count(let count) = value else { return false }
                 record.framesTotal = Int(clamping: count)
@@ -135,12 +275,21 @@ extension FieldTable {
             "The stack's depth before any frame was left out; inlined frames not counted."
         ),
         FieldDefinition(
-            .frames, "frames", .frames, required: .stall, keep: .always, in: .metadata,
+            .frames,
+            "frames",
+            .frames,
+            required: .stall,
+            keep: .always,
+            in: .metadata,
             value: .stored(\.frames, FieldValue.frames) { if case .frames(let frames) = $0 { frames } else { nil } },
             "The stack, leaf first."
         ),
         FieldDefinition(
-            .sampleTree, "sample_tree", .sampleTree, in: [], value: .stall { $0.sampleTree.isEmpty ? nil : .sampleTree($0.sampleTree) },
+            .sampleTree,
+            "sample_tree",
+            .sampleTree,
+            in: [],
+            value: .stall { $0.sampleTree.isEmpty ? nil : .sampleTree($0.sampleTree) },
             "All stacks that were seen, merged: the roots."
         ),
     ]

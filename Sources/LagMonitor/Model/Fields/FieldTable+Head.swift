@@ -2,23 +2,43 @@
 extension FieldTable {
     static let head: [FieldDefinition] = [
         FieldDefinition(
-            .schema, "schema", .schema, required: .all, keep: .always, in: [],
+            .schema,
+            "schema",
+            .schema,
+            required: .all,
+            cap: .fixed,
+            keep: .always,
+            in: [],
             value: .stall { _ in .text("\(StallRecord.schema)") }.andNotice { _ in .text("\(StallRecord.schema)") },
             "Name and version of this schema."
         ),
         FieldDefinition(
-            .time, "time", .time, required: .all, keep: .always, in: [],
+            .time,
+            "time",
+            .time,
+            required: .all,
+            keep: .always,
+            in: [],
             value: .stored(\.startRealtimeNanoseconds, FieldValue.time) { if case .time(let time) = $0 { time } else { nil } }
                 .andNotice { .time($0.time.realtimeNanoseconds) },
             "When the stall began; of other events, when the line was made."
         ),
         FieldDefinition(
-            .id, "id", .stallID, required: .stall, keep: .always,
+            .id,
+            "id",
+            .stallID,
+            required: .stall,
+            keep: .always,
             value: .stored(\.id, FieldValue.id) { if case .id(let id) = $0 { id } else { nil } },
             "The stall's: a UUID of version 7, made of its start. The lines of one stall share it."
         ),
         FieldDefinition(
-            .event, "event", .event, required: .all, keep: .always, in: .metadata,
+            .event,
+            "event",
+            .event,
+            required: .all,
+            keep: .always,
+            in: .metadata,
             value: .stall { _ in .text("stall") }.andNotice { .text($0.event.rawValue) },
             """
             stall: a stall. dropped: lines were lost. suppressed: lines were held back by a limit. recurring: a stall comes again and \
@@ -26,49 +46,88 @@ extension FieldTable {
             """
         ),
         FieldDefinition(
-            .phase, "phase", .oneOf(StallRecord.Phase.allCases.map(\.rawValue)), required: .stall, keep: .always, value: .word(\.phase),
+            .phase,
+            "phase",
+            .oneOf(StallRecord.Phase.allCases.map(\.rawValue)),
+            required: .stall,
+            keep: .always,
+            value: .word(\.phase),
             "begin: it goes on. end: it is over. abandoned: the process died or stopped in it."
         ),
         FieldDefinition(
-            .severity, "severity", .oneOf(StallRecord.Severity.allCases.map(\.rawValue)),
-            required: [.stall, .suppressed, .recurring], keep: .always, in: .metadata,
+            .severity,
+            "severity",
+            .oneOf(StallRecord.Severity.allCases.map(\.rawValue)),
+            required: [.stall, .suppressed, .recurring],
+            keep: .always,
+            in: .metadata,
             value: .word(\.severity).andNotice { _ in .text(StallRecord.Severity.warning.rawValue) },
             "A severity of syslog (RFC 5424)."
         ),
         FieldDefinition(
-            .message, "message", .text, required: [.stall, .suppressed, .recurring], cap: .message, keep: .always, in: [],
+            .message,
+            "message",
+            .text,
+            required: [.stall, .suppressed, .recurring],
+            cap: .message,
+            keep: .always,
+            in: [],
             value: .text(\.message).andNotice { .text($0.message) },
             "One line for people."
         ),
         FieldDefinition(
-            .kind, "kind", .oneOf(kinds), required: .stall, keep: .essential, value: .word(\.kind),
+            .kind,
+            "kind",
+            .oneOf(kinds),
+            required: .stall,
+            keep: .essential,
+            value: .word(\.kind),
             "Which rule found it; of several, the one whose times stand here."
         ),
         FieldDefinition(
-            .foundBy, "found_by", .kinds,
+            .foundBy,
+            "found_by",
+            .kinds,
             value: .stored(\.foundBy, { $0.isEmpty ? nil : .texts($0.map(\.rawValue)) }) {
                 if case .texts(let texts) = $0 { texts.compactMap { StallRecord.Kind(rawValue: $0) } } else { nil }
             },
             "Every rule that found it."
         ),
         FieldDefinition(
-            .fingerprint, "fingerprint", .fingerprint, required: [.stall, .recurring], cap: .hash, keep: .always,
+            .fingerprint,
+            "fingerprint",
+            .fingerprint,
+            required: [.stall, .recurring],
+            cap: .hash,
+            keep: .always,
             value: .text(\.fingerprint).andNotice { $0.fingerprint.map(FieldValue.text) },
             "Groups stalls by what was called: the same for one cause of trouble on all hosts and in all builds."
         ),
         FieldDefinition(
-            .stackHash, "stack_hash", .stackHash, required: .stall, cap: .hash, value: .text(\.stackHash),
+            .stackHash,
+            "stack_hash",
+            .stackHash,
+            required: .stall,
+            cap: .hash,
+            value: .text(\.stackHash),
             "Of the exact stack, by build-id and offset."
         ),
     ]
 
     static let times: [FieldDefinition] = [
         FieldDefinition(
-            .duration, "duration_ms", .milliseconds, required: .stall, keep: .always, value: .milliseconds(\.durationNanoseconds),
+            .duration,
+            "duration_ms",
+            .milliseconds,
+            required: .stall,
+            keep: .always,
+            value: .milliseconds(\.durationNanoseconds),
             "begin: so far. end: in all. abandoned: at least."
         ),
         FieldDefinition(
-            .durationMinimum, "duration_min_ms", .milliseconds,
+            .durationMinimum,
+            "duration_min_ms",
+            .milliseconds,
             value: .stall({ $0.durationBounds.map { .milliseconds($0.lowerBound) } }) { record, value in
                 guard case .milliseconds(let least) = value else { return false }
                 record.durationBounds = least...least
@@ -77,7 +136,9 @@ extension FieldTable {
             "Where the duration is not known exactly: at least."
         ),
         FieldDefinition(
-            .durationMaximum, "duration_max_ms", .milliseconds,
+            .durationMaximum,
+            "duration_max_ms",
+            .milliseconds,
             value: .stall({ $0.durationBounds.map { .milliseconds($0.upperBound) } }) { record, value in
                 guard case .milliseconds(let most) = value, let least = record.durationBounds?.lowerBound else { return false }
                 record.durationBounds = least <= most ? least...most : nil
@@ -86,15 +147,27 @@ extension FieldTable {
             "Where the duration is not known exactly: at most."
         ),
         FieldDefinition(
-            .excluded, "excluded_ms", .milliseconds, value: .milliseconds(\.excludedNanoseconds),
+            .excluded,
+            "excluded_ms",
+            .milliseconds,
+            value: .milliseconds(\.excludedNanoseconds),
             "Time between start and end in which the process could not run; not in duration_ms."
         ),
         FieldDefinition(
-            .threshold, "threshold_ms", .milliseconds, required: .stall, keep: .essential, value: .milliseconds(\.thresholdNanoseconds),
+            .threshold,
+            "threshold_ms",
+            .milliseconds,
+            required: .stall,
+            keep: .essential,
+            value: .milliseconds(\.thresholdNanoseconds),
             "From what duration on this counts as a stall."
         ),
         FieldDefinition(
-            .mono, "mono_us", .count, required: .all, in: .fields,
+            .mono,
+            "mono_us",
+            .count,
+            required: .all,
+            in: .fields,
             value: .stall({ .count($0.startMonotonicNanoseconds / 1000) }) { record, value in
                 guard case .count(let microseconds) = value else { return false }
                 record.startMonotonicNanoseconds = microseconds.saturatingProduct(1000)
@@ -106,36 +179,102 @@ extension FieldTable {
 
     static let origin: [FieldDefinition] = [
         FieldDefinition(
-            .bootID, "boot_id", .bootID, required: .all, cap: .bootID, in: .fields, value: .context { .text($0.bootID) },
+            .bootID,
+            "boot_id",
+            .bootID,
+            required: .all,
+            cap: .fixed,
+            in: .fields,
+            value: .context { .text($0.bootID) },
             "The kernel's boot, within which mono_us compares; zeros: not known."
         ),
-        FieldDefinition(.pid, "pid", .int32, required: .all, keep: .always, in: [], value: .context { .integer(Int64($0.pid)) }, "The process."),
         FieldDefinition(
-            .threadID, "thread_id", .int32, required: .stall, keep: .always, in: .metadata, value: .int32(\.threadID),
+            .pid,
+            "pid",
+            .int32,
+            required: .all,
+            keep: .always,
+            in: [],
+            value: .context { .integer(Int64($0.pid)) },
+            "The process."
+        ),
+        FieldDefinition(
+            .threadID,
+            "thread_id",
+            .int32,
+            required: .stall,
+            keep: .always,
+            in: .metadata,
+            value: .int32(\.threadID),
             "The kernel's number of the stalled thread."
         ),
         FieldDefinition(
-            .threadName, "thread_name", .text, required: .stall, cap: .name, keep: .always, in: .metadata, value: .text(\.threadName),
+            .threadName,
+            "thread_name",
+            .text,
+            required: .stall,
+            cap: .name,
+            keep: .always,
+            in: .metadata,
+            value: .text(\.threadName),
             "The stalled thread's name."
         ),
         FieldDefinition(
-            .processName, "process_name", .text, required: .all, cap: .name, keep: .always, in: [], value: .context { .text($0.processName) },
+            .processName,
+            "process_name",
+            .text,
+            required: .all,
+            cap: .name,
+            keep: .always,
+            in: [],
+            value: .context { .text($0.processName) },
             "The base name of the executable file."
         ),
         FieldDefinition(
-            .hostName, "host_name", .text, required: .all, cap: .host, keep: .always, in: [], value: .context { .text($0.hostName) },
+            .hostName,
+            "host_name",
+            .text,
+            required: .all,
+            cap: .host,
+            keep: .always,
+            in: [],
+            value: .context { .text($0.hostName) },
             "The machine's name."
         ),
         FieldDefinition(
-            .serviceName, "service_name", .text, cap: .name, in: [], value: .context { $0.serviceName.map(FieldValue.text) },
+            .serviceName,
+            "service_name",
+            .text,
+            cap: .name,
+            in: [],
+            value: .context { $0.serviceName.map(FieldValue.text) },
             "OpenTelemetry's service.name."
         ),
         FieldDefinition(
-            .serviceVersion, "service_version", .text, in: [], value: .context { $0.serviceVersion.map(FieldValue.text) },
+            .serviceVersion,
+            "service_version",
+            .text,
+            in: [],
+            value: .context { $0.serviceVersion.map(FieldValue.text) },
             "OpenTelemetry's service.version."
         ),
-        FieldDefinition(.loop, "loop", .text, required: .stall, cap: .name, keep: .essential, value: .text(\.loop), "The loop's name."),
-        FieldDefinition(.activity, "activity", .text, value: .text(\.activity), "What the loop was doing, such as before_sources."),
+        FieldDefinition(
+            .loop,
+            "loop",
+            .text,
+            required: .stall,
+            cap: .name,
+            keep: .essential,
+            value: .text(\.loop),
+            "The loop's name."
+        ),
+        FieldDefinition(
+            .activity,
+            "activity",
+            .text,
+            value: .text(\.activity),
+            "What the loop was doing, such as before_sources."
+        ),
         FieldDefinition(.mode, "mode", .text, value: .text(\.mode), "The mode the loop ran in."),
     ]
 

@@ -26,7 +26,8 @@ package enum FieldTable {
         ([.schema, .time, .event, .dropped, .reason] + clockAndProcess + [.droppedTotal]).map(\.definition)
     private static let suppressed =
         ([
-            .schema, .time, .event, .severity, .message, .fingerprint, .fingerprints, .suppressed, .firstTime, .lastTime, .longest,
+            .schema, .time, .event, .severity, .message, .fingerprint, .fingerprints, .suppressed, .firstTime, .lastTime,
+            .longest,
             .total, .culprit,
         ] + clockAndProcess + [.suppressedTotal]).map(\.definition)
     private static let recurring =

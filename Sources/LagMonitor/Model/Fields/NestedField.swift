@@ -36,7 +36,9 @@ package struct NestedField: Sendable {
     package static let workerGroup = [
         NestedField("thread_ids", .threadIDs, isRequired: true, "The kernel's numbers."),
         NestedField(
-            "frames", .frames, "Their stack, leaf first; not there where it is the record's own, or the line had no room."
+            "frames",
+            .frames,
+            "Their stack, leaf first; not there where it is the record's own, or the line had no room."
         ),
     ]
 

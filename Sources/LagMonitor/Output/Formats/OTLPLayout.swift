@@ -44,7 +44,9 @@ struct OTLPLayout: LineLayout {
         }
         writer.attribute("host.name", .text(context.hostName), maxBytes: caps.host)
         writer.attribute("process.pid", .integer(Int64(context.pid)))
-        if caps.priority > .always { writer.attribute("process.executable.name", .text(context.processName), maxBytes: caps.name) }
+        if caps.priority > .always {
+            writer.attribute("process.executable.name", .text(context.processName), maxBytes: caps.name)
+        }
         writer.endArray()
         writer.endObject()
     }

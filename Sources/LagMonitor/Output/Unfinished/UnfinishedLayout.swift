@@ -73,7 +73,9 @@ enum UnfinishedLayout {
                 length <= UInt64(bytes.count) - begin.partialValue
             else { continue }
             let content = bytes[Int(begin.partialValue)..<Int(begin.partialValue + length)]
-            guard checksum(content, generation) == number(bytes, at: head + 16), generation > best?.generation ?? 0 else { continue }
+            guard checksum(content, generation) == number(bytes, at: head + 16), generation > best?.generation ?? 0 else {
+                continue
+            }
             best = (generation, content)
         }
         // Nothing was ever kept: the process died between making the file and its first stall.

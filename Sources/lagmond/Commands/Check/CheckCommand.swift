@@ -58,7 +58,8 @@ struct CheckSummary: Equatable {
 
     var text: String {
         let damage = damaged == 0 ? "none damaged" : "\(damaged) damaged"
-        return "\(lines) \(lines == 1 ? "line" : "lines"), \(damage)" + (isCompressionDamaged ? "; compressed data were damaged" : "")
+        return "\(lines) \(lines == 1 ? "line" : "lines"), \(damage)"
+            + (isCompressionDamaged ? "; compressed data were damaged" : "")
     }
 }
 

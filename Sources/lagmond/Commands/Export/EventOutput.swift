@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import LagReader
 internal import LagOutput
+internal import LagReader
 
 /// Lines of ours in another format, one for one, as a sink of that format would have written them.
 ///

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
-internal import LagReader
 internal import LagOutput
+internal import LagReader
 
 /// `lagmond export`: stalls for tools that know stacks.
 struct ExportCommand: ParsableCommand {
@@ -142,7 +142,9 @@ struct ProfileOutput {
     }
 
     mutating func finish() throws {
-        if tree.shortened > 0 { Diagnostics.report("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places") }
+        if tree.shortened > 0 {
+            Diagnostics.report("\(tree.shortened) stacks were cut: more than \(CallTree.maximumNodes) places")
+        }
         switch format {
         case .folded: text = FoldedText.text(tree)
         case .perf, .sentry, .otlp: break

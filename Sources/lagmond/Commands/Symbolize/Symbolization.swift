@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Glibc
 internal import LagDiagnosis
-internal import LagSymbols
 internal import LagReader
+internal import LagSymbols
 
 /// One run of `lagmond symbolize`: lines in, lines out.
 struct Symbolization {

@@ -1,5 +1,5 @@
-internal import LagReader
 internal import LagOutput
+internal import LagReader
 
 /// The groups as JSON, an object a line.
 struct TopLines {

@@ -1,5 +1,5 @@
-internal import LagModel
 internal import Foundation
+internal import LagModel
 internal import LagReader
 
 /// The groups as a table for people.

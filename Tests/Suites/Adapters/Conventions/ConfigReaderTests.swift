@@ -41,7 +41,9 @@
             ("MONITOR_PRESET", "quick", "monitor.preset is \"quick\", allowed is standard, relaxed, restoring"),
         ])
         func `a wrong value is named`(name: String, value: String, message: String) {
-            let error = #expect(throws: StallMonitorError.self) { try StallMonitorConfiguration(config: environment([name: value])) }
+            let error = #expect(throws: StallMonitorError.self) {
+                try StallMonitorConfiguration(config: environment([name: value]))
+            }
             #expect(error?.description == message)
         }
 

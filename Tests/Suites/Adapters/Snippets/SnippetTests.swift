@@ -14,7 +14,10 @@ import Testing
     private func isCompiled(_ code: [String]) -> Bool { Self.compiled.contains { CodeText.contains($0, code) } }
 
     @Test(arguments: code) func `is compiled`(_ snippet: Snippet) {
-        #expect(isCompiled(snippet.code), "not in Tests/Suites/Adapters/Snippets/Snippets:\n\(snippet.text.joined(separator: "\n"))")
+        #expect(
+            isCompiled(snippet.code),
+            "not in Tests/Suites/Adapters/Snippets/Snippets:\n\(snippet.text.joined(separator: "\n"))"
+        )
         for line in snippet.imports { #expect(Self.compiled.joined().contains(line), "\(line)") }
     }
 
@@ -22,7 +25,10 @@ import Testing
     /// continues it.
     @Test(arguments: code) func `shows its imports`(_ snippet: Snippet) {
         let before = Snippet.all.filter { $0.file == snippet.file && $0.line <= snippet.line }
-        #expect(before.contains { $0.imports.contains { $0.hasPrefix("import LagMonitor") } }, "no import of LagMonitor up to here")
+        #expect(
+            before.contains { $0.imports.contains { $0.hasPrefix("import LagMonitor") } },
+            "no import of LagMonitor up to here"
+        )
     }
 
     /// The check itself: with any letter of it changed, no snippet would pass.

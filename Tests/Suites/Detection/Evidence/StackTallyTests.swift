@@ -1,10 +1,10 @@
 internal import CLagLinux
 internal import CLibunwind
+import TestSupport
 import Testing
 
 @testable import LagCapture
 @testable import LagDetection
-import TestSupport
 
 struct StackTallyTests {
     private let tally = StackTally(maximumFrames: 4)!

@@ -1,7 +1,7 @@
+import TestSupport
 import Testing
 
 @testable import LagDetection
-import TestSupport
 
 /// Random threads, which run, wait for a processor and sleep; random looks at them.
 struct UsageMeterSimulationTests {

@@ -1,9 +1,9 @@
 internal import CLagLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import LagDetection
-import TestSupport
 
 /// One after the other: they look for descriptor numbers, which the tests of a process share.
 @Suite(.serialized)

@@ -1,8 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LagDetection
-import TestSupport
 
 /// With the kernel's own control groups, where this machine lets us make some.
 struct RealControlGroupTests {

@@ -82,7 +82,12 @@ struct ScoreTests {
     }
 
     @Test(arguments: [(148, 1, 1, 0), (149, 0, 0, 1), (150, 0, 0, 1), (199, 0, 0, 1)])
-    func `near the threshold a finding is right from a millisecond below`(length: UInt64, falseCount: Int, below: Int, between: Int) {
+    func `near the threshold a finding is right from a millisecond below`(
+        length: UInt64,
+        falseCount: Int,
+        below: Int,
+        between: Int
+    ) {
         let score = Score(truths: [truth(1000, length)], detections: [detection(1000, 150)])
         #expect(score.falseCount == falseCount)
         #expect(score.below == below)

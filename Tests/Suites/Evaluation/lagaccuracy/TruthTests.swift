@@ -6,7 +6,12 @@ struct TruthTests {
     private static let ms: UInt64 = 1_000_000
 
     private func observedStop(_ asked: UInt64, _ stopped: UInt64, _ continued: UInt64, _ running: UInt64) -> ObservedStop {
-        ObservedStop(asked: asked * Self.ms, stopped: stopped * Self.ms, continued: continued * Self.ms, running: running * Self.ms)
+        ObservedStop(
+            asked: asked * Self.ms,
+            stopped: stopped * Self.ms,
+            continued: continued * Self.ms,
+            running: running * Self.ms
+        )
     }
 
     /// A stall from 1000 to 1500 ms, seen by the loop from 999 to 1503 ms.
@@ -102,7 +107,13 @@ struct DetectionTests {
     }
 
     @Test func `time that is left out of the duration still lies between start and end`() {
-        let monitorReport = TargetReport.MonitorReport(isStarvation: false, start: 100, duration: 200, excluded: 50, detected: 250)
+        let monitorReport = TargetReport.MonitorReport(
+            isStarvation: false,
+            start: 100,
+            duration: 200,
+            excluded: 50,
+            detected: 250
+        )
         let detection = Detection.all(from: [monitorReport])[0]
         #expect(detection.duration == 200)
         #expect(detection.end == 350)
@@ -110,6 +121,10 @@ struct DetectionTests {
 
     @Test func `lines beyond begin and end are repeats`() {
         let monitorReport = TargetReport.MonitorReport(isStarvation: true, start: 1, duration: 2, detected: 3, extraLines: 1)
-        #expect(Detection.all(from: [monitorReport]) == [Detection(stallType: .starvation, start: 1, duration: 2, detected: 3, repeats: 1)])
+        #expect(
+            Detection.all(from: [monitorReport]) == [
+                Detection(stallType: .starvation, start: 1, duration: 2, detected: 3, repeats: 1)
+            ]
+        )
     }
 }

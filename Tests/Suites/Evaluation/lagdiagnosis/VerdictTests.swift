@@ -97,7 +97,9 @@ struct VerdictTests {
     ])
     func `a record that does not know its duration is tried again`(bounds: String, isDurationUncertain: Bool) throws {
         let text = #"{\#(bounds)"phase":"end","mono_us":1,"duration_ms":601.0}"#
-        #expect(Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isDurationUncertain == isDurationUncertain)
+        #expect(
+            Verdict(scenario: scenario, records: [try StallLine(text)], truth: truth()).isDurationUncertain == isDurationUncertain
+        )
     }
 
     @Test func `a stall is mostly blocked when it neither ran nor could run for more than half of it`() {

@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagMonitor
-import TestSupport
 
 extension MonitorTests {
     @Suite struct HandlerTests {

@@ -2,10 +2,10 @@ import LagDetection
 import LagOutput
 import LagRunLoop
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagMonitor
-import TestSupport
 
 @Suite struct MonitorCoreTests {
     /// No record comes after the loss, so nothing but the end can tell it.

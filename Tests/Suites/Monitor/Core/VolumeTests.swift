@@ -2,10 +2,10 @@ import Dispatch
 import LagDetection
 import LagOutput
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagMonitor
-import TestSupport
 
 /// Many stalls, through the core: what is told, what is held back, what is counted.
 @Suite struct VolumeTests {

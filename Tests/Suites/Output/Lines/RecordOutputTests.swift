@@ -132,7 +132,8 @@ struct RecordOutputTests {
             #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
         }
         #expect(
-            output.retryAnnouncement(now: OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_010)) == 2_000_000_000
+            output.retryAnnouncement(now: OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 1_000_000_010))
+                == 2_000_000_000
         )
     }
 

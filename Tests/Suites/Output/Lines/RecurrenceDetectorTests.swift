@@ -1,7 +1,7 @@
+import TestSupport
 import Testing
 
 @testable import LagOutput
-import TestSupport
 
 @Suite struct RecurrenceDetectorTests {
     private static let second: UInt64 = 1_000_000_000

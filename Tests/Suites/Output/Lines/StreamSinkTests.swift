@@ -169,7 +169,9 @@ struct StreamSinkTests {
         #expect(try listener.accept().readLine() == "d\n")
     }
 
-    @Test(arguments: ["unix", "tcp"]) func `a reader that closes is noticed and the next connection gets the line`(kind: String) throws {
+    @Test(arguments: ["unix", "tcp"]) func `a reader that closes is noticed and the next connection gets the line`(kind: String)
+        throws
+    {
         let scratch = try ScratchDirectory()
         let listener = try listener(kind, scratch)
         let sink = try sink(listener.address)
@@ -232,7 +234,9 @@ struct StreamSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    @Test(arguments: ["unix", "tcp"]) func `a line whose reader went away halfway is counted and the next is whole`(kind: String) throws {
+    @Test(arguments: ["unix", "tcp"]) func `a line whose reader went away halfway is counted and the next is whole`(kind: String)
+        throws
+    {
         let scratch = try ScratchDirectory()
         let listener = try listener(kind, scratch)
         let sink = try sink(listener.address)

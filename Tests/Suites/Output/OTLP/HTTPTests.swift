@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import LagOutput
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagMonitorOTLP
-import TestSupport
 
 /// A server of the test's own on the loopback interface: answers each request on a connection of its own.
 private final class Server: Sendable {

@@ -1,10 +1,10 @@
 import Foundation
 import LagOutput
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagMonitorOTLP
-import TestSupport
 
 /// Answers as a test says; holds requests back while it is told to.
 private final class ScriptedTransport: OTLPTransport {
@@ -212,7 +212,9 @@ struct OTLPSinkTests {
         ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/logs"), ("https://c/", "https://c/v1/logs"),
         ("http://c/otlp", "http://c/otlp/v1/logs"), ("http://c:1/v1/logs", "http://c:1/v1/logs"),
     ])
-    func `the path is the specifications`(endpoint: String, url: String) { #expect(OTLPSink.url(endpoint)?.absoluteString == url) }
+    func `the path is the specifications`(endpoint: String, url: String) {
+        #expect(OTLPSink.url(endpoint)?.absoluteString == url)
+    }
 
     @Test(arguments: ["", "c:4318", "ftp://c", "http://", "http://c?x=1", "http://c#x"])
     func `an invalid endpoint is refused`(endpoint: String) {

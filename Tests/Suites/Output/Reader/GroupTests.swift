@@ -1,5 +1,5 @@
-import LagModel
 import Foundation
+import LagModel
 import Testing
 
 @testable import LagReader
@@ -219,7 +219,9 @@ struct GroupTests {
             let path = folder.appending(path: "lines").path
             try (lines.joined(separator: "\n") + "\n{\"cut\":").write(toFile: path, atomically: true, encoding: .utf8)
             let deduplicator = StallDeduplicator()
-            let result = ParallelLineReader([try InputFile(path)], workers: 4).run { StallGrouping(by: .fingerprint, deduplicator: deduplicator) }
+            let result = ParallelLineReader([try InputFile(path)], workers: 4).run {
+                StallGrouping(by: .fingerprint, deduplicator: deduplicator)
+            }
             var sum = StallGrouping.Aggregate()
             for part in result.aggregates { sum.add(part) }
             #expect(result.inputErrors.isEmpty)

@@ -1,6 +1,6 @@
 import Foundation
-import LagReader
 import LagOutput
+import LagReader
 import Testing
 
 /// The check of lines and the schema say the same of each member: `lagmond check` and any validator agree.

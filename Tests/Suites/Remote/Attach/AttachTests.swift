@@ -148,7 +148,10 @@ private let canCount: Bool = {
     }
 
     /// Never seen at rest, and at work in the same function at every look: all the same no stall.
-    @Test(arguments: ["around", "calls"], [true, false]) func `going around without a rest is no stall`(name: String, mayCount: Bool)
+    @Test(arguments: ["around", "calls"], [true, false]) func `going around without a rest is no stall`(
+        name: String,
+        mayCount: Bool
+    )
         throws
     {
         let process = try AttachedProcess(name, mayCount: mayCount)

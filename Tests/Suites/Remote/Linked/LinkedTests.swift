@@ -1,9 +1,9 @@
 internal import CLagBeacon
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import LagMonitor
-internal import TestSupport
 @testable internal import LagRemote
 
 /// Programs that have a monitor of their own: what it knows of their loops is known here, too.

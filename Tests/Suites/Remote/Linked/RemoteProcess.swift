@@ -34,7 +34,9 @@ final class RemoteProcess {
         var configuration = StallMonitorConfiguration()
         configuration.rules = StallRules()
         configuration.limits = .none
-        watch = SharedLoopTableWatch(table: table, configuration: RemoteConfiguration(configuration), sink: sink) { Issue.record("\($0)") }
+        watch = SharedLoopTableWatch(table: table, configuration: RemoteConfiguration(configuration), sink: sink) {
+            Issue.record("\($0)")
+        }
         try watch.start()
         process.executableURL = Self.folder.appendingPathComponent(program)
         process.arguments = arguments

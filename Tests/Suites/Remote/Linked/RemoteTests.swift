@@ -1,6 +1,5 @@
-internal import TestSupport
-internal import LagRemote
 internal import Foundation
+internal import LagRemote
 internal import TestSupport
 internal import Testing
 

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import LagReader
 import LagOutput
+internal import LagReader
 internal import Testing
 
 @testable import MonitorProbe
@@ -95,7 +95,7 @@ struct EventExportTests {
         #expect(lines.allSatisfy { $0.hasPrefix(#"{"resourceLogs":["#) })
         #expect(lines.last?.contains(#""host.name","value":{"stringValue":"web-2""#) == true)
         #expect(errors.contains("of 14 lines: 2 damaged"))
-        #expect(errors.contains("2 without what a stall must have"))
+        #expect(errors.contains("2 without the required fields"))
         #expect(errors.contains("2 of other programs"))
     }
 

@@ -1,5 +1,5 @@
-internal import LagModel
 internal import Foundation
+internal import LagModel
 internal import Testing
 
 @testable internal import LagReader
@@ -122,7 +122,16 @@ struct ReportBoundsTests {
         for group in 0..<groups {
             let weight = UInt64(group == 3 ? 1_000_000 : group)
             lineStore.add(group: group, nanoseconds: weight) {
-                RetainedStall(id: "\(group)", time: 0, nanoseconds: weight, group: group, lane: 0, cause: 0, phase: .end, line: line)
+                RetainedStall(
+                    id: "\(group)",
+                    time: 0,
+                    nanoseconds: weight,
+                    group: group,
+                    lane: 0,
+                    cause: 0,
+                    phase: .end,
+                    line: line
+                )
             }
         }
         let kept = (0..<groups).filter { !lineStore.stalls(of: $0).isEmpty }

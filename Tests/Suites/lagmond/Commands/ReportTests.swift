@@ -146,7 +146,7 @@ struct ReportTests {
         let page = try page(text)
         for part in [
             "Lines: <b>7</b>. Of a.", "Damaged lines: <b>2</b>.", "Lines that are not the monitor’s: <b>1</b>.",
-            "Lines that lack what a stall must have: <b>1</b>.", "Lines lost before they were written: <b>7</b>.",
+            "Lines without required fields: <b>1</b>.", "Lines lost before they were written: <b>7</b>.",
             "Lines read: 7 · stalls: 2 · damaged or not ours: 4 · lost by monitors: 7",
         ] {
             #expect(page.contains(part), "\(part)")

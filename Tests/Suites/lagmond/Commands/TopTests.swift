@@ -55,7 +55,9 @@ struct TopTests {
         let (status, output, errors) = try LagmondProcess.run(["top", "a"], files: ["a": text])
         #expect(status == 0)
         #expect(output.hasPrefix("2 stalls"))
-        #expect(errors == "lagmond: skipped 3 of 5 lines: 2 damaged (no JSON, or longer than 1048576 bytes), 1 of other programs\n")
+        #expect(
+            errors == "lagmond: skipped 3 of 5 lines: 2 damaged (no JSON, or longer than 1048576 bytes), 1 of other programs\n"
+        )
     }
 
     @Test func `text of a record cannot steer a terminal`() throws {

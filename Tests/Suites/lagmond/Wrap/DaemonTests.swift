@@ -260,5 +260,7 @@ struct DaemonTests {
     @Test(arguments: [
         [:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/" + String(repeating: "a", count: 200)],
     ])
-    func `without a service manager nothing is notified`(environment: [String: String]) { #expect(ServiceManager(environment) == nil) }
+    func `without a service manager nothing is notified`(environment: [String: String]) {
+        #expect(ServiceManager(environment) == nil)
+    }
 }

@@ -1,7 +1,7 @@
-@testable internal import LagRemote
 internal import Testing
 
 @testable internal import LagMonitor
+@testable internal import LagRemote
 @testable internal import lagmond
 
 struct WatchPartsTests {
