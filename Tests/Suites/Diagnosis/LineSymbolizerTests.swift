@@ -61,7 +61,9 @@ struct LineSymbolizerTests {
         #expect(levels[0].file == #filePath)
         #expect(levels[0].line == line)
         #expect(levels[0].symbolOffset ?? 0 > 0)
-        #expect(levels[0].simplified == "LagDiagnosisTests.LineSymbolizerTests.`swift without optimisation has file and line`")
+        // The compiler writes the spaces of a raw identifier as no-break spaces.
+        let name = levels[0].simplified?.replacing("\u{a0}", with: " ")
+        #expect(name == "LagDiagnosisTests.LineSymbolizerTests.`swift without optimisation has file and line`")
         #expect(levels[0].mangled?.hasPrefix("$s") == true)
     }
 
