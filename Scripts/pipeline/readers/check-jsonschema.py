@@ -12,9 +12,7 @@ import sys
 root, run, home = (os.environ[name] for name in ("PIPELINE_ROOT", "PIPELINE_RUN", "PIPELINE_HOME"))
 work = os.path.join(run, "check-jsonschema")
 checker = os.path.join(home, "venv/bin/check-jsonschema")
-programs = subprocess.run(
-    [os.environ.get("SWIFT", "swift"), "build", "-c", "release", "--show-bin-path"], cwd=root, capture_output=True, text=True, check=True
-).stdout.strip()
+programs = os.environ["PIPELINE_PROGRAMS"]
 
 schema_path = os.path.join(work, "schema.json")
 with open(schema_path, "wb") as file:
