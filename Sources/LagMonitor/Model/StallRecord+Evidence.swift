@@ -31,6 +31,10 @@ extension StallRecord {
         public var lockCycle: [LockOwner] = []
         /// `lock_chain`: the thread that the lock's owner waits for, the one that this waits for, and so on.
         public var lockChain: [LockOwner] = []
+        /// `pending`: whether events are ready at the loop that it does not fetch; nil where its wait object cannot be polled.
+        public var pending: Bool?
+        /// `pending_ms`: for how long at least, when it was sampled.
+        public var pendingNanoseconds: UInt64?
 
         /// Nothing measured.
         public init() {}

@@ -125,6 +125,8 @@ struct HostileRecords {
         evidence.lockOwner = perhaps { $0.owner() }
         if random.next() & 7 == 0 { evidence.lockCycle = [owner(), owner()] }
         if random.next() & 7 == 0 { evidence.lockChain = [owner(), owner()] }
+        evidence.pending = perhaps { $0.random.next() & 1 == 0 }
+        evidence.pendingNanoseconds = perhaps { $0.number() }
         return evidence
     }
 

@@ -125,6 +125,22 @@ extension FieldTable {
             value: .threads(\.evidence.lockChain),
             "Whom the lock's owner waits for, whom that one waits for, and so on."
         ),
+        FieldDefinition(
+            .pending,
+            "pending",
+            .flag,
+            keep: .essential,
+            value: .flag(\.evidence.pending),
+            "Whether events are ready at the loop that it does not fetch."
+        ),
+        FieldDefinition(
+            .pendingTime,
+            "pending_ms",
+            .milliseconds,
+            keep: .essential,
+            value: .milliseconds(\.evidence.pendingNanoseconds),
+            "For how long at least, when it was sampled."
+        ),
     ]
 
     static let stack: [FieldDefinition] = [

@@ -59,6 +59,17 @@ struct RecordEncoderTests {
         )
     }
 
+    @Test func `work that waits at the loop is in the line with its time`() throws {
+        var record = Sample.record()
+        #expect(try Sample.parse(Sample.line(record))["pending"] == nil)
+        record.evidence.pending = true
+        record.evidence.pendingNanoseconds = 12_345_678
+        let line = try Sample.line(record)
+        #expect(line.contains(#""cause":"unknown","pending":true,"pending_ms":12.345,"capture":"none""#))
+        record.evidence.pending = false
+        #expect(try Sample.parse(Sample.line(record))["pending"] as? Bool == false)
+    }
+
     @Test func `keys of a full record come in the order of the schema`() throws {
         let line = try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext, limit: 1_000_000)
         #expect(

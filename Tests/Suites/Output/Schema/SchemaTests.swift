@@ -12,10 +12,10 @@ struct SchemaTests {
 
     /// Made once for all tests.
     private static let lines = Result {
-        let (status, data) = try output(of: "MonitorProbe", ["lines", "240", "8000", "7"])
+        let (status, data) = try output(of: "MonitorProbe", ["lines", "480", "8000", "7"])
         try #require(status == 0)
         let found = LagOutputTests.lines(data)
-        try #require(found.count == 240)
+        try #require(found.count == 480)
         return found
     }
 
