@@ -22,7 +22,7 @@ struct CulpritSearch {
 
     /// The order in which frames are considered.
     private enum Kind: CaseIterable {
-        case programCode, workingEntry, libraryCode, entry, machinery
+        case programCode, workingEntry, unnamedProgramCode, libraryCode, unnamedLibraryCode, entry, machinery
     }
 
     private let stacks: [CulpritStack]
@@ -129,7 +129,9 @@ struct CulpritSearch {
         return switch kind {
         case .programCode: role == .code && inApp
         case .workingEntry: role == .entry && inApp && !roles[index][..<position].contains(.machinery)
+        case .unnamedProgramCode: role == .unnamed && inApp
         case .libraryCode: role == .code && !inApp
+        case .unnamedLibraryCode: role == .unnamed && !inApp
         case .entry: role == .entry
         case .machinery: role == .machinery
         }

@@ -2,6 +2,8 @@
 package enum FrameRole: Sendable {
     /// A function that somebody wrote.
     case code
+    /// Code without a symbol: a stub of the linker (`.plt`), stripped code, code made at run time.
+    case unnamed
     /// The first function of a thread or of the program: everything the thread does is below it.
     case entry
     /// What runs other people's callbacks: run loops, queues, executors, the start of threads.
@@ -37,10 +39,10 @@ package enum FrameRole: Sendable {
         " completion function for ",
     ]
 
-    /// - Parameter symbol: the simplified name; a frame without one is ``code``.
+    /// - Parameter symbol: the simplified name; a frame without one is ``unnamed``.
     package init(symbol: String?) {
         guard let symbol, !symbol.isEmpty else {
-            self = .code
+            self = .unnamed
             return
         }
         let owner = InAppRules.owner(symbol)

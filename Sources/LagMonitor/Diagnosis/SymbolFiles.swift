@@ -94,7 +94,7 @@ package struct SymbolFiles: Sendable {
     }
 
     /// Where the module's file can be read: its path, and for one that was deleted the process's own program, which the
-    /// kernel keeps as long as it runs. A service is in that state after an upgrade. The build-id tells whether it is it.
+    /// kernel keeps as long as it runs. A service is in that state after an upgrade. The build-id shows whether it is the same file.
     private func place(of module: Module) -> String {
         guard module.path.hasSuffix(Self.deleted), !module.buildID.isEmpty else {
             return module.path.hasPrefix("/") ? root + module.path : module.path

@@ -35,6 +35,14 @@ struct CulpritTests {
         #expect(blamed([stack(9, "[clock_nanosleep] [usleep] App.wait App.tick main")]) == "App.wait")
     }
 
+    /// A stub of the linker is in the program's file and has no symbol: the function that calls through it is blamed.
+    @Test func `a frame without a name is blamed only where no named one of the program covers`() {
+        #expect(blamed([stack(9, "?plt App.render main")]) == "App.render")
+        #expect(blamed([stack(5, "?plt App.render main"), stack(4, "App.render main")]) == "App.render")
+        #expect(blamed([stack(9, "?deep ?outer [run] main")]) == "aa+?deep")
+        #expect(blamed([stack(9, "[memcpy] ?deep [run]")]) == "aa+?deep")
+    }
+
     @Test func `weight decides and not the number of samples`() {
         let stacks = [stack(10, "f A"), stack(10, "f A"), stack(10, "f A"), stack(100, "g A")]
         #expect(blamed(stacks) == "g")

@@ -66,8 +66,8 @@ struct FrameRoleTests {
     ])
     func thunks(symbol: String) { #expect(FrameRole(symbol: symbol) == .thunk) }
 
-    @Test func `frame without a symbol is code`() {
-        #expect(FrameRole(symbol: nil) == .code)
-        #expect(FrameRole(symbol: "") == .code)
+    @Test func `frame without a symbol is unnamed`() {
+        #expect(FrameRole(symbol: nil) == .unnamed)
+        #expect(FrameRole(symbol: "") == .unnamed)
     }
 }
