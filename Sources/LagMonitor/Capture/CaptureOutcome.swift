@@ -1,8 +1,8 @@
-public import CLagLinux
-public import LagModel
+package import CLagLinux
+package import LagModel
 
 /// Why there is no stack. The raw value is what stands in a record's `capture_error`.
-public enum CaptureFailure: String, Sendable, CaseIterable {
+package enum CaptureFailure: String, Sendable, CaseIterable {
     /// The thread ended meanwhile.
     case threadGone = "thread_gone"
     /// The thread blocks every signal that we may use, and it is running, so it could not be read without one.
@@ -34,7 +34,7 @@ public enum CaptureFailure: String, Sendable, CaseIterable {
 }
 
 /// How a walk along the stack ended.
-public enum UnwindEnd: Int32, Sendable {
+package enum UnwindEnd: Int32, Sendable {
     /// The thread's first frame was reached.
     case complete = 0
     /// There are more frames than are visited.
@@ -46,7 +46,7 @@ public enum UnwindEnd: Int32, Sendable {
 }
 
 /// Where a thread was between its own code and the kernel when its stack was taken.
-public enum KernelState: Sendable, Equatable {
+package enum KernelState: Sendable, Equatable {
     /// Nothing is known.
     case unknown
     /// On a processor, or waiting for one, in its own code.
@@ -61,7 +61,7 @@ public enum KernelState: Sendable, Equatable {
     case asleep
 
     /// Whether the thread slept; nil: not known, or it waited for memory, which may have been at hand.
-    public var isAsleep: Bool? {
+    package var isAsleep: Bool? {
         switch self {
         case .running, .runningCall: false
         case .waiting, .asleep: true
@@ -69,7 +69,7 @@ public enum KernelState: Sendable, Equatable {
         }
     }
 
-    public static func == (left: KernelState, right: KernelState) -> Bool {
+    package static func == (left: KernelState, right: KernelState) -> Bool {
         switch (left, right) {
         case (.unknown, .unknown), (.running, .running), (.faulting, .faulting), (.asleep, .asleep): true
         case (.runningCall(let left), .runningCall(let right)): left == right
@@ -80,21 +80,21 @@ public enum KernelState: Sendable, Equatable {
 }
 
 /// What a capture brought.
-public struct CaptureOutcome: Sendable {
-    public var method: CaptureMethod
-    public var failure: CaptureFailure?
+package struct CaptureOutcome: Sendable {
+    package var method: CaptureMethod
+    package var failure: CaptureFailure?
     /// Frames stored, leaf first.
-    public var stored = 0
+    package var stored = 0
     /// Frames seen, also those for which there was no room.
-    public var total = 0
-    public var end: UnwindEnd = .complete
+    package var total = 0
+    package var end: UnwindEnd = .complete
     /// Whether the frame pointer was found by searching the stack (a passive capture does not know it), or frame pointers led
     /// through code without unwind tables.
-    public var framePointerRecovered = false
-    public var state = KernelState.unknown
+    package var framePointerRecovered = false
+    package var state = KernelState.unknown
 
     /// No stack, and why.
-    public static func failed(_ failure: CaptureFailure, _ state: KernelState = .unknown) -> CaptureOutcome {
+    package static func failed(_ failure: CaptureFailure, _ state: KernelState = .unknown) -> CaptureOutcome {
         CaptureOutcome(method: .none, failure: failure, state: state)
     }
 }

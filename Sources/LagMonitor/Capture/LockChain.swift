@@ -1,35 +1,35 @@
-public import CLagLinux
+package import CLagLinux
 internal import Glibc
 
 /// Who holds the lock that a thread waits for, what that thread waits for in turn, and so on: to a thread that waits for no lock
 /// we know the holder of, or back to one that was there already, which is a deadlock.
 ///
 /// Owned by the watchdog. Reads `/proc` and memory only; no lock, no allocation; some 20 µs a link.
-public final class LockChain {
+package final class LockChain {
     /// One thread of the chain.
-    public struct Link: Sendable {
-        public let tid: Int32
+    package struct Link: Sendable {
+        package let tid: Int32
         /// What it waits for; kind 0 when it does not wait for a lock.
-        public fileprivate(set) var lock = cll_lock()
+        package fileprivate(set) var lock = cll_lock()
         fileprivate var call = cll_thread_syscall()
         /// How often it had waited for something: unchanged means that it has not run since.
         fileprivate var waits: UInt64 = 0
     }
 
     /// A chain of more threads is cut.
-    public static let maximumLength = 16
+    package static let maximumLength = 16
 
     /// Threads in the chain; the first is the one that was asked for.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// Where the last one's lock leads back to, if it does.
-    public private(set) var cycle: Int?
+    package private(set) var cycle: Int?
     private let links: UnsafeMutablePointer<Link>
     private let process: Int32
 
-    public convenience init() { self.init(process: getpid()) }
+    package convenience init() { self.init(process: getpid()) }
 
     /// - Parameter process: whose threads they are.
-    public init(process: Int32) {
+    package init(process: Int32) {
         self.process = process
         links = .allocate(capacity: Self.maximumLength)
         links.initialize(repeating: Link(tid: 0), count: Self.maximumLength)
@@ -38,13 +38,13 @@ public final class LockChain {
 
     deinit { links.deallocate() }
 
-    public subscript(index: Int) -> Link {
+    package subscript(index: Int) -> Link {
         precondition(index >= 0 && index < count, "link \(index) of \(count)")
         return links[index]
     }
 
     /// Follows the chain from a thread that sleeps in `call`.
-    public func follow(_ tid: Int32, in call: cll_thread_syscall) {
+    package func follow(_ tid: Int32, in call: cll_thread_syscall) {
         cycle = nil
         count = 1
         links[0] = link(tid, call)

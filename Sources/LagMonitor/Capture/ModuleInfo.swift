@@ -1,15 +1,15 @@
 internal import CLibunwind
 
 /// A loaded program or library, as a record names it.
-public struct ModuleInfo: Sendable, Equatable {
+package struct ModuleInfo: Sendable, Equatable {
     /// The path it was mapped from (its last 240 bytes), or `[vdso]`.
-    public let path: String
+    package let path: String
     /// The GNU build-id in lower-case hexadecimal; empty when the file has none.
-    public let buildID: String
+    package let buildID: String
     /// Address = bias + ELF virtual address.
-    public let bias: UInt64
+    package let bias: UInt64
 
-    public init(path: String, buildID: String, bias: UInt64) {
+    package init(path: String, buildID: String, bias: UInt64) {
         self.path = path
         self.buildID = buildID
         self.bias = bias
@@ -31,7 +31,7 @@ public struct ModuleInfo: Sendable, Equatable {
     }
 
     /// The file's name without its folders.
-    public var baseName: String {
+    package var baseName: String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
         return String(path[path.utf8.index(after: slash)...])
     }

@@ -12,14 +12,14 @@ internal import Glibc
 /// index that the owner handed over.
 // Unchecked: the arrays are written by the owner thread only; readers get indices through a queue that orders memory,
 // and entries below such an index never change.
-public final class ModuleMap: @unchecked Sendable {
+package final class ModuleMap: @unchecked Sendable {
     /// How many different modules a process may map in its life before new ones stay nameless.
-    public static let capacity = 2048
+    package static let capacity = 2048
     /// How many separate pieces of code outside of modules are known; stacks end at code beyond these.
     static let rangeCapacity = 2048
 
     /// Whose they are.
-    public let process: Int32
+    package let process: Int32
     private let modules: UnsafeMutablePointer<clu_module>
     private let inodes: UnsafeMutablePointer<UInt64>
     private let active: UnsafeMutablePointer<UInt16>
@@ -31,17 +31,17 @@ public final class ModuleMap: @unchecked Sendable {
     private var fingerprint: UInt64 = 0
     private var textLength = 0
     /// Modules that found no room.
-    public private(set) var overflow = 0
+    package private(set) var overflow = 0
 
     private static let textCapacity = 1 << 20
     private static var moduleBytes: Int { capacity * MemoryLayout<clu_module>.stride }
     private static var rangeBytes: Int { rangeCapacity * MemoryLayout<clu_code_range>.stride }
 
     /// This process's.
-    public convenience init?() { self.init(process: getpid()) }
+    package convenience init?() { self.init(process: getpid()) }
 
     /// Takes its memory (about 2 MB of address space; touched as needed) straight from the kernel.
-    public init?(process: Int32) {
+    package init?(process: Int32) {
         guard let modules = cll_memory_map(Self.moduleBytes), let inodes = cll_memory_map(Self.capacity * 8),
             let active = cll_memory_map(Self.capacity * 2), let ranges = cll_memory_map(Self.rangeBytes),
             let text = cll_memory_map(Self.textCapacity)
@@ -75,7 +75,7 @@ public final class ModuleMap: @unchecked Sendable {
     /// Reads the process's mappings again. Owner thread; no allocation, no lock; about 0.2 ms for a hundred mappings.
     /// - Returns: whether anything came or went since the last time.
     @discardableResult
-    public func refresh() -> Bool {
+    package func refresh() -> Bool {
         let length = cll_procfs_maps(process, text, Self.textCapacity)
         // A text that was cut would lose the modules at its end: the old map is better.
         guard length > 0, length < Self.textCapacity - 1 else { return false }
@@ -103,7 +103,7 @@ public final class ModuleMap: @unchecked Sendable {
     }
 
     /// The index of the module that holds an address, if any. Owner thread.
-    public func index(of address: UInt64) -> Int? {
+    package func index(of address: UInt64) -> Int? {
         var table = table
         let index = clu_module_find(&table, address)
         return index < 0 ? nil : Int(index)
@@ -125,7 +125,7 @@ public final class ModuleMap: @unchecked Sendable {
     }
 
     /// What is known of a module. Allocates (it makes strings): for the reporter, not for the watchdog.
-    public func module(at index: Int) -> ModuleInfo? {
+    package func module(at index: Int) -> ModuleInfo? {
         guard index >= 0, index < Self.capacity, modules[index].start != 0 else { return nil }
         return ModuleInfo(modules + index)
     }

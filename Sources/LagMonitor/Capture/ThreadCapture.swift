@@ -2,11 +2,11 @@ internal import CLagBeacon
 internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
-public import LagActivity
+package import LagActivity
 package import LagModel
 
 /// How long a capture may take.
-public struct CaptureBudget: Sendable {
+package struct CaptureBudget: Sendable {
     /// A thread that runs and sleeps by turns is polled so often, 0.1 ms apart, to find it asleep.
     let attempts: Int
     /// How long the answer to a signal is waited for. A thread on a processor answers within microseconds; one that waits for a
@@ -14,24 +14,24 @@ public struct CaptureBudget: Sendable {
     let answerNanoseconds: UInt64
 
     /// For the first sample of a stall: 12 ms, or 50 ms.
-    public static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000)
+    package static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000)
     /// For what is worth less: further samples, and other threads. 2 ms, or 5 ms.
-    public static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000)
+    package static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000)
 }
 
 /// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs; in another process by `ptrace`.
 ///
 /// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
 /// malloc's lock, so it does not matter which lock the stalled thread holds. Every wait is bounded.
-public final class ThreadCapture {
+package final class ThreadCapture {
     /// The modules that frames refer to by index.
-    public let modules: ModuleMap
+    package let modules: ModuleMap
     /// For how long captures have slept in all, on purpose: between polls, and for the answer to a signal.
-    public private(set) var sleptNanoseconds: UInt64 = 0
+    package private(set) var sleptNanoseconds: UInt64 = 0
 
     private let main: ThreadIdentity?
     /// Whose threads are captured.
-    public let process: Int32
+    package let process: Int32
     /// The thread that was asked and has not answered, and when that was.
     private var unansweredRequest: (tid: Int32, asked: UInt64)?
     /// For so long a request stands although others would like to ask.
@@ -45,10 +45,10 @@ public final class ThreadCapture {
     private static let blockedAttempts = 3
 
     /// Loads libunwind, reads the module map and takes the memory for snapshots. Not for the watchdog's steady state.
-    public convenience init() throws(CaptureUnavailable) { try self.init(process: getpid()) }
+    package convenience init() throws(CaptureUnavailable) { try self.init(process: getpid()) }
 
     /// The same for the threads of any process. Of another one everything is read from outside, so nothing is installed here.
-    public init(process: Int32) throws(CaptureUnavailable) {
+    package init(process: Int32) throws(CaptureUnavailable) {
         self.process = process
         if let message = clu_loader_load() { throw CaptureUnavailable(reason: String(cString: message)) }
         let error = cll_memory_prepare()
@@ -75,7 +75,7 @@ public final class ThreadCapture {
 
     /// Goes both ways once, so that the first real capture finds everything bound, mapped and cached.
     /// - Parameter target: a thread that waits for this call to end (a signal may interrupt its wait).
-    public func warmUp(_ target: ThreadIdentity, into frames: FrameBuffer) {
+    package func warmUp(_ target: ThreadIdentity, into frames: FrameBuffer) {
         // Which locks another process's threads hold does not matter here.
         guard process == getpid(), let state = ThreadState(tid: target.tid) else { return }
         if case .taken = passive.take(target) {
@@ -91,7 +91,7 @@ public final class ThreadCapture {
     deinit { running.forget() }
 
     /// Reads the module map again: at the first sign of a stall, so that what was loaded since is known.
-    public func refreshModules() {
+    package func refreshModules() {
         if modules.refresh() { unwinder.forget() }
     }
 
@@ -103,7 +103,7 @@ public final class ThreadCapture {
     ///     nothing since then may be asked by a signal at once.
     ///   - bySignal: whether a running thread may be asked at all.
     ///   - allowsLateAnswer: whether a thread that gets no processor may answer later, to ``lateAnswer(into:)``.
-    public func capture(
+    package func capture(
         _ target: ThreadIdentity,
         earlier: ThreadState?,
         into frames: FrameBuffer,
@@ -177,7 +177,7 @@ public final class ThreadCapture {
 
     /// The answer to a request that was left open, if it is there: whose, and when it was asked for. What the thread did then, it did
     /// until it got a processor.
-    public func lateAnswer(into frames: FrameBuffer) -> (tid: Int32, asked: UInt64, outcome: CaptureOutcome)? {
+    package func lateAnswer(into frames: FrameBuffer) -> (tid: Int32, asked: UInt64, outcome: CaptureOutcome)? {
         guard let request = unansweredRequest, running.hasAnswer else { return nil }
         unansweredRequest = nil
         guard running.withdraw() else { return nil }
@@ -185,7 +185,7 @@ public final class ThreadCapture {
     }
 
     /// Ends the request to a thread that was left open, if there is one.
-    public func forget(_ tid: Int32) { if unansweredRequest?.tid == tid { withdraw() } }
+    package func forget(_ tid: Int32) { if unansweredRequest?.tid == tid { withdraw() } }
 
     private func withdraw() {
         unansweredRequest = nil
@@ -194,7 +194,7 @@ public final class ThreadCapture {
 
     /// A thread of the process, with the bounds of its stack where they can be found out (never in another process): those of a thread that is not watched,
     /// as of the last reading of the maps. No lock, no allocation.
-    public func identity(of tid: Int32) -> ThreadIdentity {
+    package func identity(of tid: Int32) -> ThreadIdentity {
         guard let main else { return ThreadIdentity(tid: tid, process: process, stackLow: 0, stackHigh: 0) }
         if tid == main.tid { return main }
         let descriptor = cll_thread_descriptor(tid)
@@ -207,7 +207,7 @@ public final class ThreadCapture {
 
     /// Where the function of a frame of the last capture begins; its program counter where the unwind tables do not say.
     /// Names need files, and so the reporter; this distinguishes functions without them. About 1 µs.
-    public func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
+    package func function(of frame: FrameBuffer.Frame) -> UInt64 { unwinder.function(of: frame, modules: modules) }
 
     /// Walks the last snapshot that was taken this way again: for the benchmark, to time the walk alone.
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
@@ -267,17 +267,17 @@ public final class ThreadCapture {
 }
 
 /// Why stacks cannot be captured in this process at all.
-public struct CaptureUnavailable: Error, CustomStringConvertible {
-    public let reason: String
-    public var description: String { reason }
+package struct CaptureUnavailable: Error, CustomStringConvertible {
+    package let reason: String
+    package var description: String { reason }
 }
 
 /// The process's signal handlers for captures: shared by all, installed while anybody captures.
-public enum CaptureSignals {
+package enum CaptureSignals {
     /// Takes over the signals that have no handler; returns how many. Not from two threads at once.
     @discardableResult
-    public static func install() -> Int { SignalCapture.install() }
+    package static func install() -> Int { SignalCapture.install() }
 
     /// Gives them back.
-    public static func remove() { SignalCapture.remove() }
+    package static func remove() { SignalCapture.remove() }
 }

@@ -2,31 +2,31 @@ internal import CLagLinux
 internal import Glibc
 
 /// What the kernel says a thread is doing. Reading it costs about 10 µs and allocates nothing.
-public struct ThreadState: Sendable {
+package struct ThreadState: Sendable {
     private let status: cll_thread_status
 
     /// - Parameter tid: a thread of this process.
     /// - Returns: nil when the thread is gone or cannot be read.
-    public init?(tid: Int32) { self.init(tid: tid, process: getpid()) }
+    package init?(tid: Int32) { self.init(tid: tid, process: getpid()) }
 
     /// The same for a thread of any process.
-    public init?(tid: Int32, process: Int32) {
+    package init?(tid: Int32, process: Int32) {
         var status = cll_thread_status()
         guard cll_procfs_status(process, tid, &status) == 0 else { return nil }
         self.status = status
     }
 
     /// Times the thread gave up its processor to wait for something.
-    public var voluntarySwitches: UInt64 { status.voluntary_switches }
+    package var voluntarySwitches: UInt64 { status.voluntary_switches }
     /// Times the thread was put aside for another.
-    public var involuntarySwitches: UInt64 { status.involuntary_switches }
+    package var involuntarySwitches: UInt64 { status.involuntary_switches }
     /// Running or ready to run.
-    public var isRunnable: Bool { status.state == CChar(UInt8(ascii: "R")) }
+    package var isRunnable: Bool { status.state == CChar(UInt8(ascii: "R")) }
     /// Ended, waiting to be reaped.
-    public var isGone: Bool { status.state == CChar(UInt8(ascii: "Z")) || status.state == CChar(UInt8(ascii: "X")) }
+    package var isGone: Bool { status.state == CChar(UInt8(ascii: "Z")) || status.state == CChar(UInt8(ascii: "X")) }
 
     /// Stopped by a signal, with its process.
-    public var isStopped: Bool { status.state == CChar(UInt8(ascii: "T")) }
+    package var isStopped: Bool { status.state == CChar(UInt8(ascii: "T")) }
 
     var blockedSignals: UInt64 { status.blocked_signals }
 

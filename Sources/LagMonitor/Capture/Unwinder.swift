@@ -1,12 +1,12 @@
-public import CLibunwind
+package import CLibunwind
 internal import Glibc
 
 /// Room for the frames of one stack, leaf first. Memory that exists before it is needed; not for two threads at once.
-public final class FrameBuffer {
+package final class FrameBuffer {
     let raw: UnsafeMutablePointer<clu_frame>
-    public let capacity: Int
+    package let capacity: Int
 
-    public init(capacity: Int) {
+    package init(capacity: Int) {
         self.capacity = capacity
         raw = .allocate(capacity: capacity)
         raw.initialize(repeating: clu_frame(), count: capacity)
@@ -15,17 +15,17 @@ public final class FrameBuffer {
     deinit { raw.deallocate() }
 
     /// A frame as it was captured.
-    public struct Frame: Sendable, Equatable {
+    package struct Frame: Sendable, Equatable {
         /// The program counter: of the leaf the next instruction, of a caller the return address.
-        public let pc: UInt64
+        package let pc: UInt64
         /// Index into the ``ModuleMap``, nil when the address is in no module.
-        public let module: Int?
+        package let module: Int?
         /// Whether ``pc`` is a return address, so that the call lies before it.
-        public let isReturnAddress: Bool
+        package let isReturnAddress: Bool
         /// Whether this is a signal handler's trampoline.
-        public let isSignalFrame: Bool
+        package let isSignalFrame: Bool
 
-        public init(_ frame: clu_frame) {
+        package init(_ frame: clu_frame) {
             pc = frame.pc
             module = frame.module < 0 ? nil : Int(frame.module)
             isReturnAddress = Int32(frame.flags) & Int32(CLU_FRAME_RETURN_ADDRESS) != 0
@@ -33,14 +33,14 @@ public final class FrameBuffer {
         }
     }
 
-    public subscript(index: Int) -> Frame {
+    package subscript(index: Int) -> Frame {
         precondition(index >= 0 && index < capacity, "frame \(index) of a buffer for \(capacity)")
         return Frame(raw[index])
     }
 
     /// Copies the first frames to other memory, at most `count`. Allocates nothing.
     /// - Returns: how many.
-    public func copy(_ count: Int, to frames: UnsafeMutablePointer<clu_frame>) -> Int {
+    package func copy(_ count: Int, to frames: UnsafeMutablePointer<clu_frame>) -> Int {
         let count = min(count, capacity)
         frames.update(from: raw, count: count)
         return count

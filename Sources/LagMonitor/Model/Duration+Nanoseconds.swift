@@ -1,4 +1,7 @@
 extension Duration {
+    /// So many nanoseconds; 292 years at most.
+    package init(clampingNanoseconds nanoseconds: UInt64) { self = .nanoseconds(Int64(clamping: nanoseconds)) }
+
     /// Nanoseconds for a time-out: none below zero, none above what 64 bits hold.
     package var clampedNanoseconds: UInt64 {
         let (seconds, attoseconds) = components

@@ -6,7 +6,7 @@ public struct ProcessContext: Sendable, Equatable {
     /// `process_name`: the base name of the executable file.
     public var processName: String
     public var hostName: String
-    /// `boot_id`: 32 lower-case hex digits; all zero where the kernel does not tell. Times of `mono_us` compare only
+    /// `boot_id`: 32 lower-case hex digits; all zero where the kernel does not say. Times of `mono_us` compare only
     /// within the same boot.
     public var bootID: String
     /// `service_name` as OpenTelemetry means it.

@@ -2,13 +2,13 @@ extension StallRecord {
     /// What the cause was derived from, measured over the stall. All optional: what could not be measured is not said.
     public struct Evidence: Sendable, Equatable {
         /// `cpu_ms`: the thread's time on a CPU.
-        public var cpuNanoseconds: UInt64?
+        package var cpuNanoseconds: UInt64?
         /// `run_delay_ms`: runnable, but not scheduled.
-        public var runDelayNanoseconds: UInt64?
+        package var runDelayNanoseconds: UInt64?
         /// `blocked_ms`: asleep in the kernel.
-        public var blockedNanoseconds: UInt64?
+        package var blockedNanoseconds: UInt64?
         /// `system_ms`: in the kernel, a part of the time on a CPU.
-        public var systemNanoseconds: UInt64?
+        package var systemNanoseconds: UInt64?
         /// `minor_faults`: page faults without input.
         public var minorFaults: UInt64?
         /// `major_faults`: page faults that had to read.
@@ -34,7 +34,7 @@ extension StallRecord {
         /// `pending`: whether events are ready at the loop that it does not fetch; nil where its wait object cannot be polled.
         public var pending: Bool?
         /// `pending_ms`: for how long at least, when it was sampled.
-        public var pendingNanoseconds: UInt64?
+        package var pendingNanoseconds: UInt64?
 
         /// Nothing measured.
         public init() {}

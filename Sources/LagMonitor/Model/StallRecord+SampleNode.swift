@@ -4,18 +4,18 @@ extension StallRecord {
     /// A plain value; `sample_tree` in the line is an array of the roots.
     public struct SampleNode: Sendable, Equatable {
         /// `ms`: the stretch of the stall that the looks through here stand for.
-        public var weightNanoseconds: UInt64
+        package var weightNanoseconds: UInt64
         /// `samples`: how many looks went through here.
         public var samples: UInt64
         /// `frames`: the functions, root to leaf, each called by the one before it and by nothing else here.
         public var frames: [String]
         /// `children`: what the last of ``frames`` called, the heaviest first. Not in the line when empty. What the children and
-        /// ``prunedNanoseconds`` lack of the node's own weight was spent in the last frame itself.
+        /// ``pruned`` lack of the node's own weight was spent in the last frame itself.
         public var children: [SampleNode]
         /// `pruned_ms`: the weight of children that were left out. Not in the line when 0.
-        public var prunedNanoseconds: UInt64
+        package var prunedNanoseconds: UInt64
 
-        public init(
+        package init(
             weightNanoseconds: UInt64,
             samples: UInt64,
             frames: [String],

@@ -5,7 +5,7 @@ extension StallRecord {
         public var threadName: String?
         /// `waits_for`: the address of the lock that it waits for itself; hex in the line.
         public var waitsFor: UInt64?
-        /// The owner's stack, leaf first. The line carries at most ``LineLimits/maximumOwnerFrames``, and none of
+        /// The owner's stack, leaf first. The line carries at most eight, and none of
         /// them when the stalled thread's own frames need the room.
         public var frames: [Frame]
 
@@ -21,7 +21,7 @@ extension StallRecord {
     public struct WorkerGroup: Sendable, Equatable {
         /// `thread_ids`.
         public var threadIDs: [Int32]
-        /// Their stack, leaf first; empty where it is the record's own. The line carries at most ``LineLimits/maximumOwnerFrames``,
+        /// Their stack, leaf first; empty where it is the record's own. The line carries at most eight,
         /// and none of them when the record's own frames need the room.
         public var frames: [Frame]
 

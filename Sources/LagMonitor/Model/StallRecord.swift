@@ -1,8 +1,8 @@
 /// One stall as it leaves the process: the fields of a line of schema `lagmonitor.stall.v1`.
 ///
-/// A plain value without behaviour; ``RecordEncoder`` makes the line. What is the same for all records of a process
-/// (`pid`, `host_name`, …) is in ``ProcessContext``. The caller fills in; nothing here is checked or cut, the
-/// encoder cuts what is too long. Optional fields that are nil do not appear in the line.
+/// A plain value without behaviour. What is the same for all records of a process
+/// (`pid`, `host_name`, …) is in ``ProcessContext``. Nothing here is
+/// checked or cut; texts that are too long are cut in the line. Optional fields that are nil do not appear in the line. The TestKit makes samples.
 public struct StallRecord: Sendable, Equatable {
     /// `schema` of every line.
     public static let schema: StaticString = "lagmonitor.stall.v1"
@@ -13,10 +13,13 @@ public struct StallRecord: Sendable, Equatable {
     public var startMonotonicNanoseconds: UInt64
     /// `id`, shared by the lines of one stall.
     public var id: StallID
+    /// `phase`: whether this line is of the stall's beginning, of its end, or of a stall whose process died.
     public var phase: Phase
+    /// `severity`: `error` from `hang_after_ms` on, `critical` where the process died in it.
     public var severity: Severity
     /// `message`: one line for people.
     public var message: String
+    /// `kind`: the rule that found it.
     public var kind: Kind
     /// `found_by`: every rule that found it, ``kind`` among them. Not in the line when empty.
     public var foundBy: [Kind]
@@ -25,16 +28,17 @@ public struct StallRecord: Sendable, Equatable {
     /// `stack_hash`: the exact stack.
     public var stackHash: String
     /// `duration_ms`: so far for ``Phase/begin``, in all for ``Phase/end``, at least for ``Phase/abandoned``.
-    public var durationNanoseconds: UInt64
+    package var durationNanoseconds: UInt64
     /// `duration_min_ms` and `duration_max_ms`: bounds of the duration, where it is not known exactly.
-    public var durationBounds: ClosedRange<UInt64>?
+    package var durationBounds: ClosedRange<UInt64>?
     /// `excluded_ms`: time between the stall's start and its end in which the process could not run, and which is not in the duration.
-    public var excludedNanoseconds: UInt64?
+    package var excludedNanoseconds: UInt64?
     /// `threshold_ms`: from what duration on this counts as a stall.
-    public var thresholdNanoseconds: UInt64
+    package var thresholdNanoseconds: UInt64
 
     /// `thread_id`: the kernel's id of the thread that stalled.
     public var threadID: Int32
+    /// `thread_name`: as the kernel has it, at most 15 bytes.
     public var threadName: String
     /// `loop`: the loop's name.
     public var loop: String
@@ -43,9 +47,12 @@ public struct StallRecord: Sendable, Equatable {
     /// `mode`: the mode the loop ran in.
     public var mode: String?
 
+    /// `cause`: why it stalled, as far as ``evidence`` shows.
     public var cause: Cause
+    /// What the cause was derived from.
     public var evidence: Evidence
 
+    /// `capture`: how the stack was taken.
     public var capture: Capture
     /// `capture_error`: why there is no stack, or why a better way of taking it failed.
     public var captureError: String?
@@ -69,7 +76,7 @@ public struct StallRecord: Sendable, Equatable {
     /// `culprit_confidence`, 0…1; outside values are brought into that range, not-a-number is left out.
     public var culpritConfidence: Double?
 
-    /// `seq`: counts the records that a monitor told, from 1, so that a loss shows as a gap. What a limit held back has none.
+    /// `seq`: counts the records that a monitor wrote, from 1, so that a loss shows as a gap. What a limit held back has none.
     public var sequence: UInt64
     /// `dropped_total`: records lost so far in this process.
     public var droppedTotal: UInt64
@@ -81,7 +88,7 @@ public struct StallRecord: Sendable, Equatable {
     /// `frames`, leaf first.
     public var frames: [Frame]
 
-    public init(
+    package init(
         id: StallID,
         startRealtimeNanoseconds: Int64,
         startMonotonicNanoseconds: UInt64,

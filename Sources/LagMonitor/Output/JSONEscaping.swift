@@ -90,7 +90,7 @@ enum JSONEscaping {
 
     /// Appends as much of a text as fits into `maxBytes` bytes, escapes counted.
     /// - Parameter keepingEnd: cut the front and keep the end.
-    static func append(
+    @inline(never) static func append(
         utf8 text: UnsafeBufferPointer<UInt8>,
         maxBytes: Int = .max,
         keepingEnd: Bool = false,
@@ -109,7 +109,7 @@ enum JSONEscaping {
         }
     }
 
-    static func append(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false, to bytes: inout [UInt8]) {
+    @inline(never) static func append(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false, to bytes: inout [UInt8]) {
         var text = text
         text.withUTF8 { append(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd, to: &bytes) }
     }

@@ -5,25 +5,27 @@
 ///
 /// Strings: what is not well-formed UTF-8 becomes U+FFFD, one for each maximal subpart (Unicode 15, section 3.9,
 /// "U+FFFD Substitution of Maximal Subparts"), and so does NUL, which several readers take for the end.
-public struct JSONLineWriter: Sendable {
+///
+/// What appends is not inlined: a format calls it a hundred times, and the compiler's time grows faster than the code.
+package struct JSONLineWriter: Sendable {
     private var bytes: [UInt8] = []
     /// Whether the next key or element needs a comma before it.
     private var needsComma = false
 
     /// - Parameter capacity: bytes to set aside; the buffer grows beyond when it must.
-    public init(capacity: Int = LineLimits.defaultLineBytes + 1024) { bytes.reserveCapacity(max(0, capacity)) }
+    package init(capacity: Int = LineLimits.defaultLineBytes + 1024) { bytes.reserveCapacity(max(0, capacity)) }
 
     /// How many bytes are written.
-    public var count: Int { bytes.count }
+    package var count: Int { bytes.count }
 
     /// Forgets what was written, keeps the memory.
-    public mutating func reset() {
+    package mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
 
     /// What was written, valid during the call.
-    public func withBytes<Result, Failure: Error>(
+    package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let span = bytes.span
@@ -33,33 +35,33 @@ public struct JSONLineWriter: Sendable {
     }
 
     /// A place to return to with ``rollBack(to:)``.
-    public struct Mark: Sendable {
+    package struct Mark: Sendable {
         fileprivate let count: Int
         fileprivate let needsComma: Bool
     }
 
     /// The present place. Marks are good until the next ``reset()``.
-    public var mark: Mark { Mark(count: bytes.count, needsComma: needsComma) }
+    package var mark: Mark { Mark(count: bytes.count, needsComma: needsComma) }
 
     /// Forgets what was written since `mark`.
-    public mutating func rollBack(to mark: Mark) {
+    package mutating func rollBack(to mark: Mark) {
         bytes.removeLast(max(0, bytes.count - mark.count))
         needsComma = mark.needsComma
     }
 
-    public mutating func beginObject() { open(UInt8(ascii: "{")) }
-    public mutating func endObject() { close(UInt8(ascii: "}")) }
-    public mutating func beginArray() { open(UInt8(ascii: "[")) }
-    public mutating func endArray() { close(UInt8(ascii: "]")) }
+    package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    package mutating func endObject() { close(UInt8(ascii: "}")) }
+    package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    package mutating func endArray() { close(UInt8(ascii: "]")) }
 
     /// The newline at the end of the line.
-    public mutating func endLine() {
+    package mutating func endLine() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false
     }
 
     /// The key of the next value. It must need no escaping.
-    public mutating func key(_ name: StaticString) {
+    @inline(never) package mutating func key(_ name: StaticString) {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         bytes.append(UInt8(ascii: "\""))
         unescaped(name)
@@ -68,24 +70,24 @@ public struct JSONLineWriter: Sendable {
         needsComma = false
     }
 
-    public mutating func value(_ flag: Bool) {
+    package mutating func value(_ flag: Bool) {
         separate()
         if flag { unescaped("true") } else { unescaped("false") }
     }
 
-    public mutating func value(_ number: UInt64) {
+    @inline(never) package mutating func value(_ number: UInt64) {
         separate()
         decimal(number, digits: 1)
     }
 
-    public mutating func value(_ number: Int64) {
+    @inline(never) package mutating func value(_ number: Int64) {
         separate()
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         decimal(number.magnitude, digits: 1)
     }
 
     /// Thousandths as a number with three fractional digits: 1500 is `1.500`.
-    public mutating func value(thousandths: UInt64) {
+    @inline(never) package mutating func value(thousandths: UInt64) {
         separate()
         decimal(thousandths / 1000, digits: 1)
         bytes.append(UInt8(ascii: "."))
@@ -95,10 +97,10 @@ public struct JSONLineWriter: Sendable {
     /// Nanoseconds as a number of milliseconds with three fractional digits, rounded down to the microsecond.
     ///
     /// Down, so that a duration below a threshold never reads as one at it.
-    public mutating func value(millisecondsOf nanoseconds: UInt64) { value(thousandths: nanoseconds / 1000) }
+    package mutating func value(millisecondsOf nanoseconds: UInt64) { value(thousandths: nanoseconds / 1000) }
 
     /// A hex string, `"0x7f3a"`.
-    public mutating func value(hex number: UInt64) {
+    @inline(never) package mutating func value(hex number: UInt64) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         Hexadecimal.append(number, to: &bytes)
@@ -106,14 +108,14 @@ public struct JSONLineWriter: Sendable {
     }
 
     /// A string value that needs no escaping.
-    public mutating func value(_ text: StaticString) {
+    @inline(never) package mutating func value(_ text: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         unescaped(text)
         bytes.append(UInt8(ascii: "\""))
     }
 
-    public mutating func value(_ id: StallID) {
+    @inline(never) package mutating func value(_ id: StallID) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         id.forEachCharacter { bytes.append($0) }
@@ -123,13 +125,17 @@ public struct JSONLineWriter: Sendable {
     /// A string value of at most `maxBytes` bytes between its quotes, escapes counted: cut on the boundary of a Unicode
     /// scalar and never inside an escape.
     /// - Parameter keepingEnd: cut the front and keep the end, as suits a path.
-    public mutating func value(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false) {
+    @inline(never) package mutating func value(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false) {
         var text = text
         text.withUTF8 { value(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd) }
     }
 
     /// The same for bytes that may not be UTF-8: a thread name, a symbol, a path.
-    public mutating func value(utf8 text: UnsafeBufferPointer<UInt8>, maxBytes: Int = .max, keepingEnd: Bool = false) {
+    @inline(never) package mutating func value(
+        utf8 text: UnsafeBufferPointer<UInt8>,
+        maxBytes: Int = .max,
+        keepingEnd: Bool = false
+    ) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         JSONEscaping.append(utf8: text, maxBytes: maxBytes, keepingEnd: keepingEnd, to: &bytes)
@@ -149,21 +155,19 @@ public struct JSONLineWriter: Sendable {
         needsComma = true
     }
 
-    private mutating func open(_ bracket: UInt8) {
+    @inline(never) private mutating func open(_ bracket: UInt8) {
         separate()
         bytes.append(bracket)
         needsComma = false
     }
 
-    private mutating func close(_ bracket: UInt8) {
+    @inline(never) private mutating func close(_ bracket: UInt8) {
         bytes.append(bracket)
         needsComma = true
     }
 
     private mutating func unescaped(_ text: StaticString) {
-        text.withUTF8Buffer { buffer in
-            for byte in buffer { bytes.append(byte) }
-        }
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
     private mutating func decimal(_ number: UInt64, digits: Int) { Decimal.append(number, digits: digits, to: &bytes) }

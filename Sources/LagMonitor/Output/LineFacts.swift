@@ -21,7 +21,9 @@ public struct LineFacts: Sendable, Equatable {
         public var cause: StallRecord.Cause
         public var loop: String
         public var threadID: Int32
-        public var durationNanoseconds: UInt64
+        package var durationNanoseconds: UInt64
+
+        public var duration: Duration { Duration(clampingNanoseconds: durationNanoseconds) }
     }
 
     public init(event: String, severity: StallRecord.Severity, message: String) {

@@ -1,22 +1,22 @@
 /// How long a line, and what is in it, may be.
-public struct LineLimits: Sendable, Equatable {
+package struct LineLimits: Sendable, Equatable {
     /// `max_line_bytes` when nothing is configured: rsyslog cuts at 8,096 bytes by default.
-    public static let defaultLineBytes = 8000
+    package static let defaultLineBytes = 8000
     /// The allowed range of `max_line_bytes`. The least line with every required field at its tightest cap fits in
     /// the lower end (a test proves it with extreme values); the upper end is where the most patient reader gives up.
-    public static let allowedLineBytes = 1024...1_048_576
+    package static let allowedLineBytes = 1024...1_048_576
     /// A symbol longer than this is cut, on the boundary of a Unicode scalar.
-    public static let maximumSymbolBytes = 256
+    package static let maximumSymbolBytes = 256
     /// Frames of a lock's owner in a line; the stalled thread's are worth more.
-    public static let maximumOwnerFrames = 8
+    package static let maximumOwnerFrames = 8
 
     /// The longest line, its newline included, in bytes.
-    public let maxLineBytes: Int
+    package let maxLineBytes: Int
 
-    public static let standard = LineLimits(unchecked: defaultLineBytes)
+    package static let standard = LineLimits(unchecked: defaultLineBytes)
 
     /// - Throws: ``LineLimitsError`` when `maxLineBytes` is outside ``allowedLineBytes``.
-    public init(maxLineBytes: Int) throws(LineLimitsError) {
+    package init(maxLineBytes: Int) throws(LineLimitsError) {
         guard Self.allowedLineBytes.contains(maxLineBytes) else { throw LineLimitsError(maxLineBytes: maxLineBytes) }
         self.maxLineBytes = maxLineBytes
     }
@@ -25,10 +25,10 @@ public struct LineLimits: Sendable, Equatable {
 }
 
 /// A limit that no line could keep, or none would need.
-public struct LineLimitsError: Error, Sendable, Equatable, CustomStringConvertible {
-    public let maxLineBytes: Int
+package struct LineLimitsError: Error, Sendable, Equatable, CustomStringConvertible {
+    package let maxLineBytes: Int
 
-    public var description: String {
+    package var description: String {
         let allowed = LineLimits.allowedLineBytes
         return "max_line_bytes is \(maxLineBytes), allowed is \(allowed.lowerBound) to \(allowed.upperBound)"
     }

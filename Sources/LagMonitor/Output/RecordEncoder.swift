@@ -7,14 +7,14 @@
 /// every required field.
 ///
 /// One thread at a time. Cost: one pass over the record, about the copying of its text; no allocation once warm.
-public struct RecordEncoder: Sendable {
-    public let context: ProcessContext
-    public let limits: LineLimits
-    public let format: RecordFormat
+package struct RecordEncoder: Sendable {
+    package let context: ProcessContext
+    package let limits: LineLimits
+    package let format: RecordFormat
     private let layout: (any LineLayout)?
     var writer: JSONLineWriter
 
-    public init(context: ProcessContext, limits: LineLimits = .standard, format: RecordFormat = .native) {
+    package init(context: ProcessContext, limits: LineLimits = .standard, format: RecordFormat = .native) {
         self.context = context
         self.limits = limits
         self.format = format
@@ -24,7 +24,7 @@ public struct RecordEncoder: Sendable {
     }
 
     /// The line of `record`, handed to `body`; the bytes are valid during the call only.
-    public mutating func encode<Result, Failure: Error>(
+    package mutating func encode<Result, Failure: Error>(
         _ record: StallRecord,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -34,7 +34,7 @@ public struct RecordEncoder: Sendable {
     }
 
     /// The line of a notice, handed to `body`.
-    public mutating func encode<Result, Failure: Error>(
+    package mutating func encode<Result, Failure: Error>(
         _ notice: Notice,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,11 +1,11 @@
-/// Decides which records are told when there are many: one bucket of tokens a fingerprint, and one for all of them.
+/// Decides which records are written when there are many: one bucket of tokens a fingerprint, and one for all of them.
 ///
 /// A record takes a token of each; where either has none it is held back and counted. The lines of one stall
 /// belong together:
-/// - a `begin` line that was told brings its `end` line along, for no token;
+/// - a `begin` line that was written brings its `end` line along, for no token;
 /// - when a `begin` line was held back, the `end` line is judged anew: it is complete in itself, and the only one of most
-///   stalls, so a long hang has a second chance to be told with its whole duration;
-/// - an `abandoned` line is always told, for no token.
+///   stalls, so a long hang has a second chance to be written with its whole duration;
+/// - an `abandoned` line is always written, for no token.
 ///
 /// What was held back of a fingerprint is summed up once that is over: before the next record of it that a token lets
 /// through, or when none was held back for the quiet time. A summary of the second sort takes one of the tokens for all, so that a
@@ -24,7 +24,7 @@ package struct RecordLimiter: Sendable {
     static let openCapacity = 128
 
     package enum Decision: Sendable, Equatable {
-        /// It is to be told, after what it brings to an end.
+        /// It is to be written, after the suppression that it ends.
         case emit(after: Suppression?)
         /// It is held back.
         case suppress
@@ -132,7 +132,7 @@ package struct RecordLimiter: Sendable {
         return first.flatMap { takeHeld(of: $0.fingerprint) }
     }
 
-    /// Takes everything that was held back and not told; for the end.
+    /// Takes everything that was held back and not reported; for the end.
     package mutating func takeAll() -> [Suppression] {
         var all: [Suppression] = []
         for (fingerprint, entry) in known.leastRecentFirst where entry.held != nil {

@@ -3,25 +3,25 @@
 /// A line that the sink does not take is counted by reason. Before the next line it first tries to say so in one
 /// `event` `dropped` line a reason; when that is not taken either, the new line counts as lost, too: so a
 /// reader sees the gap where it is, and no count is lost.
-public struct RecordOutput: Sendable {
-    public let sink: any RecordSink
+package struct RecordOutput: Sendable {
+    package let sink: any RecordSink
     private var encoder: RecordEncoder
     private var pending = DropCounts()
-    /// When a loss is told that no later line has told.
+    /// When a loss is reported that no later line has reported.
     private var retry = RetryDelay(firstNanoseconds: 1_000_000_000, longestNanoseconds: 30_000_000_000)
     /// Records lost so far, announced or not.
-    public private(set) var droppedTotal: UInt64 = 0
+    package private(set) var droppedTotal: UInt64 = 0
 
-    public init(encoder: RecordEncoder, sink: any RecordSink) {
+    package init(encoder: RecordEncoder, sink: any RecordSink) {
         self.encoder = encoder
         self.sink = sink
     }
 
-    /// Losses that no line has told about yet.
-    public var unannounced: UInt64 { pending.total }
+    /// Losses that no line has reported yet.
+    package var unannounced: UInt64 { pending.total }
 
     /// Counts records that got lost before they came here. Nothing is written yet.
-    public mutating func countDropped(_ count: UInt64, reason: Notice.DropReason) {
+    package mutating func countDropped(_ count: UInt64, reason: Notice.DropReason) {
         droppedTotal &+= count
         pending.add(count, reason: reason)
     }
@@ -29,7 +29,7 @@ public struct RecordOutput: Sendable {
     /// Writes a record, after the announcement of what was lost before it. `dropped_total` is filled in here.
     /// - Parameter now: for the time of an announcement.
     /// - Throws: the sink's error; the record is then lost and counted.
-    public mutating func write(_ record: StallRecord, now: OutputTime) throws(SinkError) {
+    package mutating func write(_ record: StallRecord, now: OutputTime) throws(SinkError) {
         do throws(SinkError) {
             try announce(now: now)
             var record = record
@@ -64,7 +64,7 @@ public struct RecordOutput: Sendable {
 
     package var format: RecordFormat { encoder.format }
 
-    /// The line that ``write(_:now:)`` would write, but for losses that were not told yet.
+    /// The line that ``write(_:now:)`` would write, but for losses that were not reported yet.
     package mutating func line(of record: StallRecord) -> [UInt8] {
         var record = record
         record.droppedTotal = droppedTotal
@@ -85,8 +85,8 @@ public struct RecordOutput: Sendable {
         try encoder.encode(notice) { line throws(SinkError) in try sink.write(line, about: facts) }
     }
 
-    /// Tries to tell what was lost and not told yet; for the end, and for idle times.
-    public mutating func announce(now: OutputTime) throws(SinkError) {
+    /// Tries to report what was lost and not reported yet; for the end, and for idle times.
+    package mutating func announce(now: OutputTime) throws(SinkError) {
         collectAbandoned()
         for reason in Notice.DropReason.allCases where pending[reason] > 0 {
             try emit(.dropped(pending[reason], reason, total: droppedTotal, time: now))
@@ -94,11 +94,11 @@ public struct RecordOutput: Sendable {
         }
     }
 
-    /// Tries again to tell what was lost, if it is time: so that a loss is told when writing works again, also where no further
+    /// Tries again to report what was lost, if it is time: so that a loss is reported when writing works again, also where no further
     /// record comes. One second after the loss at first, half a minute at last.
     ///
     /// As long as the sink may still give up lines that it took, it is asked once a second, and the delay goes on.
-    /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` when there is nothing to tell.
+    /// - Returns: when to call again (`CLOCK_MONOTONIC`); `.max` when there is nothing to report.
     package mutating func retryAnnouncement(now: OutputTime) -> UInt64 {
         let isUnsettled = sink.unsettledLines > 0
         collectAbandoned()

@@ -37,7 +37,7 @@ public protocol RecordSink: AnyObject, Sendable {
     /// Records' lines that were taken but could not be finished after all, since the last call.
     func takeAbandonedLines() -> UInt64
 
-    /// The `dropped` lines that were taken but could not be finished after all, since the last call: what they tell will be told
+    /// The `dropped` lines that were taken but could not be finished after all, since the last call: what they report will be reported
     /// again. A line of ``takeAbandonedLines()`` is none of these. None, as by default, where such lines count as records.
     func takeAbandonedNotices() -> [Notice]
 

@@ -1,6 +1,6 @@
 /// Notices a fingerprint that comes so many times within a window; says so once a window.
 ///
-/// A stall counts once, with its last line (`end` or `abandoned`), whether that is told or held back by a limit. What a
+/// A stall counts once, with its last line (`end` or `abandoned`), whether that is written or held back by a limit. What a
 /// restore interval keeps back has no record and does not count.
 ///
 /// A pure value: time is `CLOCK_MONOTONIC` in nanoseconds, given with every call. Memory: ``capacity`` fingerprints, of which
@@ -36,7 +36,7 @@ package struct RecurrenceDetector: Sendable {
     }
 
     /// Counts a record; every record is to be given once, in the order of their coming.
-    /// - Returns: what is to be told, if this one makes it so.
+    /// - Returns: what is to be reported, if this one makes it so.
     package mutating func observe(_ record: borrowing StallRecord, at now: UInt64) -> Recurrence? {
         guard record.phase != .begin else { return nil }
         let fingerprint = record.fingerprint

@@ -104,7 +104,7 @@ public final class JournalSink: RecordSink {
         state.socket = -1
     }
 
-    /// Connected, so that `poll` tells when the journal's queue has room (unix(7): an unconnected socket is always writable).
+    /// Connected, so that `poll` shows when the journal's queue has room (unix(7): an unconnected socket is always writable).
     private static func connect(_ path: String, name: String) throws(SinkError) -> Int32 {
         let address: SocketEndpoint
         do throws(SinkError) { address = try SocketEndpoint(unixPath: path) } catch {

@@ -178,7 +178,7 @@ public final class StreamSink: RecordSink {
 
     /// Whether the reader closed its end. The first `send` to such a TCP reader still succeeds, and the line would be lost without
     /// a count. What it sent is read and thrown away, so that it cannot fill up. A TCP reader that closed its sending half alone looks the
-    /// same and is left, too; with a Unix socket the two can be told apart.
+    /// same and is left, too; with a Unix socket the two can be distinguished.
     private func isClosedByPeer(_ descriptor: Int32) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         for _ in 0..<64 {

@@ -4,9 +4,9 @@ internal import Glibc
 /// Which process it was: a pid alone is given out again.
 struct ProcessIdentity: Sendable, Equatable {
     let pid: Int32
-    /// In clock ticks since boot: field 22 of `/proc/<pid>/stat` (proc(5)). 0 where the kernel does not tell.
+    /// In clock ticks since boot: field 22 of `/proc/<pid>/stat` (proc(5)). 0 where the kernel does not say.
     let startTicks: UInt64
-    /// The pid namespace, in which alone `pid` means something: its inode. 0 where the kernel does not tell.
+    /// The pid namespace, in which alone `pid` means something: its inode. 0 where the kernel does not say.
     let namespace: UInt64
     /// As in ``ProcessContext/bootID``.
     let bootID: String
@@ -15,7 +15,7 @@ struct ProcessIdentity: Sendable, Equatable {
         ProcessIdentity(pid: getpid(), startTicks: startTicks(of: getpid()) ?? 0, namespace: ownNamespace, bootID: bootID)
     }
 
-    /// Whether that process is still there, as far as this one can tell; nil: it cannot.
+    /// Whether that process is still there, as far as this one can see; nil: it cannot.
     func isAlive(bootID: String) -> Bool? {
         guard bootID == self.bootID else { return false }
         guard namespace == Self.ownNamespace else { return nil }

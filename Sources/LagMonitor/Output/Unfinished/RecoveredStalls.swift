@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What processes that died left of their stalls in progress, read at start and told once.
+/// What processes that died left of their stalls in progress, read at start and reported once.
 ///
 /// Refused are: what is no plain file, or another user's (`foreign`); a file of another version or older than a week (`old`); one that
 /// does not hold together (`damaged`). A file that is not ours is left alone; of the others the refusal is counted, and they are removed.
@@ -43,7 +43,7 @@ package struct RecoveredStalls: ~Copyable {
 
     deinit { for file in files { _ = Glibc.close(file.descriptor) } }
 
-    /// They have been told: the files go. Without this they are told again by the next start; a stall's lines have one id.
+    /// They have been reported: the files go. Without this the next start reports them again; a stall's lines have one id.
     package func remove() {
         for file in files where UnfinishedFile.isLinked(file.descriptor, at: file.path) { unlink(file.path) }
     }
@@ -68,7 +68,7 @@ package struct RecoveredStalls: ~Copyable {
         case .failure: if isLocked { return nil }
         case .success(let found):
             // A lock is also held by children that the process forked: they live on without our threads. But who it was that died can
-            // be told only where its pid means something.
+            // be reported only where its pid means something.
             if isLocked, found.identity?.isAlive(bootID: bootID) != false { return nil }
         }
         // Its owner, or who was quicker, has just removed it.

@@ -1,5 +1,5 @@
 /// A stall in progress as it is kept for the case that the process dies in it: its line in each format that is written, made so
-/// that it can be told later by another process as it stands.
+/// that it can be reported later by another process as it stands.
 package struct UnfinishedStall: Sendable, Equatable {
     package let facts: LineFacts
     package let lines: [RecordFormat: [UInt8]]
