@@ -49,7 +49,7 @@ struct BenchLine: Sendable {
         return fields.joined(separator: " ")
     }
 
-    /// As many decimals as tell something; none behind a whole number.
+    /// As many decimals as carry information; none behind a whole number.
     static func format(_ number: Double) -> String {
         guard number.isFinite else { return "\(number)" }
         let scale: Double =

@@ -8,7 +8,7 @@ examples=$PIPELINE_ROOT/Examples/pipeline
 work=$PIPELINE_RUN/$reader
 packages=$PIPELINE_HOME/packages
 python=$PIPELINE_HOME/venv/bin/python
-# Lines for readers as they come, and longer ones for readers that are told to take more.
+# Lines for readers as they come, and longer ones for readers that are set to take more.
 short=$PIPELINE_RUN/short.jsonl
 long=$PIPELINE_RUN/long.jsonl
 multiarch=$(uname -m)-linux-gnu

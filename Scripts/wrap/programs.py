@@ -130,7 +130,7 @@ class Redis(Program):
 
 
 class RedisLoad(Load):
-    """redis-benchmark reads by other system calls than those that the kernel counts: the server tells how much it has done."""
+    """redis-benchmark reads by other system calls than those that the kernel counts: the server reports how much it has done."""
 
     def __init__(self, command, processors, processed):
         super().__init__(command, processors)

@@ -7,7 +7,7 @@ struct SemaphoreWatchdogRule: Sendable {
     static let timeoutsNeeded = 3
     static let thresholdNanoseconds: UInt64 = 150_000_000
 
-    /// Which activities count as work. Seed 000: these two, and nothing else. Seed 002 tells that it was first tried with
+    /// Which activities count as work. Seed 000: these two, and nothing else. Seed 002 says that it was first tried with
     /// `beforeWaiting` too, because stalls there are missed otherwise, and that idle loops were reported then.
     let countsBeforeWaiting: Bool
     private var timeouts = 0

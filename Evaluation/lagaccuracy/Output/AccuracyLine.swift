@@ -11,7 +11,7 @@ struct AccuracyLine: Sendable {
     let condition: Condition
     let detector: String
     let score: Score
-    /// What only this condition or this detector has to tell.
+    /// What only this condition or this detector has to report.
     var notes: [(key: String, value: String)] = []
 
     var text: String {
@@ -68,7 +68,7 @@ struct AccuracyLine: Sendable {
         }
         let inexact = score.matches.filter { $0.truth.isInjected && $0.durationError > Self.exactNanoseconds }.map {
             "\(condition.rawValue) \(detector) inexact: \($0.truth.label), \(at($0.truth.begin)), "
-                + "\(Self.milliseconds($0.truth.least)) to \(Self.milliseconds($0.truth.most)) ms told as "
+                + "\(Self.milliseconds($0.truth.least)) to \(Self.milliseconds($0.truth.most)) ms reported as "
                 + "\(Self.milliseconds($0.detection.duration)) ms"
                 + ($0.detection.bounds.map { ", \(Self.milliseconds($0.lowerBound)) to \(Self.milliseconds($0.upperBound)) ms" }
                     ?? "")

@@ -19,7 +19,7 @@ final class ClockGuardian {
         }
     }
 
-    /// Whether it ended before it was told to: it may not set the clock.
+    /// Whether it ended before it was asked to: it may not set the clock.
     var hasFailed: Bool { process.hasEnded }
 
     /// Lets it put the clock right and waits for its end. The target, which holds the pipe as well, has ended by now.

@@ -1,6 +1,6 @@
 /// In which step of a turn of the loop a stall is injected.
 enum Place: String, CaseIterable, Sendable, Codable {
-    /// A timer of the loop: the classic observers were told `afterWaiting` last.
+    /// A timer of the loop: the classic observers saw `afterWaiting` last.
     case timer
     /// Work submitted from another thread: `afterWaiting`.
     case perform

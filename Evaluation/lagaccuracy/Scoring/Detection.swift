@@ -1,6 +1,6 @@
 /// What a detector said of one stall. Nanoseconds, `CLOCK_MONOTONIC`.
 struct Detection: Sendable, Equatable {
-    /// Nil: the detector does not tell the two apart.
+    /// Nil: the detector does not distinguish the two.
     let stallType: StallType?
     let start: UInt64
     let duration: UInt64
@@ -9,7 +9,7 @@ struct Detection: Sendable, Equatable {
     let detected: UInt64
     /// What the detector says that the duration is between; nil: it says that it knows.
     var bounds: ClosedRange<UInt64>?
-    /// How often the same detector told the same stall again.
+    /// How often the same detector reported the same stall again.
     var repeats = 0
 
     var end: UInt64 { start + duration + excluded }
@@ -29,7 +29,7 @@ struct Detection: Sendable, Equatable {
         }
     }
 
-    /// What the classic detector said. It tells no duration and no start: reports between which the loop gave no sign are taken
+    /// What the classic detector said. It gives no duration and no start: reports between which the loop gave no sign are taken
     /// for one stall that began a threshold before the first of them and lasted until the last.
     static func all(from reports: [TargetReport.SemaphoreWatchdogReport]) -> [Detection] {
         var detections: [Detection] = []

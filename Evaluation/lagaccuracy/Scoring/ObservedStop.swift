@@ -1,6 +1,6 @@
 /// One stop of the whole target, as its parent saw it from outside. `CLOCK_MONOTONIC`, nanoseconds.
 ///
-/// Nobody can tell to the microsecond when the target stood. It surely did between ``stopped`` (`waitpid` said so, which the
+/// The time at which the target was stopped is not known to the microsecond. It surely did between ``stopped`` (`waitpid` said so, which the
 /// kernel does when the last thread has stopped) and ``continued`` (right before SIGCONT); it surely did not before ``asked``
 /// (right before SIGSTOP) and after ``running`` (right after SIGCONT).
 struct ObservedStop: Sendable, Equatable {

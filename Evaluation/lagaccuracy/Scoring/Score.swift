@@ -2,7 +2,7 @@
 ///
 /// - A detection belongs to the truth of its kind that it overlaps most and that no earlier detection has taken; of a truth that is
 ///   no stall (``Truth/mayBeFound``) there can be no detection.
-/// - A detection that belongs to none is false. So is every repetition: each stall is to be told once.
+/// - A detection that belongs to none is false. So is every repetition: each stall is to be reported once.
 /// - Recall is over the stalls that must be found (``Truth/mustBeFound``), injected or not.
 /// - Durations are compared for injected stalls only; what the kernel did has no callout that measured it from inside.
 struct Score: Sendable, Equatable {
@@ -17,7 +17,7 @@ struct Score: Sendable, Equatable {
             return detection.duration > truth.most ? detection.duration - truth.most : 0
         }
 
-        /// Whether the detector told bounds, and by how much the truth lies outside of them.
+        /// Whether the detector gave bounds, and by how much the truth lies outside of them.
         var boundsError: UInt64? {
             guard let bounds = detection.bounds else { return nil }
             if truth.most < bounds.lowerBound { return bounds.lowerBound - truth.most }
@@ -36,13 +36,13 @@ struct Score: Sendable, Equatable {
     private(set) var starvationsFound = 0
     /// Findings without a stall, and repetitions.
     private(set) var falseCount = 0
-    /// Of ``falseCount``, those that tell a stall again.
+    /// Of ``falseCount``, those that report a stall again.
     private(set) var repeats = 0
-    /// Injected, but too short to be told.
+    /// Injected, but too short to be reported.
     private(set) var below = 0
-    /// Injected, and may be told or not.
+    /// Injected, and may be reported or not.
     private(set) var between = 0
-    /// Long enough to be told and not injected: what the kernel did.
+    /// Long enough to be reported and not injected: what the kernel did.
     private(set) var kernel = 0
     /// Nanoseconds, ascending.
     private(set) var durationErrors: [UInt64] = []

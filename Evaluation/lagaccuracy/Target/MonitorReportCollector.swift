@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// Gathers what the monitor tells: the lines of one stall become one monitorReport.
+/// Gathers what the monitor reports: the lines of one stall become one monitorReport.
 final class MonitorReportCollector: Sendable {
     private struct State {
         var order: [StallID] = []
@@ -35,7 +35,7 @@ final class MonitorReportCollector: Sendable {
         }
     }
 
-    /// In the order in which they were first told.
+    /// In the order in which they were first reported.
     var monitorReports: [TargetReport.MonitorReport] {
         state.withLock { state in state.order.compactMap { state.monitorReports[$0] } }
     }

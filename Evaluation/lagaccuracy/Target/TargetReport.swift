@@ -32,7 +32,7 @@ struct TargetReport: Codable, Sendable {
         let inLongCallouts: UInt64
     }
 
-    /// A stall as the monitor told it.
+    /// A stall as the monitor reported it.
     struct MonitorReport: Codable, Sendable {
         var isStarvation: Bool
         var start: UInt64

@@ -31,7 +31,7 @@ final class CoreFoundationLoop: Sendable {
     private let thread: BenchThread
 
     /// - Parameters:
-    ///   - observer: told every activity of the loop, as the seeds do it; none: the loop is not monitored.
+    ///   - observer: called at every activity of the loop, as the seeds do it; none: the loop is not monitored.
     ///   - runsAnewForEachSource: whether it runs as `RunLoop.run()` does, which begins again after each handled source.
     ///   - prepare: called on the loop's thread before it runs.
     ///   - perform: the source's callback, on the loop's thread.

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// ``record(_:)`` is for the loop's thread, the rest for any.
 final class SemaphoreWatchdog: Sendable {
-    /// Only what the rule tells apart: the seeds count `beforeSources` and `afterWaiting` as work.
+    /// Only what the rule distinguishes: the seeds count `beforeSources` and `afterWaiting` as work.
     enum Activity: UInt8, AtomicRepresentable {
         case other
         case beforeSources

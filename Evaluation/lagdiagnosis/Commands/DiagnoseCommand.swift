@@ -64,7 +64,7 @@ struct DiagnoseCommand: ParsableCommand {
         if check, !summary.isClean { throw ExitCode.failure }
     }
 
-    /// How long a scenario stalls, where it can be told how long.
+    /// How long a scenario stalls, where the length can be set.
     private static let milliseconds = 600
     private static let shortMilliseconds = 450
 

@@ -27,7 +27,7 @@ LIMIT 20;
 
 -- name: hang_rate
 -- How many seconds of each hour a host stood still, on average over all hosts that run the program, stalls or not:
--- the lines cannot tell how many these are. held_back_s: what lagmond's limits kept out of the lines, by its own account,
+-- the lines cannot say how many these are. held_back_s: what lagmond's limits kept out of the lines, by its own account,
 -- in the hour in which it said so.
 SELECT hour, sum(stalls) AS stalls, toFloat64(sum(stalled_ms)) / 1000 AS stalled_s,
        stalled_s / {hosts:UInt32} AS stalled_s_of_a_host, toFloat64(any(held.ms)) / 1000 AS held_back_s

@@ -99,7 +99,7 @@ SELECT id, transform(phase, ['begin', 'abandoned', 'end'], [1, 2, 3], 0) AS vers
        frames_total, frames
 FROM lagmonitor.lines WHERE event = 'stall';
 
--- What was lost, held back, or comes again and again. These lines have no id; what tells two of them apart is the key.
+-- What was lost, held back, or comes again and again. These lines have no id; what distinguishes two of them is the key.
 CREATE TABLE IF NOT EXISTS lagmonitor.notices (
     hour DateTime('UTC') DEFAULT toStartOfHour(time),
     time DateTime64(9, 'UTC'),

@@ -181,7 +181,7 @@ check(
 true_stalls, true_time = sums(ended, one), sums(ended, duration.astype(float))
 thinned = sums(kept & (weight == 16), one)
 for title, truth, column, unit in (("stalls", true_stalls, 0, 1), ("time", true_time, 2, 1000)):
-    # Of a few thinned stalls the error cannot be told.
+    # Of a few thinned stalls the error cannot be computed.
     judged = [f for f in there if thinned[f] >= 30]
     inside = sum(
         abs(float(answer[names[f]][column]) * unit - truth[f]) <= 1.96 * float(answer[names[f]][column + 1]) * unit for f in judged

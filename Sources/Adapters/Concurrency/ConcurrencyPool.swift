@@ -14,7 +14,7 @@ public import LagMonitor
 /// How: a detached task of that priority is started now and then, and a pool in which it does not begin for the rule's time is
 /// stalled (`kind`: `ping`). Then every thread that runs a task's job for that pool is sampled: the record's own stack is what most
 /// of them do, `workers` says what each does, up to 256 of them. On Linux each priority has a pool of its own, of as many threads as there are processors
-/// (a queue of libdispatch; the names of its threads tell them apart; seen with Swift 6.3).
+/// (a queue of libdispatch; distinguished by the names of its threads; seen with Swift 6.3).
 ///
 /// The main actor is not among them: see ``PingedQueue``; nor are actors with an executor of their own. Everything here is safe from any
 /// thread.

@@ -4,7 +4,7 @@
 
     extension StallRules {
         /// For event loops: a heartbeat that is not answered within three intervals of 50 ms. The other rules ask for more than such a
-        /// loop tells.
+        /// loop reports.
         public static var eventLoops: StallRules {
             var rules = StallRules.empty
             rules.ping = .init()

@@ -17,7 +17,7 @@ internal import Synchronization
 /// that no monitor ever waits for the network. A request that failed in a way that may pass is made again (``OTLPRetryRule``). When the
 /// queue is full, lines are refused (``SinkError/Reason/tooSlow``) and counted by the monitor; lines that the receiver refused, or
 /// that no request could bring to it, are counted as ``takeAbandonedLines()``, or given back as ``takeAbandonedNotices()``. A line may
-/// arrive twice where an answer got lost: its `id` tells.
+/// arrive twice where an answer got lost: its `id` shows that.
 ///
 /// ``close()`` waits for what is on its way, up to the monitor's deadline, else up to one second; what is left is counted.
 public final class OTLPSink: RecordSink {

@@ -47,7 +47,7 @@ package struct DistinctCount: Sendable {
         let sum = registers.reduce(0.0) { $0 + 1 / Double(UInt64(1) << UInt64($1)) }
         let raw = 0.7213 / (1 + 1.079 / size) * size * size / sum
         let empty = registers.count { $0 == 0 }
-        // Small counts are told better by how many registers are still empty.
+        // Small counts are estimated better by how many registers are still empty.
         if raw <= 2.5 * size, empty > 0 { return Int((size * log(size / Double(empty))).rounded()) }
         return Int(raw.rounded())
     }

@@ -6,7 +6,7 @@ internal import LagModel
 /// the buckets are kept only where something is, so that a hundred thousand groups fit in memory: 8 bytes for each bucket in use, and
 /// 4 for each in the range once they are many.
 package struct DurationHistogram: Sendable {
-    /// Half a bucket's width: a percentile is told as the bucket's middle.
+    /// Half a bucket's width: a percentile is given as the bucket's middle.
     package static let relativeError = 1.0 / 256
     private static let bucketBits = 7
     /// From here on a window over all buckets in the range is smaller, and faster.

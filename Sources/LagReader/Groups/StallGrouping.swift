@@ -15,7 +15,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         }
     }
 
-    /// What else is told of a line while it is in the scanner.
+    /// What else is known of a line while it is in the scanner.
     package enum Observation: Sendable {
         /// A stall that counts, in the group at this index of the table; -1: in the rest.
         case stall(group: Int, time: Int64, nanoseconds: UInt64, isOpen: Bool)

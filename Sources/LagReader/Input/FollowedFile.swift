@@ -3,7 +3,7 @@ internal import Glibc
 /// A file that grows, is emptied or replaced, as logs are: what `tail -F` does. One thread at a time.
 ///
 /// A file that is missing is waited for. One that got shorter is read from its start (a file that was emptied and has grown beyond
-/// its former length between two looks cannot be told from one that only grew). When another file has the path, the old one is read to its end,
+/// its former length between two polls cannot be distinguished from one that only grew). When another file has the path, the old one is read to its end,
 /// twice with a look between, for its writer may not know yet; then the new one from its start.
 package final class FollowedFile {
     package let path: String
@@ -13,7 +13,7 @@ package final class FollowedFile {
     private var isSkipping = false
     private var wasReplaced = false
     private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-    /// What was last wrong; told once.
+    /// What was last wrong; reported once.
     package private(set) var inputError: InputError?
 
     package init(path: String) { self.path = path }

@@ -8,7 +8,7 @@ package enum Gzip {
 /// Undoes gzip, one member after the other: files that were compressed in parts and joined are whole.
 ///
 /// Data that are cut short or damaged give what comes before the damage, then the error. Zeros after the last member are padding
-/// (tapes, some archivers); anything else there is told. Memory: 64 KiB and zlib's window of 32 KiB.
+/// (tapes, some archivers); anything else there is reported. Memory: 64 KiB and zlib's window of 32 KiB.
 package final class GzipSource: ByteSource {
     private static let inputBytes = 64 << 10
     /// Either of gzip's and zlib's heads, and the largest window (zlib.h, `inflateInit2`).

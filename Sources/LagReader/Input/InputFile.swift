@@ -95,7 +95,7 @@ package final class InputFile: Sendable {
         }
     }
 
-    /// So many bytes, or what there is; nil for an error, told by `errno`.
+    /// So many bytes, or what there is; nil for an error, given by `errno`.
     private static func readFully(_ descriptor: Int32, count: Int, from place: UInt64?) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0

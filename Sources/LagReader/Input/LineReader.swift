@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Cuts bytes into lines, in a buffer of fixed size: a line that is longer than allowed is told, and not kept. One thread.
+/// Cuts bytes into lines, in a buffer of fixed size: a line that is longer than allowed is reported, and not kept. One thread.
 package final class LineReader {
     /// What a line may have: as much as the writer may be set to.
     package static let maximumLineBytes = 1 << 20

@@ -1,5 +1,5 @@
 extension JSONCursor {
-    /// Steps over a value, and tells where it is and what; nil after a failure.
+    /// Steps over a value, and returns where it is and what; nil after a failure.
     @inline(__always) package mutating func value(depth: Int = 0) -> Span? {
         let first = position
         let kind: Kind

@@ -89,7 +89,7 @@ package struct JSONCursor {
         return true
     }
 
-    /// Steps over a string, and tells where it is, without its quotes; nil after a failure.
+    /// Steps over a string, and returns where it is, without its quotes; nil after a failure.
     @inline(__always) mutating func string() -> UnsafeBufferPointer<UInt8>? {
         guard skip("\"") else {
             _ = fail("no string")

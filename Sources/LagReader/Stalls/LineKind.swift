@@ -37,7 +37,7 @@ extension LineScanner {
     /// What stands for the stall in a ``StallDeduplicator``.
     package borrowing func idHash() -> UInt64 { withText(.id) { ByteHash.hash($0) } ?? 0 }
 
-    /// Whether a line of this kind counts now: what is told twice, or will be told to its end, does not.
+    /// Whether a line of this kind counts now: what is reported twice, or will be reported to its end, does not.
     package borrowing func isCounted(_ kind: LineKind, by deduplicator: StallDeduplicator) -> Bool {
         switch kind {
         case .begin, .end, .abandoned:

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Sees to it that a stall counts once, however many lines tell of it: `begin` and `end`, and lines that a shipper sent twice.
+/// Sees to it that a stall counts once, however many lines report it: `begin` and `end`, and lines that a shipper sent twice.
 ///
 /// - Of a stall that is over, a 64-bit hash of its id is kept: of the last 2 to 4 million ids (exactly: two generations of
 ///   ``idsPerGeneration`` each, the older one forgotten as a whole), at most 64 MiB. A line that comes twice with more stalls in
@@ -18,7 +18,7 @@ package final class StallDeduplicator: Sendable {
 
     package enum Decision: Sendable {
         case count
-        /// Told before, or to be told when its end has come.
+        /// Reported before, or to be reported when its end has come.
         case ignore
     }
 

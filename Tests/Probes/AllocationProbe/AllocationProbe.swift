@@ -17,7 +17,7 @@ import LagMonitor
         let count = counting_count()
         counting_watch(0)
         if count > 0 {
-            tell(count)
+            report(count)
             exit(1)
         }
         print("fine")
@@ -60,18 +60,18 @@ import LagMonitor
         fail("there is no thread \(name)")
     }
 
-    private static func tell(_ count: UInt64) {
+    private static func report(_ count: UInt64) {
         print("\(count) calls of the watchdog's")
         guard let modules = ModuleMap() else { return }
         modules.refresh()
         var symbolizer = Symbolizer()
-        var told: Set<[UInt64]> = []
+        var reported: Set<[UInt64]> = []
         for index in 0..<Int32(min(count, UInt64(COUNTED_CALLS_MAX))) {
             let call = counting_call(index)!.pointee
             let returns = withUnsafeBytes(of: call.returns) {
                 Array($0.bindMemory(to: UInt64.self).prefix(Int(call.frames)))
             }
-            guard told.insert(returns).inserted else { continue }
+            guard reported.insert(returns).inserted else { continue }
             print("\(String(cString: call.function)) \(call.bytes)")
             // The first two are the counter's own.
             for address in returns.dropFirst(2) {

@@ -19,7 +19,7 @@ enum Stalls {
             configuration.rules.ping = .init(interval: .milliseconds(20))
             configuration.rules.frame = .init(rate: 60, missed: 6)
             configuration.rules.sampling = .init(interval: .milliseconds(20), samples: 3, functions: 1)
-            // Most of the stalls are told while they last.
+            // Most of the stalls are reported while they last.
             configuration.hangAfter = .milliseconds(250)
             monitor = StallMonitor(configuration: configuration, sinks: [MemorySink()])
             thread = try KeepAliveThread(name: "worker")

@@ -29,7 +29,7 @@ extension Scenario {
                 thread.setReady()
                 box.mutex.withLock { $0 += 1 }
             }
-            tell(waiter, [("holder", holder)])
+            report(waiter, [("holder", holder)])
         },
         "wait-read-lock-of-writer": {
             let lock = SharedReadWriteLock()
@@ -49,7 +49,7 @@ extension Scenario {
                 thread.setReady()
                 holder.join()
             }
-            tell(waiter, [("holder", holder)])
+            report(waiter, [("holder", holder)])
         },
         "wait-queue": {
             let queue = DispatchQueue(label: "busy")
@@ -58,7 +58,7 @@ extension Scenario {
                 thread.setReady()
                 queue.sync {}
             }
-            tell(waiter, [], worker.tid)
+            report(waiter, [], worker.tid)
         },
         "wait-queue-of-sync": {
             let queue = DispatchQueue(label: "busy")
@@ -68,7 +68,7 @@ extension Scenario {
                 thread.setReady()
                 queue.sync {}
             }
-            tell(waiter, [("holder", holder)])
+            report(waiter, [("holder", holder)])
         },
         "wait-queue-barrier": {
             let queue = DispatchQueue(label: "busy", attributes: .concurrent)
@@ -77,7 +77,7 @@ extension Scenario {
                 thread.setReady()
                 queue.sync {}
             }
-            tell(waiter, [], worker.tid)
+            report(waiter, [], worker.tid)
         },
         "wait-semaphore": {
             let semaphore = SharedSemaphore()
@@ -104,7 +104,7 @@ extension Scenario {
                 thread.setReady()
                 mutex.lock()
             }
-            tell(waiter, [("holder", holder)])
+            report(waiter, [("holder", holder)])
         },
         // A number that happens to be a thread's: an event count, a sequence.
         "wait-number": {
@@ -115,7 +115,7 @@ extension Scenario {
                 thread.setReady()
                 number.wait()
             }
-            tell(waiter, [("holder", holder)])
+            report(waiter, [("holder", holder)])
         },
         // What lies behind a condition looks like a lock's owner where threads have small numbers.
         "wait-condition-before-mutex": {
@@ -124,7 +124,7 @@ extension Scenario {
                 thread.setReady()
                 pair.wait()
             }
-            tell(waiter, [])
+            report(waiter, [])
         },
         "wait-sleep": { try oneWaits({}, { sleep(1000) }) },
     ]
@@ -142,7 +142,7 @@ extension Scenario {
                 thread.setReady()
                 mutex.lock()
             }
-            tell(waiter, [("holder", holder)])
+            report(waiter, [("holder", holder)])
         },
         "chain-of-three": { ring([("a", "b"), ("b", "c"), ("c", nil)], ask: "a") },
         "chain-into-a-cycle": { ring([("a", "b"), ("b", "c"), ("c", "b")], ask: "a") },
@@ -171,7 +171,7 @@ extension Scenario {
             }
             while tid.value == 0 { usleep(1000) }
             usleep(200_000)
-            tell(waiter, [], tid.value)
+            report(waiter, [], tid.value)
         },
     ]
 
@@ -186,7 +186,7 @@ extension Scenario {
             thread.setReady()
             wait()
         }
-        tell(waiter, [("holder", holder)])
+        report(waiter, [("holder", holder)])
     }
 
     private static func mutexWait(
@@ -221,10 +221,10 @@ extension Scenario {
         }
         for (_, thread) in started { thread.waitUntilStalled(sleeping: true) }
         usleep(100_000)
-        tell(started.first { $0.0 == ask }!.1, started.filter { $0.0 != ask }, asked: ask)
+        report(started.first { $0.0 == ask }!.1, started.filter { $0.0 != ask }, asked: ask)
     }
 
-    private static func tell(
+    private static func report(
         _ waiter: StalledThread,
         _ others: [(String, StalledThread)],
         _ worker: Int32 = 0,

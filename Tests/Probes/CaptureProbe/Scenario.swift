@@ -5,7 +5,7 @@ import LagCapture
 import StallFixtures
 import Synchronization
 
-/// The scenarios that one captured thread tells.
+/// The scenarios that one captured thread covers.
 enum Scenario {
     typealias Body = @Sendable () throws -> Void
 

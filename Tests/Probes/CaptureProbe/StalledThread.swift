@@ -18,7 +18,7 @@ final class StalledThread: Sendable {
     private let released = Atomic<Bool>(false)
     private let tid = Atomic<Int32>(0)
     private let bounds = Mutex((low: UInt64(0), high: UInt64(0)))
-    /// What the body wants to tell at its end: `0` is well.
+    /// What the body reports at its end: `0` is well.
     let verdict = Atomic<Int>(0)
     private let thread = Mutex(pthread_t())
 

@@ -2,18 +2,18 @@ import Glibc
 import LagMonitor
 import TestSupport
 
-/// A real stall across a SIGSTOP is reported, and the stop is not in its duration; what it leaves open is told.
+/// A real stall across a SIGSTOP is reported, and the stop is not in its duration; what it leaves open is reported.
 enum AcrossStop {
     static func check() throws {
-        let (told, monitor, thread) = try Probe.watchedThread()
+        let (reported, monitor, thread) = try Probe.watchedThread()
         thread.perform {
             // Counted in work, not in time: the stop makes it last longer, and no shorter.
             for _ in 0..<500 { usleep(1000) }
         }
         usleep(200_000)
         StopSignal.stopOneself(milliseconds: 900)
-        if !eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
-        let record = told.records[0]
+        if !eventually({ reported.records.count == 1 }) { Probe.fail("\(reported.records.count) records") }
+        let record = reported.records[0]
         guard let excluded = record.excludedNanoseconds, let bounds = record.durationBounds else { Probe.fail("\(record)") }
         // The stop lasts 900 ms or more; without it the work takes some 550.
         if excluded < 850_000_000 || record.durationNanoseconds > excluded { Probe.fail("\(record)") }

@@ -7,7 +7,7 @@ import TestSupport
 /// A thread that a debugger holds has no stall, although the rest of the process runs.
 enum Debugger {
     static func check() throws {
-        let (told, monitor, thread) = try Probe.watchedThread()
+        let (reported, monitor, thread) = try Probe.watchedThread()
         // The debugger is another process of this program: it may trace its parent.
         fixture_trace_allow()
         // Short callouts, as long as it takes: how soon the debugger comes depends on the machine.
@@ -19,11 +19,11 @@ enum Debugger {
         isOver.raise()
         if !eventually({ thread.loop.isWaiting }) { Probe.fail("the loop does not come to rest") }
         let statistics = monitor.statistics
-        if !told.records.isEmpty || statistics.stalls > 0 { Probe.fail("\(told.records) \(statistics)") }
+        if !reported.records.isEmpty || statistics.stalls > 0 { Probe.fail("\(reported.records) \(statistics)") }
         if statistics.dismissed == 0 { Probe.fail("nothing was dismissed: \(statistics)") }
         // Without the debugger it is one.
         thread.perform { usleep(400_000) }
-        if !eventually({ told.records.count == 1 }) { Probe.fail("no record afterwards") }
+        if !eventually({ reported.records.count == 1 }) { Probe.fail("no record afterwards") }
         monitor.stop()
     }
 

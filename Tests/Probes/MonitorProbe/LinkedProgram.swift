@@ -3,9 +3,9 @@ import Glibc
 import LagMonitor
 import Synchronization
 
-/// A program with a monitor of its own, whose main loop does what it is told by letters on stdin, and says a line for each.
+/// A program with a monitor of its own, whose main loop does what letters on stdin ask, and says a line for each.
 ///
-/// Its own monitor says `told PHASE LOOP START` for each line that it would write.
+/// Its own monitor says `reported PHASE LOOP START` for each line that it would write.
 enum LinkedProgram {
     static let monitor = StallMonitor()
     static let worker = Mutex<KeepAliveThread?>(nil)
@@ -16,7 +16,7 @@ enum LinkedProgram {
 
     static func run() throws {
         let main = ObservedRunLoop.main
-        monitor.onStall(queue: .global()) { say("told \($0.phase.rawValue) \($0.loop) \($0.startMonotonicNanoseconds)") }
+        monitor.onStall(queue: .global()) { say("reported \($0.phase.rawValue) \($0.loop) \($0.startMonotonicNanoseconds)") }
         try monitor.start()
         try monitor.watch(main)
         main.add(stall, to: .default)

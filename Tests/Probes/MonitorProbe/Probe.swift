@@ -53,13 +53,13 @@ import TestSupport
         return StallMonitor(configuration: configuration, sinks: sinks)
     }
 
-    /// A thread whose loop is watched by a started monitor, and the stalls that were told of it.
+    /// A thread whose loop is watched by a started monitor, and the stalls that were reported for it.
     static func watchedThread() throws -> (CollectedRecords, StallMonitor, KeepAliveThread) {
-        let (told, monitor) = (CollectedRecords(), quickMonitor())
-        monitor.onStall(queue: .global()) { told.add($0) }
+        let (reported, monitor) = (CollectedRecords(), quickMonitor())
+        monitor.onStall(queue: .global()) { reported.add($0) }
         let thread = try KeepAliveThread(name: "worker")
         try monitor.start()
         try monitor.watch(thread.loop)
-        return (told, monitor, thread)
+        return (reported, monitor, thread)
     }
 }

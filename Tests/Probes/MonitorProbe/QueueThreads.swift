@@ -9,10 +9,10 @@ enum QueueThreads {
     private static let open = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGPROF, SIGSYS]
 
     static func check() throws {
-        let (told, monitor) = (CollectedRecords(), Probe.quickMonitor())
+        let (reported, monitor) = (CollectedRecords(), Probe.quickMonitor())
         // Two priorities that nothing else here uses, so that each has no thread yet.
         let pinged = DispatchQueue(label: "pinged", qos: .utility)
-        monitor.onStall(queue: DispatchQueue(label: "told", qos: .background)) { told.add($0) }
+        monitor.onStall(queue: DispatchQueue(label: "reported", qos: .background)) { reported.add($0) }
         try monitor.start()
         var rules = StallRules.empty
         rules.ping = .init(interval: .milliseconds(20))
@@ -20,7 +20,7 @@ enum QueueThreads {
         // The first thing on the queue is a ping.
         usleep(300_000)
         pinged.async { usleep(300_000) }
-        if !eventually({ told.records.count == 1 }) { Probe.fail("\(told.records.count) records") }
+        if !eventually({ reported.records.count == 1 }) { Probe.fail("\(reported.records.count) records") }
         // Read while the threads wait for more to do.
         var names: [String] = []
         for thread in Probe.entries(of: "/proc/self/task") {

@@ -7,7 +7,7 @@ enum StopSignal {
     private static let stopMilliseconds = 400
 
     static func check() throws {
-        let (told, monitor, thread) = try Probe.watchedThread()
+        let (reported, monitor, thread) = try Probe.watchedThread()
         var honest = 0
         for round in 0..<12 {
             let work = Work()
@@ -18,8 +18,8 @@ enum StopSignal {
             // On a busy machine the work itself takes longer than it should, and may be a stall then.
             if work.milliseconds < Double(stopMilliseconds) + 115 { honest += 1 } else { work.isSlow = true }
             usleep(100_000)
-            if !work.isSlow, !told.records.isEmpty { Probe.fail("\(work.milliseconds) ms: \(told.records)") }
-            told.clear()
+            if !work.isSlow, !reported.records.isEmpty { Probe.fail("\(work.milliseconds) ms: \(reported.records)") }
+            reported.clear()
         }
         monitor.stop()
         if honest == 0 { print("note: the machine was too busy for this check") }

@@ -73,6 +73,6 @@ import Testing
 
     @Test func `addresses that lead nowhere do no harm`() throws {
         let run = try ProbeRun("describe-wrong-address")
-        #expect(run["alive"] == "yes" && run["told"] == nil, "\(run.lines)")
+        #expect(run["alive"] == "yes" && run["reported"] == nil, "\(run.lines)")
     }
 }

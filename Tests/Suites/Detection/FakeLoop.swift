@@ -36,7 +36,7 @@ final class FakeLoop: PingableLoop {
     var armed: UInt32 { UInt32(beacon.raw.pointee.armed) }
     var isArmed: Bool { armed != 0 }
 
-    /// A new activity at `time`, told as a real loop does: leaving a rest is a wake. Answers an arming with that time instead of
+    /// A new activity at `time`, reported as a real loop does: leaving a rest is a wake. Answers an arming with that time instead of
     /// the real one.
     /// - Returns: whether the watchdog was posted.
     @discardableResult

@@ -179,12 +179,12 @@ struct PingStrategyTests {
         #expect(strategy.wantsPing)
 
         var late = stalled()
-        let told = start + 160 * millisecond
-        late.begin(notBefore: told)
+        let reported = start + 160 * millisecond
+        late.begin(notBefore: reported)
         #expect(!late.isStalled)
-        #expect(late.observe(idle(), at: told + 149 * millisecond, pinged: start, ignoreBefore: told) == .suspected)
-        #expect(late.observe(idle(), at: told + 150 * millisecond, pinged: start, ignoreBefore: told) == .stalled)
-        #expect(late.interval?.since == told)
+        #expect(late.observe(idle(), at: reported + 149 * millisecond, pinged: start, ignoreBefore: reported) == .suspected)
+        #expect(late.observe(idle(), at: reported + 150 * millisecond, pinged: start, ignoreBefore: reported) == .stalled)
+        #expect(late.interval?.since == reported)
     }
 
     @Test func `without any answer yet the beginning is when it was asked`() {

@@ -25,10 +25,10 @@ struct ReplayTests {
         loop.move(to: .afterWaiting, at: begin)
         loop.move(to: .waiting, at: begin + 170 * millisecond)
         bench.scan(at: begin + 400 * millisecond)
-        let told = bench.takeReported()
-        #expect(told.count == 1)
-        #expect(told.first?.since == begin && told.first?.until == begin + 170 * millisecond)
-        #expect(told.first?.failure == .loopMovedOn && told.first?.phase == .end)
+        let reported = bench.takeReported()
+        #expect(reported.count == 1)
+        #expect(reported.first?.since == begin && reported.first?.until == begin + 170 * millisecond)
+        #expect(reported.first?.failure == .loopMovedOn && reported.first?.phase == .end)
         #expect(bench.counters(index).stalls == 1)
     }
 
@@ -114,10 +114,10 @@ struct ReplayTests {
         loop.move(to: .beforeTimers, at: begin + 505 * millisecond)
         loop.move(to: .waiting, at: begin + 705 * millisecond)
         bench.scan(at: begin + 800 * millisecond)
-        let told = bench.takeReported()
-        #expect(told.map(\.kind) == [.starvation, .callout], "\(told)")
-        #expect(told.first?.until == begin + 505 * millisecond)
-        #expect(told.last?.since == begin + 505 * millisecond && told.last?.until == begin + 705 * millisecond)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.kind) == [.starvation, .callout], "\(reported)")
+        #expect(reported.first?.until == begin + 505 * millisecond)
+        #expect(reported.last?.since == begin + 505 * millisecond && reported.last?.until == begin + 705 * millisecond)
     }
 
     /// The starvation's threshold was crossed within the callout that nobody looked at: it was that callout all along.
@@ -132,9 +132,9 @@ struct ReplayTests {
         bench.scan(at: begin + 410 * millisecond)
         loop.move(to: .waiting, at: begin + 600 * millisecond)
         bench.scan(at: begin + 700 * millisecond)
-        let told = bench.takeReported()
-        #expect(told.map(\.kind) == [.callout], "\(told)")
-        #expect(told.first?.kinds == [.callout] && told.first?.since == begin + 350 * millisecond)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.kind) == [.callout], "\(reported)")
+        #expect(reported.first?.kinds == [.callout] && reported.first?.since == begin + 350 * millisecond)
         #expect(bench.counters(index).stalls == 1)
     }
 }

@@ -52,10 +52,10 @@ struct SimulatedStopsTests {
                     if timeline.random.next() % 4 == 0 { timeline.stop(randomStop(&timeline, within: 1).length) }
                 }
             }
-            let told = timeline.end()
-            found += told.count
+            let reported = timeline.end()
+            found += reported.count
             var isRight = true
-            for each in told {
+            for each in reported {
                 guard let truth = timeline.worked.first(where: { $0.since == each.since }) else {
                     isRight = false
                     continue
@@ -67,11 +67,11 @@ struct SimulatedStopsTests {
             }
             for (truth, stops) in zip(timeline.worked, stopsOf)
             where truth.ran >= threshold + max(1, UInt64(stops)) * interval {
-                if !told.contains(where: { $0.since == truth.since }) { isRight = false }
+                if !reported.contains(where: { $0.since == truth.since }) { isRight = false }
             }
             #expect(isRight, "seed \(seed)")
             if !isRight {
-                for each in told { print(each.since, each.until, each.interval.lengthAtLeast, each.interval.lengthAtMost) }
+                for each in reported { print(each.since, each.until, each.interval.lengthAtLeast, each.interval.lengthAtMost) }
                 for each in timeline.worked where each.ran > 140 * millisecond { print("truth", each) }
                 break
             }
@@ -101,9 +101,9 @@ struct SimulatedStopsTests {
                 }
                 if timeline.random.next() % 10 == 0 { timeline.rest(timeline.random(0..<200 * millisecond)) }
             }
-            let told = timeline.end()
-            var isRight = zip(told, told.dropFirst()).allSatisfy { $0.until <= $1.since }
-            for each in told {
+            let reported = timeline.end()
+            var isRight = zip(reported, reported.dropFirst()).allSatisfy { $0.until <= $1.since }
+            for each in reported {
                 found[each.kind, default: 0] += 1
                 // Both begin and end with a callout, at the latest with the end of the last one.
                 let within = timeline.worked.filter { $0.since >= each.since && $0.until <= each.until }
@@ -114,7 +114,7 @@ struct SimulatedStopsTests {
                     && each.kinds == [each.kind] && (each.kind == .callout ? within.count == 1 : true)
             }
             for truth in timeline.worked where truth.ran >= 150 * millisecond + interval {
-                if !told.contains(where: { $0.since == truth.since && $0.kind == .callout }) { isRight = false }
+                if !reported.contains(where: { $0.since == truth.since && $0.kind == .callout }) { isRight = false }
             }
             for (busy, callouts) in timeline.busy {
                 // Callouts that stalled (and, for this, those that may have) cut it into pieces.
@@ -122,7 +122,7 @@ struct SimulatedStopsTests {
                     let ran = piece.reduce(0) { $0 + $1.ran }
                     let stops = stopsAt.filter { $0 >= piece.first!.since && $0 < piece.last!.until }.count
                     guard ran >= threshold + UInt64(stops + 1) * interval else { continue }
-                    if !told.contains(where: {
+                    if !reported.contains(where: {
                         $0.kind == .starvation && $0.since <= piece.first!.since && $0.until >= piece.last!.until
                     }) {
                         print("hidden", piece.first!.since, piece.last!.until, ran, busy)
@@ -132,7 +132,7 @@ struct SimulatedStopsTests {
             }
             #expect(isRight, "seed \(seed)")
             if !isRight {
-                for each in told {
+                for each in reported {
                     print(each.kinds, each.since, each.until, each.interval.lengthAtLeast, each.interval.lengthAtMost)
                 }
                 for each in timeline.worked { print("truth", each) }

@@ -38,12 +38,13 @@ struct SimulationTests {
                 timeline.work(randomLength(&timeline, rule))
                 if timeline.random.next() % 2 == 0 { timeline.rest(timeline.random(0..<4 * rule.intervalNanoseconds)) }
             }
-            let told = timeline.end()
+            let reported = timeline.end()
             let expected = timeline.worked.filter { $0.until - $0.since >= rule.thresholdNanoseconds }
             stalls += expected.count
             let isRight =
-                told.map { Lasted(since: $0.since, until: $0.until) } == expected.map { Lasted(since: $0.since, until: $0.until) }
-                && told.allSatisfy {
+                reported.map { Lasted(since: $0.since, until: $0.until) }
+                == expected.map { Lasted(since: $0.since, until: $0.until) }
+                && reported.allSatisfy {
                     $0.phase == .end && $0.kinds == [.callout] && $0.interval.lengthAtLeast == $0.until - $0.since
                         && $0.interval.lengthAtMost == $0.until - $0.since
                 }
@@ -77,7 +78,7 @@ struct SimulationTests {
                 timeline.work(timeline.random(isLong ? 150 * millisecond..<700 * millisecond : 1..<150 * millisecond))
                 if timeline.random.next() % 10 == 0 { timeline.rest(timeline.random(0..<200 * millisecond)) }
             }
-            let told = timeline.end()
+            let reported = timeline.end()
             // What must be there, and what is only allowed to be: what ends within an interval of the threshold.
             var certain: [Lasted] = []
             var allowed: [Lasted] = []
@@ -93,21 +94,21 @@ struct SimulationTests {
                 }
                 starve(since, busy.until)
             }
-            let starvations = told.filter { $0.kinds == [.starvation] }.map { Lasted(since: $0.since, until: $0.until) }
-            let callouts = told.filter { $0.kinds == [.callout] }.map { Lasted(since: $0.since, until: $0.until) }
+            let starvations = reported.filter { $0.kinds == [.starvation] }.map { Lasted(since: $0.since, until: $0.until) }
+            let callouts = reported.filter { $0.kinds == [.callout] }.map { Lasted(since: $0.since, until: $0.until) }
             let long = timeline.worked.filter { $0.until - $0.since >= calloutThreshold }
             let isRight =
                 callouts == long.map { Lasted(since: $0.since, until: $0.until) }
                 && starvations.allSatisfy { allowed.contains($0) } && certain.allSatisfy { starvations.contains($0) }
-                && starvations.count + callouts.count == told.count
-                && zip(told, told.dropFirst()).allSatisfy { $0.until <= $1.since }
+                && starvations.count + callouts.count == reported.count
+                && zip(reported, reported.dropFirst()).allSatisfy { $0.until <= $1.since }
             #expect(isRight, "seed \(seed)")
             if !isRight {
-                for each in told { print(each.kinds, each.phase, each.since, each.until) }
+                for each in reported { print(each.kinds, each.phase, each.since, each.until) }
                 print("callouts", long, "allowed", allowed, "certain", certain)
                 break
             }
-            for each in told { found[each.kind, default: 0] += 1 }
+            for each in reported { found[each.kind, default: 0] += 1 }
         }
         #expect(found[.callout] ?? 0 > 1500 && found[.starvation] ?? 0 > 500)
     }

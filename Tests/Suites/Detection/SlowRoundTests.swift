@@ -69,7 +69,7 @@ struct SlowRoundTests {
         #expect(bench.takeReported().isEmpty && bench.counters(index).stalls == 0)
     }
 
-    /// Looks at other loops that take long again and again keep no end from being told.
+    /// Polls of other loops that take long again and again keep no end from being reported.
     @Test func `an end is put off only once`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
@@ -130,7 +130,7 @@ struct SlowRoundTests {
         #expect(!loop.isArmed)
     }
 
-    /// What is cut off at the beginning of another stall was told, and the other one is no further one within the restore interval.
+    /// What is cut off at the beginning of another stall was reported, and the other one is no further one within the restore interval.
     @Test func `a callout that cuts a starvation is not muted by it`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()

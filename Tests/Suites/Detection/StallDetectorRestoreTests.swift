@@ -49,7 +49,7 @@ struct StallDetectorRestoreTests {
         let begin = ended + 5000 * millisecond - 150 * millisecond - 1
         #expect(work(&detector, sequence: 3, from: begin, ticks: 3).last == nothing)
         #expect(!detector.isStalled)
-        // The moment at which it would have to be told after all.
+        // The moment at which it would have to be reported after all.
         #expect(detector.nextPoll == ended + 5000 * millisecond)
     }
 

@@ -99,12 +99,12 @@ struct Timeline {
 
     mutating func random(_ range: Range<UInt64>) -> UInt64 { UInt64.random(in: range, using: &random) }
 
-    /// Up to the end of what is on its way; what was told, in order.
+    /// Up to the end of what is on its way; what was reported, in order.
     mutating func end() -> [WatchdogBench.ReportedStall] {
         rest(3 * rules.tickNanoseconds)
-        let told = bench.takeReported()
+        let reported = bench.takeReported()
         _ = bench.registry.endAll(of: bench.owner)
         bench.scan(at: now)
-        return told + bench.takeReported()
+        return reported + bench.takeReported()
     }
 }

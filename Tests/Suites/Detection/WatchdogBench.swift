@@ -93,16 +93,16 @@ final class WatchdogBench {
         return looks
     }
 
-    /// Takes what was told, as the reporter does.
+    /// Takes what was reported, as the reporter does.
     func takeReported() -> [ReportedStall] {
-        var told: [ReportedStall] = []
+        var reported: [ReportedStall] = []
         let retired = registry.retired()
         while let index = queue.takeReady() {
-            told.append(ReportedStall(queue.episodes[index]))
+            reported.append(ReportedStall(queue.episodes[index]))
             queue.giveFree(index)
         }
         registry.reap(retired)
-        return told
+        return reported
     }
 
     func counters(_ index: Int) -> WatchCounters { registry.coldParts[index].counters }

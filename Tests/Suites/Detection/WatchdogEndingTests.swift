@@ -17,9 +17,9 @@ struct WatchdogEndingTests {
         loop.move(to: .finished, at: start + 210 * millisecond)
         bench.scan(at: start + 210 * millisecond)
         #expect(bench.registry.retired() == [index])
-        let told = bench.takeReported()
-        #expect(told.map(\.phase) == [.end])
-        #expect(told.first?.until == start + 210 * millisecond)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.phase) == [.end])
+        #expect(reported.first?.until == start + 210 * millisecond)
         #expect(!bench.registry.holds(anythingOf: bench.owner))
         #expect(bench.owner.absorbed == WatchCounters(stalls: 1))
     }
@@ -33,10 +33,10 @@ struct WatchdogEndingTests {
         bench.run(until: start + 200 * millisecond)
         #expect(bench.registry.end(loop, of: bench.owner))
         bench.scan(at: start + 230 * millisecond)
-        let told = bench.takeReported()
-        #expect(told.map(\.phase) == [.abandoned])
-        #expect(told.first?.since == start && told.first?.until == start + 230 * millisecond)
-        #expect(told.first?.activity == .beforeSources)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.phase) == [.abandoned])
+        #expect(reported.first?.since == start && reported.first?.until == start + 230 * millisecond)
+        #expect(reported.first?.activity == .beforeSources)
     }
 
     @Test func `a stall that is over when the watch ends is not abandoned`() throws {
@@ -49,9 +49,9 @@ struct WatchdogEndingTests {
         loop.move(to: .waiting, at: start + 220 * millisecond)
         _ = bench.registry.endAll(of: bench.owner)
         bench.scan(at: start + 230 * millisecond)
-        let told = bench.takeReported()
-        #expect(told.map(\.phase) == [.end])
-        #expect(told.first?.until == start + 220 * millisecond)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.phase) == [.end])
+        #expect(reported.first?.until == start + 220 * millisecond)
     }
 
     @Test func `ending everything does the same`() throws {

@@ -24,8 +24,8 @@ struct WatchdogPauseTests {
         let (bench, index) = try working(loop, until: 200)
         bench.registry.setPaused(true, loop, of: bench.owner, now: at(210))
         bench.scan(at: at(210))
-        let told = bench.takeReported()
-        #expect(told.map(\.phase) == [.abandoned] && told.first?.until == at(210))
+        let reported = bench.takeReported()
+        #expect(reported.map(\.phase) == [.abandoned] && reported.first?.until == at(210))
         bench.run(until: at(5000))
         #expect(bench.takeReported().isEmpty && bench.counters(index) == WatchCounters(stalls: 1))
         #expect(bench.plan.deadline == .max)
@@ -125,9 +125,9 @@ struct WatchdogPauseTests {
         }
         loop.move(to: .waiting, at: at(6000))
         bench.scan(at: at(6000))
-        let told = bench.takeReported()
-        #expect(told.map(\.phase) == [.begin, .end])
-        #expect(told.last?.since == start && told.last?.until == at(6000) && told.last?.watch == index)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.phase) == [.begin, .end])
+        #expect(reported.last?.since == start && reported.last?.until == at(6000) && reported.last?.watch == index)
     }
 
     @Test func `a loop that comes back while stalled counts from its callout`() throws {

@@ -36,12 +36,12 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         loop.pong(at: at(200))
         bench.run(until: at(260))
-        let told = bench.takeReported()
-        #expect(told.map(\.kinds) == [[.ping]] && told.first?.since == start && told.first?.until == at(200))
-        #expect(told.first?.threshold == 150 * millisecond && told.first?.activity == .waiting)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.kinds) == [[.ping]] && reported.first?.since == start && reported.first?.until == at(200))
+        #expect(reported.first?.threshold == 150 * millisecond && reported.first?.activity == .waiting)
     }
 
-    /// Nobody works for it any more, or it cannot be told who: that is no reason to look again at once, and again.
+    /// Nobody works for it any more, or it is not known who: that is no reason to look again at once, and again.
     @Test func `a loop whose thread is lost is polled no more often`() throws {
         let bench = try WatchdogBench()
         let loop = FakeUnpinnedLoop(on: getpid())
@@ -133,8 +133,8 @@ struct WatchdogRulesTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         cell.tick(at: at(1150))
         bench.run(until: at(1200))
-        let told = try #require(bench.takeReported().first)
-        #expect(told.kinds == [.frame] && told.since == at(1020) && told.interval.lengthAtMost == 150 * millisecond)
+        let reported = try #require(bench.takeReported().first)
+        #expect(reported.kinds == [.frame] && reported.since == at(1020) && reported.interval.lengthAtMost == 150 * millisecond)
     }
 
     @Test func `a starvation is armed for the rest and ends exactly there`() throws {
@@ -155,9 +155,9 @@ struct WatchdogRulesTests {
         let rest = at(600) + 7
         #expect(loop.move(to: .waiting, at: rest))
         bench.scan(at: rest + millisecond)
-        let told = bench.takeReported()
-        #expect(told.map(\.kinds) == [[.starvation]])
-        #expect(told.first?.since == start && told.first?.until == rest)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.kinds) == [[.starvation]])
+        #expect(reported.first?.since == start && reported.first?.until == rest)
     }
 
     @Test func `the wall clocks start is that of the rule that leads`() throws {
@@ -177,14 +177,14 @@ struct WatchdogRulesTests {
         bench.run(until: begin + 600 * millisecond)
         loop.move(to: .waiting, at: begin + 601 * millisecond)
         bench.scan(at: begin + 601 * millisecond)
-        let told = try #require(bench.takeReported().first)
-        #expect(told.kinds == [.callout] && told.since == begin + 350 * millisecond)
+        let reported = try #require(bench.takeReported().first)
+        #expect(reported.kinds == [.callout] && reported.since == begin + 350 * millisecond)
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         let offset = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clb_now_ns())
         // Times in the future of the real clock count as now: the poll was at most that much ago. The two clocks are read one after the
         // other, here and in the product, and so may be some 10 ns apart.
-        #expect(told.startRealtime - offset + 1_000 >= Int64(begin) + 350 * Int64(millisecond))
+        #expect(reported.startRealtime - offset + 1_000 >= Int64(begin) + 350 * Int64(millisecond))
     }
 
     @Test func `a muted stall is counted by the watchdog`() throws {

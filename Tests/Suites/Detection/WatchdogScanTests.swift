@@ -47,11 +47,11 @@ struct WatchdogScanTests {
         let end = begin + 180 * millisecond + 7
         #expect(loop.move(to: .waiting, at: end))
         bench.scan(at: end + 20_000)
-        let told = bench.takeReported()
-        #expect(told.count == 1)
-        #expect(told.first?.phase == .end && told.first?.since == begin && told.first?.until == end)
-        #expect(told.first?.activity == .afterWaiting)
-        #expect(told.first?.failure == .threadUnknown)
+        let reported = bench.takeReported()
+        #expect(reported.count == 1)
+        #expect(reported.first?.phase == .end && reported.first?.since == begin && reported.first?.until == end)
+        #expect(reported.first?.activity == .afterWaiting)
+        #expect(reported.first?.failure == .threadUnknown)
         #expect(!bench.plan.isClose)
         bench.run(until: end + 1000 * millisecond)
         #expect(bench.plan.deadline == .max)
@@ -76,7 +76,7 @@ struct WatchdogScanTests {
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
     }
 
-    /// What is noted in passing keeps the beginning that its beacon tells, also one after the round of looks began.
+    /// What is noted in passing keeps the beginning that its beacon gives, also one after the round of polls began.
     @Test func `a stretch that begins during a round of polls is not dated back`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
@@ -153,7 +153,7 @@ struct WatchdogScanTests {
         loop.move(to: .beforeSources, at: start)
         bench.scan(at: start)
         let looks = bench.run(until: start + 1000 * millisecond)
-        // Once an interval; more often while it is suspected and not yet told.
+        // Once an interval; more often while it is suspected and not yet reported.
         #expect(looks.count <= 40)
         #expect(bench.takeReported().map(\.phase) == [.begin])
     }
@@ -177,10 +177,10 @@ struct WatchdogScanTests {
         bench.scan(at: start + 410 * millisecond)
         #expect(loop.move(to: .waiting, at: start + 420 * millisecond))
         bench.scan(at: start + 420 * millisecond)
-        let told = bench.takeReported()
-        #expect(told.map(\.phase) == [.abandoned, .end])
-        #expect(told.map(\.watch) == [first, other])
-        #expect(told.last?.until == start + 420 * millisecond)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.phase) == [.abandoned, .end])
+        #expect(reported.map(\.watch) == [first, other])
+        #expect(reported.last?.until == start + 420 * millisecond)
     }
 
     @Test func `without a free episode the length is still right and the loss counted`() throws {
@@ -197,9 +197,9 @@ struct WatchdogScanTests {
         for episode in taken { bench.queue.giveFree(episode) }
         loop.move(to: .waiting, at: start + 333 * millisecond)
         bench.scan(at: start + 333 * millisecond)
-        let told = try #require(bench.takeReported().first)
-        #expect(told.since == start && told.until == start + 333 * millisecond)
-        #expect(told.failure == .noFreeSlot && told.activity == .beforeSources)
+        let reported = try #require(bench.takeReported().first)
+        #expect(reported.since == start && reported.until == start + 333 * millisecond)
+        #expect(reported.failure == .noFreeSlot && reported.activity == .beforeSources)
     }
 
     @Test func `without a free episode at the end either the line is lost`() throws {
@@ -286,7 +286,7 @@ struct WatchdogScanTests {
         bench.scan(at: start)
         bench.scan(at: start + 50 * millisecond)
         #expect(bench.plan.deadline == .max)
-        // The arming is what tells: it stays until it is answered.
+        // The arming is what reports: it stays until it is answered.
         #expect(loop.isArmed)
         bench.scan(at: start + 51 * millisecond)
         #expect(bench.plan.deadline == .max && loop.isArmed)

@@ -167,7 +167,7 @@
         @Test func `a group that shuts down under load is given nothing afterwards`() throws {
             let watching = try Watching()
             defer { watching.monitor.stop() }
-            // NIO tells on standard error of work that is given to a loop after its end.
+            // NIO reports, on standard error, work that is given to a loop after its end.
             let path = "/tmp/lagmonitor-nio-\(getpid())"
             let (file, saved) = (open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600), dup(2))
             var text = ""

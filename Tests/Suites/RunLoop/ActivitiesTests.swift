@@ -5,7 +5,7 @@ import Testing
 
 /// Row S3: the eleven steps in their order, and what the beacon says in each.
 struct ActivitiesTests {
-    /// Notes every activity, and checks that the beacon was told first.
+    /// Notes every activity, and checks that the beacon was published first.
     private func observe(_ loop: ObservedRunLoop, _ log: Log<String>) {
         let observer = RunLoopObserver { _, activity in
             log.add(activity.name)

@@ -84,7 +84,7 @@ struct RestsTests {
         }
     }
 
-    /// The loop tells that it is about to wait, finds a wake, and does not wait.
+    /// The loop publishes that it is about to wait, finds a wake, and does not wait.
     @Test func `a wait that finds a wake is no rest`() throws {
         try onFreshThread {
             let loop = ObservedRunLoop.current

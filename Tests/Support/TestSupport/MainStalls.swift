@@ -15,7 +15,7 @@ package struct MainStalls: Sendable {
     }
 
     private let monitor = StallMonitor()
-    private let told = CollectedRecords()
+    private let reported = CollectedRecords()
     private let thread: Thread
 
     private static var quietSeconds: Double {
@@ -32,7 +32,7 @@ package struct MainStalls: Sendable {
     }
 
     private func watch() throws {
-        monitor.onStall(queue: DispatchQueue(label: "told")) { [told] in told.add($0) }
+        monitor.onStall(queue: DispatchQueue(label: "reported")) { [reported] in reported.add($0) }
         try monitor.start()
         var rules = StallRules.empty
         // 120 ms: well above what a busy machine does to an idle queue.
@@ -57,11 +57,11 @@ package struct MainStalls: Sendable {
 
     /// The next record: one, and of this function.
     private func expect(_ function: String, causes: [StallRecord.Cause]) {
-        let before = told.records.count
-        guard eventually({ told.records.count > before }) else { fail("no record of \(function)") }
+        let before = reported.records.count
+        guard eventually({ reported.records.count > before }) else { fail("no record of \(function)") }
         // Another one of the same stall would come now.
         usleep(300_000)
-        let records = told.records.dropFirst(before)
+        let records = reported.records.dropFirst(before)
         guard records.count == 1, let record = records.first else { fail("\(records.count) records of \(function): \(records)") }
         let symbols = record.frames.compactMap(\.symbol)
         let isOnMain = record.threadID == getpid()
@@ -81,7 +81,7 @@ package struct MainStalls: Sendable {
     /// Much that is short, on the main queue, the main actor and the pool, tasks that wait, and a stretch with nothing: no record.
     /// `LAGMONITOR_QUIET_SECONDS` makes it longer.
     private func stayQuiet() {
-        let before = told.records.count
+        let before = reported.records.count
         let seconds = Self.quietSeconds
         let end = MonotonicTime.now + .nanoseconds(Int(seconds * 1e9))
         let done = Counter()
@@ -113,7 +113,7 @@ package struct MainStalls: Sendable {
         busy.cancel()
         waiting.cancel()
         usleep(500_000)
-        let records = told.records.dropFirst(before)
+        let records = reported.records.dropFirst(before)
         if !records.isEmpty { fail("\(records.count) records while nothing blocked: \(records)") }
         let rate = Double(done.value) / seconds
         if rate < 300 { fail("only \(rate) pieces of work a second") }

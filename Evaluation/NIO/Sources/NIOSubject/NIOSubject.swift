@@ -87,7 +87,7 @@ final class MeasuringHandler: ChannelInboundHandler {
     }
 }
 
-/// Asks once, and gives what it is told.
+/// Asks once, and gives the answer.
 final class AskingHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart

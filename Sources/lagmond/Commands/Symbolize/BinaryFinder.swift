@@ -6,7 +6,7 @@ internal import LagDiagnosis
 struct BinaryFinder {
     private struct Candidate {
         let path: String
-        /// How much it can tell: lines are worth more than names.
+        /// How much it can answer: lines are worth more than names.
         let worth: Int
     }
 
@@ -19,7 +19,7 @@ struct BinaryFinder {
     private var named: [String: Candidate] = [:]
     /// Of the folders; nil until something was missing.
     private var index: [String: Candidate]?
-    /// A nil value: told as missing.
+    /// A nil value: reported as missing.
     private var known: [String: String?] = [:]
 
     /// - Throws: ``StartFailure`` when a named file or folder is not there, or is no such thing.
@@ -48,7 +48,7 @@ struct BinaryFinder {
         }
     }
 
-    /// The path of the file; nil when there is none, which is told once.
+    /// The path of the file; nil when there is none, which is reported once.
     mutating func path(buildID: String, module: String?) -> String? {
         let id = buildID.lowercased()
         if let known = known[id] { return known }

@@ -16,7 +16,7 @@ struct LineSplitter {
 
     init(maximumBytes: Int = LineSplitter.maximumLineBytes) { self.maximumBytes = maximumBytes }
 
-    /// What can be told now that `bytes` have come.
+    /// What can be written now that `bytes` have come.
     mutating func take(_ bytes: ArraySlice<UInt8>) -> [Piece] {
         var pieces: [Piece] = []
         var bytes = bytes

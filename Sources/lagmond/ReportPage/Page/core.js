@@ -124,7 +124,7 @@ function onResize(body) {
   let width = main.clientWidth;
   let timer = 0;
   new ResizeObserver(() => {
-    // The height changes with each word that is told.
+    // The height changes with each word that is shown.
     if (main.clientWidth === width) return;
     width = main.clientWidth;
     clearTimeout(timer);

@@ -129,7 +129,7 @@ function showCulprit(panel, stall) {
 const threadName = (thread) => 'thread ' + (thread?.thread_id ?? '?') + (thread?.thread_name ? ' “' + thread.thread_name + '”' : '');
 
 function showLock(panel, stall) {
-  const tell = (title, threads) => {
+  const showThreads = (title, threads) => {
     for (const [index, thread] of threads.entries()) {
       if (index === 0) panel.append(make('h3', {}, title));
       const waits = thread?.waits_for ? ', waits for the lock at ' + thread.waits_for : '';
@@ -137,9 +137,9 @@ function showLock(panel, stall) {
       showStack(panel, null, thread?.frames, stall);
     }
   };
-  if (stall.lock_owner) tell('Who holds the lock', [stall.lock_owner]);
-  tell('Whom the owner waits for', list(stall.lock_chain));
-  tell('Deadlock: each waits for the next, the last for the first', list(stall.lock_cycle));
+  if (stall.lock_owner) showThreads('Who holds the lock', [stall.lock_owner]);
+  showThreads('Whom the owner waits for', list(stall.lock_chain));
+  showThreads('Deadlock: each waits for the next, the last for the first', list(stall.lock_cycle));
 }
 
 function showStack(panel, title, frames, stall) {

@@ -76,21 +76,21 @@ import Testing
 
     @Test func `settings without a place are reported`() throws {
         let outcome = try run(["LAGMONITOR_MONITOR_INTERVAL_MS": "20"])
-        let told = "LAGMONITOR_MONITOR_INTERVAL_MS is set, but LAGMONITOR_OUTPUT_PATH is not: no monitor is started"
-        #expect(outcome.err == "lagmonitor: \(told)\nthe host is done\n")
+        let reported = "LAGMONITOR_MONITOR_INTERVAL_MS is set, but LAGMONITOR_OUTPUT_PATH is not: no monitor is started"
+        #expect(outcome.err == "lagmonitor: \(reported)\nthe host is done\n")
     }
 
     @Test func `a loop that the rules do not fit is reported`() {
-        var told: [String] = []
+        var reported: [String] = []
         let activation = EnvironmentActivation()
         let queue = PingedQueue(DispatchQueue(label: "work"))
         let variables = ["LAGMONITOR_OUTPUT_PATH": "/dev/null"]
-        #expect(activation.start(variables, [queue]) { told.append($0) } == nil)
-        #expect(told.count == 1 && told[0].contains("'work' publishes no activities"), "\(told)")
+        #expect(activation.start(variables, [queue]) { reported.append($0) } == nil)
+        #expect(reported.count == 1 && reported[0].contains("'work' publishes no activities"), "\(reported)")
         let pinging = variables.merging(["LAGMONITOR_MONITOR_RULES": "ping"]) { $1 }
-        let monitor = activation.start(pinging, [queue]) { told.append($0) }
-        #expect(monitor?.isRunning == true && monitor === activation.start(pinging, []) { told.append($0) })
+        let monitor = activation.start(pinging, [queue]) { reported.append($0) }
+        #expect(monitor?.isRunning == true && monitor === activation.start(pinging, []) { reported.append($0) })
         monitor?.stop()
-        #expect(told.count == 1)
+        #expect(reported.count == 1)
     }
 }

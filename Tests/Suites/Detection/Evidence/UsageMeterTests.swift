@@ -111,7 +111,7 @@ struct UsageMeterTests {
         #expect(meter.callout?.after == Self.reading(400, 299) && meter.wake?.after == Self.reading(110, 9))
     }
 
-    /// The end is told a round later, when the next callout has been seen already.
+    /// The end is reported a round later, when the next callout has been seen already.
     @Test func `what was read around the beginning stays until the end is reported`() {
         var meter = UsageMeter()
         meter.record(Self.reading(50, 1000), Self.beacon(1, since: 40, woke: 40))

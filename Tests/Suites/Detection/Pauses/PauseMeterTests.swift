@@ -6,7 +6,7 @@ import Testing
 @testable import LagDetection
 
 /// The meter follows the real clock and the scheduler's own account, so these sleep and compute; they assert on order alone.
-@Suite("Which waits of the watchdog tell of a stop, and how often the scheduler is asked")
+@Suite("Which waits of the watchdog report of a stop, and how often the scheduler is asked")
 struct PauseMeterTests {
     private static let milliseconds30: UInt64 = 30_000_000
 

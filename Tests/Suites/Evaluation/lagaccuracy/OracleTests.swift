@@ -6,7 +6,7 @@ import Testing
 
 /// The target's own readings, on a real loop.
 @Suite(.serialized) struct OracleTests {
-    /// Runs `body` on a loop with an oracle, and tells what that saw.
+    /// Runs `body` on a loop with an oracle, and returns what that saw.
     private func observe(_ body: (KeepAliveThread, Oracle) throws -> Void) throws -> TargetReport {
         let thread = try KeepAliveThread(name: "oracle")
         let oracle = Oracle()
@@ -48,7 +48,7 @@ import Testing
         #expect(seen.end - seen.begin >= 200_000_000)
         #expect(seen.before <= seen.begin)
         #expect(seen.after >= seen.end)
-        // It is not told a second time.
+        // It is not reported a second time.
         #expect(!report.gaps.contains { $0.begin < seen.end && seen.begin < $0.end })
     }
 

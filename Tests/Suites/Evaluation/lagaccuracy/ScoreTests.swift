@@ -117,7 +117,7 @@ struct ScoreTests {
         let right = Score(truths: [starving], detections: [detection(1000, 1500, .starvation)])
         #expect(right.recall == 1)
         #expect(right.starvationRecall == 1)
-        // A detector that does not tell them apart may mean either.
+        // A detector that does not distinguish them may mean either.
         #expect(Score(truths: [starving], detections: [detection(1100, 300, nil)]).recall == 1)
     }
 

@@ -48,7 +48,7 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
 
-        /// The kernel tells of its owner's end: its word is another than that of the rest.
+        /// The kernel reports its owner's end: its word is another than that of the rest.
         @Test func `a robust mutex`() throws {
             let mutex = RawMutex(isRobust: true)
             let holder = Holder(of: mutex, milliseconds: 300)

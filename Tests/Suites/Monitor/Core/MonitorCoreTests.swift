@@ -8,7 +8,7 @@ import Testing
 @testable import LagMonitor
 
 @Suite struct MonitorCoreTests {
-    /// No record comes after the loss, so nothing but the end can tell it.
+    /// No record comes after the loss, so nothing but the end can report it.
     @Test func `records dropped last are reported at the end`() throws {
         let sink = MemorySink(name: "memory")
         let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])

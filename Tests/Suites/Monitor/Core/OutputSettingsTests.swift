@@ -72,11 +72,11 @@ import Testing
         ),
     ])
     func `what would be ignored is refused`(variables: [String: String], wrong: [String]) {
-        var told: [String] = []
+        var errors: [String] = []
         let variables = Dictionary(uniqueKeysWithValues: variables.map { ("LAGMONITOR_OUTPUT_\($0)", $1) })
-        #expect(EnvironmentActivation().start(variables, []) { told.append($0) } == nil)
-        #expect(told.count == wrong.count)
-        for (told, wrong) in zip(told, wrong) { #expect(told.contains("LAGMONITOR_OUTPUT_\(wrong)")) }
+        #expect(EnvironmentActivation().start(variables, []) { errors.append($0) } == nil)
+        #expect(errors.count == wrong.count)
+        for (error, wrong) in zip(errors, wrong) { #expect(error.contains("LAGMONITOR_OUTPUT_\(wrong)")) }
     }
 
     @Test func `the format is a setting of the monitor`() {
@@ -96,11 +96,12 @@ import Testing
     }
 
     @Test func `an environment cannot ask for it`() {
-        var told: [String] = []
+        var errors: [String] = []
         let variables = ["LAGMONITOR_OUTPUT_PATH": "otlp:http://127.0.0.1:1"]
-        #expect(EnvironmentActivation().start(variables, []) { told.append($0) } == nil)
+        #expect(EnvironmentActivation().start(variables, []) { errors.append($0) } == nil)
         #expect(
-            told.count == 1 && told[0].contains("LAGMONITOR_OUTPUT_PATH: otlp:http://127.0.0.1:1 needs a sink of LagMonitorOTLP")
+            errors.count == 1
+                && errors[0].contains("LAGMONITOR_OUTPUT_PATH: otlp:http://127.0.0.1:1 needs a sink of LagMonitorOTLP")
         )
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LagMonitor
 
-/// Many stalls, through the core: what is told, what is held back, what is counted.
+/// Many stalls, through the core: what is reported, what is held back, what is counted.
 @Suite struct VolumeTests {
     /// A clock that tests set.
     private final class FakeClock: Sendable {

@@ -35,7 +35,7 @@ struct NaiveLimiter {
         self.quiet = quiet
     }
 
-    /// Whether it is told, and how many held back it brings to an end.
+    /// Whether it is reported, and how many held back it brings to an end.
     mutating func decide(_ record: StallRecord, at now: UInt64) -> (isEmitted: Bool, ended: Suppressed?) {
         let before = record.phase == .begin ? nil : begun.removeValue(forKey: record.id)
         if record.phase == .abandoned || before?.isEmitted == true { return (true, nil) }

@@ -76,7 +76,7 @@ struct ReaderDemandTests {
             for _ in 0..<3 { #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) } }
             limit.rlim_cur = limit.rlim_max
             try #require(setrlimit(__rlimit_resource_t(1), &limit) == 0)
-            // No record comes any more: it is told all the same, when it is time.
+            // No record comes any more: it is reported all the same, when it is time.
             let soon = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 500_000_000)
             #expect(output.retryAnnouncement(now: soon) > soon.monotonicNanoseconds)
             let later = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 60_000_000_000)

@@ -37,12 +37,12 @@ import Testing
 
     @Test func `a burst is reported and then one an interval`() {
         var limiter = limiter(10)
-        var told: [UInt64] = []
+        var reported: [UInt64] = []
         // One a second, from some point of a machine's life on.
         for second in 5000..<UInt64(5300) {
-            if isEmitted(limiter.decide(record(), at: second * Self.second)) { told.append(second - 5000) }
+            if isEmitted(limiter.decide(record(), at: second * Self.second)) { reported.append(second - 5000) }
         }
-        #expect(told == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 60, 120, 180, 240])
+        #expect(reported == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 60, 120, 180, 240])
         #expect(limiter.suppressedTotal == 286)
     }
 
@@ -55,8 +55,8 @@ import Testing
 
     @Test func `the limit for all holds whatever the fingerprint`() {
         var limiter = limiter(nil, all: 3)
-        let told = (0..<100).filter { isEmitted(limiter.decide(record("v1:\($0)"), at: 7)) }
-        #expect(told == [0, 1, 2])
+        let reported = (0..<100).filter { isEmitted(limiter.decide(record("v1:\($0)"), at: 7)) }
+        #expect(reported == [0, 1, 2])
         #expect(isEmitted(limiter.decide(record("x"), at: 7 + Self.second)))
         #expect(!isEmitted(limiter.decide(record("y"), at: 7 + Self.second)))
     }
@@ -150,15 +150,15 @@ import Testing
     @Test func `summaries of a flood wait for tokens`() {
         var limiter = limiter(nil, all: 10, quiet: 1)
         for number in 0..<100 { _ = limiter.decide(record("v1:\(number)"), at: 0) }
-        var told = 0
+        var reported = 0
         var second: UInt64 = 0
         while let deadline = limiter.deadline {
             #expect(deadline > second * Self.second)
             second = (deadline + Self.second - 1) / Self.second
-            while limiter.takeDue(at: second * Self.second) != nil { told += 1 }
-            #expect(told <= 10 + second)
+            while limiter.takeDue(at: second * Self.second) != nil { reported += 1 }
+            #expect(reported <= 10 + second)
         }
-        #expect(told == 90)
+        #expect(reported == 90)
     }
 
     @Test func `a fingerprint that makes room loses no count`() {
@@ -228,7 +228,7 @@ import Testing
         var naive = NaiveLimiter(perFingerprint: own, overall: all, quiet: quiet)
         var now: UInt64 = 1_000_000
         var hangs: [StallRecord] = []
-        var (told, held, summed, total): (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        var (reported, held, summed, total): (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         let steps = 3000
         for step in 0..<steps {
             now += Bool.random(using: &random) ? 0 : .random(in: 0...1500, using: &random)
@@ -252,7 +252,7 @@ import Testing
             let ended = ended(decision)
             #expect(ended?.count == endedByModel?.count && ended?.totalNanoseconds == endedByModel?.total)
             #expect(ended?.longestNanoseconds == endedByModel?.longest)
-            if isEmittedByModel { told += 1 } else { held += 1 }
+            if isEmittedByModel { reported += 1 } else { held += 1 }
             summed += ended?.count ?? 0
             #expect(limiter.suppressedTotal == held)
             guard step % 7 == 0 else { continue }
@@ -263,7 +263,7 @@ import Testing
             summed += due.reduce(0) { $0 + $1.count }
             total += UInt64(due.count)
         }
-        #expect(told + held == UInt64(steps))
+        #expect(reported + held == UInt64(steps))
         #expect(summed + limiter.takeAll().reduce(0) { $0 + $1.count } == held, "every one that was held back is summed up once")
         #expect(limiter.deadline == nil)
     }

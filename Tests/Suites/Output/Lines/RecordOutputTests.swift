@@ -137,7 +137,7 @@ struct RecordOutputTests {
         )
     }
 
-    /// A line that was taken is not told yet: what it says must not get lost with it, nor count twice.
+    /// A line that was taken is not reported yet: what it says must not get lost with it, nor count twice.
     @Test func `losses are reported again where their notice is given up`() throws {
         func at(_ seconds: UInt64) -> OutputTime {
             OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: seconds * 1_000_000_000)

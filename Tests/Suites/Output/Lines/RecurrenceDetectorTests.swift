@@ -13,24 +13,24 @@ import Testing
         return record
     }
 
-    private func told(_ seconds: [UInt64], count: Int = 3) -> [UInt64] {
+    private func reported(_ seconds: [UInt64], count: Int = 3) -> [UInt64] {
         var watch = RecurrenceDetector(count: count, windowNanoseconds: 600 * Self.second)
         return seconds.filter { watch.observe(record(), at: $0 * Self.second) != nil }
     }
 
     @Test func `the third within the window is reported`() {
-        #expect(told([100, 200, 700]) == [700])
-        #expect(told([100, 200, 701]) == [])
-        #expect(told([100, 200, 750, 800]) == [800])
+        #expect(reported([100, 200, 700]) == [700])
+        #expect(reported([100, 200, 701]) == [])
+        #expect(reported([100, 200, 750, 800]) == [800])
     }
 
     @Test func `it is reported once a window`() {
-        #expect(told(Array(stride(from: 0, to: 2000, by: 10))) == [20, 620, 1220, 1820])
+        #expect(reported(Array(stride(from: 0, to: 2000, by: 10))) == [20, 620, 1220, 1820])
     }
 
-    @Test func `after a quiet window it takes as many again`() { #expect(told([1, 2, 3, 5000, 5001, 5002]) == [3, 5002]) }
+    @Test func `after a quiet window it takes as many again`() { #expect(reported([1, 2, 3, 5000, 5001, 5002]) == [3, 5002]) }
 
-    @Test func `one is enough where the rule says so`() { #expect(told([1, 2, 601, 602], count: 1) == [1, 601]) }
+    @Test func `one is enough where the rule says so`() { #expect(reported([1, 2, 601, 602], count: 1) == [1, 601]) }
 
     @Test func `the lines of one stall count once`() {
         var watch = RecurrenceDetector(count: 2, windowNanoseconds: .max)
@@ -60,8 +60,8 @@ import Testing
         next.durationNanoseconds = 130
         next.message = "at last"
         next.culprit = "Shop.render"
-        let told = watch.observe(next, at: 130)
-        let recurrence = try #require(told)
+        let reported = watch.observe(next, at: 130)
+        let recurrence = try #require(reported)
         #expect(recurrence.count == 3 && recurrence.seenTotal == 4 && recurrence.windowNanoseconds == 50)
         #expect(recurrence.firstRealtimeNanoseconds == 100 && recurrence.lastRealtimeNanoseconds == 130)
         #expect(recurrence.totalNanoseconds == 350)

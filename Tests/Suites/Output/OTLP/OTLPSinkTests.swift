@@ -6,7 +6,7 @@ import Testing
 
 @testable import LagMonitorOTLP
 
-/// Answers as a test says; holds requests back while it is told to.
+/// Answers as a test says; holds requests back while it is asked to.
 private final class ScriptedTransport: OTLPTransport {
     private struct State {
         var answers: [OTLPAnswer] = []
@@ -187,7 +187,7 @@ struct OTLPSinkTests {
         #expect(!wasCancelledWhilePosting)
     }
 
-    /// They are no records, and what they tell has to be told again.
+    /// They are no records, and what they report has to be reported again.
     @Test func `notices that are given up are given back`() throws {
         let transport = ScriptedTransport([400, 200])
         let sink = sink(transport)

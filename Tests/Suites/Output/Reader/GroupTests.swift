@@ -164,8 +164,8 @@ struct GroupTests {
         values.sort()
         for share in [0.0002, 0.001, 0.25, 0.5, 0.9, 0.99, 0.9999] {
             let exact = Double(values[Int((share * Double(values.count)).rounded(.up)) - 1])
-            let told = Double(histogram.nanoseconds(atShare: share))
-            #expect(abs(told - exact) <= exact * DurationHistogram.relativeError + 1000, "\(share): \(told) of \(exact)")
+            let reported = Double(histogram.nanoseconds(atShare: share))
+            #expect(abs(reported - exact) <= exact * DurationHistogram.relativeError + 1000, "\(share): \(reported) of \(exact)")
         }
     }
 

@@ -144,7 +144,7 @@ struct InputTests {
             try append("3\n", to: path)
             read()
             #expect(lines == ["one", "two", "3"])
-            // Its writer goes on for a while, as it does until it is told to reopen.
+            // Its writer goes on for a while, as it does until it is asked to reopen.
             #expect(rename(path, path + ".1") == 0)
             try append("new\n", to: path)
             read()

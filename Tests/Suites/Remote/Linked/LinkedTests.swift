@@ -39,13 +39,13 @@ internal import Testing
         #expect(line["activity"] as? String == "before_sources" && line["cause"] as? String == "syscall")
         #expect(line.functions().contains { $0.contains("handlerThatStalls") }, "\(line.functions())")
         #expect(try #require(line["duration_ms"] as? Double) >= 400)
-        // The process told it as well: the same loop, from the same moment on.
+        // The process reported it as well: the same loop, from the same moment on.
         try process.nextLine(until: "stalled")
         let own = try #require(process.nextLine())
-        #expect(own.hasPrefix("told end main "))
+        #expect(own.hasPrefix("reported end main "))
         let start = try #require(own.split(separator: " ").last.flatMap { UInt64($0) })
         #expect(line["mono_us"] as? UInt64 == start / 1000)
-        // The preloaded library knows the thread's waits, and that is not told a second time.
+        // The preloaded library knows the thread's waits, and that is not reported a second time.
         #expect(slots(process).map(\.isFromMonitor).sorted { $0 && !$1 } == [true, false])
         usleep(400_000)
         #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
@@ -142,7 +142,7 @@ internal import Testing
         defer { process.end() }
         process.send("s")
         try process.nextLine(until: "stalled")
-        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
+        #expect(process.nextLine()?.hasPrefix("reported end main ") == true)
         #expect(process.sink.lines.isEmpty && process.table.raw.pointee.refused > 0)
         // It looks again now and then.
         for (index, claim) in claims.enumerated() { _ = clb_loop_table_free(process.table.raw, UInt32(index), claim) }
@@ -202,7 +202,7 @@ internal import Testing
         defer { process.end() }
         process.send("s")
         #expect(try process.nextLine(until: "stalled") == ["ready", "did s"])
-        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
+        #expect(process.nextLine()?.hasPrefix("reported end main ") == true)
     }
 
     @Test func `a page of another version is ignored`() throws {
@@ -210,7 +210,7 @@ internal import Testing
         defer { process.end() }
         process.send("s")
         try process.nextLine(until: "stalled")
-        #expect(process.nextLine()?.hasPrefix("told end main ") == true)
+        #expect(process.nextLine()?.hasPrefix("reported end main ") == true)
         #expect(slots(process).isEmpty)
     }
 

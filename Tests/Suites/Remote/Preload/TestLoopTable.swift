@@ -22,7 +22,7 @@ final class TestLoopTable {
 
     var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
 
-    /// The loops that the table tells of: those that are there, and those that ended.
+    /// The loops that the table reports: those that are there, and those that ended.
     var loops: [clb_loop_table_entry] {
         (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).compactMap { index in
             var loop = clb_loop_table_entry()

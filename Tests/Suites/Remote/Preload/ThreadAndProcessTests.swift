@@ -73,7 +73,7 @@ struct ThreadAndProcessTests {
         let probe = try WatchedProbe("handler")
         let word = try probe.word("looped")
         let loop = try #require(probe.table.loops.first)
-        // Twelve waits of which the eighth was the first told, and the one in which the fork was: none of the child's.
+        // Twelve waits of which the eighth was the first reported, and the one in which the fork was: none of the child's.
         #expect(probe.table.loops.count == 1 && loop.pid == word.pid)
         #expect(probe.table.sequence(of: loop) == 13)
         probe.goOn()
@@ -108,7 +108,7 @@ struct ThreadAndProcessTests {
         _ = clb_loop_table_drain(probe.table.raw)
         probe.goOn()
         _ = try probe.word("looped")
-        // The new loop told so by itself.
+        // The new loop reported so by itself.
         #expect(clb_waker_wait(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
         let loop = try #require(probe.table.live.first)
         clb_beacon_rearm(probe.table.beacon(of: loop), UInt32(CLB_ARMED_ANY))

@@ -35,7 +35,7 @@ final class LagmondProcess {
     var errors: String { directory.read("err") }
     var output: String { directory.read("out") }
 
-    /// Waits for the end and tells the exit code; a process that does not end fails the test and is killed.
+    /// Waits for the end and returns the exit code; a process that does not end fails the test and is killed.
     func wait(seconds: Int = 60) -> Int32 {
         let ended = Self.poll(seconds: seconds) { !process.isRunning }
         if !ended {
@@ -46,7 +46,7 @@ final class LagmondProcess {
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 
-    /// Waits until something is the case; tells whether it came to be.
+    /// Waits until something is the case; returns whether it came to be.
     static func poll(seconds: Int = 30, _ condition: () -> Bool) -> Bool {
         let deadline = MonotonicTime.now + .seconds(seconds)
         while !condition() {
@@ -56,7 +56,7 @@ final class LagmondProcess {
         return true
     }
 
-    /// Starts, waits for the end, and tells what came of it.
+    /// Starts, waits for the end, and returns what came of it.
     static func run(
         _ arguments: [String],
         files: [String: String] = [:],

@@ -9,7 +9,7 @@ internal import Testing
     private static let hang = #"{"workload": {"steps": [{"kind": "hang", "start_ms": 50}]}}"#
     private static let calm = #"{"workload": {"steps": [{"kind": "idle", "every_ms": 50}]}}"#
 
-    /// The truth of a hang appears only at its end; the main thread's state tells that it has begun.
+    /// The truth of a hang appears only at its end; the main thread's state shows that it has begun.
     private func waitForHang(of lagmond: LagmondProcess) {
         let path = "/proc/\(lagmond.pid)/task/\(lagmond.pid)/wchan"
         let hangs = LagmondProcess.poll { (try? String(contentsOfFile: path, encoding: .utf8))?.contains("futex") ?? false }
@@ -36,7 +36,7 @@ internal import Testing
         }
     }
 
-    /// What was in progress when the process was killed is told by the next one.
+    /// What was in progress when the process was killed is reported by the next one.
     @Test func `a hang in which the process is killed is reported by the next start`() throws {
         try TemporaryDirectory.with { directory in
             directory.write(Self.hang, to: "c.json")
@@ -59,7 +59,7 @@ internal import Testing
 
             let third = try LagmondProcess(["--duration", "0.2", "--output", "s.jsonl"], in: directory)
             #expect(third.wait() == 0)
-            #expect(directory.read("s.jsonl") == line, "it is told once")
+            #expect(directory.read("s.jsonl") == line, "it is reported once")
         }
     }
 

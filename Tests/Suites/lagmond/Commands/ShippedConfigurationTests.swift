@@ -60,7 +60,7 @@ internal import Testing
 
     @Test func `every injected stall is reported once with its function`() throws {
         // On an overloaded machine a running thread may not be scheduled in time to be captured, and its record says so;
-        // or the last step comes too late. More runs tell such bad luck from something that does not work.
+        // or the last step comes too late. More runs distinguish such bad luck from something that does not work.
         var incomplete: [String] = []
         for _ in 0..<3 {
             incomplete = try checkedRun()
@@ -69,7 +69,7 @@ internal import Testing
         Issue.record("three runs were incomplete: \(incomplete)")
     }
 
-    /// One run with everything checked; tells the steps that did not begin, and the stalls whose record has no stack, with
+    /// One run with everything checked; returns the steps that did not begin, and the stalls whose record has no stack, with
     /// the reason.
     private func checkedRun() throws -> [String] {
         try TemporaryDirectory.with { directory in

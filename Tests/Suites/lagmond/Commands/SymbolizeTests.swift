@@ -91,8 +91,10 @@ internal import Testing
         let (status, output, errors) = try LagmondProcess.run(["symbolize", "l"], files: ["l": line + line])
         #expect(status == 0)
         #expect(output == line + line)
-        let told = errors.split(separator: "\n").filter { $0.contains("00ff00ff") }
-        #expect(told == ["lagmond: no file with build-id 00ff00ff (libgone.so); --binary, --search or --debug-root may name one"])
+        let missing = errors.split(separator: "\n").filter { $0.contains("00ff00ff") }
+        #expect(
+            missing == ["lagmond: no file with build-id 00ff00ff (libgone.so); --binary, --search or --debug-root may name one"]
+        )
     }
 
     @Test(.enabled(if: SymbolizerProgram.find() != nil, "no llvm-symbolizer on this machine"))

@@ -17,7 +17,7 @@ internal import Testing
 
         var times: [MonotonicTime] { waiting.withLock { $0.map(\.time) } }
 
-        /// Runs what waits, without waiting for its time; tells whether there was anything.
+        /// Runs what waits, without waiting for its time; returns whether there was anything.
         func runNext() -> Bool {
             let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst().work }
             work?()

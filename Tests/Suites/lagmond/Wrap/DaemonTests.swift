@@ -6,7 +6,7 @@ internal import Testing
 
 @Suite("Several targets in one configuration")
 struct DaemonTests {
-    /// What `sd_notify` is told; a path in a folder, or `@` and an abstract name.
+    /// What `sd_notify` receives; a path in a folder, or `@` and an abstract name.
     private final class NotifySocket {
         private let descriptor: Int32
         private(set) var messages: [String] = []

@@ -36,8 +36,8 @@ struct HangActionTests {
             kill(pid, SIGTERM)
             let end = try running.end()
             #expect(end.status == 7)
-            let told = end.errors.split(separator: "\n").filter { $0.contains("sent it SIGWINCH") }
-            #expect(told.count == 1 && told[0].contains("ForeignProbe (\(pid)) has been hanging in main for"), "\(end.errors)")
+            let lines = end.errors.split(separator: "\n").filter { $0.contains("sent it SIGWINCH") }
+            #expect(lines.count == 1 && lines[0].contains("ForeignProbe (\(pid)) has been hanging in main for"), "\(end.errors)")
         }
     }
 

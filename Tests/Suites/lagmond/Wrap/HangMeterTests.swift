@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// Readings are told; nothing sleeps.
+/// Readings are injected; nothing sleeps.
 struct HangMeterTests {
     private static func reading(
         _ milliseconds: UInt64,

@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import lagmond
 
-/// Time and dice are told; nothing sleeps.
+/// Time and dice are injected; nothing sleeps.
 struct RestartRuleTests {
     private static let second: UInt64 = 1_000_000_000
 

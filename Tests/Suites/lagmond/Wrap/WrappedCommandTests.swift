@@ -83,7 +83,7 @@ struct WrappedCommandTests {
         #expect(eventually { state(of: child) == "T" })
         usleep(200_000)
         #expect(state(of: running.pid) != "T")
-        // Told to us, meant for it.
+        // Reported to us, meant for it.
         kill(running.pid, SIGCONT)
         #expect(running.line() == "signal 18")
         kill(running.pid, SIGTERM)
