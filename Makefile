@@ -48,7 +48,7 @@ docs: setup ## build the documentation (DocC) below .build/docs; a link that lea
 dependencies: ## check what users of the library have to resolve: nothing, unless they turn on a trait (1 min)
 	Scripts/check-dependencies
 
-bench: setup ## measure, against the seeds' design
+bench: setup ## measure, against the observer-and-semaphore watchdog
 	$(SWIFT) build -c release --product lagbench >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagbench"
@@ -76,7 +76,7 @@ report-check: setup ## click through the page of `lagmond report` in headless Ch
 	$(SWIFT) build -c release --product lagmond >&2
 	exec Scripts/check-report "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(REPORT)
 
-accuracy: setup ## measure what is found, missed and false, against the seeds' detector (12 minutes)
+accuracy: setup ## measure what is found, missed and false, against the observer-and-semaphore watchdog (12 minutes)
 	$(SWIFT) build -c release --product lagaccuracy >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagaccuracy" $(ACCURACY)
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// `lagbench`: measures what the monitor costs and how fast it is, against the seeds' design, in one run.
+/// `lagbench`: measures what the monitor costs and how fast it is, against the observer-and-semaphore watchdog, in one run.
 @main
 enum Lagbench {
     /// Every figure, in the order of the run. The quiet ones first, so that no earlier load is left in their way.

@@ -36,7 +36,7 @@ public final class StallMonitor: Sendable {
     private let core: MonitorCore
     private let engine: MonitorEngine
     private let state = Mutex(State())
-    // Nobody posts it: waiting for it is a sleep on the monotonic clock.
+    // It is never posted: waiting for it is a sleep on the monotonic clock.
     private let sleepSemaphore = WakeSemaphore()
 
     /// How long ``stop()`` waits for lines on their way.
@@ -70,7 +70,11 @@ public final class StallMonitor: Sendable {
         engine = MonitorEngine(target: .init(process: process.pid, semaphore: semaphore, externalSampler: externalSampler))
     }
 
-    deinit { stop() }
+    deinit {
+        stop()
+        // Also of a monitor that never ran.
+        core.subscriptions.finish()
+    }
 
     /// Whether ``start()`` was called and ``stop()`` was not.
     public var isRunning: Bool { state.withLock { $0.parts != nil } }
@@ -101,8 +105,8 @@ public final class StallMonitor: Sendable {
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
     /// its way is written, without files and lines that are not known within a quarter of a second, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
     public func stop() {
-        state.withLock { state in
-            guard let parts = state.parts else { return }
+        let hasStopped = state.withLock { state in
+            guard let parts = state.parts else { return false }
             let now = clb_now_ns()
             let deadline = now + Self.drainNanoseconds
             let lineDeadline = now + Self.lineNanoseconds
@@ -120,17 +124,19 @@ public final class StallMonitor: Sendable {
             core.recordPauses(parts.watchdog.processPauses)
             core.close(announcing: drained)
             if !drained { state.unfinished = parts }
-            core.subscriptions.finish()
             state.parts = nil
             engine.release()
             parts.reporter.liftWaitLimit(lineDeadline)
+            return true
         }
+        // Outside of the lock: resuming a task may run code of its executor, which may call this monitor.
+        if hasStopped { core.subscriptions.finish() }
     }
 
     /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.
     /// - Parameters:
     ///   - loop: kept until the watch ends.
-    ///   - name: what stands in records as `loop`; the loop's own name when nil.
+    ///   - name: what is in records as `loop`; the loop's own name when nil.
     ///   - rules: what counts as a stall of this loop; the configuration's rules when nil.
     /// - Throws: ``StallMonitorError/notRunning``; ``StallMonitorError/tooManyLoops(limit:)`` beyond 16,384;
     ///   ``StallMonitorError/invalidConfiguration(key:value:allowed:)``; ``StallMonitorError/ruleNotPossible(rule:reason:)`` when the

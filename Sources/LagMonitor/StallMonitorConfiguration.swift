@@ -27,7 +27,7 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     public var symbols = Symbols.names
     /// The longest line in bytes, newline included; 1024 to 1,048,576.
     public var maxLineBytes = 8000
-    /// How a record stands in its line, for sinks that have no format of their own.
+    /// How a record is written, for sinks that have no format of their own.
     public var format = RecordFormat.native
     /// Frames kept of a stack, leaf first; 1 to 256.
     public var maxFrames = 128

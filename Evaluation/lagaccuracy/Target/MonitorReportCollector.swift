@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// Gathers what the monitor reports: the lines of one stall become one monitorReport.
+/// Gathers what the monitor reports: the lines of one stall become one report.
 final class MonitorReportCollector: Sendable {
     private struct State {
         var order: [StallID] = []

@@ -23,7 +23,7 @@ struct PreloadedWait: Benchmark {
         var page: UnsafeMutablePointer<clb_loop_table>?
         var descriptor: Int32 = -1
         // No process looks at this one: a parent's start is not needed.
-        guard clb_loop_table_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared page") }
+        guard clb_loop_table_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared loop table") }
         let wrapped = try load(descriptor)
         guard let real = dlsym(nil, "poll") else { throw BenchmarkFailure("no poll") }
         let bare = unsafeBitCast(real, to: Wait.self)

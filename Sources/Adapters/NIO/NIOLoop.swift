@@ -17,7 +17,7 @@
         public let eventLoop: any EventLoop
         private let link: NIOLoopLink
 
-        /// - Parameter name: what stands in records as `loop`.
+        /// - Parameter name: what is in records as `loop`.
         package init(_ eventLoop: any EventLoop, named name: String) {
             self.eventLoop = eventLoop
             self.name = name

@@ -33,7 +33,7 @@ public final class OTLPSink: RecordSink {
             case record
             /// The losses that it reports have to be reported again.
             case losses(Notice)
-            /// What it reports stands in later lines, too.
+            /// What it reports is in later lines, too.
             case notice
 
             init(_ facts: LineFacts) {

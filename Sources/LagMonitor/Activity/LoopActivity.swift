@@ -1,6 +1,6 @@
 /// What an observed loop is doing: the six activities of a run loop, and the states around them.
 ///
-/// The raw value is what stands in the beacon's word; ``name`` is what stands in a record.
+/// The raw value is what is in the beacon's word; ``name`` is what is in a record.
 public enum LoopActivity: UInt8, Sendable, CaseIterable {
     case notRunning = 0
     case entry = 1
@@ -28,7 +28,7 @@ public enum LoopActivity: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// The activity's name as it stands in a record: `before_sources`.
+    /// The activity's name as it is in a record: `before_sources`.
     public var name: String {
         switch self {
         case .notRunning: "not_running"

@@ -10,7 +10,7 @@ public protocol ObservableLoop: AnyObject, Sendable {
     var name: String { get }
     /// Whether the loop publishes its activities. One that does not can only be pinged or asked to tick. True unless said.
     var publishesActivity: Bool { get }
-    /// The name of a mode by the number that stands in the beacon; any thread, may lock, not called by the watchdog.
+    /// The name of a mode by the number that is in the beacon; any thread, may lock, not called by the watchdog.
     func modeName(_ number: UInt32) -> String?
 }
 

@@ -1,7 +1,7 @@
 package import CLagLinux
 package import LagModel
 
-/// Why there is no stack. The raw value is what stands in a record's `capture_error`.
+/// Why there is no stack. The raw value is what is in a record's `capture_error`.
 package enum CaptureFailure: String, Sendable, CaseIterable {
     /// The thread ended meanwhile.
     case threadGone = "thread_gone"

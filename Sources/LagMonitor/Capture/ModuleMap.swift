@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import CLibunwind
 internal import Glibc
+internal import LagModel
 
 /// The programs and libraries of a process, this one unless said: our own map, made from `/proc/<pid>/maps` and the ELF headers in memory.
 ///
@@ -83,7 +84,7 @@ package final class ModuleMap: @unchecked Sendable {
         activeCount = 0
         rangeCount = 0
         var end: UInt64 = 0
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var hash = StableHash()
         var at = 0
         while at < length {
             let line = MapsLine(text: text, from: &at, limit: length)
@@ -92,14 +93,14 @@ package final class ModuleMap: @unchecked Sendable {
                 active[activeCount] = UInt16(index)
                 activeCount += 1
                 end = modules[index].end
-                hash = (hash ^ UInt64(index)) &* 0x100_0000_01b3
+                hash.combine(word: UInt64(index))
             } else if line.executable, line.start >= end {
                 addRange(line.start, line.end)
-                hash = (hash ^ line.start ^ line.end << 20) &* 0x100_0000_01b3
+                hash.combine(word: line.start ^ line.end << 20)
             }
         }
-        defer { fingerprint = hash }
-        return hash != fingerprint
+        defer { fingerprint = hash.value }
+        return hash.value != fingerprint
     }
 
     /// The index of the module that holds an address, if any. Owner thread.

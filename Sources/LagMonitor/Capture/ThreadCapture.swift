@@ -262,7 +262,7 @@ package final class ThreadCapture {
     /// What lasts longer than was asked for is not the sleep's.
     private func recordSleep(since begun: UInt64, atMost most: UInt64) {
         let now = clb_now_ns()
-        sleptNanoseconds += min(now > begun ? now - begun : 0, most)
+        sleptNanoseconds += min(now.saturatingDifference(begun), most)
     }
 }
 

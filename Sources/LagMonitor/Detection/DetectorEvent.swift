@@ -32,7 +32,7 @@ package enum DetectorEvent: Sendable, Equatable {
 
 /// The events of one observation, in the order in which they are to be acted on. Needs no memory but its own.
 package struct DetectorEvents: Sendable {
-    /// More than one observation can bring: each event but ``DetectorEvent/wantsPing`` is of a stall, of which at most one ends and one begins.
+    /// What one observation can bring at most: suspected, ended, opened, ended, opened, wantsPing.
     private static let capacity = 6
 
     private var slots = InlineArray<6, DetectorEvent>(repeating: .suspected)
@@ -57,7 +57,9 @@ package struct DetectorEvents: Sendable {
     }
 
     mutating func append(_ event: DetectorEvent) {
-        precondition(count < Self.capacity, "more events than one observation brings")
+        assert(count < Self.capacity, "more events than one observation brings")
+        // Never end the host: without the event a stall may be missed, no more.
+        guard count < Self.capacity else { return }
         slots[count] = event
         count += 1
     }

@@ -13,7 +13,7 @@ package final class Episode: @unchecked Sendable {
         case opened
     }
 
-    /// What stands in a line, but for the frames.
+    /// What is in a line, but for the frames.
     package struct Facts: Sendable {
         package var phase = Phase.end
         /// Index of the watched loop in the registry.

@@ -5,13 +5,16 @@ internal import Synchronization
 /// A scan of all loops.
 extension Watchdog {
     /// What is to be done after a scan.
-    struct Plan: Equatable {
+    package struct Plan: Equatable {
         /// When to scan again; `.max`: when a loop wakes.
-        var deadline: UInt64
+        package internal(set) var deadline: UInt64
         /// Whether a post means news: a stall is being timed, or every loop sleeps.
-        var wantsPosts: Bool
+        package internal(set) var wantsPosts: Bool
         /// Whether a loop may be stalled.
         var isClose = false
+
+        /// Before the first scan.
+        package static let idle = Plan(deadline: .max, wantsPosts: false)
     }
 
     /// While a loop may be stalled, no wait is longer: so much of a stop's length is unknown.
@@ -28,7 +31,7 @@ extension Watchdog {
 
     /// Visits every watch.
     /// - Parameter processPause: a time since the last scan in which the process may not have run.
-    func scan(at now: UInt64, processPause: ProcessPause? = nil) -> Plan {
+    package func scan(at now: UInt64, processPause: ProcessPause? = nil) -> Plan {
         var state = ScanState(now: now, processPause: processPause)
         let count = services.count
         let readsClocks = count <= Self.readClocks

@@ -6,7 +6,7 @@ internal import LagModel
 /// truncated or hostile: every offset and count is checked and every list is bounded.
 struct ELFFile: ~Copyable {
     struct Section {
-        /// Where its name stands in the table of section names.
+        /// Where its name is in the table of section names.
         let nameOffset: UInt32
         let type: UInt32
         let address: UInt64

@@ -5,7 +5,7 @@ internal import LagModel
 /// Neither holds a duration, a cause or anything of the host or the process: both are the same under address
 /// randomisation and on every host that runs the same files. Any thread.
 package struct Fingerprint: Sendable, Hashable {
-    /// What ``init(frames:)`` looks at of a frame.
+    /// What ``init(frames:)`` uses of a frame.
     package struct Frame: Sendable, Hashable {
         package var modulePath: String?
         package var buildID: String?

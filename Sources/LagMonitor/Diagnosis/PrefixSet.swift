@@ -1,4 +1,4 @@
-/// Beginnings of names, looked through by their first byte: a frame is compared with some dozens of them, and Swift's
+/// Prefixes of names, indexed by their first byte: a frame is compared with some dozens of them, and Swift's
 /// `hasPrefix` compares characters, not bytes.
 struct PrefixSet: Sendable {
     private let byFirstByte: [[[UInt8]]]

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Finds the functions that hold some addresses in one pass over a symbol table; keeps no table.
 ///
 /// Cost: the table's bytes are read once (24 a symbol), with a binary search among the wanted addresses for each.
@@ -52,7 +54,7 @@ struct SymbolTableSearch {
         let strings = file.sections[Int(table.link)]
         let entryBytes = Int(table.entrySize)
         // What the file is too short for is not there; the rest is still good.
-        let available = min(table.size, file.source.size > table.offset ? file.source.size - table.offset : 0)
+        let available = min(table.size, file.source.size.saturatingDifference(table.offset))
         let count = Int(clamping: available / UInt64(entryBytes))
 
         var index = 0

@@ -1,11 +1,11 @@
 extension StallRecord {
-    /// A piece of the merged call tree of all looks at a stalled thread: a run of calls that every look at it shares.
+    /// A node of the merged call tree of all samples of a stalled thread: a run of calls that every sample in it shares.
     ///
     /// A plain value; `sample_tree` in the line is an array of the roots.
     public struct SampleNode: Sendable, Equatable {
-        /// `ms`: the stretch of the stall that the looks through here stand for.
+        /// `ms`: the stretch of the stall that the samples through here stand for.
         package var weightNanoseconds: UInt64
-        /// `samples`: how many looks went through here.
+        /// `samples`: how many samples went through here.
         public var samples: UInt64
         /// `frames`: the functions, root to leaf, each called by the one before it and by nothing else here.
         public var frames: [String]

@@ -40,6 +40,9 @@ extension StallRecord {
             }
         }
 
+        // Not the comparison of raw values: the watchdog compares kinds, and texts are compared by generic code.
+        public static func == (left: Kind, right: Kind) -> Bool { left.rank == right.rank }
+        public static func != (left: Kind, right: Kind) -> Bool { left.rank != right.rank }
         public static func < (left: Kind, right: Kind) -> Bool { left.rank < right.rank }
     }
 
@@ -57,7 +60,7 @@ extension StallRecord {
     /// How the stack was taken.
     public typealias Capture = CaptureMethod
 
-    /// What a thread waits for in a futex. The raw value is what stands in the line.
+    /// What a thread waits for in a futex. The raw value is what is in the line.
     public enum LockKind: String, Sendable, CaseIterable {
         /// A pthread mutex, `NSLock` and the like.
         case mutex

@@ -61,7 +61,7 @@ public struct StallRecord: Sendable, Equatable {
     public var framePointerRecovered = false
     /// `unwind_end`: why the stack does not reach the thread's first frame; nil when it does.
     public var unwindEnd: String?
-    /// `samples`: how often we looked.
+    /// `samples`: how often the stack was sampled.
     public var samples: UInt64
     /// `samples_matched`: how often it was this stack.
     public var samplesMatched: UInt64

@@ -91,7 +91,7 @@ struct EvidenceBuilder {
         if namedStack.stack.cycle >= 0, namedStack.stack.cycle < chain.count {
             evidence.lockCycle = chain[namedStack.stack.cycle...].map { link in
                 var link = link
-                // Its stack stands in the record already.
+                // Its stack is in the record already.
                 if link.threadID == evidence.lockOwner?.threadID { link.frames = [] }
                 return link
             }

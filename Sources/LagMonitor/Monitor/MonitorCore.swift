@@ -175,7 +175,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         record.sequence = sequence
         let handlers = shared.withLock { $0.handlers }
         record.suppressedTotal = suppressed(sum)
-        let fresh = sum.dropped > countedDropped ? sum.dropped - countedDropped : 0
+        let fresh = sum.dropped.saturatingDifference(countedDropped)
         var taken = true
         for index in outputs.indices {
             outputs[index].countDropped(fresh, reason: .queueFull)
@@ -258,7 +258,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             let now = clock()
             let sum = absorbed
             let dropped = sum.dropped
-            let fresh = dropped > countedDropped ? dropped - countedDropped : 0
+            let fresh = dropped.saturatingDifference(countedDropped)
             for index in outputs.indices {
                 outputs[index].countDropped(fresh, reason: .queueFull)
                 try? outputs[index].announce(now: now)

@@ -5,7 +5,7 @@ package import LagDetection
 internal import LagDiagnosis
 internal import LagOutput
 
-/// Makes a record of an episode: names what was seen, says what it looks like, gives it its fingerprint.
+/// Makes a record of an episode: names, cause, culprit, fingerprint.
 ///
 /// Reporter thread only; may block and allocate.
 package struct RecordBuilder {

@@ -10,7 +10,7 @@ struct StallFindings {
     struct NamedStack {
         let stack: TalliedStack
         let frames: [StallRecord.Frame]
-        /// Where it stands in the tally.
+        /// Where it is in the tally.
         let index: Int
         let waitKind: StallRecord.LockKind?
 

@@ -84,7 +84,7 @@ struct UnfinishedStalls: ~Copyable {
 
     private mutating func write(_ outputs: inout [RecordOutput], at now: UInt64) {
         for index in stalls.indices {
-            let passed = now > stalls[index].seenNanoseconds ? now - stalls[index].seenNanoseconds : 0
+            let passed = now.saturatingDifference(stalls[index].seenNanoseconds)
             // More has passed only if this thread could not run, and then perhaps no thread could.
             stalls[index].record.durationNanoseconds &+= min(passed, Self.refreshNanoseconds * 2)
             stalls[index].seenNanoseconds = now

@@ -14,7 +14,7 @@ internal import Synchronization
 /// With a ``FileRotation`` the file does not grow beyond a size: it becomes `path.1`, `path.1` becomes `path.2`, and so on.
 ///
 /// A path that leads to a pipe works if it has a reader; then the rules of ``DescriptorSink`` hold. A disk that hangs
-/// (a network file system) cannot be waited for with a deadline: the reporter thread hangs with it, nobody else.
+/// (a network file system) cannot be waited for with a deadline: the reporter thread hangs with it, and nothing else.
 public final class FileSink: RecordSink {
     private struct State: ~Copyable {
         var line: LineDescriptor?

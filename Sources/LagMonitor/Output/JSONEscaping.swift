@@ -38,7 +38,7 @@ struct UTF8Scalar {
     }
 }
 
-/// How a scalar stands in a JSON string (RFC 8259, section 7).
+/// How a scalar is written in a JSON string (RFC 8259, section 7).
 enum JSONEscaping {
     /// Bytes that ``append(_:in:at:to:)`` will write.
     static func size(of scalar: UTF8Scalar, in text: UnsafeBufferPointer<UInt8>, at position: Int) -> Int {

@@ -93,7 +93,8 @@ extension JSONLineWriter {
         case .time(let nanoseconds): self.value { UTCTime.append(nanosecondsSince1970: nanoseconds, to: &$0) }
         case .address(let address): self.value(hex: address)
         case .flag(let flag): self.value(flag)
-        case .thread, .threads, .workers, .frames, .sampleTree: preconditionFailure("written by the format itself")
+        // Written by the format itself; a field of the table that ends here is a mistake, but the line stays valid.
+        case .thread, .threads, .workers, .frames, .sampleTree: self.value("")
         }
     }
 

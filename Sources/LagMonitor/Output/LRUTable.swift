@@ -20,7 +20,7 @@ struct LRUTable<Value: Sendable>: Sendable {
     }
 
     /// Uses a key: it is there afterwards, and the last to go.
-    /// - Returns: what had to go for it. Finding that takes a look at every entry.
+    /// - Returns: what was evicted for it. Finding that scans every entry.
     mutating func use(_ key: String, orInsert value: @autoclosure () -> Value) -> (key: String, value: Value)? {
         uses += 1
         if entries[key] != nil {

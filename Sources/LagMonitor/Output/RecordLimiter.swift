@@ -3,7 +3,7 @@
 /// A record takes a token of each; where either has none it is held back and counted. The lines of one stall
 /// belong together:
 /// - a `begin` line that was written brings its `end` line along, for no token;
-/// - when a `begin` line was held back, the `end` line is judged anew: it is complete in itself, and the only one of most
+/// - when a `begin` line was held back, the `end` line is decided anew: it is complete in itself, and the only one of most
 ///   stalls, so a long hang has a second chance to be written with its whole duration;
 /// - an `abandoned` line is always written, for no token.
 ///
@@ -73,7 +73,7 @@ package struct RecordLimiter: Sendable {
     /// Fingerprints remembered now.
     var fingerprints: Int { known.count }
 
-    /// Judges a record; every record is to be judged once, in the order of their coming.
+    /// Decides about a record. Call once for each record, in their order.
     package mutating func decide(_ record: borrowing StallRecord, at now: UInt64) -> Decision {
         guard perFingerprint != nil || overall != nil else { return .emit(after: nil) }
         let id = record.id

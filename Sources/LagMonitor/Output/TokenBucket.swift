@@ -25,7 +25,7 @@ struct TokenBucket: Sendable, Equatable {
     /// From when on a token can be had.
     func nextToken(_ rate: TokenRate) -> UInt64 {
         let spare = rate.spareNanoseconds
-        return fullAgainNanoseconds > spare ? fullAgainNanoseconds - spare : 0
+        return fullAgainNanoseconds.saturatingDifference(spare)
     }
 
     /// Takes one, whether there is one or not.

@@ -32,7 +32,7 @@ struct WriteDeadline {
             let now = Self.now
             let end = min(lineNanoseconds, limit.nanoseconds)
             // In slices, because another thread may have brought the limit forward.
-            let left = end > now ? min(end - now, 50_000_000) : 0
+            let left = min(end.saturatingDifference(now), 50_000_000)
             if DescriptorKind.isWritable(descriptor, timeoutMilliseconds: Int32((left + 999_999) / 1_000_000)) { return true }
             if Self.now >= min(lineNanoseconds, limit.nanoseconds) { return false }
         }

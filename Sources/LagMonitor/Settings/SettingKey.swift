@@ -16,7 +16,7 @@ package struct SettingKey: Sendable {
         case file
         /// Where lines go: ``OutputSettings/Destination``.
         case destination
-        /// A text that somebody else than the monitor understands.
+        /// A text that lagmond parses.
         case custom(allowed: String, validate: @Sendable (String) -> String?)
     }
 
@@ -52,11 +52,11 @@ package struct SettingKey: Sendable {
 
     package static let environmentPrefix = "LAGMONITOR_"
 
-    /// Begins like a setting and is none: lagmond's page for the programs that it starts.
+    /// Has the prefix of a setting but is not one: lagmond's shared loop table for the programs that it starts.
     package static let sharedLoopTableName = "LAGMONITOR_PAGE"
 
     package static let hourMilliseconds = 3_600_000
-    /// A day is more than anybody stalls on purpose.
+    /// No useful value exceeds a day.
     package static let dayMilliseconds = 86_400_000
 
     /// What ``StallRules`` takes as an interval and as a number of timeouts.
@@ -196,7 +196,7 @@ package struct SettingKey: Sendable {
             switch word {
             case .string(""): reason.append("an empty name")
             case .string(let name) where !names.contains(name): reason.append("unknown name \"\(name)\"")
-            case .string(let name): if seen.contains(word) { reason.append("\"\(name)\" stands there twice") }
+            case .string(let name): if seen.contains(word) { reason.append("\"\(name)\" is listed twice") }
             default: reason.append("\(word.displayText) is not a name")
             }
             seen.append(word)

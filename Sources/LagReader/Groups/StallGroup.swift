@@ -106,7 +106,7 @@ package struct StallGroup: Sendable {
         if isNewer || kept.isEmpty || new.lexicographicallyPrecedes(kept) { kept = Array(new) }
     }
 
-    /// Where a cause stands in ``causes``.
+    /// Where a cause is in ``causes``.
     package static func causeIndex(_ line: borrowing LineScanner) -> Int {
         let index = line.withText(.cause) { text in
             causeNames.firstIndex {

@@ -1,6 +1,6 @@
 internal import LagModel
 
-/// The text that stands in a JSON string.
+/// The text that is in a JSON string.
 package enum JSONString {
     /// - Parameters:
     ///   - content: between the quotes, its grammar checked before.

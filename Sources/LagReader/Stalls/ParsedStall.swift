@@ -1,6 +1,6 @@
 package import LagModel
 
-/// A stall as it stands in a line, for those who need more of it than figures. What the line does not say is nil or empty.
+/// A stall as it is in a line, for those who need more of it than figures. What the line does not say is nil or empty.
 package struct ParsedStall: Sendable {
     package var id = ""
     /// When it began, in nanoseconds since 1970.

@@ -1,6 +1,6 @@
 internal import LagReader
 
-/// What stands in a page: chosen from all that was read, ranked, and the same for the same lines.
+/// What is in a page: chosen from all that was read, ranked, and the same for the same lines.
 struct Report {
     /// A group, or all those that are not shown by themselves.
     struct Group {

@@ -1,7 +1,7 @@
 internal import LagOutput
 internal import LagReader
 
-/// What the page's script gets: JSON that stands in the page as data. Times are milliseconds since 1970 and lengths milliseconds.
+/// What the page's script gets: JSON that is in the page as data. Times are milliseconds since 1970 and lengths milliseconds.
 struct ReportData {
     let report: Report
 
@@ -11,7 +11,7 @@ struct ReportData {
     private static let maximumNameBytes = 800_000
     private static let leastNameBytes = 40
 
-    /// With `<` escaped, so that no text can end the element that it stands in.
+    /// With `<` escaped, so that no text can end the element that it is in.
     func bytes() -> [UInt8] {
         var writer = JSONLineWriter(capacity: 1 << 20)
         writer.beginObject()
@@ -60,7 +60,7 @@ struct ReportData {
         var output: [UInt8] = []
         output.reserveCapacity(json.count)
         for byte in String(decoding: json, as: UTF8.self).utf8 {
-            // In JSON it stands in strings alone.
+            // In JSON it is in strings alone.
             if byte == UInt8(ascii: "<") { output += Array("\\u003c".utf8) } else { output.append(byte) }
         }
         return output

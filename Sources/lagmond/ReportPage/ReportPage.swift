@@ -3,7 +3,7 @@ internal import LagReader
 
 /// The page's bytes: one file, without anything from elsewhere.
 ///
-/// What was read stands in it as text of tables (``HTMLText``) and as JSON in elements that no browser runs (``ReportData``). The policy
+/// What was read is in it as text of tables (``HTMLText``) and as JSON in elements that no browser runs (``ReportData``). The policy
 /// allows one script and one style, named by their hashes: whatever a record says, nothing else runs.
 struct ReportPage {
     let report: Report

@@ -15,7 +15,7 @@ struct RunSummary: CustomStringConvertible {
         ]
         let sometimes = [
             ("recurring", statistics.recurring), ("dismissed", statistics.dismissed),
-            ("blackouts", pauses.processPauses), ("stopped_ms", Self.milliseconds(pauses.paused)),
+            ("process_pauses", pauses.processPauses), ("stopped_ms", Self.milliseconds(pauses.paused)),
             ("throttled_ms", Self.milliseconds(pauses.throttled)),
             ("suspensions", pauses.suspensions), ("suspended_ms", Self.milliseconds(pauses.suspended)),
             ("clock_steps", pauses.clockSteps),

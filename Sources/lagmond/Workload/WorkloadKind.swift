@@ -25,7 +25,7 @@ package enum WorkloadKind: String, CaseIterable, Sendable {
     /// A callback that does nothing: nothing to report.
     case idle
 
-    /// The base name of the function that blocks, as it stands in a frame's `symbol` and in the truth.
+    /// The base name of the function that blocks, as it is in a frame's `symbol` and in the truth.
     package var functionName: String {
         switch self {
         case .cpu: "computeUntil"

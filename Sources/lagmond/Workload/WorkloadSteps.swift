@@ -22,7 +22,7 @@ package struct Injection {
     }
 }
 
-/// Turns a kind into the call that blocks. Each blocking function stands in the file of its group, is never inlined,
+/// Turns a kind into the call that blocks. Each blocking function is in the file of its group, is never inlined,
 /// is not generic, and has the name in ``WorkloadKind/functionName``.
 package final class WorkloadSteps: Sendable {
     private let server: SlowServer?

@@ -47,7 +47,7 @@ package struct ClockWatch: Sendable {
         let uncertain = last.spread.saturatingSum(now.spread)
         let slept = now.sleepOffset &- last.sleepOffset
         let stepped = now.wallOffset &- last.wallOffset
-        let elapsed = now.boottime > last.boottime ? now.boottime - last.boottime : 0
+        let elapsed = now.boottime.saturatingDifference(last.boottime)
         last = now
 
         var change = Change.none

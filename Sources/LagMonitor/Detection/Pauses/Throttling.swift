@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// For how long the kernel kept a control group from running, since the group exists: two readings give the time between.
 package struct Throttling: Sendable, Equatable {
     /// Time out of quota, in nanoseconds, added up over the processors and (see ``ThrottleMeter``) over nested groups:
@@ -22,16 +24,14 @@ package struct Throttling: Sendable, Equatable {
     /// What came since an earlier reading of the same meter; never negative, nil where either reading has nothing.
     package func since(_ earlier: Throttling) -> Throttling {
         Throttling(
-            throttledNanoseconds: Self.growth(throttledNanoseconds, since: earlier.throttledNanoseconds),
+            throttledNanoseconds: throttledNanoseconds.saturatingDifference(earlier.throttledNanoseconds),
             throttledCount: Self.growth(throttledCount, since: earlier.throttledCount),
             frozenNanoseconds: Self.growth(frozenNanoseconds, since: earlier.frozenNanoseconds)
         )
     }
 
-    private static func growth(_ now: UInt64, since before: UInt64) -> UInt64 { now > before ? now - before : 0 }
-
     private static func growth(_ now: UInt64?, since before: UInt64?) -> UInt64? {
         guard let now, let before else { return nil }
-        return growth(now, since: before)
+        return now.saturatingDifference(before)
     }
 }

@@ -7,7 +7,7 @@ package struct StallInterval: Sendable, Equatable {
     package private(set) var since: UInt64
     /// When it may have begun at the earliest; `since` where that is exact.
     package private(set) var earliest: UInt64
-    /// While it goes on: when it was last seen to, so its end is not before that. Then: when it ended, for certain.
+    /// While it goes on: when it was last observed; its end is not before that. Afterwards: when it ended, for certain.
     package private(set) var until: UInt64
     /// When it may have ended at the latest; `until` where that is exact.
     package private(set) var latest: UInt64

@@ -30,6 +30,8 @@ extension Watch {
 
     private func suspect() {
         locate()
+        // A second rule's suspicion: what was read before the capture stays.
+        guard cold.pointee.recording == nil else { return }
         let (tid, process) = (cold.pointee.target.tid, services.capture.process)
         guard tid != 0 else { return }
         cold.pointee.earlier = ThreadState(tid: tid, process: process)
@@ -167,7 +169,6 @@ extension Watch {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         let now = clb_now_ns()
-        let age = now > monotonic ? now - monotonic : 0
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clamping: age)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clamping: now.saturatingDifference(monotonic))
     }
 }

@@ -174,8 +174,8 @@ package final class WatchRegistry: @unchecked Sendable {
 
     private func end(_ index: Int) -> Bool { exchange(index, [.resuming, .active, .paused], for: .ending) }
 
-    /// Sets a new state if the present one is among these. Meanwhile the watchdog may make `.resuming` `.active`, so the former has
-    /// to stand before the latter.
+    /// Sets a new state if the present one is among these. Meanwhile the watchdog may make `.resuming` `.active`, so list
+    /// `.resuming` before `.active`.
     private func exchange(_ index: Int, _ states: [Watch.State], for desired: Watch.State) -> Bool {
         states.contains { state in
             hotParts[index].state.compareExchange(expected: state, desired: desired, ordering: .acquiringAndReleasing).exchanged

@@ -25,7 +25,7 @@ extension WatchServices {
         var index = 0
         while index < min(outcome.stored, Self.framesOfKey) {
             let function = capture.function(of: scratch[index])
-            // FNV-1a, by words (RFC 9923); a recursion counts once.
+            // FNV-1a by words, with the high bits folded in; a recursion counts once.
             if function != previous { key = (key ^ function) &* 0x0000_0100_0000_01b3 ^ key >> 29 }
             previous = function
             index += 1

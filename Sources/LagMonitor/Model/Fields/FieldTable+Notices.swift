@@ -25,7 +25,7 @@ extension FieldTable {
             .fingerprints,
             "fingerprints",
             .count,
-            keep: .essential,
+            keep: .always,
             in: .fields,
             value: .notice { $0.suppression.flatMap { $0.fingerprint == nil ? .count($0.fingerprints) : nil } },
             "suppressed: in place of fingerprint, how many these were."

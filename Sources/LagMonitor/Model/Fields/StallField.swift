@@ -1,4 +1,4 @@
-/// A member of a line of schema `lagmonitor.stall.v1`, in the order of a stall's line. All that is known of it stands in ``FieldTable``.
+/// A member of a line of schema `lagmonitor.stall.v1`, in the order of a stall's line. Its definition is in ``FieldTable``.
 package enum StallField: UInt8, CaseIterable, Sendable {
     case schema, time, id, event, phase, severity, message, kind, foundBy, fingerprint, stackHash
     case duration, durationMinimum, durationMaximum, excluded, threshold

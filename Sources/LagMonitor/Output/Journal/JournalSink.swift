@@ -30,7 +30,7 @@ public final class JournalSink: RecordSink {
     ///   - path: of the socket.
     ///   - identifier: `SYSLOG_IDENTIFIER`; the name of the executable when nil.
     ///   - timeout: how long a line waits for a slow journal.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` when nobody listens there.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` when no process listens there.
     public init(
         path: String = JournalSink.defaultPath,
         identifier: String? = nil,

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// Refused are: what is no plain file, or another user's (`foreign`); a file of another version or older than a week (`old`); one that
 /// does not hold together (`damaged`). A file that is not ours is left alone; of the others the refusal is counted, and they are removed.
-/// A file whose process lives is nobody else's business.
+/// A file whose process lives is left alone.
 package struct RecoveredStalls: ~Copyable {
     /// In the order of the names, each file's in the order in which they began.
     package let stalls: [UnfinishedStall]

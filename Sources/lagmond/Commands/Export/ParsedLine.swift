@@ -4,7 +4,7 @@ internal import LagReader
 
 /// A line of ours, read back into what it was made of.
 ///
-/// Nothing of this process or host is in it: who stalled stands in the line. What the writer cut or left out stays so. The tree of
+/// Nothing of this process or host is in it: who stalled is in the line. What the writer cut or left out stays so. The tree of
 /// all looks is not read: the formats that are made of this do not have it.
 struct ParsedLine {
     enum Content {

@@ -15,7 +15,7 @@ enum PerfText {
             let weight = path.nanoseconds / 1_000_000 + (path.nanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
             guard weight > 0 else { return }
             text += "\(process.isEmpty ? "process" : process) \(stall.pid)/\(stall.threadID) \(time): \(weight) stall-ms: \n"
-            // The root is the process, which stands in the head.
+            // The root is the process, which is in the head.
             for frame in path.frames.dropFirst().reversed() {
                 let address = String(frame.pc ?? 0, radix: 16)
                 let space = String(repeating: " ", count: max(0, 16 - address.count))

@@ -62,7 +62,7 @@ struct StackPath {
             if let total = node.framesTotal, total > UInt64(node.frames.count) { push(trimmed) }
             for name in node.frames { push(known[name] ?? ExportFrame(name: name)) }
             let below = node.children.reduce(UInt64(0)) { $0.saturatingSum($1.nanoseconds) }
-            let own = node.nanoseconds > below ? node.nanoseconds - below : 0
+            let own = node.nanoseconds.saturatingDifference(below)
             if own > 0 { emit(own) }
             sum = sum.saturatingSum(own)
             for child in node.children { walk(child) }

@@ -1,4 +1,5 @@
 internal import LagModel
+internal import LagReader
 
 /// The table of fields as Markdown, made from ``FieldTable``.
 enum FieldDocument {

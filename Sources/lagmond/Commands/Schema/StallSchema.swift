@@ -1,4 +1,5 @@
 internal import LagModel
+internal import LagReader
 
 /// The JSON Schema (2020-12) of every line, made from ``FieldTable``.
 enum StallSchema {

@@ -4,7 +4,7 @@ internal import LagReader
 /// order of members, spaces, and how numbers are written.
 struct JSONText {
     struct Value {
-        /// Where it stands in ``bytes``; a string with its quotes.
+        /// Where it is in ``bytes``; a string with its quotes.
         let range: Range<Int>
         let content: Content
     }

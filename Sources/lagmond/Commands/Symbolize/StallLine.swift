@@ -2,7 +2,7 @@ internal import LagOutput
 
 /// A line with a stall record: where its stacks are, and what each frame says.
 struct StallLine {
-    /// A frame as it stands in the line.
+    /// A frame as it is in the line.
     struct Frame {
         let value: JSONText.Value
         let buildID: String?

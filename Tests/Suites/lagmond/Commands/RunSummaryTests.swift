@@ -31,7 +31,7 @@ internal import Testing
         statistics.pauses.suspended = .seconds(9)
         statistics.pauses.clockSteps = 10
         let rest =
-            " recurring=11 dismissed=5 blackouts=6 stopped_ms=7 throttled_ms=2 suspensions=8 suspended_ms=9000 clock_steps=10"
+            " recurring=11 dismissed=5 process_pauses=6 stopped_ms=7 throttled_ms=2 suspensions=8 suspended_ms=9000 clock_steps=10"
         #expect(RunSummary(statistics).description == Self.always + rest)
     }
 

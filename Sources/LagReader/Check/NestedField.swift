@@ -1,3 +1,5 @@
+package import LagModel
+
 /// A member of an object within a line: a frame, a thread, a group of workers, a sample.
 package struct NestedField: Sendable {
     package let name: StaticString
