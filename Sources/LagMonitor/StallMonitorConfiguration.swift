@@ -35,8 +35,10 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     public var serviceName: String?
     /// OpenTelemetry's `service.version`; not in the line when nil.
     public var serviceVersion: String?
-    /// Prefixes of module names or symbols that count as the program's own code, before the built-in rules.
+    /// Prefixes of paths, file names or symbols that are the program's own code, whatever the built-in rules say.
     public var inAppPrefixes: [String] = []
+    /// Prefixes of paths, file names or symbols that are not the program's own code; ``inAppPrefixes`` win over them.
+    public var notInAppPrefixes: [String] = []
 
     /// Which of a stall's samples a record holds.
     public enum Samples: String, Sendable, CaseIterable {

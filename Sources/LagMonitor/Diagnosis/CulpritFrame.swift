@@ -2,7 +2,7 @@
 package struct CulpritFrame: Sendable, Hashable {
     /// The simplified name; nil or empty when there is none.
     package var symbol: String?
-    /// Build-id and offset.
+    /// What names it where there is no symbol: file and offset.
     package var place: String
     /// By ``InAppRules``.
     package var inApp: Bool

@@ -62,17 +62,22 @@ struct ELFFile: ~Copyable {
     }
 
     /// The names of all sections; none where their table is damaged or longer than any linker writes.
-    func sectionNames() -> Set<String> {
+    func sectionNames() -> Set<String> { Set(namedSections().map(\.name)) }
+
+    /// The sections with one of these names.
+    func sections(named names: Set<String>) -> [Section] {
+        namedSections().compactMap { names.contains($0.name) ? $0.section : nil }
+    }
+
+    private func namedSections() -> [(name: String, section: Section)] {
         guard namesIndex < sections.count, sections[namesIndex].size <= Self.maximumNameTableBytes else { return [] }
         let place = sections[namesIndex]
         guard let table = source.bytes(at: place.offset, count: Int(place.size)) else { return [] }
-        return Set(
-            sections.compactMap { section in
-                let start = Int(section.nameOffset)
-                guard start < table.count else { return nil }
-                return String(decoding: table[start...].prefix(Self.maximumNameBytes).prefix { $0 != 0 }, as: UTF8.self)
-            }
-        )
+        return sections.compactMap { section in
+            let start = Int(section.nameOffset)
+            guard start < table.count else { return nil }
+            return (String(decoding: table[start...].prefix(Self.maximumNameBytes).prefix { $0 != 0 }, as: UTF8.self), section)
+        }
     }
 
     private static func readSections(_ source: borrowing ByteSource, _ header: LittleEndianBytes) -> [Section] {

@@ -46,7 +46,9 @@ package struct Fingerprint: Sendable, Hashable {
 
     /// - Parameter frames: leaf first.
     package init(frames: [Frame]) {
-        let app = frames.filter(\.inApp)
+        // Which of the merged functions gives its name may change with every build.
+        let named = frames.filter { $0.inApp && $0.symbol?.hasPrefix(FrameRole.mergedPrefix) != true }
+        let app = named.isEmpty ? frames.filter(\.inApp) : named
         var seen: Set<String> = []
         var hash = StableHash()
         for frame in app.isEmpty ? frames : app {

@@ -2,7 +2,8 @@
 package enum FrameRole: Sendable {
     /// A function that somebody wrote.
     case code
-    /// Code without a symbol: a stub of the linker (`.plt`), stripped code, code made at run time.
+    /// Code without a symbol: a stub of the linker (`.plt`), stripped code, code made at run time. Or with the symbol of another function:
+    /// the compiler merged functions with the same machine code.
     case unnamed
     /// The first function of a thread or of the program: everything the thread does is below it.
     case entry
@@ -48,6 +49,8 @@ package enum FrameRole: Sendable {
         let owner = InAppRules.owner(symbol)
         if Self.isThunk(symbol) {
             self = .thunk
+        } else if symbol.hasPrefix(Self.mergedPrefix) {
+            self = .unnamed
         } else if Self.machineryNames.contains(symbol) || Self.machineryPrefixes.holdsPrefix(of: owner) {
             self = .machinery
         } else if owner == symbol, Self.entryNames.contains(symbol) || Self.entrySuffixes.contains(where: symbol.hasSuffix) {
@@ -58,8 +61,12 @@ package enum FrameRole: Sendable {
         }
     }
 
+    /// Of a function that stands for several with the same machine code: its name is that of one of them.
+    static let mergedPrefix = "merged "
+
     /// Whether the compiler made the code by itself.
     static func isThunk(_ symbol: String) -> Bool {
+        if symbol.hasPrefix(mergedPrefix) { return isThunk(String(symbol.dropFirst(mergedPrefix.count))) }
         if thunkPrefixes.holdsPrefix(of: symbol) { return true }
         // Cheaper than looking for the phrases in every name.
         guard symbol.utf8.contains(UInt8(ascii: " ")) else { return false }

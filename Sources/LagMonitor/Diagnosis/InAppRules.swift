@@ -1,5 +1,11 @@
-/// Which frames are the program's own: by the file they lie in, and by the symbol where system code was linked into the
-/// program.
+/// Which frames are the program's own. In this order:
+///
+/// 1. the user's prefixes;
+/// 2. where the file lies (``FileLocation``): the executable and what lies beside it are the program's, system, toolchain and package
+///    folders never are, other folders are;
+/// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
+/// 4. the symbol, for system code and packages that were linked into the program: a list of well-known ones, and what the program's own
+///    debug information says was checked out as a dependency (``DependencyModules``).
 ///
 /// Any thread; a few comparisons of prefixes a frame.
 package struct InAppRules: Sendable, Hashable {
@@ -7,7 +13,8 @@ package struct InAppRules: Sendable, Hashable {
     package static let systemModules = [
         "ld-linux", "ld.so", "libc.so", "libc-", "libm.so", "libm-", "libdl.so", "libdl-", "librt.so", "librt-",
         "libpthread", "libresolv", "libnss_", "libanl.", "libutil.", "libgcc_s", "libstdc++", "libc++", "libunwind",
-        "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation", "lib_Foundation",
+        "liblagmonitor-preload", "libasan", "libtsan", "libubsan", "libswift", "lib_Swift", "lib_String", "libFoundation",
+        "lib_Foundation",
         "libdispatch", "libBlocksRuntime", "libCoreFoundation", "linux-vdso", "linux-gate", "[vdso]", "[vsyscall]",
     ]
 
@@ -25,7 +32,17 @@ package struct InAppRules: Sendable, Hashable {
         "NIOCore.", "_NIOBase64.", "_NIODataStructures.", "NIOPosix.", "NIOConcurrencyHelpers.", "NIOEmbedded.",
         "NIOFoundationCompat.", "_NIOFileSystem.", "NIOFileSystem.", "NIOTLS.", "NIOSSL.", "NIOHTTP1.", "NIOHTTP2.", "NIOHPACK.",
         "NIOWebSocket.", "NIOExtras.", "NIOHTTPTypes.", "NIOHTTPTypesHTTP1.", "HTTPTypes.", "Hummingbird.", "HummingbirdCore.",
-        "AsyncHTTPClient.", "ServiceLifecycle.", "UnixSignals.", "Logging.", "CoreMetrics.", "Metrics.",
+        "AsyncHTTPClient.", "ServiceLifecycle.", "UnixSignals.", "Logging.", "CoreMetrics.", "Metrics.", "ArgumentParser.",
+        "NIOTransportServices.", "NIOHTTPCompression.", "NIOAsyncRuntime.", "NIOSSH.", "NIOCertificateReloading.", "AsyncKit.",
+        "Vapor.", "RoutingKit.", "ConsoleKit.", "MultipartKit.", "WebSocketKit.", "Fluent", "SQLKit.", "Leaf.", "LeafKit.",
+        "PostgresNIO.", "PostgresKit.", "MySQLNIO.", "MySQLKit.", "SQLiteNIO.", "SQLiteKit.", "RediStack.", "Valkey.",
+        "MongoKitten.",
+        "GRDB.", "SQLite.", "Yams.", "Crypto.", "CryptoExtras.", "_CryptoExtras.", "X509.", "SwiftASN1.", "JWTKit.", "Jobs.",
+        "GRPC", "SwiftProtobuf.", "Tracing.", "Instrumentation.", "ServiceContextModule.", "OTel", "Prometheus.", "Atomics.",
+        "Algorithms.", "AsyncAlgorithms.", "Collections.", "OrderedCollections.", "DequeModule.", "HeapModule.",
+        "HashTreeCollections.",
+        "Numerics.", "SystemPackage.", "Subprocess.", "Configuration.", "OpenAPIRuntime.", "OpenAPIAsyncHTTPClient.", "Mustache.",
+        "SotoCore.", "FlyingFox.", "FlyingSocks.", "Kitura.", "DistributedCluster.", "MQTTNIO.", "SwiftSoup.", "Alamofire.",
     ]
 
     private static let systemModulePrefixes = PrefixSet(systemModules)
@@ -35,8 +52,15 @@ package struct InAppRules: Sendable, Hashable {
     package var inAppPrefixes: [String]
     /// Beginnings of paths, of base names or of symbols that are not the program's own, in addition to the rules.
     package var notInAppPrefixes: [String]
+    /// The program that the frames are of.
+    package var program: ProgramFiles
 
-    package init(inAppPrefixes: [String] = [], notInAppPrefixes: [String] = []) {
+    package init(
+        inAppPrefixes: [String] = [],
+        notInAppPrefixes: [String] = [],
+        program: ProgramFiles = ProgramFiles(executable: nil)
+    ) {
+        self.program = program
         self.inAppPrefixes = inAppPrefixes.filter { !$0.isEmpty }
         self.notInAppPrefixes = notInAppPrefixes.filter { !$0.isEmpty }
     }
@@ -53,9 +77,19 @@ package struct InAppRules: Sendable, Hashable {
         if Self.matches(names, notInAppPrefixes) { return false }
         // What the compiler made by itself: it is in no source file, and the next compiler makes something else.
         if let symbol, FrameRole.isThunk(symbol) { return false }
-        guard let base else { return owner.map { !Self.systemSymbolPrefixes.holdsPrefix(of: $0) } ?? false }
-        if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
-        return owner.map { !Self.systemSymbolPrefixes.holdsPrefix(of: $0) } ?? true
+        guard let modulePath, let base else { return owner.map(isProgramSymbol) ?? false }
+        switch FileLocation(modulePath, executable: program.executable) {
+        case .system: return false
+        case .executable: break
+        case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
+        }
+        return owner.map(isProgramSymbol) ?? true
+    }
+
+    private func isProgramSymbol(_ owner: String) -> Bool {
+        if Self.systemSymbolPrefixes.holdsPrefix(of: owner) { return false }
+        guard let dot = owner.utf8.firstIndex(of: UInt8(ascii: ".")) else { return true }
+        return !program.dependencies.contains(String(owner[..<dot]))
     }
 
     private static func matches(_ names: [String], _ prefixes: [String]) -> Bool {
@@ -66,7 +100,7 @@ package struct InAppRules: Sendable, Hashable {
     static func owner(_ symbol: String) -> String {
         // Most names hold no space, and the search compares characters.
         guard symbol.utf8.contains(UInt8(ascii: " ")) else { return symbol }
-        var rest = Substring(symbol)
+        var rest = symbol.hasPrefix(FrameRole.mergedPrefix) ? symbol.dropFirst(FrameRole.mergedPrefix.count) : Substring(symbol)
         for word in [" in ", " of ", " for "] {
             while let place = rest.firstRange(of: word) { rest = rest[place.upperBound...] }
         }
@@ -78,9 +112,11 @@ package struct InAppRules: Sendable, Hashable {
 enum ModuleName {
     /// What follows the last slash, without the kernel's mark of a deleted file.
     static func base(_ path: String) -> String {
-        var name = path[...]
-        if name.hasSuffix(" (deleted)") { name = name.dropLast(10) }
+        var name = withoutMark(path)
         if let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) { name = name[name.utf8.index(after: slash)...] }
         return String(name)
     }
+
+    /// The path without the kernel's mark of a deleted file.
+    static func withoutMark(_ path: String) -> Substring { path.hasSuffix(" (deleted)") ? path.dropLast(10) : path[...] }
 }

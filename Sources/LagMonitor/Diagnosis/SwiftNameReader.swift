@@ -4,7 +4,7 @@
 enum SwiftNameReader {
     /// What a name may begin with and says nothing about which function it is. Some are followed by `<…> of `.
     private static let droppedPrefixes: [StaticString] = [
-        "static ", "class ", "merged ", "specialized ", "implicit ", "@objc ", "@nonobjc ",
+        "static ", "class ", "specialized ", "implicit ", "@objc ", "@nonobjc ",
         "partial apply forwarder for ", "partial apply for ", "curry thunk of ", "dispatch thunk of ",
         "protocol witness for ", "protocol self-conformance witness for ", "vtable thunk for ", "override thunk of ",
         "distributed thunk ", "distributed accessor for ", "async function pointer to ",
@@ -20,6 +20,11 @@ enum SwiftNameReader {
     static func simplified(_ name: ArraySlice<UInt8>) -> [UInt8] {
         var cursor = NameCursor(name)
         while dropPrefix(&cursor) {}
+        // The name is that of one of several functions: to be seen.
+        if cursor.skip("merged ") {
+            let inner = simplified(cursor.rest)
+            return inner.starts(with: "merged ") ? inner : Array("merged ".utf8) + inner
+        }
         if cursor.isAt("reabstraction thunk") { return Array("reabstraction thunk".utf8) }
         if let phrase = leadingPhrase(cursor) {
             var inner = cursor

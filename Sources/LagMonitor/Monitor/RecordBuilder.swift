@@ -12,6 +12,7 @@ package struct RecordBuilder {
     private var builder: FrameBuilder
     private var sockets: SocketNames
     private let process: Int32
+    private var program: ProgramFiles?
 
     package init(modules: ModuleMap) {
         builder = FrameBuilder(modules: modules)
@@ -36,7 +37,14 @@ package struct RecordBuilder {
         -> StallRecord
     {
         let facts = episode.facts
-        let findings = StallFindings(episode, InAppRules(inAppPrefixes: configuration.inAppPrefixes), &builder)
+        let program = ProgramFiles.read(of: process, after: self.program)
+        self.program = program
+        let rules = InAppRules(
+            inAppPrefixes: configuration.inAppPrefixes,
+            notInAppPrefixes: configuration.notInAppPrefixes,
+            program: program
+        )
+        let findings = StallFindings(episode, rules, &builder)
         let worker = Self.worker(of: episode, doing: findings.representative?.index)
         let thread = [facts.thread, worker].first { $0 != 0 } ?? watch.loop.thread.tid
         var record = StallRecord(

@@ -166,6 +166,9 @@ struct StallFindings {
 }
 
 extension StallRecord.Frame {
-    /// Build-id and offset: the same in every process.
-    var place: String { "\(buildID ?? module ?? "?")+\(offset.map { String($0, radix: 16) } ?? String(pc, radix: 16))" }
+    /// Where it is, for people: `libshop.so+0x25f62`, and without a file the address.
+    var place: String {
+        guard let module, let offset else { return "0x" + String(pc, radix: 16) }
+        return "\(module)+0x" + String(offset, radix: 16)
+    }
 }

@@ -120,6 +120,7 @@ package struct SettingKey: Sendable {
     package static let recurringCount = SettingKey("monitor.recurring_count", .wholeNumber(0...20))
     package static let recurringWindow = SettingKey("monitor.recurring_window_s", .wholeNumber(1...86_400))
     package static let inAppPrefixes = SettingKey("monitor.in_app_prefixes", .texts)
+    package static let notInAppPrefixes = SettingKey("monitor.not_in_app_prefixes", .texts)
     package static let samples = SettingKey(
         "monitor.samples",
         .choice(StallMonitorConfiguration.Samples.allCases.map(\.rawValue))
@@ -139,7 +140,7 @@ package struct SettingKey: Sendable {
         format, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate, frameMissed, sampleInterval,
         sampleCount, sampleFunctions, startupGrace, restore, hangAfter, limitBurst, limitInterval, limitAllBurst,
         limitAllInterval, limitQuiet, recurringCount, recurringWindow, lineBytes, frames, samples, symbols, inAppPrefixes,
-        serviceName, serviceVersion,
+        notInAppPrefixes, serviceName, serviceVersion,
     ]
 
     /// What may stand here, in words.

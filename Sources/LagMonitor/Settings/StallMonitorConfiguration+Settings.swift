@@ -16,10 +16,9 @@ extension StallMonitorConfiguration {
         unfinishedPath = OutputSettings.unfinishedPath(reader)
         limits = RecordLimits(reader)
         recurrence = RecurrenceRule(reader)
-        if let prefixes = reader.texts(for: .inAppPrefixes) {
-            // An empty variable is a list of one empty text.
-            inAppPrefixes = prefixes.filter { !$0.isEmpty }
-        }
+        // An empty variable is a list of one empty text.
+        if let prefixes = reader.texts(for: .inAppPrefixes) { inAppPrefixes = prefixes.filter { !$0.isEmpty } }
+        if let prefixes = reader.texts(for: .notInAppPrefixes) { notInAppPrefixes = prefixes.filter { !$0.isEmpty } }
         if let samples = reader.string(for: .samples).flatMap(Samples.init) { self.samples = samples }
         if let symbols = reader.string(for: .symbols).flatMap(Symbols.init) { self.symbols = symbols }
         if let format = reader.string(for: .format).flatMap(RecordFormat.init) { self.format = format }

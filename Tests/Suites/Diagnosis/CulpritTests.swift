@@ -39,7 +39,7 @@ struct CulpritTests {
     @Test func `a frame without a name is blamed only where no named one of the program covers`() {
         #expect(blamed([stack(9, "?plt App.render main")]) == "App.render")
         #expect(blamed([stack(5, "?plt App.render main"), stack(4, "App.render main")]) == "App.render")
-        #expect(blamed([stack(9, "?deep ?outer [run] main")]) == "aa+?deep")
+        #expect(blamed([stack(9, "?deep ?outer [LagRunLoop.ObservedRunLoop.run] main")]) == "aa+?deep")
         #expect(blamed([stack(9, "[memcpy] ?deep [run]")]) == "aa+?deep")
     }
 

@@ -120,3 +120,54 @@ struct InAppRulesTests {
         #expect(InAppRules(inAppPrefixes: [""]).isInApp(modulePath: "/lib/libc.so.6", symbol: nil) == false)
     }
 }
+
+struct FileLocationTests {
+    @Test(arguments: [
+        ("/usr/bin/shop", "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0.8.6"),
+        ("/usr/bin/shop", "/lib/x86_64-linux-gnu/libz.so.1.2.13"),
+        ("/opt/shop/bin/shop", "/opt/swift/usr/lib/swift/linux/libmine.so"),
+        ("/opt/shop/bin/shop", "/var/lib/docker/overlay2/0f/merged/usr/lib/libpq.so.5"),
+        ("/opt/shop/bin/shop", "/proc/71/root/lib/aarch64-linux-gnu/libcrypt.so.1"),
+        ("/usr/bin/python3.11", "/home/a/venv/lib/python3.11/site-packages/numpy/core/_multiarray.so"),
+        ("/usr/bin/node", "/srv/shop/node_modules/canvas/build/canvas.node"),
+        ("/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/15/lib/libpqwalreceiver.so"),
+        ("/usr/lib/jvm/bin/java", "/usr/lib/jvm/lib/server/libjvm.so"),
+    ])
+    func `libraries of the system and of package managers are not the program's`(executable: String, path: String) {
+        let rules = InAppRules(program: ProgramFiles(executable: executable))
+        #expect(!rules.isInApp(modulePath: path, symbol: "deflate"))
+        #expect(!rules.isInApp(modulePath: path, symbol: nil))
+    }
+
+    @Test(arguments: [
+        ("/usr/bin/redis-server", "/usr/bin/redis-server"),
+        ("/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/15/bin/postgres"),
+        ("/opt/shop/shop", "/opt/shop/libcart.so"), ("/opt/shop/bin/shop", "/opt/shop/lib/libcart.so"),
+        ("/usr/lib/shop/shop", "/usr/lib/shop/libcart.so"), ("/srv/shop (deleted)", "/srv/shop (deleted)"),
+        ("/usr/bin/libtool", "/usr/bin/libtool"),
+    ])
+    func `the executable and what lies elsewhere is`(executable: String, path: String) {
+        #expect(InAppRules(program: ProgramFiles(executable: executable)).isInApp(modulePath: path, symbol: "work"))
+    }
+
+    @Test func `a library of the toolchain is not even beside the executable`() {
+        let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop"))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/libswiftCore.so", symbol: "f"))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/liblagmonitor-preload.so", symbol: "epoll_wait"))
+    }
+
+    @Test func `modules that the debug information shows as checked out are dependencies`() {
+        let rules = InAppRules(program: ProgramFiles(executable: "/opt/shop/shop", dependencies: ["Fancy"]))
+        #expect(!rules.isInApp(modulePath: "/opt/shop/shop", symbol: "closure in Fancy.Parser.parse"))
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "FancyShop.parse"))
+        #expect(rules.isInApp(modulePath: "/opt/shop/shop", symbol: "parse"))
+    }
+
+    /// This suite's own program is linked with a package that SwiftPM checked out.
+    @Test func `a program's line tables name its dependencies`() throws {
+        let program = ProgramFiles.read(of: getpid(), after: nil)
+        #expect(program.dependencies.contains("ArgumentParser"), "\(program)")
+        #expect(!program.dependencies.contains("LagDiagnosis") && !program.dependencies.contains("Sources"), "\(program)")
+        #expect(ProgramFiles.read(of: getpid(), after: program) == program)
+    }
+}

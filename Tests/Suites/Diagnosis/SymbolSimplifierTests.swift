@@ -27,7 +27,7 @@ struct SymbolSimplifierTests {
         ("partial apply forwarder for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),
         ("(2) suspend resume partial function for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),
         ("(13) await resume partial function for App.f() async -> ()", "App.f"),
-        ("merged App.f() -> ()", "App.f"),
+        ("merged App.f() -> ()", "merged App.f"), ("merged merged App.f() -> ()", "merged App.f"),
         ("specialized App.f<A>(A) -> ()", "App.f"),
         ("partial apply for App.f", "App.f"),
         ("generic specialization <Swift.Int> of App.f<A>(A) -> ()", "App.f"),
@@ -102,7 +102,7 @@ struct SymbolSimplifierTests {
             "closure in App.work"
         ),
         ("$defer #1 <A where A: Swift.Comparable>() -> () in App.Box.find(A) -> Swift.Int?", "$defer in App.Box.find"),
-        ("merged initializeWithCopy value witness for App.Big", "initializeWithCopy value witness for App.Big"),
+        ("merged initializeWithCopy value witness for App.Big", "merged initializeWithCopy value witness for App.Big"),
         ("dispatch thunk of App.Box.find(A) -> Swift.Int?", "App.Box.find"),
         ("type metadata accessor for App.Box", "type metadata accessor for App.Box"),
         ("outlined init with copy of App.Box<Swift.Int>", "outlined init with copy of App.Box"),

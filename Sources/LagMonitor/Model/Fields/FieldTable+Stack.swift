@@ -115,7 +115,7 @@ extension FieldTable {
             "dropped_total",
             .count,
             required: [.stall, .dropped],
-            keep: .always,
+            keep: .essential,
             in: .fields,
             value: .count(\.droppedTotal).andNotice {
                 if case .dropped(_, _, let total) = $0.content { .count(total) } else { nil }

@@ -42,6 +42,14 @@ struct SymbolizeCommand: ParsableCommand {
     )
     var inAppPrefix: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "A prefix of modules or symbols that are not the program's own code, as monitor.not_in_app_prefixes; may be repeated.",
+            valueName: "prefix"
+        )
+    )
+    var notInAppPrefix: [String] = []
+
     @Flag(help: "Write readable text, one paragraph per record.")
     var text = false
 
@@ -59,7 +67,7 @@ struct SymbolizeCommand: ParsableCommand {
         if program == nil {
             Diagnostics.report("no llvm-symbolizer in PATH, /usr/bin or /usr/lib/llvm-*/bin: names alone, no files and lines")
         }
-        let rules = InAppRules(inAppPrefixes: inAppPrefix)
+        let rules = InAppRules(inAppPrefixes: inAppPrefix, notInAppPrefixes: notInAppPrefix)
         var work = Symbolization(finder: finder, symbolizer: program, rules: rules, isText: text)
         let status = work.run(files)
         if status != ExitStatus.success { throw ExitCode(status) }

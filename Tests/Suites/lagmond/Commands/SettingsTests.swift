@@ -122,11 +122,11 @@ internal import Testing
             ),
             (
                 #"{"monitor": {"speed": 1}}"#,
-                "monitor.speed: unknown key; allowed: preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, limit_burst, limit_interval_ms, limit_all_burst, limit_all_interval_ms, limit_quiet_ms, recurring_count, recurring_window_s, max_line_bytes, max_frames, samples, symbols, in_app_prefixes"
+                "monitor.speed: unknown key; allowed: preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, limit_burst, limit_interval_ms, limit_all_burst, limit_all_interval_ms, limit_quiet_ms, recurring_count, recurring_window_s, max_line_bytes, max_frames, samples, symbols, in_app_prefixes, not_in_app_prefixes"
             ),
             (
                 #"{"monitor": 3}"#,
-                "monitor: 3 is not an object; allowed: an object with preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, limit_burst, limit_interval_ms, limit_all_burst, limit_all_interval_ms, limit_quiet_ms, recurring_count, recurring_window_s, max_line_bytes, max_frames, samples, symbols, in_app_prefixes"
+                "monitor: 3 is not an object; allowed: an object with preset, rules, interval_ms, timeouts, starvation_ms, ping_interval_ms, ping_timeouts, frame_rate, frame_missed, sample_interval_ms, sample_count, sample_functions, startup_grace_ms, restore_interval_ms, hang_after_ms, limit_burst, limit_interval_ms, limit_all_burst, limit_all_interval_ms, limit_quiet_ms, recurring_count, recurring_window_s, max_line_bytes, max_frames, samples, symbols, in_app_prefixes, not_in_app_prefixes"
             ),
             (
                 #"{"monitor.preset": "standard"}"#,

@@ -40,7 +40,7 @@ public final class HealthCheck: Sendable {
 
     public init(_ stalls: some StallSource) {
         stalls.onStall(queue: DispatchQueue(label: "com.example.health")) { [weak self] record in
-            self?.longest.withLock { $0 = max($0, .nanoseconds(Int64(record.durationNanoseconds))) }
+            self?.longest.withLock { $0 = max($0, record.duration) }
         }
     }
 

@@ -1,0 +1,31 @@
+internal import Glibc
+
+/// The program that a process runs, as ``InAppRules`` needs it: its file, and the modules in it that are dependencies.
+package struct ProgramFiles: Sendable, Hashable {
+    /// The executable's path, as the process's memory map shows it; nil where it cannot be read.
+    package var executable: String?
+    /// Names of modules that were built from a checked-out package.
+    package var dependencies: Set<String>
+
+    package init(executable: String?, dependencies: Set<String> = []) {
+        self.executable = executable
+        self.dependencies = dependencies
+    }
+
+    /// Reads it of a process; the dependencies only where the executable is another one than before. One thread; some milliseconds for
+    /// a program with debug information, 2 µs when nothing changed.
+    package static func read(of process: Int32, after last: ProgramFiles?) -> ProgramFiles {
+        let path = executable(of: process)
+        if let last, last.executable == path { return last }
+        // By number: the file that runs, also where its path is another process's or it was replaced.
+        return ProgramFiles(executable: path, dependencies: DependencyModules.names(inFile: "/proc/\(process)/exe"))
+    }
+
+    private static func executable(of process: Int32) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+            let count = readlink("/proc/\(process)/exe", buffer.baseAddress!, buffer.count)
+            guard count > 0 else { return nil }
+            return String(decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), as: UTF8.self)
+        }
+    }
+}
