@@ -50,7 +50,7 @@ struct PerformTests {
                 outcome.value = error as? RunLoopError
             }
         }
-        #expect(eventually { thread.loop.performs.withLock { $0.items.count } == 1 }, "it waits")
+        #expect(try eventually { try thread.performAndWait { thread.loop.own.work.count == 1 } }, "it waits")
         #expect(outcome.value == nil)
         thread.stop()
         thread.join()
