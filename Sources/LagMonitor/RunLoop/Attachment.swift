@@ -70,14 +70,12 @@ final class Attachment: Sendable {
         }
     }
 
-    /// Runs `body` unless the item is invalid or its loop has ended, in one step with finding out where it is: the owner cannot change
-    /// meanwhile.
-    func withPlace(_ body: () -> Void) -> Place {
+    /// Runs `body` in one step with finding out where the item is: neither that nor what `body` changes changes meanwhile.
+    func withPlace<Result>(_ body: (Place) -> Result) -> Result {
         ownership.withLock { ownership in
-            guard isValid else { return .invalid }
-            if ownership.isOrphaned { return .orphaned }
-            body()
-            return ownership.owner.map { .attached($0) } ?? .detached
+            guard isValid else { return body(.invalid) }
+            if ownership.isOrphaned { return body(.orphaned) }
+            return body(ownership.owner.map { .attached($0) } ?? .detached)
         }
     }
 }

@@ -34,7 +34,11 @@ public final class RunLoopPort: Sendable {
 
     let attachment = Attachment()
     private let handler: Handler?
-    private let inbox = PthreadMutex(FIFOQueue<PortMessage>())
+    /// What was sent and not yet fetched. Only reached in `attachment.withPlace`: whether a message is taken and where the port is, is one
+    /// question.
+    nonisolated(unsafe) private var inbox = FIFOQueue<PortMessage>()
+    /// What was fetched and not yet handled: senders meet whoever handles messages once a batch, and not once a message.
+    private let fetched = PthreadMutex(FIFOQueue<PortMessage>())
     private let waiting = Atomic<Int>(0)
     /// How many messages the present turn has still to handle. The thread of its loop.
     let dueMessages = Atomic<Int>(0)
@@ -61,20 +65,22 @@ public final class RunLoopPort: Sendable {
     @discardableResult
     public func send(id: Int, payload: [UInt8] = [], replyTo replyPort: RunLoopPort? = nil) -> Bool {
         let message = PortMessage(id: id, payload: payload, replyPort: replyPort)
-        var isAccepted = false
-        let place = attachment.withPlace {
-            inbox.withLock { inbox in
-                guard inbox.count < capacity else { return }
-                inbox.append(message)
-                waiting.store(inbox.count, ordering: .releasing)
-                isAccepted = true
+        let (isAccepted, loop): (Bool, ObservedRunLoop?) = attachment.withPlace { place in
+            let loop: ObservedRunLoop?
+            switch place {
+            case .attached(let owner): loop = owner
+            case .detached: loop = nil
+            case .orphaned, .invalid: return (false, nil)
             }
+            guard pendingMessages < capacity else { return (false, nil) }
+            inbox.append(message)
+            waiting.add(1, ordering: .sequentiallyConsistent)
+            return (true, loop)
         }
-        if isAccepted, case .attached(let loop) = place {
-            loop.signals.add(.ports)
-            loop.signals.wakeUp()
-        }
-        return isAccepted
+        guard isAccepted else { return false }
+        loop?.signals.add(.ports)
+        loop?.signals.wakeUp()
+        return true
     }
 
     /// Removes it from its loop for good and drops what it has not delivered.
@@ -82,23 +88,20 @@ public final class RunLoopPort: Sendable {
         let (isFirst, loop) = attachment.invalidate()
         guard isFirst else { return }
         loop?.removeEverywhere(self, in: \.ports)
-        let dropped = inbox.withLock { inbox in
-            defer { inbox = FIFOQueue() }
-            waiting.store(0, ordering: .releasing)
-            return inbox
-        }
-        _ = dropped  // released outside the lock: a message may hold the last reference to anything
+        while takeMessage() != nil {}
     }
 
     /// How many messages wait to be handled.
     public var pendingMessages: Int { waiting.load(ordering: .acquiring) }
 
-    /// Takes the oldest message. The loop's thread.
+    /// Takes the oldest message. The thread of its loop, and whoever makes it invalid.
     func takeMessage() -> PortMessage? {
         guard pendingMessages > 0 else { return nil }
-        return inbox.withLock { inbox in
-            defer { waiting.store(inbox.count, ordering: .releasing) }
-            return inbox.popFirst()
+        return fetched.withLock { fetched in
+            if fetched.isEmpty { attachment.withPlace { _ in fetched.append(takingFrom: &inbox) } }
+            let message = fetched.popFirst()
+            if message != nil { waiting.subtract(1, ordering: .releasing) }
+            return message
         }
     }
 

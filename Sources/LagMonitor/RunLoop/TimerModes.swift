@@ -13,6 +13,9 @@ struct TimerModes: Hashable, Sendable {
 
     func contains(_ mode: RunLoopMode) -> Bool { isEvery || numbers.contains(mode.number) }
 
+    /// Whether this is one mode and nothing else; for the set of common modes, never.
+    func isOnly(_ mode: RunLoopMode) -> Bool { !isCommon && numbers.count == 1 && numbers[0] == mode.number }
+
     mutating func insert(_ mode: RunLoopMode) {
         guard !numbers.contains(mode.number) else { return }
         numbers.insert(mode.number, at: numbers.firstIndex { $0 > mode.number } ?? numbers.endIndex)

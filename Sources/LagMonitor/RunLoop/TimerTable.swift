@@ -27,6 +27,8 @@ struct TimerTable: Sendable {
 
     /// Adds to a mode, or to the set of common modes. The timer belongs to this loop.
     mutating func add(_ timer: RunLoopTimer, to mode: RunLoopMode, common: [RunLoopMode]) -> Bool {
+        // What nearly all do: one mode, which has a heap. No list of modes is made for it.
+        if timer.heap == nil, let known = heaps.first(where: { $0.modes.isOnly(mode) }) { return insert(timer, in: known) }
         var modes = timer.heap?.modes ?? TimerModes(numbers: [], isCommon: false, isEvery: false)
         if mode == .common {
             // Adding it once more does not bring it back to modes that it was taken out of since.
@@ -129,25 +131,22 @@ struct TimerTable: Sendable {
     // MARK: Within
 
     private mutating func move(_ timer: RunLoopTimer, to modes: TimerModes) -> Bool {
-        let due: UInt64
-        let sequence: UInt64
-        var hasEmptied = false
-        if let old = timer.heap {
-            if old.modes == modes { return false }
-            let entry = old.remove(timer)
-            (due, sequence) = (entry.due, entry.sequence)
-            hasEmptied = old.isEmpty
-        } else {
-            (due, sequence) = (self.due(timer), nextSequence())
-        }
-        guard !modes.isEmpty else {
-            timer.heap = nil
-            return hasEmptied
-        }
+        guard let old = timer.heap else { return insert(timer, in: heap(of: modes)) }
+        if old.modes == modes { return false }
+        // In a further mode it keeps its place among those of the same date.
+        let entry = old.remove(timer)
+        timer.heap = nil
+        guard !modes.isEmpty else { return old.isEmpty }
         let new = heap(of: modes)
-        new.insert(timer, due: due, sequence: sequence)
+        new.insert(timer, due: entry.due, sequence: entry.sequence)
         timer.heap = new
-        return hasEmptied || timer.latestFire < plannedUntil
+        return old.isEmpty || timer.latestFire < plannedUntil
+    }
+
+    private mutating func insert(_ timer: RunLoopTimer, in heap: TimerHeap) -> Bool {
+        heap.insert(timer, due: due(timer), sequence: nextSequence())
+        timer.heap = heap
+        return timer.latestFire < plannedUntil
     }
 
     private mutating func heap(of modes: TimerModes) -> TimerHeap {
