@@ -112,9 +112,19 @@ extension ObservedRunLoop {
     }
 
     private func cancelDelayed(where matches: (PerformKey?) -> Bool) -> Int {
-        let timers = registry.withLock { registry in registry.timers.delayedWork(where: matches) }
-        // Of two threads that cancel the same, one counts it.
-        return timers.count { $0.invalidate() }
+        // In one step: what was cancelled has not begun and does not begin, and of two threads that cancel the same one counts it.
+        let cancelled = registry.withLock { registry in
+            registry.timers.delayedWork(where: matches).filter { timer in
+                guard timer.attachment.invalidate().isFirst else { return false }
+                _ = registry.timers.remove(timer)
+                timer.attachment.detach(from: self)
+                return true
+            }
+        }
+        if cancelled.isEmpty { return 0 }
+        itemsChanged()
+        for timer in cancelled { timer.releaseHandler() }
+        return cancelled.count
     }
 
     // The loop's thread only, from here on.

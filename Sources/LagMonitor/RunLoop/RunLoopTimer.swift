@@ -139,12 +139,17 @@ public final class RunLoopTimer: Sendable {
         let (isFirst, loop) = attachment.invalidate()
         guard isFirst else { return false }
         loop?.removeEverywhere(self)
+        releaseHandler()
+        return true
+    }
+
+    /// What the handler captured ends here, and may call anything: with no lock held. Only of an invalid timer.
+    func releaseHandler() {
         let released = content.withLock { content in
             defer { content.handler = nil }
             return content.handler
         }
-        _ = released  // outside the lock: its captures may end here and call anything
-        return true
+        _ = released
     }
 
     // The loop's thread only, or with the registry of its loop locked, from here on.

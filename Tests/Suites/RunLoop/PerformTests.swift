@@ -97,6 +97,64 @@ struct PerformTests {
         #expect(log.all == ["outer", "inner"])
     }
 
+    /// Both are there when the turn begins; the run that the first begins must find the second.
+    @Test func `a nested run sees what was submitted behind its own work`() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            loop.perform {
+                // Against a hang alone: it is stopped at once.
+                log.add("\(loop.run(in: .default, for: .seconds(20), returnAfterSourceHandled: false))")
+            }
+            loop.perform { loop.stop() }
+            loop.perform { log.add("behind") }
+            #expect(loop.run(in: .default, for: .zero, returnAfterSourceHandled: false) == .timedOut)
+        }
+        #expect(log.all == ["behind", "stopped"])
+    }
+
+    /// What is for another mode is put aside, and comes back in its place.
+    @Test func `work keeps its order across modes and nested runs`() throws {
+        let log = Log<Int>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            for number in 0..<300 {
+                let modes: [RunLoopMode] = [[.default], [.tracking], [.default, .tracking]][number % 3]
+                loop.perform(modes: modes) {
+                    log.add(number)
+                    guard number == 150 else { return }
+                    #expect(loop.run(in: .tracking, for: .zero, returnAfterSourceHandled: false) == .timedOut)
+                }
+            }
+            loop.add(RunLoopPort(), to: .tracking)
+            #expect(loop.runBriefly() == .finished)
+        }
+        let (before, rest) = (log.all.prefix { $0 != 150 }, log.all.drop { $0 != 150 }.dropFirst())
+        #expect(Array(before) == (0..<150).filter { $0 % 3 != 1 })
+        let nested = rest.prefix { $0 % 3 != 0 }
+        #expect(Array(nested) == (0..<300).filter { $0 % 3 == 1 || ($0 > 150 && $0 % 3 == 2) })
+        #expect(Array(rest.dropFirst(nested.count)) == (151..<300).filter { $0 % 3 == 0 })
+    }
+
+    /// Where a lock is handed over through the kernel each time two threads meet, this costs about a hundred times as much.
+    @Test func `many threads submit at about the cost of one`() throws {
+        func time(threads: Int, each: Int) throws -> Double {
+            try withThread { thread in
+                let done = Counter()
+                let begin = MonotonicTime.now
+                DispatchQueue.concurrentPerform(iterations: threads) { _ in
+                    for _ in 0..<each { thread.loop.perform { done.add() } }
+                }
+                #expect(eventually(seconds: 120) { done.value == threads * each })
+                return (MonotonicTime.now - begin) / .milliseconds(1)
+            }
+        }
+        let one = try (0..<3).map { _ in try time(threads: 1, each: 40_000) }.min()!
+        let eight = try (0..<3).map { _ in try time(threads: 8, each: 5_000) }.min()!
+        #expect(eight < 15 * one)
+    }
+
     @Test func `delayed work runs in the order of its delays`() throws {
         let log = Log<String>()
         try withThread { thread in
