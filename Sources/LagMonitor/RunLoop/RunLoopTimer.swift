@@ -174,13 +174,14 @@ public final class RunLoopTimer: Sendable {
         let served = nextFire
         guard let handler = content.withLock({ $0.handler }) else { return }
         handler(self)
-        isFiring.store(false, ordering: .releasing)
         // Also after a one-shot timer: what the loop does next begins now.
         let fired = now()
         guard interval != nil else {
+            // Still as one that is being fired: it must not look like one that can be cancelled.
             invalidate()
             return
         }
+        isFiring.store(false, ordering: .releasing)
         let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: fired)
         // A handler (or another thread) that has set a new date in the meantime is obeyed.
         _ = fireNanoseconds.compareExchange(expected: served, desired: next, ordering: .acquiringAndReleasing)

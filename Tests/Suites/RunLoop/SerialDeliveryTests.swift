@@ -80,6 +80,13 @@ struct SerialDeliveryTests {
         #expect(calls.value == 0)
     }
 
+    /// As large as what is delivered in earnest, so that moving it about shows.
+    private struct Event: Sendable {
+        var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+        var text = ""
+        var list: [Int] = []
+    }
+
     /// Eight times the backlog costs eight times as much, and not sixty-four times.
     @Test func `an event of a long backlog costs what one of a short backlog costs`() {
         func cost(_ count: Int) -> Double {
@@ -87,8 +94,8 @@ struct SerialDeliveryTests {
                 let queue = DispatchQueue(label: "suspended")
                 queue.suspend()
                 let clock = DeliveryClock()
-                let delivery = SerialDelivery<Int>(on: queue) { _ in clock.tick() }
-                for number in 0..<count { delivery.deliver(number) }
+                let delivery = SerialDelivery<Event>(on: queue) { _ in clock.tick() }
+                for _ in 0..<count { delivery.deliver(Event()) }
                 queue.resume()
                 #expect(eventually(seconds: 120) { clock.ticks == count })
                 return clock.nanoseconds / Double(count)

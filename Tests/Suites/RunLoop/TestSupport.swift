@@ -56,6 +56,19 @@ func onFreshThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Val
     return try result.value!.get()
 }
 
+/// Runs `body` on that many threads at the same time and waits for all. (`concurrentPerform` takes no more threads than there are processors.)
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
+    let group = DispatchGroup()
+    for number in 0..<count {
+        group.enter()
+        try ObservedRunLoop.performInBackground(name: "test \(number)") {
+            body(number)
+            group.leave()
+        }
+    }
+    group.wait()
+}
+
 /// A keep-alive thread for the duration of `body`.
 func withThread<Value>(_ body: (KeepAliveThread) throws -> Value) throws -> Value {
     let thread = try KeepAliveThread(name: "test")

@@ -14,7 +14,7 @@ struct StressTests {
         let arena = try StressArena()
         let end = MonotonicTime.now + .nanoseconds(Int64(Self.seconds * 1e9))
         let seed = UInt64.random(in: 0 ... .max)
-        DispatchQueue.concurrentPerform(iterations: Self.threads) { number in
+        try onThreads(Self.threads) { number in
             var random = SeededGenerator(seed: seed &+ UInt64(number))
             while .now < end { arena.step(&random) }
         }
