@@ -53,7 +53,8 @@ extension ObservedRunLoop {
         guard signals.take(.sources) else { return false }
         refreshItems()
         if onlyOne {
-            guard mayCallOut, let source = own.items.sources.next(where: { $0.isValid && $0.isSignalled }), source.takeSignal() else {
+            guard mayCallOut, let source = own.items.sources.next(where: { $0.isValid && $0.isSignalled }), source.takeSignal()
+            else {
                 return false
             }
             takeTurn(source)
@@ -90,7 +91,9 @@ extension ObservedRunLoop {
         guard signals.take(.ports) || known else { return false }
         refreshItems()
         if onlyOne {
-            guard mayCallOut, let port = own.items.ports.next(where: { $0.isValid && $0.pendingMessages > 0 }) else { return false }
+            guard mayCallOut, let port = own.items.ports.next(where: { $0.isValid && $0.pendingMessages > 0 }) else {
+                return false
+            }
             guard let message = port.takeMessage() else { return false }
             takeTurn(port)
             callOut { port.handle(message) }

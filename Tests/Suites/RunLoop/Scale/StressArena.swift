@@ -61,15 +61,18 @@ final class StressArena: Sendable {
     /// - Returns: what is missing, or was done too often.
     func finish() -> [String] {
         let last = permanent[0].loop
+        let loops = threads.withLock { $0.map(\.loop) }
         for port in ports {
-            while !last.add(port, to: .default) { for thread in threads.withLock({ $0 }) { thread.loop.remove(port, from: .default) } }
+            while !last.add(port, to: .default) { for loop in loops { loop.remove(port, from: .default) } }
         }
         for source in sources {
-            while !last.add(source, to: .default) { for thread in threads.withLock({ $0 }) { thread.loop.remove(source, from: .default) } }
+            while !last.add(source, to: .default) { for loop in loops { loop.remove(source, from: .default) } }
         }
         let accounts = ["messages": messages, "work": work, "delayed work": delayed, "timers": oneShots]
         _ = eventually { accounts.values.allSatisfy { $0.balance == 0 } && !sources.contains(where: \.isSignalled) }
-        var losses = accounts.filter { $0.value.balance != 0 }.map { "\($0.value.balance) of \($0.value.accepted.value) \($0.key)" }
+        var losses = accounts.filter { $0.value.balance != 0 }.map { name, account in
+            "\(account.balance) of \(account.accepted.value) \(name)"
+        }
         let signalled = sources.count { $0.isSignalled }
         if signalled > 0 { losses.append("\(signalled) signals") }
         for port in ports { port.invalidate() }
