@@ -8,7 +8,7 @@ internal import Synchronization
 /// At most ``capacity`` records wait for a queue that is itself stuck; further ones are counted in ``missed`` instead
 /// of filling the memory.
 public final class StallHandler: Sendable {
-    /// Records that may wait for the queue, besides those that it has taken to deliver them (as many at most).
+    /// Records that may wait for the queue, besides the one that is being delivered.
     public static let capacity = 256
 
     private let delivery: SerialDelivery<StallRecord>

@@ -56,6 +56,13 @@ final class CoreFoundationLoop: Sendable {
         CFRunLoopWakeUp(parts.loop)
     }
 
+    /// Runs a block on the loop, and wakes it. Any thread.
+    func perform(_ block: @escaping @Sendable () -> Void) {
+        guard let parts = box.parts else { return }
+        CFRunLoopPerformBlock(parts.loop, kCFRunLoopDefaultMode, block)
+        CFRunLoopWakeUp(parts.loop)
+    }
+
     /// Ends the loop and its thread; once, from another thread.
     func stop() {
         box.stopping.store(true, ordering: .releasing)

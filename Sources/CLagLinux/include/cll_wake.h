@@ -26,6 +26,7 @@ enum {
     CLL_WORK_BLOCKS = 4,   // work was submitted
     CLL_WORK_ITEMS = 8,    // items or modes changed
     CLL_WORK_PINGS = 16,   // a ping waits to be answered
+    CLL_WORK_TIMERS = 32,  // a timer came, went, or was set to another time
 };
 
 typedef struct cll_wake {

@@ -1,5 +1,4 @@
 internal import CLagBeacon
-internal import Synchronization
 
 /// A watch's share in the mirror of its loop's beacon: a second beacon, in a table that this process shares with the lagmond that
 /// started it. Through it lagmond sees what the loop does, even when this process cannot report any more.
@@ -22,10 +21,10 @@ package final class BeaconMirror: Sendable {
     private let beacon: ActivityBeacon
     private let name: String
     private let modes: [CChar]
-    private let requestedState = Mutex(RequestedState.live)
+    private let requestedState = PthreadMutex(RequestedState.live)
 
     /// By the beacons' addresses: a beacon is there as long as a share in its mirror is.
-    private static let watchers = Mutex<[UInt: Watchers]>([:])
+    private static let watchers = PthreadMutex<[UInt: Watchers]>([:])
 
     /// Whether there is a table. The first to ask maps it: some system calls.
     package static let isPossible = clb_mirror_open() == 0
@@ -81,11 +80,7 @@ package final class BeaconMirror: Sendable {
     }
 
     /// As much as has a place in the table, in whole characters.
-    private static func shortened(_ name: String) -> String {
-        var name = name
-        while name.utf8.count >= Int(CLB_LOOP_TABLE_NAME_MAX) { name.removeLast() }
-        return name
-    }
+    private static func shortened(_ name: String) -> String { name.cut(toBytes: Int(CLB_LOOP_TABLE_NAME_MAX) - 1) }
 
     /// The names of the modes that are known by now, as far as there is room.
     private static func list(_ modeName: (UInt32) -> String?) -> [CChar] {

@@ -1,63 +1,81 @@
+internal import LagActivity
 internal import Synchronization
 
 /// Which loop an item belongs to, and whether it is still good: the part all items of a loop have in common.
 ///
+/// The owner is decided here and nowhere else: `attach`, `detach` and `invalidate` are each one step under one lock, and only the present owner
+/// can detach an item. A loop detaches its items with its registry locked, so an item that has an owner is in that loop's registry, or
+/// is about to be put into it by the thread that holds the registry's lock.
+///
 /// The loop holds its items and the item holds its loop; the circle is opened when the item is removed or
 /// invalidated, or when the loop ends with its thread.
 final class Attachment: Sendable {
-    private let owner = Mutex<ObservedRunLoop?>(nil)
+    private struct Ownership {
+        var owner: ObservedRunLoop?
+        /// The last owner ended with its thread, and no other loop has taken the item since.
+        var isOrphaned = false
+    }
+
+    /// Where an item that something is sent to stands.
+    enum Place {
+        /// In a loop.
+        case attached(ObservedRunLoop)
+        /// In no loop; it may be added to one.
+        case detached
+        /// Its loop ended with its thread. It may be added to another one.
+        case orphaned
+        /// It is good for nothing any more.
+        case invalid
+    }
+
+    private let ownership = PthreadMutex(Ownership())
     private let valid = Atomic<Bool>(true)
 
+    /// When the item was last served in a run for one source at a time, by the loop's count of such services; 0: never. The loop's thread
+    /// alone, but for the reset when an item gets into a loop, whose count is another one.
+    let lastTurn = Atomic<UInt64>(0)
+
     /// The loop the item is in now.
-    var loop: ObservedRunLoop? { owner.withLock { $0 } }
+    var loop: ObservedRunLoop? { ownership.withLock { $0.owner } }
 
     var isValid: Bool { valid.load(ordering: .acquiring) }
 
-    /// Makes `loop` the owner, unless the item is invalid or in another loop.
+    /// Makes `loop` the owner, unless the item is invalid or in another loop. With the registry of `loop` locked.
     func attach(to loop: ObservedRunLoop) -> Bool {
-        owner.withLock { owner in
+        ownership.withLock { ownership in
             guard isValid else { return false }
-            if let owner { return owner === loop }
-            owner = loop
+            if let owner = ownership.owner { return owner === loop }
+            ownership.owner = loop
+            ownership.isOrphaned = false
+            lastTurn.store(0, ordering: .relaxed)
             return true
         }
     }
 
-    func detach() {
-        let former = owner.withLock { owner in
-            defer { owner = nil }
-            return owner
+    /// Ends the ownership of `loop`; nothing when another loop is the owner. With the registry of `loop` locked, by a thread that holds `loop`.
+    /// - Parameter ended: the loop ends with its thread.
+    func detach(from loop: ObservedRunLoop, ended: Bool = false) {
+        ownership.withLock { ownership in
+            guard ownership.owner === loop else { return }
+            ownership.owner = nil
+            ownership.isOrphaned = ended
         }
-        // Released outside the lock.
-        _ = former
     }
 
-    /// Makes the item invalid for good. True the first time. Under the lock: an `attach` that came before is seen in `loop`.
-    func invalidate() -> Bool {
-        owner.withLock { _ in valid.exchange(false, ordering: .acquiringAndReleasing) }
-    }
-}
-
-/// Anything that can be in a mode of a loop.
-protocol RunLoopItem: AnyObject, Sendable {
-    var attachment: Attachment { get }
-    /// Lower runs earlier; equal ones in the order they were added.
-    var order: Int { get }
-}
-
-extension Array where Element: RunLoopItem {
-    func contains(item: Element) -> Bool { contains { $0 === item } }
-
-    /// Keeps the list sorted by `order`. False when the item is in it already.
-    mutating func insert(item: Element) -> Bool {
-        if contains(item: item) { return false }
-        insert(item, at: firstIndex { $0.order > item.order } ?? endIndex)
-        return true
+    /// Makes the item invalid for good.
+    /// - Returns: whether this was the first time, and the loop that it is in, which has to take it out.
+    func invalidate() -> (isFirst: Bool, loop: ObservedRunLoop?) {
+        ownership.withLock { ownership in
+            (valid.exchange(false, ordering: .acquiringAndReleasing), ownership.owner)
+        }
     }
 
-    mutating func remove(item: Element) -> Bool {
-        guard let index = firstIndex(where: { $0 === item }) else { return false }
-        remove(at: index)
-        return true
+    /// Runs `body` in one step with finding out where the item is: neither that nor what `body` changes changes meanwhile.
+    func withPlace<Result>(_ body: (Place) -> Result) -> Result {
+        ownership.withLock { ownership in
+            guard isValid else { return body(.invalid) }
+            if ownership.isOrphaned { return body(.orphaned) }
+            return body(ownership.owner.map { .attached($0) } ?? .detached)
+        }
     }
 }

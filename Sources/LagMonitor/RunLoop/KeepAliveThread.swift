@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagActivity
 internal import Synchronization
 
 /// A thread that stays alive on its run loop and runs what it is given, until it is stopped.
@@ -19,7 +20,7 @@ public final class KeepAliveThread: Sendable {
     /// What is shared with the running thread, so that the thread does not hold its owner.
     private final class Control: Sendable {
         let started = Gate()
-        let loop = Mutex<ObservedRunLoop?>(nil)
+        let loop = PthreadMutex<ObservedRunLoop?>(nil)
         let niceValue = Atomic<Int32>(0)
     }
 

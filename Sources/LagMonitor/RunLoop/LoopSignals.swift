@@ -12,8 +12,9 @@ final class LoopSignals: @unchecked Sendable {
         static let blocks = Work(rawValue: UInt32(CLL_WORK_BLOCKS))
         static let items = Work(rawValue: UInt32(CLL_WORK_ITEMS))
         static let pings = Work(rawValue: UInt32(CLL_WORK_PINGS))
+        static let timers = Work(rawValue: UInt32(CLL_WORK_TIMERS))
         /// What concerns one mode more than another. A ping is for any.
-        static let ofModes: Work = [.sources, .ports, .blocks, .items]
+        static let ofModes: Work = [.sources, .ports, .blocks, .items, .timers]
     }
 
     let raw: UnsafeMutablePointer<cll_wake>

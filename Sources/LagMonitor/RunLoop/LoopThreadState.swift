@@ -18,11 +18,14 @@ final class LoopThreadState {
     var exited: UInt64 = 0
     /// What was published to the beacon last.
     var activity: LoopActivity = .notRunning
-    /// When the earliest timer of the mode is due, and until when the loop may sleep for it.
-    var nextFire: UInt64 = .max
-    var latestFire: UInt64 = .max
-    /// A used-up list of submitted work, kept for its memory.
-    var spareBatch: [PerformQueue.Item] = []
+    /// The mode's timers as they were at the last refresh.
+    var timers = TimerTable.Plan()
+    /// Submitted work that the loop has fetched and not begun.
+    var work = WorkQueue()
+    /// The number of the last service in a run for one source at a time; see `Attachment.lastTurn`.
+    var turn: UInt64 = 0
+    /// A used-up list of ports, kept for its memory.
+    var sparePorts: [RunLoopPort] = []
     var mainQueue: MainQueueDrain?
     /// Whether the last turn had what only the kernel knows of, a ready descriptor or the main queue: then there may be more.
     var hadEvents = false
@@ -38,7 +41,6 @@ final class LoopThreadState {
         items = ModeItems()
         observed = []
         isCommonMode = false
-        nextFire = .max
-        latestFire = .max
+        timers = TimerTable.Plan()
     }
 }

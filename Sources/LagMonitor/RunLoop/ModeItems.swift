@@ -1,16 +1,12 @@
-/// What is in one mode. A value: the loop's thread works on its own copy, without a lock.
+/// What is in one mode, but for its timers. A value: the loop's thread works on its own copy, without a lock.
 struct ModeItems: Sendable {
     var observers: [RunLoopObserver] = []
     var sources: [RunLoopSource] = []
     var ports: [RunLoopPort] = []
     var descriptors: [RunLoopDescriptorSource] = []
-    var timers: [RunLoopTimer] = []
 
-    /// Whether nothing in it could ever wake a loop. Neither observers nor the timers of tickers count: who looks on must not
-    /// keep a run going.
-    var hasNothingToWaitFor: Bool {
-        sources.isEmpty && ports.isEmpty && descriptors.isEmpty && timers.allSatisfy(\.belongsToTicker)
-    }
+    /// Whether nothing in it could ever wake a loop. Observers do not count: who looks on must not keep a run going.
+    var hasNothingToWaitFor: Bool { sources.isEmpty && ports.isEmpty && descriptors.isEmpty }
 
     /// Which activities any of the observers wants.
     var observedActivities: RunLoopActivities { observers.reduce(into: []) { $0.formUnion($1.activities) } }
@@ -21,17 +17,12 @@ struct ModeRegistry: Sendable {
     var modes: [RunLoopMode: ModeItems] = [:]
     var commonModes: [RunLoopMode] = [.default]
     var commonItems = ModeItems()
-    /// The timers of tickers: in every mode there is.
-    var everyModeItems = ModeItems()
+    var timers = TimerTable()
     /// Set when the thread ended: nothing is taken any more.
     var isFinished = false
 
     /// What a run in `mode` works with.
-    func items(of mode: RunLoopMode) -> ModeItems {
-        var items = modes[mode] ?? ModeItems()
-        items.timers += everyModeItems.timers
-        return items
-    }
+    func items(of mode: RunLoopMode) -> ModeItems { modes[mode] ?? ModeItems() }
 
     /// Adds to one mode, or to the common items and every member mode. The modes it is new in; nil when refused.
     mutating func add<Item: RunLoopItem>(_ item: Item, to mode: RunLoopMode, in list: WritableKeyPath<ModeItems, [Item]>)
@@ -63,13 +54,11 @@ struct ModeRegistry: Sendable {
         in list: WritableKeyPath<ModeItems, [Item]>
     ) -> [RunLoopMode] {
         _ = commonItems[keyPath: list].remove(item: item)
-        _ = everyModeItems[keyPath: list].remove(item: item)
         return modes.keys.filter { modes[$0]?[keyPath: list].remove(item: item) == true }
     }
 
     func contains<Item: RunLoopItem>(_ item: Item, in list: WritableKeyPath<ModeItems, [Item]>) -> Bool {
         commonItems[keyPath: list].contains(item: item)
-            || everyModeItems[keyPath: list].contains(item: item)
             || modes.values.contains { $0[keyPath: list].contains(item: item) }
     }
 
@@ -82,7 +71,7 @@ struct ModeRegistry: Sendable {
         for item in commonItems.observers { _ = items.observers.insert(item: item) }
         for item in commonItems.ports { _ = items.ports.insert(item: item) }
         for item in commonItems.descriptors { _ = items.descriptors.insert(item: item) }
-        for item in commonItems.timers { _ = items.timers.insert(item: item) }
+        timers.addCommonMode(mode)
         let scheduled = commonItems.sources.filter { items.sources.insert(item: $0) }
         modes[mode] = items
         return scheduled

@@ -30,7 +30,7 @@ extension ObservedRunLoop {
     }
 
     /// False when the thread is to end: nothing but observers is called any more.
-    private var mayCallOut: Bool { !isEnding.load(ordering: .relaxed) }
+    var mayCallOut: Bool { !isEnding.load(ordering: .relaxed) }
 
     private func callObservers(_ activity: LoopActivity) {
         let wanted = RunLoopActivities(activity)
@@ -48,9 +48,19 @@ extension ObservedRunLoop {
     }
 
     /// Step 4. Whether any source was performed.
+    /// - Parameter onlyOne: equals take turns. The rest stays marked; the next run checks everything when it begins.
     func performSources(onlyOne: Bool) -> Bool {
         guard signals.take(.sources) else { return false }
         refreshItems()
+        if onlyOne {
+            guard mayCallOut, let source = own.items.sources.next(where: { $0.isValid && $0.isSignalled }), source.takeSignal()
+            else {
+                return false
+            }
+            takeTurn(source)
+            callOut { source.perform() }
+            return true
+        }
         let version = own.version
         var handled = false
         for source in own.items.sources {
@@ -59,10 +69,14 @@ extension ObservedRunLoop {
             guard mayCallOut, source.isValid, source.takeSignal() else { continue }
             callOut { source.perform() }
             handled = true
-            // The rest stays marked; the next run checks everything when it begins.
-            if onlyOne { break }
         }
         return handled
+    }
+
+    /// The item is served in a run for one source at a time: among equals, all others come before it now.
+    private func takeTurn(_ item: some RunLoopItem) {
+        own.turn += 1
+        item.attachment.lastTurn.store(own.turn, ordering: .relaxed)
     }
 
     /// Step 5. Whether a port of the mode has a message.
@@ -72,58 +86,84 @@ extension ObservedRunLoop {
         return own.items.ports.contains { $0.pendingMessages > 0 }
     }
 
-    /// Step 9. Fires the timers that are due, earliest first.
-    func fireTimers() {
-        refreshItems()
-        guard own.nextFire <= own.clock else { return }
-        let clock = own.clock
-        let version = own.version
-        let due = own.items.timers.filter { $0.isDue(at: clock) }.sorted { $0.nextFire < $1.nextFire }
-        for timer in due {
-            refreshItems()
-            guard own.version == version || own.items.timers.contains(item: timer) else { continue }
-            guard mayCallOut, timer.isDue(at: clock) else { continue }
-            beacon.begin(own.activity, at: own.clock)
-            timer.fire {
-                own.clock = clb_now_ns()
-                return own.clock
-            }
-        }
-        planTimers()
-    }
-
-    /// Step 9. Handles messages; those that arrive meanwhile wait for the next turn. Whether there was one.
+    /// Step 9. Handles messages, of ports of one order by turns; those that arrive meanwhile wait for the next turn. Whether there was one.
     func handlePorts(known: Bool, onlyOne: Bool) -> Bool {
         guard signals.take(.ports) || known else { return false }
         refreshItems()
-        let version = own.version
-        var handled = false
-        for port in own.items.ports {
-            var left = port.pendingMessages
-            while left > 0 {
-                refreshItems()
-                guard own.version == version || own.items.ports.contains(item: port), port.isValid else { break }
-                guard mayCallOut, let message = port.takeMessage() else { break }
-                callOut { port.handle(message) }
-                handled = true
-                left -= 1
-                if onlyOne { return true }
+        if onlyOne {
+            guard mayCallOut, let port = own.items.ports.next(where: { $0.isValid && $0.pendingMessages > 0 }) else {
+                return false
             }
+            guard let message = port.takeMessage() else { return false }
+            takeTurn(port)
+            callOut { port.handle(message) }
+            return true
         }
+        let version = own.version
+        // Taken, so that a nested run has a list of its own.
+        var ports = own.sparePorts
+        own.sparePorts = []
+        for port in own.items.ports where port.pendingMessages > 0 {
+            port.dueMessages.store(port.pendingMessages, ordering: .relaxed)
+            ports.append(port)
+        }
+        var handled = false
+        var begin = ports.startIndex
+        while begin < ports.endIndex {
+            // Those of one order, a message each, until there is nothing left that had arrived before.
+            var end = ports[begin...].firstIndex { $0.order > ports[begin].order } ?? ports.endIndex
+            let afterEquals = end
+            while begin < end {
+                var kept = begin
+                for index in begin..<end {
+                    let port = ports[index]
+                    guard handleOne(of: port, unchangedSince: version) else { continue }
+                    handled = true
+                    ports[kept] = port
+                    kept += 1
+                }
+                end = kept
+            }
+            begin = afterEquals
+        }
+        ports.removeAll(keepingCapacity: ports.count <= Self.keptPorts)
+        own.sparePorts = ports
         return handled
     }
 
+    /// The memory of a list of so many ports is kept for the next turn.
+    private static let keptPorts = 256
+
+    /// False when nothing is left of what the turn has found in the port; a nested run may have handled it.
+    private func handleOne(of port: RunLoopPort, unchangedSince version: UInt64) -> Bool {
+        guard port.dueMessages.load(ordering: .relaxed) > 0 else { return false }
+        refreshItems()
+        guard own.version == version || own.items.ports.contains(item: port), port.isValid else { return false }
+        guard mayCallOut, let message = port.takeMessage() else { return false }
+        port.dueMessages.subtract(1, ordering: .relaxed)
+        callOut { port.handle(message) }
+        return true
+    }
+
     /// Step 9. Calls the sources whose descriptors were found ready. Whether there was one.
+    /// - Parameter onlyOne: equals take turns.
     func handleDescriptors(onlyOne: Bool) -> Bool {
         guard own.poller.hasReadySources else { return false }
-        let ready = own.poller.takeReadySources()
+        var ready = own.poller.takeReadySources()[...]
         var handled = false
+        if onlyOne {
+            refreshItems()
+            let next = ready.next { $0.isValid && $0.hasReadyEvents && own.items.descriptors.contains(item: $0) }
+            // The rule is level-triggered: what is passed over now is found again by the next poll.
+            for source in ready where source !== next { _ = source.takeReady() }
+            ready = next.map { [$0] } ?? []
+        }
         for source in ready {
             refreshItems()
             let events = source.takeReady()
-            // The rule is level-triggered: what is passed over now is found again by the next poll.
-            guard !events.isEmpty, !(onlyOne && handled) else { continue }
+            guard !events.isEmpty else { continue }
             guard mayCallOut, source.isValid, own.items.descriptors.contains(item: source) else { continue }
+            if onlyOne { takeTurn(source) }
             callOut { source.handler(source, events) }
             handled = true
         }
@@ -155,36 +195,28 @@ extension ObservedRunLoop {
     private var servesMainQueue: Bool { own.isCommonMode && own.mainQueue?.canDrain == true }
 
     /// Whether nothing could ever wake a run in the present mode.
-    var isModeEmpty: Bool { own.items.hasNothingToWaitFor && !servesMainQueue && !hasPerforms }
+    var isModeEmpty: Bool {
+        own.items.hasNothingToWaitFor && !own.timers.hasTimersToWaitFor && !servesMainQueue && !hasPerforms
+    }
 
-    /// Takes a fresh copy of the mode's items when something has changed.
+    /// Takes a fresh copy of the mode's items, and plans its timers, when something has changed.
     func refreshItems() {
-        if signals.take(.items) { reloadItems() }
+        let changes = signals.takeEach([.items, .timers])
+        if changes.isEmpty { return }
+        if changes.contains(.items) { reloadItems() } else { planTimers() }
     }
 
     func reloadItems() {
         guard let mode = own.mode else { return }
-        _ = signals.take(.items)
-        let (items, isCommonMode) = registry.withLock { registry in
-            (registry.items(of: mode), registry.commonModes.contains(mode))
+        _ = signals.take([.items, .timers])
+        let (items, isCommonMode, timers) = registry.withLock { registry in
+            (registry.items(of: mode), registry.commonModes.contains(mode), registry.timers.plan(for: mode))
         }
         own.items = items
         own.isCommonMode = isCommonMode
         own.observed = items.observedActivities
+        own.timers = timers
         own.version &+= 1
         own.poller.update(items.descriptors)
-        planTimers()
-    }
-
-    /// When the loop must check its timers again.
-    private func planTimers() {
-        var nextFire = UInt64.max
-        var latestFire = UInt64.max
-        for timer in own.items.timers where timer.isValid && !timer.isFiring.load(ordering: .relaxed) {
-            nextFire = min(nextFire, timer.nextFire)
-            latestFire = min(latestFire, timer.latestFire)
-        }
-        own.nextFire = nextFire
-        own.latestFire = latestFire
     }
 }

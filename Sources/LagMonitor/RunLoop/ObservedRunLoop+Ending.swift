@@ -1,53 +1,47 @@
 internal import CLagBeacon
 internal import LagActivity
-internal import Synchronization
 
 extension ObservedRunLoop {
     /// The thread ends: everything the loop holds is released, and every waiting thread is notified. On the loop's thread, once.
     ///
-    /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. The beacon
-    /// says `.finished` last, when nothing of the loop's work is left.
+    /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. All of them are free
+    /// before the first callback, so that a callback can add them there at once. The beacon says `.finished` last, when nothing of the
+    /// loop's work is left.
     func finish() {
-        let (modes, otherItems) = registry.withLock { registry in
-            defer {
-                registry.isFinished = true
-                registry.modes = [:]
-                registry.commonItems = ModeItems()
-                registry.everyModeItems = ModeItems()
-            }
-            return (registry.modes, [registry.commonItems, registry.everyModeItems])
+        let (modes, commonItems, timers) = registry.withLock { registry in
+            registry.isFinished = true
+            let (modes, commonItems) = (registry.modes, registry.commonItems)
+            registry.modes = [:]
+            registry.commonItems = ModeItems()
+            let timers = registry.timers.removeAll()
+            for content in modes.values { detach(content) }
+            detach(commonItems)
+            for timer in timers { timer.attachment.detach(from: self) }
+            return (modes, commonItems, timers)
         }
-        let (items, delayed) = performs.withLock { queue in
-            defer {
-                queue.isFinished = true
-                queue.items = []
-                queue.delayed = []
-            }
-            return (queue.items, queue.delayed)
+        performs.withLock { submitted in
+            submitted.isFinished = true
+            own.work.fetch(from: &submitted)
         }
-        for item in items { item.abandon?() }
+        for item in own.work.takeAll() { item.abandon?() }
         for (mode, content) in modes {
             for source in content.sources { source.cancel?(self, mode) }
-            release(content)
         }
-        for content in otherItems { release(content) }
-        for (_, timer) in delayed { timer.invalidate() }
+        for timer in timers { timer.invalidate() }
         own.reset()
-        own.spareBatch = []
         own.poller.close()
         beacon.setMode(0)
         // The strong order: a parked watchdog must not miss it, it lets go of the loop.
         beacon.wake(.finished, at: clb_now_ns())
+        // Released outside the lock: an item may be the last to hold anything.
+        withExtendedLifetime((modes, commonItems)) {}
     }
 
-    private func release(_ items: ModeItems) {
-        for observer in items.observers { observer.attachment.detach() }
-        for source in items.sources { source.attachment.detach() }
-        for port in items.ports { port.attachment.detach() }
-        for descriptor in items.descriptors { descriptor.attachment.detach() }
-        for timer in items.timers {
-            timer.invalidate()
-            timer.attachment.detach()
-        }
+    /// With the registry locked: an item that another loop takes after this is that loop's alone.
+    private func detach(_ items: ModeItems) {
+        for observer in items.observers { observer.attachment.detach(from: self, ended: true) }
+        for source in items.sources { source.attachment.detach(from: self, ended: true) }
+        for port in items.ports { port.attachment.detach(from: self, ended: true) }
+        for descriptor in items.descriptors { descriptor.attachment.detach(from: self, ended: true) }
     }
 }

@@ -1,6 +1,6 @@
-internal import Synchronization
+internal import LagActivity
 
-// Putting observers, sources and timers into modes and taking them out. Any thread, also from inside callbacks: what is removed
+// Putting observers, sources, ports and descriptors into modes and taking them out. Any thread, also from inside callbacks: what is removed
 // is not called any more, what is added is served from the next step on.
 extension ObservedRunLoop {
     /// Adds an observer to a mode, or to all common modes with ``RunLoopMode/common``.
@@ -42,13 +42,6 @@ extension ObservedRunLoop {
         insert(descriptor, to: mode, in: \.descriptors) != nil
     }
 
-    /// Adds a timer.
-    /// - Returns: as for an observer.
-    @discardableResult
-    public func add(_ timer: RunLoopTimer, to mode: RunLoopMode) -> Bool {
-        insert(timer, to: mode, in: \.timers) != nil
-    }
-
     /// Removes an observer from a mode, or from all common modes when it was added to ``RunLoopMode/common``.
     public func remove(_ observer: RunLoopObserver, from mode: RunLoopMode) {
         take(observer, from: mode, in: \.observers)
@@ -67,9 +60,6 @@ extension ObservedRunLoop {
     public func remove(_ descriptor: RunLoopDescriptorSource, from mode: RunLoopMode) {
         take(descriptor, from: mode, in: \.descriptors)
     }
-
-    /// Removes a timer. It stays valid and can be added again.
-    public func remove(_ timer: RunLoopTimer, from mode: RunLoopMode) { take(timer, from: mode, in: \.timers) }
 
     /// Makes a mode a member of the common modes; every item added to ``RunLoopMode/common``, before or after, is in it.
     public func addCommonMode(_ mode: RunLoopMode) {
@@ -102,7 +92,7 @@ extension ObservedRunLoop {
     ) -> [RunLoopMode] {
         let modes = registry.withLock { registry in
             let modes = registry.remove(item, from: mode, in: list)
-            if item.attachment.loop === self, !registry.contains(item, in: list) { item.attachment.detach() }
+            if !registry.contains(item, in: list) { item.attachment.detach(from: self) }
             return modes
         }
         itemsChanged()
@@ -114,7 +104,7 @@ extension ObservedRunLoop {
     func removeEverywhere<Item: RunLoopItem>(_ item: Item, in list: WritableKeyPath<ModeItems, [Item]>) -> [RunLoopMode] {
         let modes = registry.withLock { registry in
             let modes = registry.removeEverywhere(item, in: list)
-            if item.attachment.loop === self { item.attachment.detach() }
+            item.attachment.detach(from: self)
             return modes
         }
         itemsChanged()

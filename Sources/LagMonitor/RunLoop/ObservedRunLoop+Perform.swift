@@ -1,5 +1,4 @@
 internal import LagActivity
-internal import Synchronization
 
 /// Names delayed work, so that it can be cancelled: by object, by name, or both.
 public struct PerformKey: Sendable, Hashable, ExpressibleByStringLiteral {
@@ -31,7 +30,7 @@ extension ObservedRunLoop {
     /// - Returns: false when the loop has ended with its thread, or when `modes` is empty; the work will not run then.
     @discardableResult
     public func perform(modes: [RunLoopMode] = ObservedRunLoop.commonModesOnly, _ work: @escaping @Sendable () -> Void) -> Bool {
-        submit(PerformQueue.Item(modes: modes, work: work, abandon: nil))
+        submit(SubmittedWork.Item(modes: modes, work: work, abandon: nil))
     }
 
     /// Runs `work` on the loop's thread and waits until it is done. On the loop's own thread it runs at once, whatever the mode.
@@ -47,7 +46,7 @@ extension ObservedRunLoop {
         guard !modes.isEmpty else { throw RunLoopError.invalidArgument("modes is empty; work needs at least one mode to run in") }
         if isCurrent { return try work() }
         let answer = PerformAnswer<Value>()
-        let item = PerformQueue.Item(
+        let item = SubmittedWork.Item(
             modes: modes,
             work: { answer.resolve(Result { try work() }) },
             abandon: { [name] in answer.resolve(.failure(RunLoopError.loopFinished(name: name))) }
@@ -58,7 +57,7 @@ extension ObservedRunLoop {
 
     /// Runs `work` on the loop's thread `delay` from now: a one-shot timer of the loop, in the given modes.
     /// - Parameters:
-    ///   - delay: zero or less runs it on the next turn.
+    ///   - delay: zero or less runs it on the next turn, in the order of submission.
     ///   - modes: as for a timer; the default mode unless given.
     ///   - key: a name for ``cancelPerforms(key:)``.
     /// - Returns: false when the loop has ended with its thread, or when `modes` is empty.
@@ -69,21 +68,11 @@ extension ObservedRunLoop {
         key: PerformKey? = nil,
         _ work: @escaping @Sendable () -> Void
     ) -> Bool {
-        let timer = RunLoopTimer(after: delay) { [weak self] timer in
-            self?.performs.withLock { queue in queue.delayed.removeAll { $0.timer === timer } }
-            work()
-        }
-        let accepted = performs.withLock { queue in
-            guard !queue.isFinished, !modes.isEmpty else { return false }
-            queue.delayed.append((key, timer))
-            return true
-        }
-        guard accepted else { return false }
-        // Every mode is tried: adding must not stop at the first.
-        return modes.reduce(false) { added, mode in add(timer, to: mode) || added }
+        guard !modes.isEmpty else { return false }
+        return add(RunLoopTimer(performingAfter: delay, key: key, work: work), to: modes)
     }
 
-    /// Cancels the delayed work submitted under exactly this key and not yet begun.
+    /// Cancels the delayed work submitted under exactly this key and not yet begun. Costs a look at each timer of the loop.
     /// - Returns: how many pieces were cancelled.
     @discardableResult
     public func cancelPerforms(key: PerformKey) -> Int { cancelDelayed { $0 == key } }
@@ -110,10 +99,10 @@ extension ObservedRunLoop {
     /// `[.default]`, made once.
     public static let defaultModeOnly: [RunLoopMode] = [.default]
 
-    private func submit(_ item: PerformQueue.Item) -> Bool {
-        let accepted = performs.withLock { queue in
-            guard !queue.isFinished, !item.modes.isEmpty else { return false }
-            queue.items.append(item)
+    private func submit(_ item: SubmittedWork.Item) -> Bool {
+        let accepted = performs.withLock { submitted in
+            guard !submitted.isFinished, !item.modes.isEmpty else { return false }
+            submitted.items.append(item)
             return true
         }
         guard accepted else { return false }
@@ -123,12 +112,18 @@ extension ObservedRunLoop {
     }
 
     private func cancelDelayed(where matches: (PerformKey?) -> Bool) -> Int {
-        let cancelled = performs.withLock { queue in
-            let cancelled = queue.delayed.filter { matches($0.key) }.map(\.timer)
-            queue.delayed.removeAll { matches($0.key) }
-            return cancelled
+        // In one step: what was cancelled has not begun and does not begin, and of two threads that cancel the same one counts it.
+        let cancelled = registry.withLock { registry in
+            registry.timers.delayedWork(where: matches).filter { timer in
+                guard timer.attachment.invalidate().isFirst else { return false }
+                _ = registry.timers.remove(timer)
+                timer.attachment.detach(from: self)
+                return true
+            }
         }
-        for timer in cancelled { timer.invalidate() }
+        if cancelled.isEmpty { return 0 }
+        itemsChanged()
+        for timer in cancelled { timer.releaseHandler() }
         return cancelled.count
     }
 
@@ -141,72 +136,32 @@ extension ObservedRunLoop {
         let work = signals.takeEach([.blocks, .pings])
         if work.isEmpty { return false }
         if work.contains(.pings) { beacon.pong() }
-        guard work.contains(.blocks), let mode = own.mode else { return false }
+        guard work.contains(.blocks), own.mode != nil else { return false }
         refreshItems()
-        let isCommonMode = own.isCommonMode
-        var batch = own.spareBatch
-        own.spareBatch = []
-        performs.withLock { $0.takeItems(for: mode, isCommonMode: isCommonMode, into: &batch) }
-        let ran = !batch.isEmpty
-        for index in batch.indices {
-            if isEnding.load(ordering: .relaxed) {
-                // Back in line, where the end of the loop finds it and notifies the waiting threads.
-                let rest = batch[index...]
-                performs.withLock { $0.items.insert(contentsOf: rest, at: 0) }
-                break
-            }
-            callOut(batch[index].work)
-            // What it captured is released now, not after the rest of the batch.
-            batch[index] = PerformQueue.Item.done
+        performs.withLock { own.work.fetch(from: &$0) }
+        let end = own.work.end
+        var ran = false
+        // When the loop ends, the rest stays in line, where the end finds it and notifies the waiting threads.
+        while mayCallOut, let mode = workMode, let item = own.work.takeNext(for: mode, before: end) {
+            callOut(item.work)
+            ran = true
         }
-        batch.removeAll(keepingCapacity: batch.count <= 256)
-        own.spareBatch = batch
         return ran
     }
 
     /// Whether something was submitted for the present mode.
     var hasPerforms: Bool {
-        guard let mode = own.mode else { return false }
-        return performs.withLock { queue in queue.items.contains { $0.runs(in: mode, isCommonMode: own.isCommonMode) } }
-    }
-}
-
-/// Submitted work that has not begun. Guarded by the loop's lock for it.
-struct PerformQueue: Sendable {
-    struct Item: Sendable {
-        /// Stands where an item was.
-        static let done = Item(modes: [], work: {}, abandon: nil)
-
-        let modes: [RunLoopMode]
-        let work: @Sendable () -> Void
-        /// Called instead of `work` when the loop ends first.
-        let abandon: (@Sendable () -> Void)?
-
-        func runs(in mode: RunLoopMode, isCommonMode: Bool) -> Bool {
-            modes.contains { $0 == mode || ($0 == .common && isCommonMode) }
-        }
+        guard let mode = workMode else { return false }
+        performs.withLock { own.work.fetch(from: &$0) }
+        return own.work.hasWork(for: mode)
     }
 
-    var items: [Item] = []
-    /// Delayed work: its key, and the timer that will run it.
-    var delayed: [(key: PerformKey?, timer: RunLoopTimer)] = []
-    /// Set when the thread ended: nothing is taken any more.
-    var isFinished = false
-
-    /// Moves the items for `mode` into `batch`, which is empty; the others stay.
-    mutating func takeItems(for mode: RunLoopMode, isCommonMode: Bool, into batch: inout [Item]) {
-        if items.allSatisfy({ $0.runs(in: mode, isCommonMode: isCommonMode) }) {
-            swap(&items, &batch)
-        } else {
-            batch.append(contentsOf: items.lazy.filter { $0.runs(in: mode, isCommonMode: isCommonMode) })
-            items.removeAll { $0.runs(in: mode, isCommonMode: isCommonMode) }
-        }
-    }
+    private var workMode: WorkQueue.Mode? { own.mode.map { WorkQueue.Mode(mode: $0, isCommon: own.isCommonMode) } }
 }
 
 /// What a waiting submitter gets back.
 private final class PerformAnswer<Value: Sendable>: Sendable {
-    private let result = Mutex<Result<Value, any Error>?>(nil)
+    private let result = PthreadMutex<Result<Value, any Error>?>(nil)
     private let gate = Gate()
 
     func resolve(_ answer: Result<Value, any Error>) {

@@ -157,7 +157,7 @@ extension ObservedRunLoop {
     /// - Returns: whether it rested, however shortly.
     private func sleep(until deadline: UInt64, unless frame: RunFrame, pollsFirst: Bool) -> Bool {
         refreshItems()
-        let end = min(deadline, own.latestFire)
+        let end = min(deadline, own.timers.latestFire)
         let mayRest = !frame.isStopped && !signals.isWakePending && own.clock < end
         if pollsFirst || !mayRest { own.poller.poll() }
         guard mayRest, !own.poller.hasReadySources, !isMainQueueDue else {

@@ -1,5 +1,4 @@
 public import LagActivity
-internal import Synchronization
 
 // What others ask of a loop to see whether it answers, and what it publishes about its own blocking.
 extension ObservedRunLoop {
@@ -27,13 +26,7 @@ extension ObservedRunLoop {
     /// - Returns: what ends the ticks, by ``LoopTicker/cancel()`` or by its release; nil when the loop has ended with its thread.
     public func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)? {
         let timer = RunLoopTimer(tickingEvery: max(interval, .milliseconds(1))) { _ in tick() }
-        let accepted = registry.withLock { registry in
-            guard !registry.isFinished, timer.attachment.attach(to: self) else { return false }
-            return registry.everyModeItems.timers.insert(item: timer)
-        }
-        guard accepted else { return nil }
-        itemsChanged()
-        return RunLoopTicker(timer)
+        return addToEveryMode(timer) ? RunLoopTicker(timer) : nil
     }
 
     /// Runs `body`, which is expected to block, on the loop's thread: whoever watches the loop takes the time in it for a rest, and

@@ -20,9 +20,9 @@ public final class ObservedRunLoop: PingableLoop, TickingLoop, Sendable {
 
     let isMain: Bool
     let signals = LoopSignals()
-    let registry = Mutex(ModeRegistry())
-    let performs = Mutex(PerformQueue())
-    let runs = Mutex(RunStack())
+    let registry = PthreadMutex(ModeRegistry())
+    let performs = PthreadMutex(SubmittedWork())
+    let runs = PthreadMutex(RunStack())
     /// Set when the thread is to end: no callout begins any more.
     let isEnding = Atomic<Bool>(false)
     // Unsafe only for the compiler: reached by the loop's own thread alone. Every path to it begins in a public call that

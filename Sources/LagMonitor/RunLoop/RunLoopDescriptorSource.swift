@@ -38,7 +38,7 @@ public final class RunLoopDescriptorSource: Sendable {
     /// - Parameters:
     ///   - descriptor: an open file descriptor.
     ///   - events: what to wait for; a hang-up is always reported.
-    ///   - order: lower is handled earlier; equal ones in the order they became ready.
+    ///   - order: lower is handled earlier; equal ones in the order they became ready, and by turns in a run for one source.
     ///   - handler: gets the source and what the descriptor is ready for, on the loop's thread.
     public init(descriptor: Int32, events: Events = .readable, order: Int = 0, handler: @escaping Handler) {
         self.descriptor = descriptor
@@ -58,13 +58,15 @@ public final class RunLoopDescriptorSource: Sendable {
 
     /// Removes it from its loop for good. After this the descriptor may be closed.
     public func invalidate() {
-        guard attachment.invalidate() else { return }
-        attachment.loop?.removeEverywhere(self, in: \.descriptors)
+        let (isFirst, loop) = attachment.invalidate()
+        if isFirst { loop?.removeEverywhere(self, in: \.descriptors) }
     }
 
     // The loop's thread only, from here on.
 
     func addReadyEvents(_ events: UInt32) { ready.store(ready.load(ordering: .relaxed) | events, ordering: .relaxed) }
+
+    var hasReadyEvents: Bool { ready.load(ordering: .relaxed) != 0 }
 
     func takeReady() -> Events { Events(rawValue: ready.exchange(0, ordering: .relaxed)) }
 

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import LagActivity
 
 /// A run loop mode: a named set of sources, timers and observers. A loop runs in exactly one mode at a time.
 ///
@@ -31,7 +31,7 @@ public struct RunLoopMode: Sendable, Hashable, CustomStringConvertible {
 /// The process's mode names: the number of a name is its place in the list, from 1.
 enum ModeNames {
     /// Those that every loop has come first, so that they are known however early somebody asks.
-    private static let names = Mutex<(list: [String], numbers: [String: UInt32])>(
+    private static let names = PthreadMutex<(list: [String], numbers: [String: UInt32])>(
         (["default", "tracking"], ["default": 1, "tracking": 2])
     )
 

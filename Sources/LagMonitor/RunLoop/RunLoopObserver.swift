@@ -44,8 +44,8 @@ public final class RunLoopObserver: Sendable {
 
     /// Removes it from its loop for good.
     public func invalidate() {
-        guard attachment.invalidate() else { return }
-        attachment.loop?.removeEverywhere(self, in: \.observers)
+        let (isFirst, loop) = attachment.invalidate()
+        if isFirst { loop?.removeEverywhere(self, in: \.observers) }
     }
 }
 

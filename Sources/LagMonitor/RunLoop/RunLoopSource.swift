@@ -19,7 +19,7 @@ public final class RunLoopSource: Sendable {
     private let signalled = Atomic<Bool>(false)
 
     /// - Parameters:
-    ///   - order: lower is performed earlier; equal ones in the order they were added.
+    ///   - order: lower is performed earlier; equal ones in the order they were added, and by turns in runs for one source.
     ///   - schedule: called for every mode the source gets into, on the thread that caused it.
     ///   - cancel: called for every mode it leaves, on the thread that caused it.
     ///   - perform: the work, on the loop's thread.
@@ -57,7 +57,8 @@ public final class RunLoopSource: Sendable {
 
     /// Removes it from its loop for good, with a cancel call for each mode it was in.
     public func invalidate() {
-        guard attachment.invalidate(), let loop = attachment.loop else { return }
+        let (isFirst, loop) = attachment.invalidate()
+        guard isFirst, let loop else { return }
         for mode in loop.removeEverywhere(self, in: \.sources) { cancel?(loop, mode) }
     }
 

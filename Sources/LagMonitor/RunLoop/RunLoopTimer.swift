@@ -19,17 +19,34 @@ public final class RunLoopTimer: Sendable {
         var handler: Handler?
     }
 
+    /// What a timer is there for.
+    enum Purpose: Sendable {
+        /// An item of the loop, as others.
+        case timer
+        /// The ticks of a watchdog: a mode with nothing else has nothing to wait for.
+        case ticker
+        /// Delayed work, and the key that it can be cancelled by.
+        case work(key: PerformKey?)
+    }
+
     /// The time between fire points; nil for a one-shot timer.
     public let interval: Duration?
 
     let attachment = Attachment()
+    /// Set while its handler runs. Set with the registry of its loop locked.
     let isFiring = Atomic<Bool>(false)
-    /// Whether it belongs to a ticker: a mode with nothing else has nothing to wait for.
-    let belongsToTicker: Bool
+    let purpose: Purpose
+    /// The heap that it is in, and whether that counts it as one with a tolerance. Guarded by the lock of the registry of its loop.
+    nonisolated(unsafe) var heap: TimerHeap?
+    nonisolated(unsafe) var countedAsTolerant = false
+    /// Its place in that heap. Guarded by the same lock; an atomic number because that is checked for exclusive access by nobody, in the loop that
+    /// moves timers about.
+    let heapPlace = Atomic<Int>(noPlace)
+    static let noPlace = -1
     private let intervalNanoseconds: UInt64
     private let fireNanoseconds: Atomic<UInt64>
     private let toleranceNanoseconds: Atomic<UInt64>
-    private let content: Mutex<Content>
+    private let content: PthreadMutex<Content>
 
     /// - Parameters:
     ///   - fireDate: when it fires first. In the past: on the next turn.
@@ -42,32 +59,42 @@ public final class RunLoopTimer: Sendable {
         tolerance: Duration = .zero,
         handler: @escaping Handler
     ) {
-        belongsToTicker = false
+        purpose = .timer
         self.interval = interval
         intervalNanoseconds = interval.map { UInt64(max(1, $0.wholeNanoseconds)) } ?? 0
         fireNanoseconds = Atomic(fireDate.nanoseconds)
         toleranceNanoseconds = Atomic(UInt64(max(0, tolerance.wholeNanoseconds)))
-        content = Mutex(Content(handler: handler))
+        content = PthreadMutex(Content(handler: handler))
     }
 
     /// A ticker's timer: every `interval` from now on, and no reason for a run to go on.
     init(tickingEvery interval: Duration, handler: @escaping Handler) {
-        belongsToTicker = true
+        purpose = .ticker
         self.interval = interval
         intervalNanoseconds = UInt64(max(1, interval.wholeNanoseconds))
         fireNanoseconds = Atomic((MonotonicTime.now + interval).nanoseconds)
         toleranceNanoseconds = Atomic(0)
-        content = Mutex(Content(handler: handler))
+        content = PthreadMutex(Content(handler: handler))
     }
 
-    /// A timer that fires first `delay` from now; the rest as in ``init(fireDate:interval:tolerance:handler:)``.
+    /// The timer of delayed work: fires once, `delay` from now.
+    init(performingAfter delay: Duration, key: PerformKey?, work: @escaping @Sendable () -> Void) {
+        purpose = .work(key: key)
+        interval = nil
+        intervalNanoseconds = 0
+        fireNanoseconds = Atomic((MonotonicTime.now + max(delay, .zero)).nanoseconds)
+        toleranceNanoseconds = Atomic(0)
+        content = PthreadMutex(Content { _ in work() })
+    }
+
+    /// A timer that fires first `delay` from now (at once when that is below zero); the rest as in ``init(fireDate:interval:tolerance:handler:)``.
     public convenience init(
         after delay: Duration,
         interval: Duration? = nil,
         tolerance: Duration = .zero,
         handler: @escaping Handler
     ) {
-        self.init(fireDate: .now + delay, interval: interval, tolerance: tolerance, handler: handler)
+        self.init(fireDate: .now + max(delay, .zero), interval: interval, tolerance: tolerance, handler: handler)
     }
 
     /// A timer that does not keep `owner` alive: it hands the owner to its handler, and invalidates itself when the owner is gone.
@@ -80,8 +107,7 @@ public final class RunLoopTimer: Sendable {
     ) {
         let proxy = WeakProxy(owner)
         self.init(fireDate: fireDate, interval: interval, tolerance: tolerance) { timer in
-            guard let owner = proxy.target else { return timer.invalidate() }
-            handler(owner, timer)
+            if let owner = proxy.target { handler(owner, timer) } else { timer.invalidate() }
         }
     }
 
@@ -90,7 +116,7 @@ public final class RunLoopTimer: Sendable {
         get { MonotonicTime(nanoseconds: isValid ? fireNanoseconds.load(ordering: .acquiring) : .max) }
         set {
             fireNanoseconds.store(newValue.nanoseconds, ordering: .releasing)
-            attachment.loop?.itemsChanged()
+            attachment.loop?.update(self)
         }
     }
 
@@ -99,25 +125,34 @@ public final class RunLoopTimer: Sendable {
         get { .nanoseconds(Int64(clamping: toleranceNanoseconds.load(ordering: .acquiring))) }
         set {
             toleranceNanoseconds.store(UInt64(max(0, newValue.wholeNanoseconds)), ordering: .releasing)
-            attachment.loop?.itemsChanged()
+            attachment.loop?.update(self)
         }
     }
 
     /// Whether it can still fire.
     public var isValid: Bool { attachment.isValid }
 
-    /// Removes it from its loop for good and releases its handler and what that captured.
-    public func invalidate() {
-        guard attachment.invalidate() else { return }
-        attachment.loop?.removeEverywhere(self, in: \.timers)
+    /// Removes it from its loop for good and releases its handler and what that captured. O(log n) for n timers of the loop.
+    /// - Returns: whether it was valid until now.
+    @discardableResult
+    public func invalidate() -> Bool {
+        let (isFirst, loop) = attachment.invalidate()
+        guard isFirst else { return false }
+        loop?.removeEverywhere(self)
+        releaseHandler()
+        return true
+    }
+
+    /// What the handler captured ends here, and may call anything: with no lock held. Only of an invalid timer.
+    func releaseHandler() {
         let released = content.withLock { content in
             defer { content.handler = nil }
             return content.handler
         }
-        _ = released  // outside the lock: its captures may end here and call anything
+        _ = released
     }
 
-    // The loop's thread only, from here on.
+    // The loop's thread only, or with the registry of its loop locked, from here on.
 
     var nextFire: UInt64 { fireNanoseconds.load(ordering: .acquiring) }
 
@@ -130,28 +165,29 @@ public final class RunLoopTimer: Sendable {
         return overflow ? .max : sum
     }
 
-    func isDue(at clock: UInt64) -> Bool { nextFire <= clock && isValid && !isFiring.load(ordering: .relaxed) }
+    var belongsToTicker: Bool { if case .ticker = purpose { true } else { false } }
+
+    var hasTolerance: Bool { toleranceNanoseconds.load(ordering: .relaxed) > 0 }
 
     /// Calls the handler, then moves to the next point of the grid (after `now()`), or ends a one-shot timer.
     func fire(now: () -> UInt64) {
         let served = nextFire
         guard let handler = content.withLock({ $0.handler }) else { return }
-        isFiring.store(true, ordering: .relaxed)
         handler(self)
-        isFiring.store(false, ordering: .relaxed)
         // Also after a one-shot timer: what the loop does next begins now.
         let fired = now()
-        guard interval != nil else { return invalidate() }
+        guard interval != nil else {
+            // Still as one that is being fired: it must not look like one that can be cancelled.
+            invalidate()
+            return
+        }
+        isFiring.store(false, ordering: .releasing)
         let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: fired)
         // A handler (or another thread) that has set a new date in the meantime is obeyed.
         _ = fireNanoseconds.compareExchange(expected: served, desired: next, ordering: .acquiringAndReleasing)
-        // A handler may have moved the timer to another loop, which passed it over while it was firing.
-        if let loop = attachment.loop, !loop.isCurrent { loop.itemsChanged() }
+        // In the heap again; a handler may have moved the timer to another loop, which passed it over while it was firing.
+        attachment.loop?.update(self)
     }
-}
-
-extension RunLoopTimer: RunLoopItem {
-    var order: Int { 0 }
 }
 
 /// Stands for an object without keeping it alive: what a timer or an observer captures instead of its owner.

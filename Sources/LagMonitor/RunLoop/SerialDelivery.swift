@@ -1,5 +1,5 @@
 package import Dispatch
-internal import Synchronization
+internal import LagActivity
 
 /// Hands events to one consumer, one at a time and in order, on a dispatch queue the consumer names.
 ///
@@ -7,7 +7,7 @@ internal import Synchronization
 /// handler has returned from the one before. `deliver` never waits for the handler. While events wait, one block is on the queue.
 package final class SerialDelivery<Event: Sendable>: Sendable {
     private struct State {
-        var waiting: [Event] = []
+        var waiting = FIFOQueue<Event>()
         var isDelivering = false
         var handler: (@Sendable (Event) -> Void)?
     }
@@ -16,14 +16,14 @@ package final class SerialDelivery<Event: Sendable>: Sendable {
     private static var longestRun: Int { 64 }
 
     private let queue: DispatchQueue
-    private let state: Mutex<State>
+    private let state: PthreadMutex<State>
 
     /// - Parameters:
     ///   - queue: where the handler runs; serial or concurrent.
     ///   - handler: gets the events. It may deliver more of them.
     package init(on queue: DispatchQueue, handler: @escaping @Sendable (Event) -> Void) {
         self.queue = queue
-        state = Mutex(State(handler: handler))
+        state = PthreadMutex(State(handler: handler))
     }
 
     /// Puts an event in line; returns at once. Any thread.
@@ -47,7 +47,7 @@ package final class SerialDelivery<Event: Sendable>: Sendable {
     package func cancel() {
         let released = state.withLock { state in
             defer {
-                state.waiting = []
+                state.waiting = FIFOQueue()
                 state.handler = nil
             }
             return (state.waiting, state.handler)
@@ -55,25 +55,19 @@ package final class SerialDelivery<Event: Sendable>: Sendable {
         _ = released  // outside the lock: what the handler captured may end here
     }
 
+    /// On the queue, never twice at a time.
     private func run() {
-        var batch: ArraySlice<Event> = []
         for _ in 0..<Self.longestRun {
-            if batch.isEmpty {
-                batch = state.withLock { state in
-                    defer { state.waiting = [] }
-                    return state.waiting[...]
+            let next: (Event, @Sendable (Event) -> Void)? = state.withLock { state in
+                guard let handler = state.handler, let event = state.waiting.popFirst() else {
+                    state.isDelivering = false
+                    return nil
                 }
+                return (event, handler)
             }
-            guard let event = batch.popFirst() else { break }
-            guard let handler = state.withLock({ $0.handler }) else { break }
+            guard let (event, handler) = next else { return }
             handler(event)
         }
-        let rest = batch
-        let goesOn = state.withLock { state in
-            if state.handler != nil { state.waiting.insert(contentsOf: rest, at: 0) }
-            state.isDelivering = !state.waiting.isEmpty
-            return state.isDelivering
-        }
-        if goesOn { queue.async { self.run() } }
+        queue.async { self.run() }
     }
 }

@@ -1,6 +1,6 @@
 internal import CLagLinux
 internal import Glibc
-internal import Synchronization
+internal import LagActivity
 
 /// A thread of the system: a body, a name, a stack.
 package final class SystemThread: Sendable {
@@ -21,12 +21,12 @@ package final class SystemThread: Sendable {
     }
 
     private let handle: pthread_t
-    private let state: Mutex<State>
+    private let state: PthreadMutex<State>
     private let joined = Gate()
 
     private init(_ thread: pthread_t) {
         handle = thread
-        state = Mutex(.joinable(thread))
+        state = PthreadMutex(.joinable(thread))
     }
 
     deinit { detach() }
@@ -40,7 +40,9 @@ package final class SystemThread: Sendable {
             stackBytes,
             { raw in
                 let start = Unmanaged<Start>.fromOpaque(raw!).takeRetainedValue()
-                _ = cll_thread_set_name(pthread_self(), SystemThread.kernelName(start.name))
+                let name = SystemThread.kernelName(start.name)
+                // Without a name it keeps its creator's.
+                if !name.isEmpty { _ = cll_thread_set_name(pthread_self(), name) }
                 start.body()
             },
             start.toOpaque()
@@ -52,12 +54,11 @@ package final class SystemThread: Sendable {
         return SystemThread(thread)
     }
 
-    /// At most 15 bytes, cut between characters.
-    static func kernelName(_ name: String) -> String {
-        var cut = name
-        while cut.utf8.count > 15 { cut.removeLast() }
-        return cut
-    }
+    /// As much as the kernel keeps of a name.
+    static func kernelName(_ name: String) -> String { name.cut(toBytes: kernelNameBytes) }
+
+    /// `TASK_COMM_LEN`, without the null byte.
+    private static let kernelNameBytes = 15
 
     /// Waits until the thread has ended. Any number of threads may; false on the thread itself, which cannot.
     package func join() -> Bool {

@@ -50,7 +50,7 @@ struct PerformTests {
                 outcome.value = error as? RunLoopError
             }
         }
-        #expect(eventually { thread.loop.performs.withLock { $0.items.count } == 1 }, "it waits")
+        #expect(try eventually { try thread.performAndWait { thread.loop.own.work.count == 1 } }, "it waits")
         #expect(outcome.value == nil)
         thread.stop()
         thread.join()
@@ -95,6 +95,63 @@ struct PerformTests {
             #expect(loop.runBriefly() == .finished)
         }
         #expect(log.all == ["outer", "inner"])
+    }
+
+    /// Both are there when the turn begins; the run that the first begins must find the second.
+    @Test func `a nested run sees what was submitted behind its own work`() throws {
+        let log = Log<String>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            loop.add(RunLoopPort(), to: .default)
+            loop.perform {
+                // Against a hang alone: it is stopped at once.
+                log.add("\(loop.run(in: .default, for: .seconds(20), returnAfterSourceHandled: false))")
+            }
+            loop.perform { loop.stop() }
+            loop.perform { log.add("behind") }
+            #expect(loop.run(in: .default, for: .zero, returnAfterSourceHandled: false) == .timedOut)
+        }
+        #expect(log.all == ["behind", "stopped"])
+    }
+
+    /// What is for another mode is put aside, and comes back in its place.
+    @Test func `work keeps its order across modes and nested runs`() throws {
+        let log = Log<Int>()
+        try onFreshThread {
+            let loop = ObservedRunLoop.current
+            for number in 0..<300 {
+                let modes: [RunLoopMode] = [[.default], [.tracking], [.default, .tracking]][number % 3]
+                loop.perform(modes: modes) {
+                    log.add(number)
+                    guard number == 150 else { return }
+                    #expect(loop.run(in: .tracking, for: .zero, returnAfterSourceHandled: false) == .timedOut)
+                }
+            }
+            loop.add(RunLoopPort(), to: .tracking)
+            #expect(loop.runBriefly() == .finished)
+        }
+        let (before, rest) = (log.all.prefix { $0 != 150 }, log.all.drop { $0 != 150 }.dropFirst())
+        #expect(Array(before) == (0..<150).filter { $0 % 3 != 1 })
+        let nested = rest.prefix { $0 % 3 != 0 }
+        #expect(Array(nested) == (0..<300).filter { $0 % 3 == 1 || ($0 > 150 && $0 % 3 == 2) })
+        #expect(Array(rest.dropFirst(nested.count)) == (151..<300).filter { $0 % 3 == 0 })
+    }
+
+    /// Where a lock is handed over through the kernel each time two threads meet, nearly every submission is a switch of threads.
+    @Test func `threads that submit at the same time rarely wait for each other`() throws {
+        let (threads, each) = (8, 20_000)
+        let switches = Counter()
+        try withThread { thread in
+            let done = Counter()
+            let loop = thread.loop
+            try onThreads(threads) { _ in
+                let before = voluntarySwitches()
+                for _ in 0..<each { loop.perform { done.add() } }
+                switches.add(voluntarySwitches() - before)
+            }
+            #expect(eventually(seconds: 120) { done.value == threads * each })
+        }
+        #expect(switches.value < threads * each / 10)
     }
 
     @Test func `delayed work runs in the order of its delays`() throws {
@@ -163,4 +220,12 @@ struct PerformTests {
         #expect(eventually { tids.count == 2 })
         #expect(!tids.all.contains(ThreadIdentity.current.tid))
     }
+}
+
+/// How often the calling thread has gone to sleep.
+private func voluntarySwitches() -> Int {
+    var usage = rusage()
+    // RUSAGE_THREAD, which the overlay of glibc lacks.
+    getrusage(__rusage_who_t(1), &usage)
+    return usage.ru_nvcsw
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+internal import LagActivity
 import LagRunLoop
 import TestSupport
 import Testing
@@ -77,5 +78,53 @@ struct SerialDeliveryTests {
         queue.resume()
         queue.sync {}
         #expect(calls.value == 0)
+    }
+
+    /// As large as what is delivered in earnest, so that moving it about shows.
+    private struct Event: Sendable {
+        var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+        var text = ""
+        var list: [Int] = []
+    }
+
+    /// Eight times the backlog costs eight times as much, and not sixty-four times.
+    @Test func `an event of a long backlog costs what one of a short backlog costs`() {
+        func cost(_ count: Int) -> Double {
+            (0..<3).map { _ in
+                let queue = DispatchQueue(label: "suspended")
+                queue.suspend()
+                let clock = DeliveryClock()
+                let delivery = SerialDelivery<Event>(on: queue) { _ in clock.tick() }
+                for _ in 0..<count { delivery.deliver(Event()) }
+                queue.resume()
+                #expect(eventually(seconds: 120) { clock.ticks == count })
+                return clock.nanoseconds / Double(count)
+            }.min()!
+        }
+        let ratio = cost(80_000) / cost(10_000)
+        #expect(ratio < 3)
+    }
+}
+
+/// Processor time from one event to the next, where both came on one thread.
+private final class DeliveryClock: Sendable {
+    private struct State {
+        var ticks = 0
+        var last: (thread: pthread_t, nanoseconds: UInt64)?
+        var sum = UInt64(0)
+    }
+
+    private let state = PthreadMutex(State())
+
+    var ticks: Int { state.withLock { $0.ticks } }
+    var nanoseconds: Double { state.withLock { Double($0.sum) } }
+
+    func tick() {
+        let now = (thread: pthread_self(), nanoseconds: threadNanoseconds())
+        state.withLock { state in
+            if let last = state.last, last.thread == now.thread { state.sum += now.nanoseconds - last.nanoseconds }
+            state.last = now
+            state.ticks += 1
+        }
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Notes from any thread, in the order they came.
 final class Log<Note: Sendable & Equatable>: Sendable {
-    private let notes = Mutex<[Note]>([])
+    private let notes = PthreadMutex<[Note]>([])
 
     var all: [Note] { notes.withLock { $0 } }
     var count: Int { notes.withLock { $0.count } }
@@ -28,7 +28,7 @@ final class Counter: Sendable {
 
 /// Holds something that is set after the closure that uses it was made.
 final class Box<Value: Sendable>: Sendable {
-    private let content = Mutex<Value?>(nil)
+    private let content = PthreadMutex<Value?>(nil)
 
     var value: Value? {
         get { content.withLock { $0 } }
@@ -54,6 +54,19 @@ func onFreshThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Val
     }
     done.wait()
     return try result.value!.get()
+}
+
+/// Runs `body` on that many threads at the same time and waits for all. (`concurrentPerform` takes no more threads than there are processors.)
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
+    let group = DispatchGroup()
+    for number in 0..<count {
+        group.enter()
+        try ObservedRunLoop.performInBackground(name: "test \(number)") {
+            body(number)
+            group.leave()
+        }
+    }
+    group.wait()
 }
 
 /// A keep-alive thread for the duration of `body`.

@@ -281,6 +281,42 @@ struct IndependentTimerTests {
         timer.cancel()
     }
 
+    @Test func `it is invalid once it has fired for the last time`() {
+        let ended = Counter()
+        let (once, repeating) = (Counter(), Counter())
+        let timer = {
+            let tracked = Tracked(ended)
+            return IndependentTimer(after: .milliseconds(1)) {
+                tracked.touch()
+                once.add()
+            }
+        }()
+        let other = IndependentTimer(after: .zero, interval: .milliseconds(1)) { repeating.add() }
+        #expect(eventually { once.value == 1 })
+        #expect(!timer.isValid)
+        #expect(eventually { ended.value == 1 }, "and its handler is released")
+        #expect(eventually { repeating.value >= 3 })
+        #expect(other.isValid)
+        other.cancel()
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.min), .seconds(Int64.min / 1_000_000_000), .seconds(-3), .zero])
+    func `a delay that is over fires at once`(_ delay: Duration) {
+        let fired = Counter()
+        let timer = IndependentTimer(after: delay) { fired.add() }
+        #expect(eventually { fired.value == 1 })
+        #expect(!timer.isValid)
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max / 1_000_000_000)])
+    func `a delay beyond the clock never fires`(_ delay: Duration) {
+        let fired = Counter()
+        let timer = IndependentTimer(after: delay, interval: delay, leeway: delay) { fired.add() }
+        usleep(20_000)
+        #expect(fired.value == 0 && timer.isValid)
+        timer.cancel()
+    }
+
     @Test func `it ends with its last reference`() {
         let ended = Counter()
         do {

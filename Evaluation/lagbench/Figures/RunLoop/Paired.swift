@@ -1,0 +1,55 @@
+internal import LagActivity
+internal import Synchronization
+
+/// Ours and a peer by turns, so that both see the same weather, each time on a new thread, so that neither inherits a loop.
+enum Paired {
+    static func line(
+        _ name: String,
+        _ unit: String,
+        peer: String,
+        rounds: Int,
+        ours: @escaping @Sendable () throws -> Double,
+        theirs: @escaping @Sendable () throws -> Double
+    ) throws -> [BenchLine] {
+        var (our, their): ([Double], [Double]) = ([], [])
+        for _ in 0..<rounds {
+            our.append(try onNewThread(ours))
+            their.append(try onNewThread(theirs))
+        }
+        let line = BenchLine(name, Samples(our).median, unit).comparing(with: peer, Samples(their).median)
+        return [line.annotating("rounds", rounds)]
+    }
+
+    /// More of what is short.
+    static func rounds(of count: Int) -> Int {
+        switch count {
+        case ..<1_000: 51
+        case ..<10_000: 11
+        case ..<100_000: 3
+        default: 1
+        }
+    }
+
+    private static func onNewThread(_ body: @escaping @Sendable () throws -> Double) throws -> Double {
+        let box = ResultBox()
+        let thread = try BenchThread { box.set(Result { try body() }) }
+        thread.join()
+        return try box.get()
+    }
+}
+
+private final class ResultBox: Sendable {
+    private let result = PthreadMutex<Result<Double, any Error>>(.failure(BenchmarkFailure("the thread did not measure")))
+
+    func set(_ value: Result<Double, any Error>) { result.withLock { $0 = value } }
+    func get() throws -> Double { try result.withLock { $0 }.get() }
+}
+
+/// A number that any thread may add to.
+final class Tally: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    func add() { count.add(1, ordering: .acquiringAndReleasing) }
+}

@@ -1,0 +1,41 @@
+internal import CoreFoundation
+internal import Foundation
+internal import LagRunLoop
+
+/// Delayed work that is due at once: milliseconds from the first submission to the last piece done, against Foundation's `Timer`.
+struct PerformAfter: Benchmark {
+    let count: Int
+    var name: String { "perform_after_\(count)" }
+    let unit = "ms"
+    let targets = [Target(.ratio, .atLeast(1))]
+
+    func run() throws -> [BenchLine] {
+        try Paired.line(
+            name,
+            unit,
+            peer: "foundation_timer",
+            rounds: Paired.rounds(of: count),
+            ours: { ours() },
+            theirs: { theirs() }
+        )
+    }
+
+    private func ours() -> Double {
+        let loop = ObservedRunLoop.current
+        let done = Tally()
+        return Stopwatch.milliseconds {
+            for _ in 0..<count { loop.perform(after: .zero) { done.add() } }
+            while done.value < count { _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false) }
+        }
+    }
+
+    private func theirs() -> Double {
+        let done = Tally()
+        return Stopwatch.milliseconds {
+            for _ in 0..<count {
+                RunLoop.current.add(Timer(timeInterval: 0, repeats: false) { _ in done.add() }, forMode: .default)
+            }
+            while done.value < count { CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, false) }
+        }
+    }
+}

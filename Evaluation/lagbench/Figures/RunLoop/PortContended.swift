@@ -1,0 +1,44 @@
+internal import LagRunLoop
+
+/// Threads that send messages to one port at the same time: milliseconds until the last one is handled, against what does it on a CFRunLoop
+/// of Linux, which has no ports: an array with a lock, and a manual source that is signalled.
+struct PortContended: Benchmark {
+    let threads: Int
+    var name: String { "port_threads_\(threads)" }
+    let unit = "ms"
+    let targets = [Target(.ratio, .atLeast(1))]
+
+    func run() throws -> [BenchLine] {
+        try Paired.line(
+            name,
+            unit,
+            peer: "cfrunloop_source",
+            rounds: Producers.rounds,
+            ours: { try ours() },
+            theirs: { try theirs() }
+        )
+    }
+
+    private func ours() throws -> Double {
+        let thread = try KeepAliveThread(name: "bench-port")
+        defer {
+            thread.stop()
+            thread.join()
+        }
+        let done = Tally()
+        let port = RunLoopPort { _, _ in done.add() }
+        thread.loop.add(port, to: .default)
+        return try Producers.milliseconds(threads, done) { _ in port.send(id: 1) }
+    }
+
+    private func theirs() throws -> Double {
+        let done = Tally()
+        let inbox = LockedInbox { _ in done.add() }
+        let loop = try CoreFoundationLoop { inbox.handleAll() }
+        defer { loop.stop() }
+        return try Producers.milliseconds(threads, done) { _ in
+            inbox.append(1)
+            loop.signal()
+        }
+    }
+}

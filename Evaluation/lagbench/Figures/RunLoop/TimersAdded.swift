@@ -1,0 +1,30 @@
+internal import CoreFoundation
+internal import LagRunLoop
+
+/// Timers with scattered dates added to a loop that has none: milliseconds for all, against CFRunLoop.
+struct TimersAdded: Benchmark {
+    let count: Int
+    var name: String { "timers_added_\(count)" }
+    let unit = "ms"
+    let targets = [Target(.ratio, .atLeast(1))]
+
+    func run() throws -> [BenchLine] {
+        try Paired.line(name, unit, peer: "cfrunloop", rounds: Paired.rounds(of: count), ours: { ours() }, theirs: { theirs() })
+    }
+
+    private func ours() -> Double {
+        let loop = ObservedRunLoop.current
+        let timers = ScatteredTimers.ours(count)
+        let time = Stopwatch.milliseconds { for timer in timers { loop.add(timer, to: .default) } }
+        for timer in timers { timer.invalidate() }
+        return time
+    }
+
+    private func theirs() -> Double {
+        let loop = CFRunLoopGetCurrent()
+        let timers = ScatteredTimers.theirs(count)
+        let time = Stopwatch.milliseconds { for timer in timers { CFRunLoopAddTimer(loop, timer, kCFRunLoopDefaultMode) } }
+        // Left to the end of the thread: one by one it takes CFRunLoop a quarter of a minute.
+        return time
+    }
+}

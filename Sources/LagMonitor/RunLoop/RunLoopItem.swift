@@ -1,0 +1,40 @@
+internal import Synchronization
+
+/// Anything that can be in a mode of a loop.
+protocol RunLoopItem: AnyObject, Sendable {
+    var attachment: Attachment { get }
+    /// Lower runs earlier; equal ones in the order they were added.
+    var order: Int { get }
+}
+
+extension Array where Element: RunLoopItem {
+    func contains(item: Element) -> Bool { contains { $0 === item } }
+
+    /// Keeps the list sorted by `order`. False when the item is in it already.
+    mutating func insert(item: Element) -> Bool {
+        if contains(item: item) { return false }
+        insert(item, at: firstIndex { $0.order > item.order } ?? endIndex)
+        return true
+    }
+
+    mutating func remove(item: Element) -> Bool {
+        guard let index = firstIndex(where: { $0 === item }) else { return false }
+        remove(at: index)
+        return true
+    }
+}
+
+extension Sequence where Element: RunLoopItem {
+    /// Of the items that are ready, in the order of their list: one with the lowest `order`, and among equals the one that has waited longest
+    /// for its turn. It is what keeps an item that is always ready from being the only one that is served.
+    func next(where isReady: (Element) -> Bool) -> Element? {
+        var best: (item: Element, turn: UInt64)?
+        for item in self {
+            if let best, item.order > best.item.order { break }
+            let turn = item.attachment.lastTurn.load(ordering: .relaxed)
+            if let best, turn >= best.turn { continue }
+            if isReady(item) { best = (item, turn) }
+        }
+        return best?.item
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+internal import LagActivity
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LagRunLoop
+
+/// Which loop an item belongs to is decided once, also while its loop ends.
+struct OwnershipTests {
+    @Test func `a source that its cancel callback adds to another loop stays there`() throws {
+        try withThread { there in
+            let performed = Counter()
+            let added = Log<Bool>()
+            let box = Box<RunLoopSource>()
+            let source = RunLoopSource(
+                cancel: { loop, _ in if loop !== there.loop { added.add(there.loop.add(box.value!, to: .default)) } },
+                perform: { performed.add() }
+            )
+            box.value = source
+            let here = try KeepAliveThread(name: "ending")
+            // In several modes, so that there are several callbacks.
+            here.loop.add(source, to: .default)
+            here.loop.add(source, to: .tracking)
+            here.stop()
+            here.join()
+            #expect(added.all == [true, true])
+            source.signalAndWake()
+            #expect(eventually { performed.value == 1 })
+            source.invalidate()
+            box.value = nil
+        }
+    }
+
+    /// A port moves to another loop while its own ends, with a message sent at the same time.
+    @Test func `no port is lost that moves while its loop ends`() throws {
+        let trials = 10_000
+        try withThread { there in
+            let handled = Counter()
+            var sent = 0
+            for trial in 0..<trials {
+                let port = RunLoopPort { _, _ in handled.add() }
+                let ready = DispatchSemaphore(value: 0)
+                let start = Flag()
+                try ObservedRunLoop.performInBackground(name: "ending") {
+                    let here = ObservedRunLoop.current
+                    here.add(port, to: .common)
+                    here.add(port, to: .tracking)
+                    ready.signal()
+                    while !start.isSet { sched_yield() }
+                    // The thread, and with it the loop, ends now.
+                }
+                ready.wait()
+                start.set()
+                for _ in 0..<(trial % 7) * 20 { cpuRelax() }
+                while !there.loop.add(port, to: .default) { sched_yield() }
+                if port.send(id: trial) { sent += 1 }
+                if !eventually(seconds: 10, { handled.value == trial + 1 }) { break }
+                port.invalidate()
+            }
+            #expect(sent == trials)
+            #expect(handled.value == trials, "\(sent - handled.value) lost")
+        }
+    }
+
+    @Test func `an item that was moved is not removed by its former loop`() throws {
+        try withThread { here in
+            try withThread { there in
+                let fired = Counter()
+                let timer = RunLoopTimer(after: .milliseconds(20)) { _ in fired.add() }
+                here.loop.add(timer, to: .default)
+                #expect(!there.loop.add(timer, to: .default), "in one loop at a time")
+                here.loop.remove(timer, from: .default)
+                #expect(there.loop.add(timer, to: .default))
+                here.loop.remove(timer, from: .default)
+                #expect(timer.attachment.loop === there.loop)
+                #expect(eventually { fired.value == 1 })
+            }
+        }
+    }
+}
+
+/// Set once, by any thread.
+private final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
+    var isSet: Bool { value.load(ordering: .acquiring) }
+    func set() { value.store(true, ordering: .releasing) }
+}
+
+@inline(never) private func cpuRelax() {}

@@ -1,0 +1,25 @@
+import Foundation
+internal import LagActivity
+import TestSupport
+import Testing
+
+/// Eight threads that add, remove, signal, send, perform and end loops, drawn by lot: nothing that was accepted is lost.
+///
+/// Two seconds; `LAGMONITOR_STRESS_SECONDS` makes it longer.
+struct StressTests {
+    private static let threads = 8
+    private static let seconds = ProcessInfo.processInfo.environment["LAGMONITOR_STRESS_SECONDS"].flatMap(Double.init) ?? 2
+
+    @Test func `nothing is lost among threads that change everything`() throws {
+        let arena = try StressArena()
+        let end = MonotonicTime.now + .nanoseconds(Int64(Self.seconds * 1e9))
+        let seed = UInt64.random(in: 0 ... .max)
+        try onThreads(Self.threads) { number in
+            var random = SeededGenerator(seed: seed &+ UInt64(number))
+            while .now < end { arena.step(&random) }
+        }
+        let losses = arena.finish()
+        #expect(losses.isEmpty, "seed \(seed): \(losses)")
+        #expect(arena.steps > 1_000)
+    }
+}
