@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,11 @@ __attribute__((constructor)) static void remember_main_thread(void) {
 }
 
 pthread_t cll_main_pthread(void) { return main_pthread; }
+
+long cll_find(const void *text, size_t size, const void *needle, size_t needle_size) {
+    const void *found = memmem(text, size, needle, needle_size);
+    return found ? (const char *)found - (const char *)text : -1;
+}
 
 pid_t cll_gettid(void) { return (pid_t)syscall(SYS_gettid); }
 

@@ -13,6 +13,9 @@
 // program is loaded: clb_mirror_record_path.
 const char *cll_environment_entry(int index);
 
+// memmem(3): where `needle` first is in `text`; -1: nowhere.
+long cll_find(const void *text, size_t size, const void *needle, size_t needle_size);
+
 pid_t cll_gettid(void);
 int cll_tgkill(pid_t pid, pid_t tid, int signal);
 

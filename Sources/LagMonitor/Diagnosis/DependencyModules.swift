@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CLagLinux
 
 /// Which modules of a program came from dependencies: SwiftPM and Xcode check packages out below `checkouts`, and the line tables name
 /// every source file.
@@ -43,10 +43,10 @@ enum DependencyModules {
     private static func collect(from bytes: UnsafeRawBufferPointer, into names: inout Set<String>) {
         guard let start = bytes.baseAddress else { return }
         var position = 0
-        while position < bytes.count,
-            let found = memmem(start + position, bytes.count - position, mark, mark.count)
-        {
-            let place = found - UnsafeMutableRawPointer(mutating: start)
+        while position < bytes.count {
+            let distance = cll_find(start + position, bytes.count - position, mark, mark.count)
+            guard distance >= 0 else { return }
+            let place = position + distance
             position = place + mark.count
             if isScratchFolder(bytes[..<place]), let name = module(in: bytes[position...]) { names.insert(name) }
         }

@@ -1,3 +1,4 @@
+import Glibc
 import LagDiagnosis
 import Testing
 

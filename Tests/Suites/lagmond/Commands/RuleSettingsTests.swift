@@ -113,8 +113,8 @@ internal import Testing
             (#"["pong"]"#, #"unknown name "pong""#),
             (#"["ping,frame"]"#, #"unknown name "ping,frame""#),
             (#""Ping""#, #"unknown name "Ping""#),
-            (#""ping, ping""#, #""ping" stands there twice"#),
-            (#"["x", 4, "ping", "ping"]"#, #"unknown name "x", 4 is not a name, "ping" stands there twice"#),
+            (#""ping, ping""#, #""ping" is listed twice"#),
+            (#"["x", 4, "ping", "ping"]"#, #"unknown name "x", 4 is not a name, "ping" is listed twice"#),
             ("true", "true is not a list of names"),
             (#"{"ping": true}"#, "an object is not a list of names"),
         ]
