@@ -172,7 +172,10 @@
             let (file, saved) = (open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600), dup(2))
             var text = ""
             weak var watched: NIOLoop?
+            // Rounds; in each a busy machine may give the loops no processor in time for a heartbeat.
+            var (beating, unfinished) = (0, 0)
             do {
+                // What the test has to report goes there, too: nothing is expected before it is undone.
                 dup2(file, 2)
                 defer {
                     dup2(saved, 2)
@@ -193,8 +196,8 @@
                     usleep(20_000)
                     try group.syncShutdownGracefully()
                     beats.wait()
-                    #expect(loops.contains { $0.heartbeats > 0 }, "\(loops.map(\.heartbeats))")
-                    #expect(loops.allSatisfy { $0.beacon.activity == .finished })
+                    if loops.contains(where: { $0.heartbeats > 0 }) { beating += 1 }
+                    if !loops.allSatisfy({ $0.beacon.activity == .finished }) { unfinished += 1 }
                 }
                 usleep(50_000)
                 var bytes = [UInt8](repeating: 0, count: 4096)
@@ -203,6 +206,7 @@
                 close(file)
             }
             #expect(!text.contains("ERROR"), "\(text)")
+            #expect(beating > 0 && unfinished == 0, "\(beating) \(unfinished)")
             #expect(eventually { watched == nil })
             #expect(watching.collected.records.isEmpty)
         }

@@ -38,6 +38,8 @@ package final class StackTally {
     /// How often the thread was sampled, also in vain.
     package internal(set) var sampleCount: UInt64 = 0
     package private(set) var lostNanoseconds: UInt64 = 0
+    /// Between samples in a row that found the thread asleep at the same place.
+    package private(set) var asleepNanoseconds: UInt64 = 0
     /// Why there is no stack at all.
     package private(set) var failure = CaptureOutcome.failed(.noFreeSlot)
     private var latest: Int?
@@ -74,6 +76,7 @@ package final class StackTally {
         workerCount = 0
         sampleCount = 0
         lostNanoseconds = 0
+        asleepNanoseconds = 0
         failure = .failed(.noFreeSlot)
         latest = nil
         latestNanoseconds = since
@@ -119,6 +122,7 @@ package final class StackTally {
         if let latest, stacks[latest].key == key {
             stacks[latest].weightNanoseconds += gap
             stacks[latest].count += 1
+            if outcome.state.isAsleep == true, stacks[latest].outcome.state.isAsleep == true { asleepNanoseconds += gap }
             return (latest, true, false)
         }
         if let latest, let slept, let sleptBefore = stacks[latest].outcome.state.isAsleep, let sleeps = outcome.state.isAsleep,
@@ -205,6 +209,7 @@ package final class StackTally {
         workers.update(from: other.workers, count: workerCount)
         sampleCount = other.sampleCount
         lostNanoseconds = other.lostNanoseconds
+        asleepNanoseconds = other.asleepNanoseconds
         failure = other.failure
         latest = other.latest
         latestNanoseconds = other.latestNanoseconds

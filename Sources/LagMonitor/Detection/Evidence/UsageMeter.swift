@@ -84,6 +84,18 @@ struct UsageMeter {
         woke = .max
     }
 
+    /// For how long at least the thread ran between `since` and `reading`.
+    ///
+    /// Since the latest reading it can have run before `since` for no longer than that took.
+    func ran(since: UInt64, _ reading: Reading) -> UInt64 {
+        guard let latest else { return 0 }
+        let before = since.saturatingDifference(latest.time)
+        return min(
+            reading.cpu.saturatingDifference(latest.cpu).saturatingDifference(before),
+            reading.time.saturatingDifference(max(since, latest.time))
+        )
+    }
+
     /// A scan of the loop.
     mutating func record(_ reading: Reading, _ beacon: BeaconReading) {
         if beacon.word != word, !isHeld(callout, stalled == .callout) { callout = anchor(at: beacon.calloutNanoseconds, reading) }
@@ -112,8 +124,16 @@ struct UsageMeter {
     /// What was used from `since` to `until`, of which the loop's own time is `length`.
     /// - Parameters:
     ///   - spansCallouts: whether the stall is longer than the present callout.
+    ///   - asleep: for how long samples found the thread asleep. It bounds the run delay, as Linux 6.18 counts some sleep as such.
     ///   - last: read at `until` or later.
-    func usage(since: UInt64, until: UInt64, length: UInt64, spansCallouts: Bool, _ last: Totals) -> ThreadUsage {
+    func usage(
+        since: UInt64,
+        until: UInt64,
+        length: UInt64,
+        spansCallouts: Bool,
+        asleep: UInt64 = 0,
+        _ last: Totals
+    ) -> ThreadUsage {
         let first = first.flatMap { $0.reading.time >= since && $0.reading.time < last.reading.time ? $0 : nil }
         // The earliest reading that lies in the stall.
         let anchor = (spansCallouts ? wake : callout).flatMap { $0.after.time >= since ? $0 : nil }
@@ -134,9 +154,10 @@ struct UsageMeter {
         guard let first else { return usage }
         let firstSeen = last.reading.time - first.reading.time
         if let now = last.times, let then = first.times {
-            let delay = Self.scaled(now.since(then).runDelayNanoseconds, by: until.saturatingDifference(since), of: firstSeen)
-            usage.runDelayNanoseconds = min(delay, length - cpu)
-            usage.blockedNanoseconds = length - cpu - min(delay, length - cpu)
+            let measured = Self.scaled(now.since(then).runDelayNanoseconds, by: until.saturatingDifference(since), of: firstSeen)
+            let delay = min(measured, (length - cpu).saturatingDifference(asleep))
+            usage.runDelayNanoseconds = delay
+            usage.blockedNanoseconds = length - cpu - delay
         }
         if let now = last.faults, let then = first.faults {
             usage.minorFaults = now.minor.saturatingDifference(then.minor)

@@ -21,6 +21,11 @@ package struct ProcessPause: Sendable, Equatable {
         self.atLeast = min(atLeast, self.atMost)
     }
 
+    /// The same, known to be no longer than that: a thread of the process was seen to run for the rest.
+    func limited(to length: UInt64) -> ProcessPause {
+        ProcessPause(from: from, to: to, atLeast: min(atLeast, length), atMost: min(atMost, length))
+    }
+
     /// Both, one after the other, as one.
     package static func joined(_ one: ProcessPause?, _ other: ProcessPause?) -> ProcessPause? {
         guard let one, let other else { return one ?? other }

@@ -56,7 +56,7 @@ extension Watch {
         var reading = self.reading
         let hasChanged = reading.word != hot.pointee.lastWord
         let wasStalled = cold.pointee.detector.isStalled
-        let processPause = ProcessPause.joined(cold.pointee.takeDeferredPause(), scan.processPause)
+        let processPause = possible(ProcessPause.joined(cold.pointee.takeDeferredPause(), scan.processPause))
         if wasStalled, isLost(reading) { return retire(processPause, &scan) }
         if hasChanged, mustDefer(reading, wasStalled, scan.now, processPause) {
             // Once the length of this scan is known, so is whether the process was stopped in it.

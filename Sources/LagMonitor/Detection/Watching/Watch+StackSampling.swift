@@ -7,15 +7,27 @@ internal import Synchronization
 extension Watch {
     /// Reads the CPU clock of the loop's thread, so that it is known what it stood at when a stall began.
     func readClock() {
-        let tid = cold.pointee.target.tid
-        guard tid != 0, hot.pointee.state.load(ordering: .acquiring) == .active else { return }
-        var cpu: UInt64 = 0
+        guard cold.pointee.target.tid != 0, hot.pointee.state.load(ordering: .acquiring) == .active else { return }
+        cold.pointee.usage.record(clockReading(), reading)
+    }
+
+    private func clockReading() -> UsageMeter.Reading {
         if let times = cold.pointee.remoteTimes {
-            cpu = ThreadTimes(times)?.cpuNanoseconds ?? 0
-        } else {
-            cpu = cll_thread_cpu_ns(tid)
+            return UsageMeter.Reading(time: services.clock(), cpu: ThreadTimes(times)?.cpuNanoseconds ?? 0)
         }
-        cold.pointee.usage.record(UsageMeter.Reading(time: services.clock(), cpu: cpu), reading)
+        return UsageMeter.Reading(time: services.clock(), cpu: cll_thread_cpu_ns(cold.pointee.target.tid))
+    }
+
+    /// The part of a pause that is possible: while the loop's thread ran, the process was not stopped. A large process that forks holds its
+    /// memory map for hundreds of milliseconds, and a watchdog that needs it is as late as if it had been stopped.
+    func possible(_ processPause: ProcessPause?) -> ProcessPause? {
+        // Another thread's clock says nothing.
+        guard let processPause, cold.pointee.unpinned == nil, cold.pointee.target.tid != 0 else { return processPause }
+        let reading = clockReading()
+        let ran = cold.pointee.usage.ran(since: processPause.from, reading)
+        guard ran > 0 else { return processPause }
+        let limit = max(reading.time, processPause.to).saturatingDifference(processPause.from).saturatingDifference(ran)
+        return limit > 0 ? processPause.limited(to: limit) : nil
     }
 
     /// Finds the thread that works for an unpinned loop.

@@ -157,6 +157,7 @@ extension Watch {
                 until: interval.until,
                 length: interval.length,
                 spansCallouts: stall.lead != .callout,
+                asleep: episode.tally.asleepNanoseconds,
                 last
             )
         }

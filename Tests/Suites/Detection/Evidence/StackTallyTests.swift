@@ -97,6 +97,21 @@ struct StackTallyTests {
         #expect(weights() == [1: weightBefore, 2: weightAfter])
     }
 
+    @Test func `sleep is known between two samples that found the same sleep`() {
+        tally.begin(at: start)
+        var outcome = Self.outcome()
+        for (key, state, milliseconds) in [
+            (1, KernelState.asleep, 50), (1, .asleep, 100), (2, .running, 150), (2, .running, 200), (1, .asleep, 250),
+            (1, .asleep, 300),
+        ] as [(UInt64, KernelState, UInt64)] {
+            outcome.state = state
+            _ = tally.add(outcome, Self.stack([key]), key: key, at: start + milliseconds * millisecond)
+        }
+        #expect(tally.asleepNanoseconds == 100 * millisecond)
+        tally.begin(at: start)
+        #expect(tally.asleepNanoseconds == 0)
+    }
+
     @Test func `an odd nanosecond is not lost`() {
         tally.begin(at: 0)
         _ = tally.add(Self.outcome(), Self.stack([1]), key: 1, at: 0)

@@ -184,6 +184,29 @@ struct UsageMeterTests {
         #expect((usage.cpuNanoseconds ?? 0) + (usage.blockedNanoseconds ?? 0) == 270 * millisecond)
     }
 
+    // MARK: What cannot have been a pause
+
+    @Test func `what the thread ran cannot have been before the time asked for`() {
+        let meter = meter(cpuAt100: 1000, cpuAt150: 1020)
+        // 300 ms since the reading at 150, all of them after it.
+        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 1320)) == 300 * millisecond)
+        // 20 ms of them may have been before 170.
+        #expect(meter.ran(since: 170 * millisecond, Self.reading(450, 1320)) == 280 * millisecond)
+        #expect(meter.ran(since: 100 * millisecond, Self.reading(450, 1120)) == 100 * millisecond)
+        #expect(meter.ran(since: 400 * millisecond, Self.reading(450, 1120)) == 0)
+        // More than the clock allows is not believed, and another thread's clock says nothing.
+        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 9999)) == 300 * millisecond)
+        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 3)) == 0)
+        #expect(UsageMeter().ran(since: 150 * millisecond, Self.reading(450, 1320)) == 0)
+    }
+
+    @Test func `a pause is no longer than what the thread did not run`() {
+        let pause = ProcessPause(from: 100, to: 400, atLeast: 200, atMost: 280)
+        #expect(pause.limited(to: 10) == ProcessPause(from: 100, to: 400, atLeast: 10, atMost: 10))
+        #expect(pause.limited(to: 250) == ProcessPause(from: 100, to: 400, atLeast: 200, atMost: 250))
+        #expect(pause.limited(to: .max) == pause)
+    }
+
     // MARK: What is read at the first sign
 
     @Test func `delay and time in the kernel are scaled to the whole stall`() {
@@ -206,6 +229,26 @@ struct UsageMeterTests {
         #expect(usage.blockedNanoseconds == 0)
         // The kernel's part comes from samples, and may seem more than the whole.
         #expect(usage.systemNanoseconds == 50 * millisecond)
+    }
+
+    /// Linux 6.18 counts some sleep as run delay: 240 ms of these 300.
+    @Test func `what samples found asleep is no run delay`() {
+        var meter = meter(cpuAt100: 1000, cpuAt150: 1000)
+        meter.first = Self.totals(150, cpu: 1000, delay: 0)
+        let (since, until) = (150 * millisecond, 450 * millisecond)
+        let last = Self.totals(450, cpu: 1010, delay: 240)
+        let usage = [UInt64(0), 150, 280, 900].map {
+            meter.usage(
+                since: since,
+                until: until,
+                length: until - since,
+                spansCallouts: false,
+                asleep: $0 * millisecond,
+                last
+            )
+        }
+        #expect(usage.map { ($0.runDelayNanoseconds ?? 0) / millisecond } == [240, 140, 10, 0])
+        #expect(usage.map { ($0.blockedNanoseconds ?? 0) / millisecond } == [50, 150, 280, 290])
     }
 
     @Test func `times that make no sense do no harm`() {
