@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import Synchronization
 
 /// A watch's share in the mirror of its loop's beacon: a second beacon, in a table that this process shares with the lagmond that
 /// started it. Through it lagmond sees what the loop does, even when this process cannot report any more.
@@ -21,10 +22,10 @@ package final class BeaconMirror: Sendable {
     private let beacon: ActivityBeacon
     private let name: String
     private let modes: [CChar]
-    private let requestedState = PthreadMutex(RequestedState.live)
+    private let requestedState = Mutex(RequestedState.live)
 
     /// By the beacons' addresses: a beacon is there as long as a share in its mirror is.
-    private static let watchers = PthreadMutex<[UInt: Watchers]>([:])
+    private static let watchers = Mutex<[UInt: Watchers]>([:])
 
     /// Whether there is a table. The first to ask maps it: some system calls.
     package static let isPossible = clb_mirror_open() == 0

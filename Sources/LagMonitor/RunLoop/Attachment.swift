@@ -1,4 +1,3 @@
-internal import LagActivity
 internal import Synchronization
 
 /// Which loop an item belongs to, and whether it is still good: the part all items of a loop have in common.
@@ -37,6 +36,9 @@ final class Attachment: Sendable {
 
     /// The loop the item is in now.
     var loop: ObservedRunLoop? { ownership.withLock { $0.owner } }
+
+    /// Whether `loop` is the owner. With the registry of `loop` locked that does not change.
+    func isOwned(by loop: ObservedRunLoop) -> Bool { ownership.withLock { $0.owner === loop } }
 
     var isValid: Bool { valid.load(ordering: .acquiring) }
 

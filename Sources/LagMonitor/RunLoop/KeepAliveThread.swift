@@ -1,6 +1,5 @@
 internal import CLagLinux
 internal import Glibc
-internal import LagActivity
 internal import Synchronization
 
 /// A thread that stays alive on its run loop and runs what it is given, until it is stopped.

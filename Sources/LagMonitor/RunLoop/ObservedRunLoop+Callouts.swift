@@ -100,6 +100,20 @@ extension ObservedRunLoop {
             return true
         }
         let version = own.version
+        var ready: RunLoopPort?
+        for port in own.items.ports where port.pendingMessages > 0 {
+            if ready != nil { return handlePortsByTurns(version) }
+            ready = port
+        }
+        guard let ready else { return false }
+        var handled = false
+        ready.dueMessages.store(ready.pendingMessages, ordering: .relaxed)
+        while handleOne(of: ready, unchangedSince: version) { handled = true }
+        return handled
+    }
+
+    /// The same where several ports have messages.
+    private func handlePortsByTurns(_ version: UInt64) -> Bool {
         // Taken, so that a nested run has a list of its own.
         var ports = own.sparePorts
         own.sparePorts = []

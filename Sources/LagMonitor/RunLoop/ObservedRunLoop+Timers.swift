@@ -12,7 +12,7 @@ extension ObservedRunLoop {
     /// added again. O(log n).
     public func remove(_ timer: RunLoopTimer, from mode: RunLoopMode) {
         changeTimers { registry in
-            guard timer.attachment.loop === self else { return false }
+            guard timer.attachment.isOwned(by: self) else { return false }
             let wakes = registry.timers.remove(timer, from: mode, common: registry.commonModes)
             if !registry.timers.contains(timer) { timer.attachment.detach(from: self) }
             return wakes
@@ -46,7 +46,7 @@ extension ObservedRunLoop {
     /// Takes a timer that has become invalid out of every mode.
     func removeEverywhere(_ timer: RunLoopTimer) {
         changeTimers { registry in
-            guard timer.attachment.loop === self else { return false }
+            guard timer.attachment.isOwned(by: self) else { return false }
             defer { timer.attachment.detach(from: self) }
             return registry.timers.remove(timer)
         }
@@ -56,7 +56,7 @@ extension ObservedRunLoop {
     func update(_ timer: RunLoopTimer) {
         changeTimers { registry in
             // It may be in another loop by now, which has seen the change when it took it.
-            guard timer.attachment.loop === self else { return false }
+            guard timer.attachment.isOwned(by: self) else { return false }
             return registry.timers.update(timer)
         }
     }

@@ -1,4 +1,3 @@
-internal import LagActivity
 internal import Synchronization
 
 /// What one thread sends another through a ``RunLoopPort``.

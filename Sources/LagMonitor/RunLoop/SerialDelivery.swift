@@ -1,5 +1,4 @@
 package import Dispatch
-internal import LagActivity
 
 /// Hands events to one consumer, one at a time and in order, on a dispatch queue the consumer names.
 ///

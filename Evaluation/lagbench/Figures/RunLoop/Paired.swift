@@ -1,4 +1,4 @@
-internal import LagActivity
+internal import LagRunLoop
 internal import Synchronization
 
 /// Ours and a peer by turns, so that both see the same weather, each time on a new thread, so that neither inherits a loop.

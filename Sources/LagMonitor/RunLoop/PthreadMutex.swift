@@ -1,4 +1,4 @@
-package import Glibc
+internal import Glibc
 
 /// A value guarded by a plain pthread mutex, for state that many threads want at once.
 ///
@@ -6,31 +6,32 @@ package import Glibc
 /// two threads meet: eight threads that append 50,000 elements each need 8 s with it and 35 ms with this one. ThreadSanitizer
 /// knows this one, too.
 ///
-/// Any thread; not recursive. Cost: one allocation for its lifetime, some 20 ns a lock without contention.
+/// Any thread; not recursive. Cost: one allocation for its lifetime, some 20 ns a lock without contention. It is in this module because most
+/// of its users are: in another one its code is not specialised, and a lock takes some 100 ns.
 // Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this object; the value in
 // it is reached with the mutex locked alone.
 package struct PthreadMutex<Value>: ~Copyable, @unchecked Sendable {
     /// The mutex needs an address that never changes, so it lies on the heap, and the value with it.
-    @usableFromInline struct Storage {
-        @usableFromInline var mutex: pthread_mutex_t
-        @usableFromInline var value: Value
+    private struct Storage {
+        var mutex: pthread_mutex_t
+        var value: Value
 
-        @inlinable init(_ value: Value) {
+        init(_ value: Value) {
             mutex = pthread_mutex_t()
             self.value = value
         }
     }
 
-    @usableFromInline let storage: UnsafeMutablePointer<Storage>
+    private let storage: UnsafeMutablePointer<Storage>
 
-    @inlinable package init(_ value: sending Value) {
+    package init(_ value: sending Value) {
         storage = .allocate(capacity: 1)
         storage.initialize(to: Storage(value))
         // Fails for attributes alone, and there are none.
         _ = pthread_mutex_init(mutex, nil)
     }
 
-    @inlinable deinit {
+    deinit {
         _ = pthread_mutex_destroy(mutex)
         storage.deinitialize(count: 1)
         storage.deallocate()
@@ -38,7 +39,7 @@ package struct PthreadMutex<Value>: ~Copyable, @unchecked Sendable {
 
     /// Runs `body` with the value, while no other thread has it. Nothing that calls out to a user's code belongs into `body`: neither a
     /// callback nor the last release of what a user gave.
-    @inlinable @inline(__always)
+    @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -48,7 +49,7 @@ package struct PthreadMutex<Value>: ~Copyable, @unchecked Sendable {
     }
 
     /// The first property of the storage: at its address.
-    @inlinable var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+    private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
         UnsafeMutableRawPointer(storage).assumingMemoryBound(to: pthread_mutex_t.self)
     }
 }
