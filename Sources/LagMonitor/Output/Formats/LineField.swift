@@ -21,7 +21,8 @@ struct LineField {
     /// The same of a notice; what names the stalls and the time that it is about comes last.
     static func all(of notice: Notice, _ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
         let fields = FieldTable.fields(of: notice.event).filter {
-            $0.formats.contains(.fields) && (caps.priority > .always || $0.isKept(at: .always, in: notice.event))
+            $0.formats.contains(.fields)
+                && (caps.priority > .always || $0.priority == .always || $0.field == .droppedTotal)
         }
         return (fields.filter { !isLate($0.field) } + fields.filter { isLate($0.field) }).compactMap { field in
             // Their texts are short, and are what a notice is about.
