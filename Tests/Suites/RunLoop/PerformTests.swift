@@ -151,7 +151,8 @@ struct PerformTests {
             }
             #expect(eventually(seconds: 120) { done.value == threads * each })
         }
-        #expect(switches.value < threads * each / 10)
+        // Some hundred; a quarter of all under ThreadSanitizer beside the whole suite. With such a lock, 60 to 95 in a hundred.
+        #expect(switches.value < threads * each * 2 / 5)
     }
 
     @Test func `delayed work runs in the order of its delays`() throws {
