@@ -87,6 +87,13 @@ static inline uint64_t clb_now_ns(void) {
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+// CLOCK_REALTIME: nanoseconds since 1970.
+static inline int64_t clb_realtime_ns(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + (int64_t)ts.tv_nsec;
+}
+
 // Whether a loop that does this keeps no work waiting.
 static inline int clb_activity_is_rest(uint8_t activity) {
     return activity == CLB_ACTIVITY_NOT_RUNNING || activity == CLB_ACTIVITY_WAITING || activity == CLB_ACTIVITY_FINISHED

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CLagBeacon
 
 /// One moment on both clocks.
 public struct OutputTime: Sendable, Equatable {
@@ -14,15 +14,6 @@ public struct OutputTime: Sendable, Equatable {
 
     /// Both clocks, read now.
     package static func now() -> OutputTime {
-        OutputTime(
-            realtimeNanoseconds: Int64(clamping: nanoseconds(CLOCK_REALTIME)),
-            monotonicNanoseconds: nanoseconds(CLOCK_MONOTONIC)
-        )
-    }
-
-    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        OutputTime(realtimeNanoseconds: clb_realtime_ns(), monotonicNanoseconds: clb_now_ns())
     }
 }

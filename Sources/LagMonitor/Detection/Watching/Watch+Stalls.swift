@@ -167,9 +167,6 @@ extension Watch {
 
     /// The wall clock's reading at a monotonic time, by what both say now.
     private static func realtime(of monotonic: UInt64) -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        let now = clb_now_ns()
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Int64(clamping: now.saturatingDifference(monotonic))
+        clb_realtime_ns() - Int64(clamping: clb_now_ns().saturatingDifference(monotonic))
     }
 }
