@@ -2,8 +2,11 @@
 #include "clb_beacon.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "clb_mirror.h"
 
@@ -40,23 +43,53 @@ int clb_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns) {
     return 1;
 }
 
-clb_waker *clb_waker_create(void) {
-    clb_waker *waker = calloc(1, sizeof(clb_waker));
-    if (waker != NULL) sem_init(&waker->semaphore, 0, 0);
-    return waker;
+clb_waker *clb_waker_create(void) { return calloc(1, sizeof(clb_waker)); }
+
+void clb_waker_destroy(clb_waker *waker) { free(waker); }
+
+static int clb_waker_take(clb_waker *waker) {
+    uint32_t posts = __atomic_load_n(&waker->posts, __ATOMIC_SEQ_CST);
+    while (posts != 0) {
+        if (__atomic_compare_exchange_n(&waker->posts, &posts, posts - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return 1;
+    }
+    return 0;
 }
 
-void clb_waker_destroy(clb_waker *waker) {
-    sem_destroy(&waker->semaphore);
-    free(waker);
+// FUTEX_WAIT_BITSET: the only wait with an absolute time on CLOCK_MONOTONIC (futex(2)).
+static int clb_waker_wait_as(clb_waker *waker, uint64_t deadline_ns, int kind) {
+    struct timespec deadline = {
+        .tv_sec = (time_t)(deadline_ns / 1000000000u),
+        .tv_nsec = (long)(deadline_ns % 1000000000u),
+    };
+    while (!clb_waker_take(waker)) {
+        const struct timespec *until = deadline_ns == UINT64_MAX ? NULL : &deadline;
+        if (syscall(SYS_futex, &waker->posts, FUTEX_WAIT_BITSET | kind, 0, until, NULL, FUTEX_BITSET_MATCH_ANY) == 0) {
+            // Woken, whatever another process made of the word since.
+            clb_waker_take(waker);
+            return 1;
+        }
+        if (errno == ETIMEDOUT) return clb_waker_take(waker);
+        if (errno != EAGAIN && errno != EINTR) {
+            // A call that the kernel refuses is no reason to end, nor to call it again at once.
+            struct timespec pause = {.tv_nsec = 1000000};
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+            if (clb_now_ns() >= deadline_ns) return clb_waker_take(waker);
+        }
+    }
+    return 1;
 }
 
-void clb_waker_post(clb_waker *waker) { sem_post(&waker->semaphore); }
+int clb_waker_wait(clb_waker *waker, uint64_t deadline_ns) {
+    __atomic_fetch_add(&waker->waiters, 1, __ATOMIC_SEQ_CST);
+    int posted = clb_waker_wait_as(waker, deadline_ns, FUTEX_PRIVATE_FLAG);
+    __atomic_fetch_sub(&waker->waiters, 1, __ATOMIC_SEQ_CST);
+    return posted;
+}
 
-int clb_waker_wait(clb_waker *waker, uint64_t deadline_ns) { return clb_sem_wait_until(&waker->semaphore, deadline_ns); }
+int clb_waker_wait_shared(clb_waker *waker, uint64_t deadline_ns) { return clb_waker_wait_as(waker, deadline_ns, 0); }
 
 uint64_t clb_waker_drain(clb_waker *waker) {
-    while (sem_trywait(&waker->semaphore) == 0) continue;
+    __atomic_store_n(&waker->posts, 0, __ATOMIC_SEQ_CST);
     return __atomic_exchange_n(&waker->posted_ns, 0, __ATOMIC_ACQUIRE);
 }
 

@@ -4,6 +4,26 @@
 #include "clb_loop_table.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void clb_waker_post(clb_waker *waker) {
+    __atomic_fetch_add(&waker->posts, 1, __ATOMIC_SEQ_CST);
+    // A waiter counts itself before it looks at the posts.
+    if (__atomic_load_n(&waker->waiters, __ATOMIC_SEQ_CST) == 0) return;
+    int saved = errno;
+    syscall(SYS_futex, &waker->posts, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+    errno = saved;
+}
+
+void clb_waker_post_shared(clb_waker *waker) {
+    int saved = errno;
+    __atomic_fetch_add(&waker->posts, 1, __ATOMIC_SEQ_CST);
+    // Always: whether a thread waits is another process's claim.
+    syscall(SYS_futex, &waker->posts, FUTEX_WAKE, 1, NULL, NULL, 0);
+    errno = saved;
+}
 
 void clb_beacon_answer(clb_beacon *beacon, uint8_t activity) {
     // A loop that is armed for its rest alone comes here with every activity until then.
@@ -11,15 +31,14 @@ void clb_beacon_answer(clb_beacon *beacon, uint8_t activity) {
     // A loop that rests strongly orders its word before this in clb_beacon_wake; one that works may be late by a scan.
     if ((__atomic_load_n(&beacon->armed, __ATOMIC_SEQ_CST) & answers) == 0) return;
     if ((__atomic_fetch_and(&beacon->armed, (uint16_t)~answers, __ATOMIC_SEQ_CST) & answers) == 0) return;
-    int saved = errno;
     uint64_t now = clb_now_ns();
     __atomic_store_n(&beacon->answered_ns, now, __ATOMIC_RELEASE);
     // In a beacon that other processes can write the waker is not followed: an address from there may be anything.
-    clb_waker *waker = clb_loop_table_waker_of(beacon);
-    if (waker == NULL) waker = __atomic_load_n(&beacon->waker, __ATOMIC_RELAXED);
+    clb_waker *shared = clb_loop_table_waker_of(beacon);
+    clb_waker *waker = shared != NULL ? shared : __atomic_load_n(&beacon->waker, __ATOMIC_RELAXED);
     clb_waker_record_answer(waker, now);
-    sem_post(&waker->semaphore);
-    errno = saved;
+    if (shared != NULL) clb_waker_post_shared(waker);
+    else clb_waker_post(waker);
 }
 
 void clb_beacon_record_stretch(clb_beacon *beacon, uint64_t since_ns, uint64_t now_ns) {

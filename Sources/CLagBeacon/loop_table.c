@@ -78,7 +78,6 @@ int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *de
         if (mapped == MAP_FAILED) error = errno;
         else memory = mapped;
     }
-    if (error == 0 && sem_init(&memory->waker.semaphore, 1, 0) != 0) error = errno;
     if (error != 0) {
         if (memory != NULL) munmap(memory, clb_loop_table_bytes());
         close(fd);
@@ -157,6 +156,5 @@ int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim) {
 }
 
 uint64_t clb_loop_table_drain(clb_loop_table *table) {
-    for (int posts = 0; posts < 4096 && sem_trywait(&table->waker.semaphore) == 0; posts++) continue;
-    return __atomic_exchange_n(&table->waker.posted_ns, 0, __ATOMIC_ACQUIRE);
+    return clb_waker_drain(&table->waker);
 }

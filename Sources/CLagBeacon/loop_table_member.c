@@ -78,11 +78,7 @@ clb_waker *clb_loop_table_waker_of(const clb_beacon *beacon) {
     return &table->waker;
 }
 
-static void clb_loop_table_post(clb_loop_table *table) {
-    int saved = errno;
-    sem_post(&table->waker.semaphore);
-    errno = saved;
-}
+static void clb_loop_table_post(clb_loop_table *table) { clb_waker_post_shared(&table->waker); }
 
 int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim) {
     for (uint32_t step = 0; step < CLB_LOOP_TABLE_SLOTS; step++) {

@@ -105,8 +105,8 @@ public final class StallMonitor: Sendable {
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
     /// its way is written, without files and lines that are not known within a quarter of a second, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
     public func stop() {
-        let hasStopped = state.withLock { state in
-            guard let parts = state.parts else { return false }
+        let streams = state.withLock { state in
+            guard let parts = state.parts else { return [] }
             let now = clb_now_ns()
             let deadline = now + Self.drainNanoseconds
             let lineDeadline = now + Self.lineNanoseconds
@@ -127,10 +127,10 @@ public final class StallMonitor: Sendable {
             state.parts = nil
             engine.release()
             parts.reporter.liftWaitLimit(lineDeadline)
-            return true
+            return core.subscriptions.takeAll()
         }
         // Outside of the lock: resuming a task may run code of its executor, which may call this monitor.
-        if hasStopped { core.subscriptions.finish() }
+        for finish in streams { finish() }
     }
 
     /// Watches a loop until ``unwatch(_:)``, ``stop()``, or its thread's end. Watching it again changes nothing.

@@ -133,7 +133,7 @@ package final class SharedLoopTable: @unchecked Sendable {
     }
 
     /// Waits until a loop has published something, or until then (`CLOCK_MONOTONIC`).
-    func wait(until deadline: UInt64) { _ = clb_waker_wait(clb_loop_table_waker(raw), deadline) }
+    func wait(until deadline: UInt64) { _ = clb_waker_wait_shared(clb_loop_table_waker(raw), deadline) }
 
     /// When the first beacon of those that answered since the last call did so; 0: none.
     func drain() -> UInt64 { clb_loop_table_drain(raw) }
@@ -142,5 +142,5 @@ package final class SharedLoopTable: @unchecked Sendable {
     func checkClock() { clb_loop_table_check_clock(raw) }
 
     /// Ends a wait. Any thread.
-    func wake() { clb_waker_post(clb_loop_table_waker(raw)) }
+    func wake() { clb_waker_post_shared(clb_loop_table_waker(raw)) }
 }

@@ -50,9 +50,13 @@ enum {
     CLB_BEACON_LINK_SHIFT = 8,
 };
 
-// Whom an armed beacon wakes. Never freed once a beacon points to it.
+// Whom an armed beacon wakes: a semaphore that any content of its memory is good for. Never freed once a beacon points to it.
+//
+// It may lie in memory that other processes write. glibc's semaphore ends the process (`abort`) where the kernel refuses its futex call, and
+// takes the kind of the call from the memory; here both are constants of the code, and errors are waited out.
 typedef struct clb_waker {
-    sem_t semaphore;
+    uint32_t posts;      // the futex word: posts that were not taken
+    uint32_t waiters;    // threads that wait; not used where other processes can write
     uint64_t posted_ns;  // CLOCK_MONOTONIC of the first answer since it was last taken; 0 when there was none
 } clb_waker;
 
@@ -214,8 +218,10 @@ static inline uint32_t clb_beacon_mode(const clb_beacon *beacon) {
 // NULL when there is no memory. Only a waker that no beacon was armed with may be destroyed.
 clb_waker *clb_waker_create(void);
 void clb_waker_destroy(clb_waker *waker);
-// Any thread; async-signal-safe. Leaves posted_ns alone: that is a beacon's.
+// Any thread; async-signal-safe; keeps errno. Leaves posted_ns alone: that is a beacon's.
 void clb_waker_post(clb_waker *waker);
+// The same for a waker in memory that other processes have as well: wakes a waiter in any of them.
+void clb_waker_post_shared(clb_waker *waker);
 // Records the time of an answer, unless there is one: for who passes on what another waker got. Any thread.
 static inline void clb_waker_record_answer(clb_waker *waker, uint64_t answered_ns) {
     uint64_t none = 0;
@@ -224,8 +230,10 @@ static inline void clb_waker_record_answer(clb_waker *waker, uint64_t answered_n
 // Waits until `deadline_ns` of CLOCK_MONOTONIC; UINT64_MAX waits without end.
 // Returns 1 when it was posted, 0 on time-out. Interruptions are waited through.
 int clb_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns);
-// Waits until it is posted (1) or until `deadline_ns` on CLOCK_MONOTONIC (0); UINT64_MAX waits without end.
+// Waits until it is posted (1) or until `deadline_ns` on CLOCK_MONOTONIC (0); UINT64_MAX waits without end. Takes one post.
 int clb_waker_wait(clb_waker *waker, uint64_t deadline_ns);
+// The same where other processes post, or write anything: it may end early then, and be posted for nothing.
+int clb_waker_wait_shared(clb_waker *waker, uint64_t deadline_ns);
 // Takes all posts that are there, and the time of the first answer among them: 0 when there was none.
 uint64_t clb_waker_drain(clb_waker *waker);
 

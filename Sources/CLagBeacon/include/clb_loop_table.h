@@ -37,7 +37,7 @@
 #define CLB_LOOP_TABLE_VARIABLE "LAGMONITOR_PAGE"
 
 enum {
-    CLB_LOOP_TABLE_VERSION = 2,
+    CLB_LOOP_TABLE_VERSION = 3,
     CLB_LOOP_TABLE_SLOTS = 256,
     CLB_LOOP_TABLE_HEADER_BYTES = 4096,
     CLB_LOOP_TABLE_NAME_MAX = 40,
@@ -91,12 +91,12 @@ typedef struct clb_loop_table {
     uint64_t refused;        // loops that found no free slot
     uint64_t padding[7];
     clb_waker waker;         // lagmond's watchdog waits here; shared between processes
-    uint64_t waker_padding[3];
+    uint64_t waker_padding[6];
     // claims: CLB_LOOP_TABLE_SLOTS words in the second half of the header; then the slots.
 } clb_loop_table;
 
 _Static_assert(sizeof(clb_loop_table_slot) == 256 && offsetof(clb_loop_table_slot, beacon) == 128, "a slot is four cache lines, a beacon two of them");
-_Static_assert(offsetof(clb_loop_table, waker) == 128 && sizeof(clb_waker) == 40 && sizeof(clb_loop_table) == 192, "the layout of version 2");
+_Static_assert(offsetof(clb_loop_table, waker) == 128 && sizeof(clb_waker) == 16 && sizeof(clb_loop_table) == 192, "the layout of version 3");
 _Static_assert(CLB_LOOP_TABLE_HEADER_BYTES / 2 >= CLB_LOOP_TABLE_SLOTS * sizeof(uint64_t), "all claims have a place");
 
 static inline size_t clb_loop_table_bytes(void) { return CLB_LOOP_TABLE_HEADER_BYTES + CLB_LOOP_TABLE_SLOTS * sizeof(clb_loop_table_slot); }

@@ -27,20 +27,25 @@ enum DependencyModules {
     static func names(inFile path: String) -> Set<String> {
         guard let source = ByteSource(path: path), let file = ELFFile(source) else { return [] }
         var names: Set<String> = []
-        for section in file.sections(named: sections) where section.size <= maximumBytes {
+        var left = maximumBytes
+        for section in file.sections(named: sections) where section.size <= left {
+            left -= section.size
             var offset: UInt64 = 0
             while offset < section.size, names.count < maximumModules {
                 let count = Int(min(UInt64(pieceBytes), section.size - offset))
                 guard let piece = file.source.bytes(at: section.offset + offset, count: count) else { break }
-                piece.withUnsafeBytes { collect(from: $0, into: &names) }
-                guard count == pieceBytes else { break }
+                let isLast = offset + UInt64(count) >= section.size
+                // What the end of a piece may have cut is whole in the next one.
+                let end = isLast ? count : count - overlapBytes / 2
+                piece.withUnsafeBytes { collect(from: $0, before: end, into: &names) }
+                guard !isLast else { break }
                 offset += UInt64(pieceBytes - overlapBytes)
             }
         }
         return names
     }
 
-    private static func collect(from bytes: UnsafeRawBufferPointer, into names: inout Set<String>) {
+    private static func collect(from bytes: UnsafeRawBufferPointer, before end: Int, into names: inout Set<String>) {
         guard let start = bytes.baseAddress else { return }
         var position = 0
         while position < bytes.count {
@@ -48,6 +53,7 @@ enum DependencyModules {
             guard distance >= 0 else { return }
             let place = position + distance
             position = place + mark.count
+            guard position < end else { return }
             if isScratchFolder(bytes[..<place]), let name = module(in: bytes[position...]) { names.insert(name) }
         }
     }

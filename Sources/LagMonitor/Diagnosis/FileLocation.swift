@@ -12,43 +12,47 @@ enum FileLocation: Equatable {
     /// Folders of libraries, wherever a container or a toolchain has its root: `/var/lib/…/merged/usr/lib/x.so`, `/opt/swift/usr/lib/…`.
     private static let folders = [
         "/usr/lib/", "/usr/lib64/", "/usr/lib32/", "/usr/libx32/", "/usr/libexec/", "/usr/local/lib/", "/usr/local/lib64/",
-        "-linux-gnu/", "-linux-gnueabihf/", "-linux-musl/", "/site-packages/", "/dist-packages/", "/node_modules/", "/gems/",
+        "/lib/x86_64-linux-gnu/", "/lib/aarch64-linux-gnu/", "/lib/arm-linux-gnueabihf/", "/lib/i386-linux-gnu/",
+        "/lib/riscv64-linux-gnu/", "/usr/share/dotnet/", "/.linuxbrew/", "/conda/lib/",
     ]
+    /// Folders of packages of a language, which are nobody's own, wherever they lie.
+    private static let packageFolders = ["/site-packages/", "/dist-packages/", "/lib-dynload/", "/node_modules/", "/gems/"]
     /// Folders of libraries at the root of a file system; below other folders these names are anyone's: `/opt/shop/lib`.
-    private static let rootFolders = ["/lib/", "/lib64/", "/lib32/", "/libx32/", "/nix/store/", "/gnu/store/"]
+    private static let rootFolders = ["/lib/", "/lib64/", "/lib32/", "/libx32/"] + stores
+    /// Package managers with a folder for each package.
+    private static let stores = ["/nix/store/", "/gnu/store/"]
 
     /// - Parameters:
     ///   - path: as in a memory map.
     ///   - executable: the program's, in the same form.
     init(_ path: String, executable: String?) {
         let path = ModuleName.withoutMark(path)
-        guard path.utf8.first == UInt8(ascii: "/") else {
+        // The end of a long path is cut at its beginning.
+        guard path.utf8.contains(UInt8(ascii: "/")) else {
             self = .unknown
             return
         }
-        let isSystem = Self.rootFolders.contains(where: path.hasPrefix) || Self.folders.contains { path.contains($0) }
-        guard let executable = executable.map(ModuleName.withoutMark) else {
-            self = isSystem ? .system : .program
-            return
-        }
+        let executable = executable.map(ModuleName.withoutMark)
         if path == executable {
             self = .executable
-        } else if isSystem {
-            // Also beside an executable in such a folder: its libraries there are packaged, not written for it. What lies in a folder of the
-            // program's own name is an exception: /usr/lib/shop/shop and /usr/lib/shop/libcart.so.
-            self = Self.isOwnFolder(of: executable, Self.folder(path)) ? .program : .system
+        } else if Self.packageFolders.contains(where: { path.contains($0) }) {
+            self = .system
+        } else if Self.rootFolders.contains(where: path.hasPrefix) || Self.folders.contains(where: { path.contains($0) }) {
+            // Also beside an executable in such a folder: its libraries there are packaged, not written for it. Its package's own are an
+            // exception: /usr/bin/shop and /usr/lib/shop/libcart.so, or those in the same package of a store.
+            let isOwn = executable.map { Self.isOfItsPackage(path, $0) } ?? false
+            self = isOwn ? .program : .system
         } else {
             self = .program
         }
     }
 
-    private static func folder(_ path: Substring) -> Substring {
-        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[..<$0] } ?? ""
-    }
-
-    /// Whether it is the executable's folder and has its name.
-    private static func isOwnFolder(of executable: Substring, _ folder: Substring) -> Bool {
-        guard self.folder(executable) == folder else { return false }
-        return ModuleName.base(String(folder)) == ModuleName.base(String(executable))
+    /// Whether a file lies in a folder that has the executable's name, or in the executable's package of a store.
+    private static func isOfItsPackage(_ path: Substring, _ executable: Substring) -> Bool {
+        for store in stores where path.hasPrefix(store) && executable.hasPrefix(store) {
+            return path.dropFirst(store.count).prefix { $0 != "/" } == executable.dropFirst(store.count).prefix { $0 != "/" }
+        }
+        let name = ModuleName.base(String(executable))
+        return path.split(separator: "/").dropLast().contains { $0 == name }
     }
 }

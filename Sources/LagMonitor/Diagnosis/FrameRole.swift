@@ -66,7 +66,8 @@ package enum FrameRole: Sendable {
 
     /// Whether the compiler made the code by itself.
     static func isThunk(_ symbol: String) -> Bool {
-        if symbol.hasPrefix(mergedPrefix) { return isThunk(String(symbol.dropFirst(mergedPrefix.count))) }
+        var symbol = symbol[...]
+        while symbol.hasPrefix(mergedPrefix) { symbol = symbol.dropFirst(mergedPrefix.count) }
         if thunkPrefixes.holdsPrefix(of: symbol) { return true }
         // Cheaper than looking for the phrases in every name.
         guard symbol.utf8.contains(UInt8(ascii: " ")) else { return false }

@@ -7,7 +7,7 @@
 /// 4. the symbol, for system code and packages that were linked into the program: a list of well-known ones, and what the program's own
 ///    debug information says was checked out as a dependency (``DependencyModules``).
 ///
-/// Any thread; a few comparisons of prefixes a frame.
+/// Any thread; some microseconds a frame.
 package struct InAppRules: Sendable, Hashable {
     /// Base names (beginnings) of libraries of the system and of the toolchain.
     package static let systemModules = [
@@ -80,7 +80,8 @@ package struct InAppRules: Sendable, Hashable {
         guard let modulePath, let base else { return owner.map(isProgramSymbol) ?? false }
         switch FileLocation(modulePath, executable: program.executable) {
         case .system: return false
-        case .executable: break
+        // A program that was started through its loader.
+        case .executable: if ["ld-linux", "ld-musl", "ld.so"].contains(where: base.hasPrefix) { return false }
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }
         return owner.map(isProgramSymbol) ?? true

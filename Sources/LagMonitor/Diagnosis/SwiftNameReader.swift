@@ -22,8 +22,8 @@ enum SwiftNameReader {
         while dropPrefix(&cursor) {}
         // The name is that of one of several functions: to be seen.
         if cursor.skip("merged ") {
-            let inner = simplified(cursor.rest)
-            return inner.starts(with: "merged ") ? inner : Array("merged ".utf8) + inner
+            while cursor.skip("merged ") {}
+            return Array("merged ".utf8) + simplified(cursor.rest)
         }
         if cursor.isAt("reabstraction thunk") { return Array("reabstraction thunk".utf8) }
         if let phrase = leadingPhrase(cursor) {

@@ -46,9 +46,16 @@ package final class StallSubscriptions: Sendable {
         }
     }
 
-    /// Ends every subscription after what is buffered.
-    package func finish() {
-        // Outside of the lock: a stream that ends removes itself.
-        for subscription in state.withLock({ Array($0.subscriptions.values) }) { subscription.continuation.finish() }
+    /// Ends every subscription after what is buffered. With no lock held.
+    package func finish() { for end in takeAll() { end() } }
+
+    /// Removes every subscription.
+    /// - Returns: what ends each of them after what is buffered. To be called with no lock held.
+    package func takeAll() -> [() -> Void] {
+        let taken = state.withLock { state in
+            defer { state.subscriptions = [:] }
+            return Array(state.subscriptions.values)
+        }
+        return taken.map { subscription in { subscription.continuation.finish() } }
     }
 }

@@ -53,12 +53,13 @@ extension ObservedRunLoop {
         guard signals.take(.sources) else { return false }
         refreshItems()
         if onlyOne {
-            guard mayCallOut, let source = own.items.sources.next(where: { $0.isValid && $0.isSignalled }), source.takeSignal()
-            else {
+            guard mayCallOut, let source = own.items.sources.next(where: { $0.isValid && $0.isSignalled }) else { return false }
+            guard source.takeSignal() else {
+                // Taken by another loop that it moved to meanwhile; others may be marked.
+                signals.add(.sources)
                 return false
             }
-            takeTurn(source)
-            callOut { source.perform() }
+            callOutInTurn(source) { source.perform() }
             return true
         }
         let version = own.version
@@ -73,10 +74,14 @@ extension ObservedRunLoop {
         return handled
     }
 
-    /// The item is served in a run for one source at a time: among equals, all others come before it now.
-    private func takeTurn(_ item: some RunLoopItem) {
+    /// Serves an item in a run for one source at a time: among equals, all others come before it now, also where it leaves the loop and comes
+    /// back in its callback.
+    private func callOutInTurn(_ item: some RunLoopItem, _ body: () -> Void) {
         own.turn += 1
-        item.attachment.lastTurn.store(own.turn, ordering: .relaxed)
+        let turn = own.turn
+        item.attachment.lastTurn.store(turn, ordering: .relaxed)
+        callOut(body)
+        if item.attachment.isOwned(by: self) { item.attachment.lastTurn.store(turn, ordering: .relaxed) }
     }
 
     /// Step 5. Whether a port of the mode has a message.
@@ -94,9 +99,12 @@ extension ObservedRunLoop {
             guard mayCallOut, let port = own.items.ports.next(where: { $0.isValid && $0.pendingMessages > 0 }) else {
                 return false
             }
-            guard let message = port.takeMessage() else { return false }
-            takeTurn(port)
-            callOut { port.handle(message) }
+            guard let message = port.takeMessage() else {
+                // Invalidated or drained by another thread meanwhile; other ports may have messages.
+                signals.add(.ports)
+                return false
+            }
+            callOutInTurn(port) { port.handle(message) }
             return true
         }
         let version = own.version
@@ -177,8 +185,11 @@ extension ObservedRunLoop {
             let events = source.takeReady()
             guard !events.isEmpty else { continue }
             guard mayCallOut, source.isValid, own.items.descriptors.contains(item: source) else { continue }
-            if onlyOne { takeTurn(source) }
-            callOut { source.handler(source, events) }
+            if onlyOne {
+                callOutInTurn(source) { source.handler(source, events) }
+            } else {
+                callOut { source.handler(source, events) }
+            }
             handled = true
         }
         return handled

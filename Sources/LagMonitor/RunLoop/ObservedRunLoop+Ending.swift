@@ -4,7 +4,7 @@ internal import LagActivity
 extension ObservedRunLoop {
     /// The thread ends: everything the loop holds is released, and every waiting thread is notified. On the loop's thread, once.
     ///
-    /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. All of them are free
+    /// Manual sources get their cancel callbacks; timers become invalid; other items can be added to another loop. Those are free
     /// before the first callback, so that a callback can add them there at once. The beacon says `.finished` last, when nothing of the
     /// loop's work is left.
     func finish() {
@@ -16,7 +16,11 @@ extension ObservedRunLoop {
             let timers = registry.timers.removeAll()
             for content in modes.values { detach(content) }
             detach(commonItems)
-            for timer in timers { timer.attachment.detach(from: self) }
+            // Invalid before it is free: no other loop takes it.
+            for timer in timers {
+                _ = timer.attachment.invalidate()
+                timer.attachment.detach(from: self)
+            }
             return (modes, commonItems, timers)
         }
         performs.withLock { submitted in
@@ -27,7 +31,7 @@ extension ObservedRunLoop {
         for (mode, content) in modes {
             for source in content.sources { source.cancel?(self, mode) }
         }
-        for timer in timers { timer.invalidate() }
+        for timer in timers { timer.releaseHandler() }
         own.reset()
         own.poller.close()
         beacon.setMode(0)

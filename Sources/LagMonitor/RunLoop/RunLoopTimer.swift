@@ -33,7 +33,7 @@ public final class RunLoopTimer: Sendable {
     public let interval: Duration?
 
     let attachment = Attachment()
-    /// Set while its handler runs. Set with the registry of its loop locked.
+    /// Set while its handler runs: with the registry of its loop locked. Cleared by the loop's thread.
     let isFiring = Atomic<Bool>(false)
     let purpose: Purpose
     /// The heap that it is in, and whether that counts it as one with a tolerance. Guarded by the lock of the registry of its loop.
@@ -181,10 +181,11 @@ public final class RunLoopTimer: Sendable {
             invalidate()
             return
         }
-        isFiring.store(false, ordering: .releasing)
         let next = TimerGrid.next(afterServing: served, interval: intervalNanoseconds, now: fired)
         // A handler (or another thread) that has set a new date in the meantime is obeyed.
         _ = fireNanoseconds.compareExchange(expected: served, desired: next, ordering: .acquiringAndReleasing)
+        // After the date: a loop that it is added to now finds the next one.
+        isFiring.store(false, ordering: .releasing)
         // In the heap again; a handler may have moved the timer to another loop, which passed it over while it was firing.
         attachment.loop?.update(self)
     }

@@ -28,6 +28,7 @@ final class TimerHeap: @unchecked Sendable {
     private var tolerantTimers = 0
     /// How many belong to tickers.
     private var tickers = 0
+    private static let keptCapacity = 256
 
     init(modes: TimerModes) { self.modes = modes }
 
@@ -60,6 +61,8 @@ final class TimerHeap: @unchecked Sendable {
             entries[place] = last
             restore(place)
         }
+        // A burst leaves no memory behind.
+        if entries.isEmpty, entries.capacity > Self.keptCapacity { entries = [] }
         count(timer, -1)
         if timer.countedAsTolerant { tolerantTimers -= 1 }
         timer.heapPlace.store(RunLoopTimer.noPlace, ordering: .relaxed)

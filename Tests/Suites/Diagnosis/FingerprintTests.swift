@@ -133,6 +133,9 @@ struct FileLocationTests {
         ("/usr/bin/node", "/srv/shop/node_modules/canvas/build/canvas.node"),
         ("/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/15/lib/libpqwalreceiver.so"),
         ("/usr/lib/jvm/bin/java", "/usr/lib/jvm/lib/server/libjvm.so"),
+        ("/nix/store/h1-shop-1/bin/shop", "/nix/store/h2-glibc-2.39/lib/libm.so"),
+        ("/lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2"),
+        ("/opt/shop/shop", "ery/long/merged/usr/lib/x86_64-linux-gnu/libz.so.1"),
     ])
     func `libraries of the system and of package managers are not the program's`(executable: String, path: String) {
         let rules = InAppRules(program: ProgramFiles(executable: executable))
@@ -144,7 +147,9 @@ struct FileLocationTests {
         ("/usr/bin/redis-server", "/usr/bin/redis-server"),
         ("/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/15/bin/postgres"),
         ("/opt/shop/shop", "/opt/shop/libcart.so"), ("/opt/shop/bin/shop", "/opt/shop/lib/libcart.so"),
-        ("/usr/lib/shop/shop", "/usr/lib/shop/libcart.so"), ("/srv/shop (deleted)", "/srv/shop (deleted)"),
+        ("/usr/lib/shop/shop", "/usr/lib/shop/libcart.so"), ("/usr/bin/shop", "/usr/lib/x86_64-linux-gnu/shop/libcart.so"),
+        ("/src/.build/x86_64-unknown-linux-gnu/debug/shop", "/src/.build/x86_64-unknown-linux-gnu/debug/libCart.so"),
+        ("/nix/store/h1-shop-1/bin/shop", "/nix/store/h1-shop-1/lib/libcart.so"), ("/srv/shop (deleted)", "/srv/shop (deleted)"),
         ("/usr/bin/libtool", "/usr/bin/libtool"),
     ])
     func `the executable and what lies elsewhere is`(executable: String, path: String) {

@@ -88,7 +88,8 @@ struct UsageMeter {
     ///
     /// Since the latest reading it can have run before `since` for no longer than that took.
     func ran(since: UInt64, _ reading: Reading) -> UInt64 {
-        guard let latest else { return 0 }
+        // A clock that could not be read is 0, one that went back another thread's.
+        guard let latest, latest.cpu > 0, reading.cpu >= latest.cpu else { return 0 }
         let before = since.saturatingDifference(latest.time)
         return min(
             reading.cpu.saturatingDifference(latest.cpu).saturatingDifference(before),

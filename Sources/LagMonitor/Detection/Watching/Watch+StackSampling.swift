@@ -23,7 +23,9 @@ extension Watch {
     func possible(_ processPause: ProcessPause?) -> ProcessPause? {
         // Another thread's clock says nothing.
         guard let processPause, cold.pointee.unpinned == nil, cold.pointee.target.tid != 0 else { return processPause }
-        let reading = clockReading()
+        // The time after the clock: a preemption in between makes the pause longer, not shorter.
+        var reading = clockReading()
+        reading.time = services.clock()
         let ran = cold.pointee.usage.ran(since: processPause.from, reading)
         guard ran > 0 else { return processPause }
         let limit = max(reading.time, processPause.to).saturatingDifference(processPause.from).saturatingDifference(ran)

@@ -109,7 +109,7 @@ struct ThreadAndProcessTests {
         probe.goOn()
         _ = try probe.word("looped")
         // The new loop reported so by itself.
-        #expect(clb_waker_wait(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
+        #expect(clb_waker_wait_shared(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
         let loop = try #require(probe.table.live.first)
         clb_beacon_rearm(probe.table.beacon(of: loop), UInt32(CLB_ARMED_ANY))
         // An address that another process wrote there is never followed.
@@ -129,7 +129,7 @@ struct ThreadAndProcessTests {
         clb_beacon_rearm(probe.table.beacon(of: loop), UInt32(CLB_ARMED_REST))
         probe.goOn()
         _ = try probe.word("looped")
-        #expect(clb_waker_wait(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
+        #expect(clb_waker_wait_shared(clb_loop_table_waker(probe.table.raw), clb_now_ns() + 5_000_000_000) == 1)
         #expect(clb_beacon_answered_ns(probe.table.beacon(of: loop)) >= loop.claimed_ns)
         #expect(probe.table.beacon(of: loop).pointee.armed == 0)
         #expect(clb_loop_table_drain(probe.table.raw) >= loop.claimed_ns)
