@@ -105,7 +105,7 @@ public final class StallMonitor: Sendable {
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
     /// its way is written, without files and lines that are not known within a quarter of a second, within about a second (four, where a sink or a queue's pings hang). Afterwards no thread, signal handler, descriptor or loop is held.
     public func stop() {
-        let streams = state.withLock { state in
+        let streams = state.withLock { state -> [@Sendable () -> Void] in
             guard let parts = state.parts else { return [] }
             let now = clb_now_ns()
             let deadline = now + Self.drainNanoseconds

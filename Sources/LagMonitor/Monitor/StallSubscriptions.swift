@@ -51,7 +51,7 @@ package final class StallSubscriptions: Sendable {
 
     /// Removes every subscription.
     /// - Returns: what ends each of them after what is buffered. To be called with no lock held.
-    package func takeAll() -> [() -> Void] {
+    package func takeAll() -> [@Sendable () -> Void] {
         let taken = state.withLock { state in
             defer { state.subscriptions = [:] }
             return Array(state.subscriptions.values)
