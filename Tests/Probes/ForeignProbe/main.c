@@ -6,5 +6,6 @@ int main(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
     if (strcmp(name, "waits") == 0) return run_waits(count - 1, arguments + 1);
     if (strcmp(name, "epoll") == 0) return run_epoll_loop(count - 1, arguments + 1);
+    if (strcmp(name, "hostile") == 0) return run_hostile(count - 1, arguments + 1);
     return run_wrapped(count, arguments);
 }

@@ -3,4 +3,5 @@
 
 int run_waits(int count, char **arguments);
 int run_epoll_loop(int count, char **arguments);
+int run_hostile(int count, char **arguments);
 int run_wrapped(int count, char **arguments);

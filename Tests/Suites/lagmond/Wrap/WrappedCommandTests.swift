@@ -17,6 +17,16 @@ struct WrappedCommandTests {
         #expect(run.signal == signal && run.output.isEmpty && run.errors.isEmpty)
     }
 
+    /// One 4-byte store into the table that all of them share ended lagmond and every sibling.
+    @Test func `a process that writes nonsense into the shared table ends nobody`() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("hostile-\(UUID().uuidString).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let run = try ProbeRun([ProbeRun.lagmond, "run", "--output", path, "--", ProbeRun.probe, "hostile"])
+        #expect(run.status == 0 && run.signal == 0, "\(run.errors)")
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count { $0.contains(#""event":"stall""#) && $0.contains("honest_stall") } >= 3, "\(lines)")
+    }
+
     @Test func `what goes through it comes out unchanged`() throws {
         let data = Data((0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
         let run = try ProbeRun(ProbeRun.wrapper + ["cat"], input: data)
