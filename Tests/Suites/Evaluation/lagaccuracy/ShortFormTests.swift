@@ -35,7 +35,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5))) func `every target holds in every condition`() throws {
+        let stolen = Self.stolenMilliseconds
         let (status, output, errors) = try run(["--short"])
+        // What a hypervisor took of the machine is nobody's: the clocks go on, and no thread can know.
+        let taken = Double(Self.stolenMilliseconds - stolen)
         #expect(status == 0, "\(errors)")
         let lines = try output.split(separator: "\n").map(fields)
         for condition in Condition.allCases {
@@ -51,8 +54,15 @@ import Testing
             let error = try #require(Double(values["duration_err_p99_ms"] ?? ""), "\(facts)")
             // What the loop and the watchdog waited for a processor is what a busy machine adds: next to nothing on a free one.
             let delay = try #require(Double(values["run_delay_ms"] ?? ""), "\(facts)")
-            if condition.promisesDurations { #expect(error <= max(1, delay), "\(facts)") }
+            if condition.promisesDurations { #expect(error <= max(1, delay, taken), "\(taken) ms stolen; \(facts)") }
         }
+    }
+
+    /// `steal` of /proc/stat (proc(5)), in ticks of 10 ms, all processors together.
+    private static var stolenMilliseconds: Int {
+        let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.prefix { $0 != "\n" }
+        let fields = line?.split(separator: " ") ?? []
+        return fields.count > 8 ? (Int(fields[8]) ?? 0) * 10 : 0
     }
 
     @Test func `an unknown condition is refused with the known ones`() throws {

@@ -5,10 +5,10 @@ import Testing
 
 /// Eight threads that add, remove, signal, send, perform and end loops, drawn by lot: nothing that was accepted is lost.
 ///
-/// Two seconds; `LAGMONITOR_STRESS_SECONDS` makes it longer.
+/// Two seconds; `LAG_STRESS_SECONDS` makes it longer.
 struct StressTests {
     private static let threads = 8
-    private static let seconds = ProcessInfo.processInfo.environment["LAGMONITOR_STRESS_SECONDS"].flatMap(Double.init) ?? 2
+    private static let seconds = ProcessInfo.processInfo.environment["LAG_STRESS_SECONDS"].flatMap(Double.init) ?? 2
 
     @Test func `nothing is lost among threads that change everything`() throws {
         let arena = try StressArena()
