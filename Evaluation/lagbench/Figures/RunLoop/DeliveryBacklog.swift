@@ -2,24 +2,14 @@ internal import Foundation
 internal import LagRunLoop
 
 /// A consumer that was held up: microseconds an event for a backlog of that many, against an `OperationQueue` of one operation at a time.
-struct DeliveryBacklog: Benchmark {
+struct DeliveryBacklog: PairedBenchmark {
     let count: Int
     var name: String { "delivery_backlog_\(count)" }
     let unit = "us"
-    let targets = [Target(.ratio, .atLeast(1))]
+    let peer = "operation_queue"
+    var rounds: Int { Paired.rounds(of: count) }
 
-    func run() throws -> [BenchLine] {
-        try Paired.line(
-            name,
-            unit,
-            peer: "operation_queue",
-            rounds: Paired.rounds(of: count),
-            ours: { ours() },
-            theirs: { theirs() }
-        )
-    }
-
-    private func ours() -> Double {
+    func ours() -> Double {
         let queue = DispatchQueue(label: "bench-backlog")
         let (done, all) = (Tally(), DispatchSemaphore(value: 0))
         let delivery = SerialDelivery<Int>(on: queue) { [count] _ in
@@ -34,7 +24,7 @@ struct DeliveryBacklog: Benchmark {
         }
     }
 
-    private func theirs() -> Double {
+    func theirs() -> Double {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
         let (done, all) = (Tally(), DispatchSemaphore(value: 0))

@@ -1,25 +1,33 @@
 internal import LagRunLoop
 internal import Synchronization
 
-/// Ours and a peer by turns, so that both see the same weather, each time on a new thread, so that neither inherits a loop.
-enum Paired {
-    static func line(
-        _ name: String,
-        _ unit: String,
-        peer: String,
-        rounds: Int,
-        ours: @escaping @Sendable () throws -> Double,
-        theirs: @escaping @Sendable () throws -> Double
-    ) throws -> [BenchLine] {
+/// A figure of the run loop beside the same on a peer: ours and the peer by turns, so that both see the same weather, each time on a new
+/// thread, so that neither inherits a loop. The medians; ours is to be no slower.
+protocol PairedBenchmark: Benchmark {
+    var peer: String { get }
+    var rounds: Int { get }
+
+    /// One round, in the figure's unit.
+    func ours() throws -> Double
+    func theirs() throws -> Double
+}
+
+extension PairedBenchmark {
+    var targets: [Target] { [Target(.ratio, .atLeast(1))] }
+
+    func run() throws -> [BenchLine] {
         var (our, their): ([Double], [Double]) = ([], [])
         for _ in 0..<rounds {
-            our.append(try onNewThread(ours))
-            their.append(try onNewThread(theirs))
+            our.append(try Paired.onNewThread { try ours() })
+            their.append(try Paired.onNewThread { try theirs() })
         }
         let line = BenchLine(name, Samples(our).median, unit).comparing(with: peer, Samples(their).median)
         return [line.annotating("rounds", rounds)]
     }
+}
 
+/// What paired figures have in common.
+enum Paired {
     /// More of what is short.
     static func rounds(of count: Int) -> Int {
         switch count {
@@ -30,7 +38,7 @@ enum Paired {
         }
     }
 
-    private static func onNewThread(_ body: @escaping @Sendable () throws -> Double) throws -> Double {
+    static func onNewThread(_ body: @escaping @Sendable () throws -> Double) throws -> Double {
         let box = ResultBox()
         let thread = try BenchThread { box.set(Result { try body() }) }
         thread.join()

@@ -3,24 +3,14 @@ internal import Foundation
 internal import LagRunLoop
 
 /// Delayed work that is due at once: milliseconds from the first submission to the last piece done, against Foundation's `Timer`.
-struct PerformAfter: Benchmark {
+struct PerformAfter: PairedBenchmark {
     let count: Int
     var name: String { "perform_after_\(count)" }
     let unit = "ms"
-    let targets = [Target(.ratio, .atLeast(1))]
+    let peer = "foundation_timer"
+    var rounds: Int { Paired.rounds(of: count) }
 
-    func run() throws -> [BenchLine] {
-        try Paired.line(
-            name,
-            unit,
-            peer: "foundation_timer",
-            rounds: Paired.rounds(of: count),
-            ours: { ours() },
-            theirs: { theirs() }
-        )
-    }
-
-    private func ours() -> Double {
+    func ours() -> Double {
         let loop = ObservedRunLoop.current
         let done = Tally()
         return Stopwatch.milliseconds {
@@ -29,7 +19,7 @@ struct PerformAfter: Benchmark {
         }
     }
 
-    private func theirs() -> Double {
+    func theirs() -> Double {
         let done = Tally()
         return Stopwatch.milliseconds {
             for _ in 0..<count {

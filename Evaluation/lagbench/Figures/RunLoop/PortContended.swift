@@ -2,24 +2,14 @@ internal import LagRunLoop
 
 /// Threads that send messages to one port at the same time: milliseconds until the last one is handled, against what does it on a CFRunLoop
 /// of Linux, which has no ports: an array with a lock, and a manual source that is signalled.
-struct PortContended: Benchmark {
+struct PortContended: PairedBenchmark {
     let threads: Int
     var name: String { "port_threads_\(threads)" }
     let unit = "ms"
-    let targets = [Target(.ratio, .atLeast(1))]
+    let peer = "cfrunloop_source"
+    var rounds: Int { Producers.rounds }
 
-    func run() throws -> [BenchLine] {
-        try Paired.line(
-            name,
-            unit,
-            peer: "cfrunloop_source",
-            rounds: Producers.rounds,
-            ours: { try ours() },
-            theirs: { try theirs() }
-        )
-    }
-
-    private func ours() throws -> Double {
+    func ours() throws -> Double {
         let thread = try KeepAliveThread(name: "bench-port")
         defer {
             thread.stop()
@@ -31,7 +21,7 @@ struct PortContended: Benchmark {
         return try Producers.milliseconds(threads, done) { _ in port.send(id: 1) }
     }
 
-    private func theirs() throws -> Double {
+    func theirs() throws -> Double {
         let done = Tally()
         let inbox = LockedInbox { _ in done.add() }
         let loop = try CoreFoundationLoop { inbox.handleAll() }

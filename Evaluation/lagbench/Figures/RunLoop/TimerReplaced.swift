@@ -2,19 +2,16 @@ internal import CoreFoundation
 internal import LagRunLoop
 
 /// One timer of many invalidated, and another one made and added: microseconds for the pair, against CFRunLoop.
-struct TimerReplaced: Benchmark {
+struct TimerReplaced: PairedBenchmark {
     let count: Int
     var name: String { "timer_replaced_\(count)" }
     let unit = "us"
-    let targets = [Target(.ratio, .atLeast(1))]
+    let peer = "cfrunloop"
+    var rounds: Int { Paired.rounds(of: count) }
 
     private static let changes = 1_000
 
-    func run() throws -> [BenchLine] {
-        try Paired.line(name, unit, peer: "cfrunloop", rounds: Paired.rounds(of: count), ours: { ours() }, theirs: { theirs() })
-    }
-
-    private func ours() -> Double {
+    func ours() -> Double {
         let loop = ObservedRunLoop.current
         var timers = ScatteredTimers.ours(count)
         let others = ScatteredTimers.ours(Self.changes)
@@ -31,7 +28,7 @@ struct TimerReplaced: Benchmark {
         return time * 1000 / Double(Self.changes)
     }
 
-    private func theirs() -> Double {
+    func theirs() -> Double {
         let loop = CFRunLoopGetCurrent()
         var timers = ScatteredTimers.theirs(count)
         let others = ScatteredTimers.theirs(Self.changes)

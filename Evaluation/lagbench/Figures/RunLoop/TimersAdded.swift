@@ -2,17 +2,14 @@ internal import CoreFoundation
 internal import LagRunLoop
 
 /// Timers with scattered dates added to a loop that has none: milliseconds for all, against CFRunLoop.
-struct TimersAdded: Benchmark {
+struct TimersAdded: PairedBenchmark {
     let count: Int
     var name: String { "timers_added_\(count)" }
     let unit = "ms"
-    let targets = [Target(.ratio, .atLeast(1))]
+    let peer = "cfrunloop"
+    var rounds: Int { Paired.rounds(of: count) }
 
-    func run() throws -> [BenchLine] {
-        try Paired.line(name, unit, peer: "cfrunloop", rounds: Paired.rounds(of: count), ours: { ours() }, theirs: { theirs() })
-    }
-
-    private func ours() -> Double {
+    func ours() -> Double {
         let loop = ObservedRunLoop.current
         let timers = ScatteredTimers.ours(count)
         let time = Stopwatch.milliseconds { for timer in timers { loop.add(timer, to: .default) } }
@@ -20,7 +17,7 @@ struct TimersAdded: Benchmark {
         return time
     }
 
-    private func theirs() -> Double {
+    func theirs() -> Double {
         let loop = CFRunLoopGetCurrent()
         let timers = ScatteredTimers.theirs(count)
         let time = Stopwatch.milliseconds { for timer in timers { CFRunLoopAddTimer(loop, timer, kCFRunLoopDefaultMode) } }

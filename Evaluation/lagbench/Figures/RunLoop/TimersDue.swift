@@ -4,26 +4,15 @@ internal import LagRunLoop
 
 /// Many one-shot timers that are due in one turn: milliseconds for the turn, against CFRunLoop.
 ///
-/// Both have their timers in the loop before the time is taken, all with a date that is over. Rounds of both by turns, each on a thread of
-/// its own; the median.
-struct TimersDue: Benchmark {
+/// Both have their timers in the loop before the time is taken, all with a date that is over.
+struct TimersDue: PairedBenchmark {
     let count: Int
     var name: String { "timers_due_\(count)" }
     let unit = "ms"
-    let targets = [Target(.ratio, .atLeast(1))]
+    let peer = "cfrunloop"
+    var rounds: Int { Paired.rounds(of: count) }
 
-    func run() throws -> [BenchLine] {
-        try Paired.line(
-            name,
-            unit,
-            peer: "cfrunloop",
-            rounds: Paired.rounds(of: count),
-            ours: { try ours() },
-            theirs: { try theirs() }
-        )
-    }
-
-    private func ours() throws -> Double {
+    func ours() throws -> Double {
         let loop = ObservedRunLoop.current
         let fired = Tally()
         let date = MonotonicTime.now
@@ -33,7 +22,7 @@ struct TimersDue: Benchmark {
         return time
     }
 
-    private func theirs() throws -> Double {
+    func theirs() throws -> Double {
         let fired = Tally()
         let date = CFAbsoluteTimeGetCurrent()
         for _ in 0..<count {
