@@ -26,6 +26,10 @@ void clb_beacon_limit(clb_beacon *beacon, uint64_t limit_ns) {
     }
 }
 
+static struct timespec clb_timespec(uint64_t ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+}
+
 int clb_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns) {
     if (deadline_ns == UINT64_MAX) {
         while (sem_wait(semaphore) != 0) {
@@ -33,10 +37,7 @@ int clb_sem_wait_until(sem_t *semaphore, uint64_t deadline_ns) {
         }
         return 1;
     }
-    struct timespec deadline = {
-        .tv_sec = (time_t)(deadline_ns / 1000000000u),
-        .tv_nsec = (long)(deadline_ns % 1000000000u),
-    };
+    struct timespec deadline = clb_timespec(deadline_ns);
     while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline) != 0) {
         if (errno != EINTR) return 0;
     }
@@ -57,10 +58,7 @@ static int clb_waker_take(clb_waker *waker) {
 
 // FUTEX_WAIT_BITSET: the only wait with an absolute time on CLOCK_MONOTONIC (futex(2)).
 static int clb_waker_wait_as(clb_waker *waker, uint64_t deadline_ns, int kind) {
-    struct timespec deadline = {
-        .tv_sec = (time_t)(deadline_ns / 1000000000u),
-        .tv_nsec = (long)(deadline_ns % 1000000000u),
-    };
+    struct timespec deadline = clb_timespec(deadline_ns);
     while (!clb_waker_take(waker)) {
         const struct timespec *until = deadline_ns == UINT64_MAX ? NULL : &deadline;
         if (syscall(SYS_futex, &waker->posts, FUTEX_WAIT_BITSET | kind, 0, until, NULL, FUTEX_BITSET_MATCH_ANY) == 0) {

@@ -15,7 +15,7 @@ enum FileLocation: Equatable {
         "/lib/x86_64-linux-gnu/", "/lib/aarch64-linux-gnu/", "/lib/arm-linux-gnueabihf/", "/lib/i386-linux-gnu/",
         "/lib/riscv64-linux-gnu/", "/usr/share/dotnet/", "/.linuxbrew/", "/conda/lib/",
     ]
-    /// Folders of packages of a language, which are nobody's own, wherever they lie.
+    /// Folders of packages of a language, which are never the program's own, wherever they lie.
     private static let packageFolders = ["/site-packages/", "/dist-packages/", "/lib-dynload/", "/node_modules/", "/gems/"]
     /// Folders of libraries at the root of a file system; below other folders these names are anyone's: `/opt/shop/lib`.
     private static let rootFolders = ["/lib/", "/lib64/", "/lib32/", "/libx32/"] + stores

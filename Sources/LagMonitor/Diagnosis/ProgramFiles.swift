@@ -1,4 +1,4 @@
-internal import Glibc
+internal import LagModel
 
 /// The program that a process runs, as ``InAppRules`` needs it: its file, and the modules in it that are dependencies.
 package struct ProgramFiles: Sendable, Hashable {
@@ -19,19 +19,11 @@ package struct ProgramFiles: Sendable, Hashable {
     /// 256 MB of line tables, some 10 ms for 30 MB; 2 µs when nothing changed.
     package static func read(of process: Int32, after last: ProgramFiles?) -> ProgramFiles {
         // A process that has ended has no executable any more; its last records are of the same one.
-        guard let path = executable(of: process) else { return last ?? ProgramFiles(executable: nil) }
+        guard let whole = ProcessContext.executablePath(of: "\(process)") else { return last ?? ProgramFiles(executable: nil) }
+        // As much of its end as the module map keeps of a path.
+        let path = String(decoding: whole.utf8.suffix(maximumPathBytes), as: UTF8.self)
         if let last, last.executable == path { return last }
         // By number: the file that runs, also where its path is another process's or it was replaced.
         return ProgramFiles(executable: path, dependencies: DependencyModules.names(inFile: "/proc/\(process)/exe"))
-    }
-
-    private static func executable(of process: Int32) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
-            let count = readlink("/proc/\(process)/exe", buffer.baseAddress!, buffer.count)
-            guard count > 0 else { return nil }
-            // As much of its end as the module map keeps of a path.
-            let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count])
-            return String(decoding: bytes.suffix(maximumPathBytes), as: UTF8.self)
-        }
     }
 }

@@ -62,11 +62,16 @@ public struct ProcessContext: Sendable, Equatable {
         return digits.count == 32 ? String(decoding: digits, as: UTF8.self) : String(repeating: "0", count: 32)
     }
 
-    private static func executableName(of process: String) -> String? {
+    /// The path of a process's executable as the kernel has it (` (deleted)` behind it where the file was replaced); nil where it cannot be
+    /// read. Any thread; 2 µs.
+    package static func executablePath(of process: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/\(process)/exe", &buffer, buffer.count)
-        guard count > 0 else { return nil }
-        var path = text(buffer[..<count])
+        return count > 0 ? text(buffer[..<count]) : nil
+    }
+
+    private static func executableName(of process: String) -> String? {
+        guard var path = executablePath(of: process) else { return nil }
         // What the kernel adds when the file was replaced, as every update does.
         if path.hasSuffix(" (deleted)") { path.removeLast(10) }
         guard let name = path.split(separator: "/").last else { return nil }

@@ -39,7 +39,7 @@ public final class RunLoopTimer: Sendable {
     /// The heap that it is in, and whether that counts it as one with a tolerance. Guarded by the lock of the registry of its loop.
     nonisolated(unsafe) var heap: TimerHeap?
     nonisolated(unsafe) var countedAsTolerant = false
-    /// Its place in that heap. Guarded by the same lock; an atomic number because that is checked for exclusive access by nobody, in the loop that
+    /// Its place in that heap. Guarded by the same lock; an atomic number because the runtime does not check that for exclusive access, in the loop that
     /// moves timers about.
     let heapPlace = Atomic<Int>(noPlace)
     static let noPlace = -1

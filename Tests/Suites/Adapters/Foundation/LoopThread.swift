@@ -6,7 +6,7 @@ import LagMonitorFoundation
 import Synchronization
 import Testing
 
-/// A thread on a Foundation run loop, watched by nobody unless asked.
+/// A thread on a Foundation run loop, not watched unless asked.
 final class LoopThread: Sendable {
     // Unsafe only for the compiler: RunLoop is not Sendable, and is passed on to have a loop of another thread.
     private nonisolated(unsafe) let thread: Thread

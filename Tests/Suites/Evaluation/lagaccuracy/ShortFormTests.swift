@@ -37,7 +37,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `every target holds in every condition`() throws {
         let stolen = Self.stolenMilliseconds
         let (status, output, errors) = try run(["--short"])
-        // What a hypervisor took of the machine is nobody's: the clocks go on, and no thread can know.
+        // What a hypervisor took of the machine is no thread's: the clocks go on, and no thread can know.
         let taken = Double(Self.stolenMilliseconds - stolen)
         #expect(status == 0, "\(errors)")
         let lines = try output.split(separator: "\n").map(fields)

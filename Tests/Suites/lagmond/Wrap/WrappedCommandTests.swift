@@ -18,7 +18,7 @@ struct WrappedCommandTests {
     }
 
     /// One 4-byte store into the table that all of them share ended lagmond and every sibling.
-    @Test func `a process that writes nonsense into the shared table ends nobody`() throws {
+    @Test func `a process that writes nonsense into the shared table ends no other`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("hostile-\(UUID().uuidString).jsonl").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let run = try ProbeRun([ProbeRun.lagmond, "run", "--output", path, "--", ProbeRun.probe, "hostile"])
