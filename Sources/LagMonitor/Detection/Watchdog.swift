@@ -103,8 +103,10 @@ package final class Watchdog: @unchecked Sendable {
         var plan = poll(at: services.clock(), nil)
         ready()
         var processPause = meter.scanEnded(slept: .max, closely: plan.isClose)
+        var waits = 0
         while !stopping.load(ordering: .acquiring) {
             let isPosted = semaphore.wait(until: plan.deadline)
+            waits += 1
             wakes.add(1, ordering: .relaxed)
             if stopping.load(ordering: .acquiring) { break }
             // A post while ticking, with no stall to time, is a beacon still armed from the last park; the tick will see it.
@@ -114,7 +116,8 @@ package final class Watchdog: @unchecked Sendable {
             // The post that asked for the end may be among those just taken.
             if stopping.load(ordering: .acquiring) { break }
             if isPosted, !plan.wantsPosts, !isNews { continue }
-            processPause = .joined(processPause, meter.waitEnded(due: plan.deadline, answered: answered))
+            processPause = .joined(processPause, meter.waitEnded(due: plan.deadline, answered: answered, waits: waits))
+            waits = 0
             let (now, slept) = (meter.now, services.capture.sleptNanoseconds)
             plan = poll(at: now, processPause)
             // A stop in the midst of a scan shows by the scan's length; the next scan gets to know it.
@@ -122,7 +125,7 @@ package final class Watchdog: @unchecked Sendable {
             lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
         }
         // A process that was stopped is often continued in order to be ended.
-        endAll(.joined(processPause, meter.waitEnded(due: plan.deadline, answered: 0)))
+        endAll(.joined(processPause, meter.waitEnded(due: plan.deadline, answered: 0, waits: waits)))
     }
 
     private func poll(at now: UInt64, _ processPause: ProcessPause?) -> Plan {

@@ -8,7 +8,10 @@ struct LatenessGuardTests {
         due: UInt64,
         ended: UInt64,
         delay: UInt64 = 0,
-        throttled: UInt64 = 0
+        throttled: UInt64 = 0,
+        stolen: UInt64 = 0,
+        uncounted: UInt64 = 0,
+        sleptAgain: Bool = false
     ) -> ProcessPause? {
         var lateness = LatenessGuard()
         let processPause = lateness.evaluate(
@@ -18,7 +21,10 @@ struct LatenessGuardTests {
             evidence: {
                 .init(
                     runDelayNanoseconds: delay.saturatingProduct(millisecond),
-                    throttledNanoseconds: throttled.saturatingProduct(millisecond)
+                    throttledNanoseconds: throttled.saturatingProduct(millisecond),
+                    stolenNanoseconds: stolen.saturatingProduct(millisecond),
+                    uncountedStolenNanoseconds: uncounted.saturatingProduct(millisecond),
+                    sleptAgain: sleptAgain
                 )
             }
         )
@@ -85,6 +91,28 @@ struct LatenessGuardTests {
         #expect(
             evaluate(due: 1050, ended: 1250, delay: 200, throttled: .max) == processPause(to: 1250, atLeast: 200, atMost: 250)
         )
+    }
+
+    @Test func `waiting for the hypervisor is not being stopped`() {
+        #expect(evaluate(due: 1010, ended: 1022, stolen: 10, uncounted: 10) == nil)
+        #expect(evaluate(due: 1010, ended: 1022, uncounted: 10) == nil, "it counts in hundredths of a second")
+        #expect(evaluate(due: 1050, ended: 1250, stolen: 100) == nil)
+        #expect(evaluate(due: 1050, ended: 1250, stolen: .max, uncounted: .max) == nil)
+        // The processors of others: it may have been stopped all the same, and perhaps all the time.
+        #expect(evaluate(due: 1050, ended: 1250, stolen: 30, uncounted: 10) == processPause(to: 1250, atLeast: 170, atMost: 250))
+        #expect(evaluate(due: 1050, ended: 1250, delay: 100, stolen: 50) == nil)
+    }
+
+    /// Linux 6.18 counts a stop as run-queue delay now and then.
+    @Test func `a thread that slept once more was stopped, whatever the scheduler counts`() {
+        #expect(evaluate(due: 1050, ended: 1250, delay: 200, sleptAgain: true) == processPause(to: 1250, atLeast: 0, atMost: 250))
+        #expect(
+            evaluate(due: 1050, ended: 1250, delay: 50, sleptAgain: true) == processPause(to: 1250, atLeast: 150, atMost: 250)
+        )
+        #expect(
+            evaluate(due: 1050, ended: 1250, stolen: 200, sleptAgain: true) == processPause(to: 1250, atLeast: 0, atMost: 250)
+        )
+        #expect(evaluate(due: 1050, ended: 1060, sleptAgain: true) == nil, "it is on time")
     }
 
     @Test func `the quotas share is counted by itself`() {

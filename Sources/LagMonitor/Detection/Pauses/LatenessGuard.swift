@@ -5,7 +5,8 @@
 ///
 /// Where only the watchdog had to wait for a processor, its run-queue delay accounts for the lateness
 /// (`/proc/<pid>/task/<tid>/schedstat`, second number). Then the loop did stand still all the time, and the wait counts:
-/// a busy machine hides no stall.
+/// a busy machine hides no stall. Nor does a busy host of a virtual machine: where most of the lateness may be stolen time
+/// (``StealMeter``), it is none of the process's.
 package struct LatenessGuard: Sendable {
     /// What explains a late wait; read only when it matters.
     package struct Evidence: Sendable {
@@ -14,10 +15,27 @@ package struct LatenessGuard: Sendable {
         /// For how much of it the process's control group was not allowed to run, by its quota. A thread that is throttled counts as
         /// ready to run, so this is part of the run delay.
         package var throttledNanoseconds: UInt64
+        /// For how long a hypervisor had processors of this machine meanwhile, and how much more it may have been than is counted. It is
+        /// not known whether that was the watchdog's.
+        package var stolenNanoseconds: UInt64
+        package var uncountedStolenNanoseconds: UInt64
+        /// Whether the thread went to sleep more often than it had waits: it was stopped, frozen, or held by a debugger. Then the kernel may
+        /// count that as run-queue delay (Linux 6.18 keeps what goes to sleep on the run queue for a while). Where the kernel says no, the
+        /// thread was not stopped.
+        package var sleptAgain: Bool
 
-        package init(runDelayNanoseconds: UInt64 = 0, throttledNanoseconds: UInt64 = 0) {
+        package init(
+            runDelayNanoseconds: UInt64 = 0,
+            throttledNanoseconds: UInt64 = 0,
+            stolenNanoseconds: UInt64 = 0,
+            uncountedStolenNanoseconds: UInt64 = 0,
+            sleptAgain: Bool = false
+        ) {
             self.runDelayNanoseconds = runDelayNanoseconds
             self.throttledNanoseconds = throttledNanoseconds
+            self.stolenNanoseconds = stolenNanoseconds
+            self.uncountedStolenNanoseconds = uncountedStolenNanoseconds
+            self.sleptAgain = sleptAgain
         }
     }
 
@@ -51,8 +69,18 @@ package struct LatenessGuard: Sendable {
         let evidence = evidence()
         let throttled = min(evidence.throttledNanoseconds, late)
         let explained = min(evidence.runDelayNanoseconds.saturatingDifference(throttled), late)
-        guard late - explained > tolerance else { return nil }
-        let processPause = ProcessPause(from: begun, to: now, atLeast: late - explained, atMost: now - begun - explained)
+        guard late - explained > tolerance || evidence.sleptAgain else { return nil }
+        let unexplained = late - explained
+        // Waiting for a processor that the hypervisor has is waiting for a processor, and what is mostly that is no pause.
+        let stolen = min(evidence.stolenNanoseconds, unexplained)
+        let mostStolen = stolen.saturatingSum(evidence.uncountedStolenNanoseconds)
+        guard mostStolen.saturatingProduct(2) < unexplained || evidence.sleptAgain else { return nil }
+        let processPause = ProcessPause(
+            from: begun,
+            to: now,
+            atLeast: unexplained - stolen,
+            atMost: now - begun - (evidence.sleptAgain ? 0 : explained)
+        )
         processPauses += 1
         pausedNanoseconds = pausedNanoseconds.saturatingSum(processPause.atLeast)
         throttledNanoseconds = throttledNanoseconds.saturatingSum(min(throttled, processPause.atLeast))

@@ -40,6 +40,7 @@ struct PauseMeter {
     private let log: PauseLog
     private let schedstat: PersistentProcFile
     private let throttling: ThrottleMeter?
+    private let stealing = StealMeter()
     private var lateness = LatenessGuard()
     private var clocks = ClockWatch(since: .now)
     private var last: Reading
@@ -48,6 +49,11 @@ struct PauseMeter {
     /// How much the scheduler may have counted since it was read, in waits and scans that were on time.
     private var unreadNanoseconds: UInt64 = 0
     private var throttled: Throttling?
+    /// 0: this machine has its processors for itself so far.
+    private var stolen: UInt64
+    /// How often the thread had gone to sleep when the last scan ended.
+    private var sleeps: Int
+    /// When the two were read.
     private var throttledNanoseconds: UInt64 = 0
     /// How often the scheduler was asked: for tests.
     private(set) var readings: UInt64 = 1
@@ -64,6 +70,8 @@ struct PauseMeter {
         schedstat = PersistentProcFile(timesOf: tid)
         throttling = ThrottleMeter()
         throttled = throttling?.read()
+        stolen = stealing.read()
+        sleeps = Self.sleepCount()
         last = Reading(schedstat)
         now = clb_now_ns()
     }
@@ -83,11 +91,12 @@ struct PauseMeter {
     /// - Parameters:
     ///   - due: when it was to end; `.max`: never, unless a loop asked for it.
     ///   - answered: when a loop asked for its end; 0: none did.
-    mutating func waitEnded(due: UInt64, answered: UInt64) -> ProcessPause? {
+    ///   - waits: of how many waits since the last scan it is made.
+    mutating func waitEnded(due: UInt64, answered: UInt64, waits: Int = 1) -> ProcessPause? {
         let change = clocks.advance(to: .now)
         // A wait without end begins to matter when a loop asks for this thread.
         let begun = due == .max ? max(now, answered) : now
-        let processPause = evaluate(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0)
+        let processPause = evaluate(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0, sleeps: waits)
         if processPause != nil || change != .none { recordPauses() }
         return processPause
     }
@@ -97,9 +106,11 @@ struct PauseMeter {
     ///   - slept: for how long it slept on purpose.
     ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
     mutating func scanEnded(slept: UInt64, closely: Bool) -> ProcessPause? {
-        let processPause = evaluate(from: now, due: now, slept: slept)
+        let processPause = evaluate(from: now, due: now, slept: slept, sleeps: nil)
+        sleeps = Self.sleepCount()
         if closely || now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
             throttled = throttling?.read()
+            if stolen > 0 { stolen = stealing.read() }
             throttledNanoseconds = now
         }
         guard let processPause else { return nil }
@@ -108,7 +119,15 @@ struct PauseMeter {
         return ProcessPause(from: processPause.from, to: processPause.to, atLeast: 0, atMost: processPause.atMost)
     }
 
-    private mutating func evaluate(from begun: UInt64, due: UInt64, slept: UInt64) -> ProcessPause? {
+    /// How often the thread has gone to sleep by itself (`ru_nvcsw` of getrusage(2)): 0.3 µs.
+    private static func sleepCount() -> Int {
+        var usage = rusage()
+        // RUSAGE_THREAD, which the overlay of glibc lacks.
+        return getrusage(__rusage_who_t(1), &usage) == 0 ? usage.ru_nvcsw : 0
+    }
+
+    /// - Parameter sleeps: how often the thread meant to sleep; nil: as often as its work took.
+    private mutating func evaluate(from begun: UInt64, due: UInt64, slept: UInt64, sleeps: Int?) -> ProcessPause? {
         now = clb_now_ns()
         // It sleeps until the wait is due: what comes then, at most, the scheduler counts. One that ended early says nothing of that.
         unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now.saturatingDifference(max(begun, due)))
@@ -119,17 +138,25 @@ struct PauseMeter {
         now = clb_now_ns()
         let accounted = reading.accounted(since: last).saturatingSum(slept)
         let (throttling, before) = (throttling, throttled)
+        let (stealing, stolenBefore) = (stealing, stolen)
+        let sleepsBefore = self.sleeps
         last = reading
         unreadNanoseconds = 0
         var seen: Throttling?
+        var stolenSeen = stolen
         let processPause = lateness.evaluate(from: begun, due: due, endedAt: now) {
             var evidence = LatenessGuard.Evidence(runDelayNanoseconds: accounted)
             seen = throttling?.read()
             if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }
+            if let sleeps { evidence.sleptAgain = Self.sleepCount() - sleepsBefore > sleeps }
+            stolenSeen = stealing.read()
+            evidence.stolenNanoseconds = stolenSeen.saturatingDifference(stolenBefore)
+            evidence.uncountedStolenNanoseconds = stolenSeen > 0 ? StealMeter.tickNanoseconds : 0
             return evidence
         }
         // What explained one wait does not explain another.
         if let seen { throttled = seen }
+        stolen = stolenSeen
         return processPause
     }
 
