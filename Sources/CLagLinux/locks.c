@@ -102,6 +102,15 @@ static int cll_is_mutex(pid_t pid, const uint32_t *words, pid_t *owner) {
     return 1;
 }
 
+// _IO_lock_t of glibc, the lock of a FILE: lock, count, and the owner's pthread_t in two words.
+static int cll_is_stream(pid_t pid, const uint32_t *words, pid_t *owner) {
+    enum { MOST_COUNT = 1 << 20 };
+    if (words[0] != 1 && words[0] != 2) return 0;
+    if (words[1] == 0 || words[1] > MOST_COUNT) return 0;
+    *owner = cll_thread_of_descriptor(pid, (uint64_t)words[3] << 32 | words[2]);
+    return *owner != 0;
+}
+
 // struct __pthread_rwlock_arch_t of glibc: readers, writers, wrphase_futex, writers_futex, pad3, pad4, cur_writer. A thread waits
 // on the third or on the fourth word.
 static int cll_is_write_locked(pid_t pid, uint64_t futex, uint64_t *address, pid_t *owner) {
@@ -135,7 +144,8 @@ void cll_lock_find(pid_t pid, pid_t tid, const cll_thread_syscall *call, cll_loc
         return;
     }
     uint32_t words[5];
-    if (cll_read_words(pid, lock->address, words, 5) && cll_is_mutex(pid, words, &lock->owner)) {
+    if (cll_read_words(pid, lock->address, words, 5)
+        && (cll_is_mutex(pid, words, &lock->owner) || cll_is_stream(pid, words, &lock->owner))) {
         lock->kind = CLL_LOCK_MUTEX;
         return;
     }

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cll_memory.h"
+
 typedef struct start {
     void (*body)(void *);
     void *argument;
@@ -65,11 +67,25 @@ void cll_thread_set_loop(void *loop, void (*finish)(void *)) {
     if (finish != NULL) pthread_setspecific(finish_key, loop);
 }
 
-// glibc registers a robust list for every thread it makes; its head is a part of struct pthread.
-uint64_t cll_thread_descriptor(pid_t tid) {
-    void *own = NULL, *other = NULL;
+// glibc registers a robust list for every thread it makes; its head is a part of struct pthread. 0: it is not known.
+static uint64_t cll_robust_list(pid_t tid) {
+    void *head = NULL;
     size_t length = 0;
-    if (syscall(SYS_get_robust_list, 0, &own, &length) != 0 || !own) return 0;
-    if (syscall(SYS_get_robust_list, tid, &other, &length) != 0 || !other) return 0;
-    return (uint64_t)(uintptr_t)other - ((uint64_t)(uintptr_t)own - (uint64_t)pthread_self());
+    return syscall(SYS_get_robust_list, tid, &head, &length) == 0 ? (uint64_t)(uintptr_t)head : 0;
+}
+
+uint64_t cll_thread_descriptor(pid_t tid) {
+    uint64_t own = cll_robust_list(0), other = cll_robust_list(tid);
+    return own != 0 && other != 0 ? other - (own - (uint64_t)pthread_self()) : 0;
+}
+
+pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor) {
+    // struct pthread has `tid`, a padding word and `robust_prev` before the head of the list.
+    enum { TID_BEFORE_HEAD = 16 };
+    uint64_t own = cll_robust_list(0);
+    if (own == 0) return 0;
+    uint64_t head = descriptor + (own - (uint64_t)pthread_self());
+    pid_t tid;
+    if (cll_memory_read(pid, head - TID_BEFORE_HEAD, &tid, sizeof(tid)) != sizeof(tid) || tid <= 0) return 0;
+    return cll_robust_list(tid) == head ? tid : 0;
 }

@@ -15,6 +15,10 @@ int cll_thread_create(pthread_t *thread, size_t stack_bytes, void (*body)(void *
 // stack (the main thread's elsewhere). Two system calls, no lock.
 uint64_t cll_thread_descriptor(pid_t tid);
 
+// The kernel id of the thread of process `pid` whose pthread_t this is, if the kernel knows it as that one's; 0 otherwise. Any number may be
+// given. Reads the process's memory; no lock.
+pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor);
+
 // The calling thread's nice value: setting returns 0 or an errno, reading never fails.
 int cll_thread_set_nice(int nice_value);
 int cll_thread_nice(void);

@@ -57,6 +57,17 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
 
+        /// What `print` waits for while another thread has stdout.
+        @Test func `a stream that another thread holds`() throws {
+            let stream = RawStream()
+            let holder = Holder(milliseconds: 450, locking: { stream.lock() }, unlocking: { stream.unlock() })
+            let line = try line { writeForTheTest(stream) }
+            #expect(line.string("cause") == "lock" && line.string("lock_kind") == "mutex", "\(line.text)")
+            let owner = line.object("lock_owner")
+            #expect(owner["thread_id"] as? Int == Int(holder.tid) && owner["thread_name"] as? String == "holder", "\(owner)")
+            #expect(line.string("culprit").contains("RawStream.write"), "\(line.string("culprit"))")
+        }
+
         @Test func `a deadlock of two threads`() throws {
             let (first, second) = (RawMutex(), RawMutex())
             let holder = Holder(of: second, milliseconds: 50, thenOf: first)

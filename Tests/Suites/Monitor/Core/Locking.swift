@@ -19,6 +19,20 @@ final class RawMutex: @unchecked Sendable {
     func unlock() { pthread_mutex_unlock(raw) }
 }
 
+/// A stream that goes nowhere.
+// Unchecked: a FILE is made to be shared. Never closed.
+final class RawStream: @unchecked Sendable {
+    private let raw = fopen("/dev/null", "w")!  // it is there
+
+    func lock() { flockfile(raw) }
+    func unlock() { funlockfile(raw) }
+    func write() { fputs("text", raw) }
+}
+
+@inline(never) func writeForTheTest(_ stream: RawStream) {
+    stream.write()
+}
+
 @inline(never) func lockForTheTest(_ mutex: RawMutex) {
     pthread_mutex_lock(mutex.raw)
     pthread_mutex_unlock(mutex.raw)
@@ -75,17 +89,27 @@ final class Holder: Sendable {
     var tid: Int32 { running.value }
 
     /// - Parameter other: wanted before the first is let go.
-    init(of mutex: RawMutex, milliseconds: Int, thenOf other: RawMutex? = nil) {
+    convenience init(of mutex: RawMutex, milliseconds: Int, thenOf other: RawMutex? = nil) {
+        self.init(
+            milliseconds: milliseconds,
+            locking: { mutex.lock() },
+            unlocking: {
+                other?.lock()
+                other?.unlock()
+                mutex.unlock()
+            }
+        )
+    }
+
+    init(milliseconds: Int, locking lock: @escaping @Sendable () -> Void, unlocking unlock: @escaping @Sendable () -> Void) {
         let running = running
         let start = Unmanaged.passRetained(
             Start {
                 _ = cll_thread_set_name(pthread_self(), "holder")
-                mutex.lock()
+                lock()
                 running.set(gettid())
                 holdForTheTest(milliseconds: milliseconds)
-                other?.lock()
-                other?.unlock()
-                mutex.unlock()
+                unlock()
             }
         )
         var created = pthread_t()
