@@ -52,6 +52,9 @@ public struct StallRecord: Sendable, Equatable {
     /// What the cause was derived from.
     public var evidence: Evidence
 
+    /// `incident`: the id of the first of the stalls that one thread or one lock causes at the same time.
+    public var incident: StallID?
+
     /// `capture`: how the stack was taken.
     public var capture: Capture
     /// `capture_error`: why there is no stack, or why a better way of taking it failed.

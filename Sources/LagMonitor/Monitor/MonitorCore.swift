@@ -9,7 +9,7 @@ internal import Synchronization
 
 /// What one monitor has: its configuration, its sinks and handlers, its counts. Shared by the face and the reporter,
 /// so that the reporter never holds the face.
-// Unchecked: `outputs`, `sequence`, `limiter`, `recurrences` and `unfinished` are the reporter thread's, which is one at a time (and of
+// Unchecked: `outputs`, `sequence`, `limiter`, `recurrences`, `incidents` and `unfinished` are the reporter thread's, which is one at a time (and of
 // whoever closes it, once the reporter is done with it); the rest is atomic, in a Mutex, or immutable.
 package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private struct Shared {
@@ -27,6 +27,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private var countedDropped: UInt64 = 0
     private var limiter: RecordLimiter
     private var recurrences: RecurrenceDetector?
+    private var incidents = IncidentTracker()
     private var unfinished: UnfinishedStalls?
     private let clock: @Sendable () -> OutputTime
     /// Whose stalls these are; nil: this process's.
@@ -151,6 +152,8 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     package func deliver(_ record: StallRecord, _ sum: WatchCounters) {
         reopenIfRequested()
         let now = clock()
+        var record = record
+        record.incident = incidents.incident(of: record)
         defer {
             if record.phase == .begin {
                 keep(record)

@@ -2,7 +2,7 @@ internal import LagModel
 
 /// What makes stalls belong together.
 package enum GroupKey: String, CaseIterable, Sendable {
-    case fingerprint, culprit, cause, loop, host
+    case fingerprint, culprit, cause, loop, host, incident
 
     var field: StallField {
         switch self {
@@ -11,6 +11,7 @@ package enum GroupKey: String, CaseIterable, Sendable {
         case .cause: .cause
         case .loop: .loop
         case .host: .hostName
+        case .incident: .incident
         }
     }
 }

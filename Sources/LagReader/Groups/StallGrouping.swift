@@ -133,6 +133,9 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         _ scanner: borrowing LineScanner,
         _ body: (UnsafeBufferPointer<UInt8>) -> Void
     ) {
-        if scanner.withText(key.field, body) == nil { body(UnsafeBufferPointer(start: nil, count: 0)) }
+        if scanner.withText(key.field, body) != nil { return }
+        // A stall that has nothing to do with others is an incident by itself.
+        if key == .incident, scanner.withText(.id, body) != nil { return }
+        body(UnsafeBufferPointer(start: nil, count: 0))
     }
 }

@@ -50,6 +50,9 @@ struct HostileRecords {
         }
         record.activity = perhaps { $0.text() }
         record.mode = perhaps { $0.text() }
+        record.incident = perhaps {
+            StallID(startRealtimeNanoseconds: 1, randomHigh: $0.random.next(), randomLow: $0.random.next())
+        }
         record.cause = pick(StallRecord.Cause.allCases)
         record.evidence = evidence()
         record.capture = pick(StallRecord.Capture.allCases)

@@ -126,6 +126,14 @@ extension FieldTable {
             "Whom the lock's owner waits for, whom that one waits for, and so on."
         ),
         FieldDefinition(
+            .incident,
+            "incident",
+            .stallID,
+            in: .metadata,
+            value: .stored(\.incident, { $0.map(FieldValue.id) }) { if case .id(let id) = $0 { .some(id) } else { nil } },
+            "Shared by the stalls that one thread or one lock causes at the same time: the id of the first of them."
+        ),
+        FieldDefinition(
             .pending,
             "pending",
             .flag,

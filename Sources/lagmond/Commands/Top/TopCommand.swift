@@ -21,7 +21,7 @@ struct TopCommand: ParsableCommand {
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
 
-    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, host.", valueName: "what"))
+    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, host, incident.", valueName: "what"))
     var by: GroupKey = .fingerprint
 
     @Option(help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))

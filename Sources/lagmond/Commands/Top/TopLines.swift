@@ -23,6 +23,7 @@ struct TopLines {
         case .cause: break
         case .loop: text("loop", group.key, &writer)
         case .host: text("host_name", group.key, &writer)
+        case .incident: text("incident", group.key, &writer)
         }
         text("fingerprint", by == .fingerprint ? group.key : group.fingerprint, &writer)
         text("culprit", by == .culprit ? group.key : group.culprit, &writer)

@@ -119,9 +119,21 @@ struct GroupTests {
         let expected: [GroupKey: [String]] = [
             .fingerprint: ["v1:6648237ade8e460d", "v1:0000000000000000"], .culprit: ["App.acquire", "App.compute"],
             .cause: ["lock", "cpu"], .loop: ["main"], .host: ["web-1", "web-2"],
+            .incident: [Samples.id(1), Samples.id(2), Samples.id(3)],
         ]
         #expect(table.groups.map { String(decoding: $0.key, as: UTF8.self) } == expected[key])
         #expect(table.groups.reduce(0) { $0 + $1.count } == 3)
+    }
+
+    /// The first of them need not name it.
+    @Test func `an incident has all its stalls`() {
+        let shared = #""incident":"\#(Samples.id(1))","seq":4"#
+        let lines =
+            [Samples.line(id: Samples.id(1))]
+            + (2...4).map { Samples.line(id: Samples.id($0)).replacing(#""seq":4"#, with: shared) }
+        let table = grouped(lines, by: .incident).table
+        #expect(table.groups.map { String(decoding: $0.key, as: UTF8.self) } == [Samples.id(1)])
+        #expect(table.groups.first?.count == 4)
     }
 
     @Test func `parts add up to the whole`() {
