@@ -117,12 +117,24 @@ enum SwiftNameReader {
             }
             var cursor = NameCursor(part)
             while dropPrefix(&cursor) {}
-            let name = cursor.isAt("closure #") ? Array("closure".utf8) : entityOrPhrase(cursor)
-            // Closures in closures are one: their nesting changes more often than what they do.
-            if name.elementsEqual("closure".utf8), names.last.map({ $0.elementsEqual("closure".utf8) }) == true { continue }
+            if let closure = closure(cursor) {
+                // Closures in closures are the outermost one: their nesting changes more often than what they do.
+                if names.last?.starts(with: "closure".utf8) == true { names.removeLast() }
+                names.append(closure)
+                continue
+            }
+            let name = entityOrPhrase(cursor)
             if !name.isEmpty { names.append(name) }
         }
         return Array(names.joined(separator: " in ".utf8))
+    }
+
+    /// `closure` for the first one of a declaration, `closure #2` for the second: a list of handlers is a function of its own each.
+    private static func closure(_ cursor: NameCursor) -> [UInt8]? {
+        var ahead = cursor
+        guard ahead.skip("closure #") else { return nil }
+        let digits = ahead.rest.prefix(while: isDigit)
+        return Array("closure".utf8) + (digits.elementsEqual("1".utf8) ? [] : Array(" #".utf8) + digits)
     }
 
     private static func entityOrPhrase(_ cursor: NameCursor) -> [UInt8] {

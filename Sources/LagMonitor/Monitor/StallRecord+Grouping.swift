@@ -2,8 +2,10 @@ internal import LagDiagnosis
 internal import LagOutput
 
 extension StallRecord {
-    /// Sets what groups records: the hashes over a whole stack, also where the record keeps a part of it only.
+    /// Sets what groups records: the hashes over a whole stack, also where the record keeps a part of it only. Records without a stack
+    /// have alike what else is known of them.
     package mutating func group(by frames: [Frame]) {
+        let known = [loop, cause.rawValue, evidence.syscall, evidence.wchan, evidence.lockKind?.rawValue]
         let print = Fingerprint(
             frames: frames.map {
                 Fingerprint.Frame(
@@ -13,7 +15,8 @@ extension StallRecord {
                     symbol: $0.symbol,
                     inApp: $0.inApp ?? false
                 )
-            }
+            },
+            orElse: known.compactMap { $0 }.joined(separator: " ")
         )
         fingerprint = print.text
         stackHash = print.stackHash

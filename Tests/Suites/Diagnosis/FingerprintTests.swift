@@ -16,6 +16,13 @@ struct FingerprintTests {
         #expect(Fingerprint(frames: []).stackHash == "cbf29ce484222325")
     }
 
+    @Test func `stalls without a stack are told apart by what else is known`() {
+        let (one, other) = (Fingerprint(frames: [], orElse: "main lock"), Fingerprint(frames: [], orElse: "main cpu"))
+        #expect(one.text != other.text)
+        #expect(one.stackHash == other.stackHash)
+        #expect(Fingerprint(frames: [frame("a")], orElse: "main lock").text == text("a"))
+    }
+
     @Test func `only the five nearest the leaf count`() {
         #expect(text("a", "b", "c", "d", "e", "f") == text("a", "b", "c", "d", "e", "g"))
         #expect(text("a", "b", "c", "d", "e") != text("a", "b", "c", "d", "x"))

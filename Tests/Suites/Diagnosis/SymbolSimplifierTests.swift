@@ -17,13 +17,15 @@ struct SymbolSimplifierTests {
         ("App.Box.__deallocating_deinit", "App.Box.__deallocating_deinit"),
         ("App.globalThing.unsafeMutableAddressor : [Swift.Int]", "App.globalThing.unsafeMutableAddressor"),
         ("closure #1 (Swift.Int) -> () in App.f(x: Swift.Int) -> ()", "closure in App.f"),
-        ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure in App.f"),
+        ("closure #2 @Sendable () -> () in closure #3 () -> Swift.Int in static App.f() -> ()", "closure #3 in App.f"),
+        ("closure #1 () -> () in closure #12 () -> () in closure #1 () -> () in App.f() -> ()", "closure in App.f"),
+        ("closure #4 () -> Swift.Int in m", "closure #4 in m"),
         ("implicit closure #1 () -> () in App.f() -> ()", "closure in App.f"),
         (
             "closure #1 () -> () in variable initialization expression of static App.Table.rows : [Swift.Int]",
             "closure in variable initialization expression of App.Table.rows"
         ),
-        ("@objc closure #2 (Swift.Int32) -> () in static a.App.main() -> ()", "closure in a.App.main"),
+        ("@objc closure #2 (Swift.Int32) -> () in static a.App.main() -> ()", "closure #2 in a.App.main"),
         ("partial apply forwarder for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),
         ("(2) suspend resume partial function for closure #1 () async -> () in App.f() -> ()", "closure in App.f"),
         ("(13) await resume partial function for App.f() async -> ()", "App.f"),
