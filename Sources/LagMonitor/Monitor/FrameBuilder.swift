@@ -17,10 +17,10 @@ struct FrameBuilder {
         resolver = FrameResolver(symbolizer: Symbolizer(files: files), lines: LineSources.make(files))
     }
 
-    /// Finds the names of frames that will be asked for.
-    mutating func prepare(_ captured: [FrameBuffer.Frame]) {
+    /// Finds the names of frames that will be asked for, and their lines.
+    mutating func prepare(_ captured: [FrameBuffer.Frame], withLines: Bool) {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
-        _ = resolver.frames(for: Self.queries(for: captured, in: found), withLines: false)
+        _ = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)
     }
 
     /// Cuts waits for lines short, from any thread.
@@ -32,7 +32,7 @@ struct FrameBuilder {
     }
 
     /// The same with files and lines, and with inlined functions before the one they were put into: they come and go with the
-    /// compiler's options, so what is said of a stall must not depend on them.
+    /// compiler's options, so what groups stalls must not depend on them.
     mutating func framesWithLines(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
         levels(captured, rules, withLines: true).flatMap { $0 }
     }

@@ -44,7 +44,8 @@ package struct RecordBuilder {
             notInAppPrefixes: configuration.notInAppPrefixes,
             program: program
         )
-        let findings = StallFindings(episode, rules, &builder)
+        let withLines = configuration.symbols == .lines
+        let findings = StallFindings(episode, rules, withLines: withLines, &builder)
         let worker = Self.worker(of: episode, doing: findings.representative?.index)
         let thread = [facts.thread, worker].first { $0 != 0 } ?? watch.loop.thread.tid
         var record = StallRecord(
@@ -77,17 +78,12 @@ package struct RecordBuilder {
             findings: findings,
             tally: episode.tally,
             thread: (record.threadID, record.threadName),
-            withLines: configuration.symbols == .lines
+            withLines: withLines
         )
         record.evidence = evidence.build(facts.usage, &builder, &sockets)
         record.samples = episode.tally.sampleCount
         fill(&record, from: findings, episode, configuration)
         record.group(by: findings.representative?.frames ?? [])
-        if configuration.symbols == .lines, let namedStack = findings.representative {
-            let captured = (0..<min(namedStack.stack.outcome.stored, configuration.maxFrames))
-                .map { episode.tally.frame($0, of: namedStack.index) }
-            record.frames = builder.framesWithLines(captured, findings.rules)
-        }
         record.message = StallMessage(record).text
         return record
     }
@@ -107,14 +103,14 @@ package struct RecordBuilder {
         record.capture = outcome.method
         record.framePointerRecovered = outcome.framePointerRecovered
         record.unwindEnd = Self.name(outcome.end)
-        record.frames = Array(namedStack.frames.prefix(configuration.maxFrames))
+        record.frames = namedStack.levels(of: configuration.maxFrames)
         record.framesTotal = outcome.total
         record.samplesMatched = findings.culprit?.samplesMatched ?? namedStack.stack.count
         record.samplesShare = findings.culprit?.matchedShare
         if configuration.samples == .all { record.sampleTree = findings.tree }
         record.workers = findings.workers(of: episode.tally, maxFrames: configuration.maxFrames)
         if let culprit = findings.culprit, let index = culprit.frameIndex {
-            record.culprit = namedStack.frames[index].symbol ?? namedStack.frames[index].place
+            record.culprit = namedStack.levels[index].symbol ?? namedStack.levels[index].place
             record.culpritConfidence = culprit.confidence
         }
     }

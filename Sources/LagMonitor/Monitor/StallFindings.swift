@@ -9,10 +9,26 @@ struct StallFindings {
     /// A stack that was seen, named.
     struct NamedStack {
         let stack: TalliedStack
+        /// As captured, leaf first.
         let frames: [StallRecord.Frame]
+        /// With files, lines and the functions that were inlined, where these are asked for and known.
+        let levels: [StallRecord.Frame]
         /// Where it is in the tally.
         let index: Int
         let waitKind: StallRecord.LockKind?
+
+        /// The levels of the first frames.
+        func levels(of count: Int) -> [StallRecord.Frame] {
+            var rest = count
+            return Array(
+                levels.prefix { level in
+                    guard rest > 0 else { return false }
+                    // The last level of a frame is the function itself.
+                    if level.inlined != true { rest -= 1 }
+                    return true
+                }
+            )
+        }
 
         var isInFutex: Bool {
             switch stack.outcome.state {
@@ -70,16 +86,26 @@ struct StallFindings {
     let cause: StallRecord.Cause
     let rules: InAppRules
 
-    init(_ episode: Episode, _ rules: InAppRules, _ builder: inout FrameBuilder) {
+    /// - Parameter withLines: whether inlined functions can be to blame.
+    init(_ episode: Episode, _ rules: InAppRules, withLines: Bool, _ builder: inout FrameBuilder) {
         let tally = episode.tally
-        // All at once: names are searched in one pass over each module's table.
-        builder.prepare(Self.captured(in: tally))
+        // All at once: names are searched in one pass over each module's table, and lines asked for in one batch.
+        builder.prepare(Self.captured(in: tally), withLines: withLines)
         var seen: [NamedStack] = []
         for index in 0..<tally.count {
             let stack = tally[index]
-            let frames = builder.frames((0..<stack.outcome.stored).map { tally.frame($0, of: index) }, rules)
+            let captured = (0..<stack.outcome.stored).map { tally.frame($0, of: index) }
+            let frames = builder.frames(captured, rules)
             let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
-            seen.append(NamedStack(stack: stack, frames: frames, index: index, waitKind: StallRecord.LockKind.of(outer)))
+            seen.append(
+                NamedStack(
+                    stack: stack,
+                    frames: frames,
+                    levels: withLines ? builder.framesWithLines(captured, rules) : frames,
+                    index: index,
+                    waitKind: StallRecord.LockKind.of(outer)
+                )
+            )
         }
         self.seen = seen
         self.rules = rules
@@ -108,7 +134,7 @@ struct StallFindings {
         var stacks = seen.map { namedStack in
             CulpritStack(
                 weightNanoseconds: namedStack.stack.weightNanoseconds,
-                frames: namedStack.frames.map { CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false) },
+                frames: namedStack.levels.map { CulpritFrame(symbol: $0.symbol, place: $0.place, inApp: $0.inApp ?? false) },
                 isComplete: namedStack.stack.outcome.end == .complete,
                 samples: namedStack.stack.count
             )

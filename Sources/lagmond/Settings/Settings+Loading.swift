@@ -92,6 +92,8 @@ extension Settings {
     private init(_ sources: SettingLayers) {
         let overPreset = sources.rank(.preset).map(sources.through) ?? sources
         monitor = StallMonitorConfiguration(sources.reader, overPreset: overPreset.reader)
+        // The child that knows lines is one of lagmond, not of the program that it watches.
+        if !sources.isSet(.symbols) { monitor.symbols = .lines }
         if let output = OutputSettings(sources.reader) {
             self.output = output
             choosesOutput = true

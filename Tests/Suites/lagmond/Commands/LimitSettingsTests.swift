@@ -39,7 +39,7 @@ internal import Testing
         #expect(monitor.limits.perFingerprint == .init(burst: 10, interval: .seconds(60)))
         #expect(monitor.limits.overall == .init(burst: 60, interval: .seconds(1)))
         #expect(monitor.recurrence == RecurrenceRule(count: 3, window: .seconds(600)))
-        #expect(monitor.samples == .best && monitor.symbols == .names && monitor.inAppPrefixes.isEmpty)
+        #expect(monitor.samples == .best && monitor.symbols == .lines && monitor.inAppPrefixes.isEmpty)
     }
 
     @Test func `zero turns them off`() throws {
