@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagActivity
 
 /// What a thread has used since a stall of its loop began, though it was not measured when it began.
 ///
@@ -62,6 +63,8 @@ struct UsageMeter {
     private var previous: Reading?
     private var latest: Reading?
     private var word: UInt64 = .max
+    /// When it was read last.
+    private var wasAtRest = false
     private var woke: UInt64 = .max
     private(set) var callout: Anchor?
     private(set) var wake: Anchor?
@@ -81,16 +84,22 @@ struct UsageMeter {
         first = nil
         // What it is at now gets its own.
         word = .max
+        wasAtRest = false
         woke = .max
     }
 
+    /// Less than the activities of two turns.
+    private static let activitiesOfOneWake: UInt64 = 3
+
     /// For how long at least the thread ran between `since` and `reading`.
     ///
-    /// Since the latest reading it can have run before `since` for no longer than that took.
-    func ran(since: UInt64, _ reading: Reading) -> UInt64 {
+    /// Since the latest reading it can have run before `since` for no longer than that took; where the loop rested then, and this is its first
+    /// wake, for no longer than since that.
+    func ran(since: UInt64, _ reading: Reading, _ beacon: BeaconReading) -> UInt64 {
         // A clock that could not be read is 0, one that went back another thread's.
         guard let latest, latest.cpu > 0, reading.cpu >= latest.cpu else { return 0 }
-        let before = since.saturatingDifference(latest.time)
+        let isFirstWake = wasAtRest && (beacon.word >> 8) &- (word >> 8) <= Self.activitiesOfOneWake
+        let before = since.saturatingDifference(isFirstWake ? max(latest.time, beacon.wokeNanoseconds) : latest.time)
         return min(
             reading.cpu.saturatingDifference(latest.cpu).saturatingDifference(before),
             reading.time.saturatingDifference(max(since, latest.time))
@@ -104,6 +113,7 @@ struct UsageMeter {
             wake = anchor(at: beacon.wokeNanoseconds, reading)
         }
         word = beacon.word
+        wasAtRest = beacon.activity == .waiting
         woke = beacon.wokeNanoseconds
         previous = latest
         latest = reading

@@ -26,7 +26,7 @@ extension Watch {
         // The time after the clock: a preemption in between makes the pause longer, not shorter.
         var reading = clockReading()
         reading.time = services.clock()
-        let ran = cold.pointee.usage.ran(since: processPause.from, reading)
+        let ran = cold.pointee.usage.ran(since: processPause.from, reading, self.reading)
         guard ran > 0 else { return processPause }
         let limit = max(reading.time, processPause.to).saturatingDifference(processPause.from).saturatingDifference(ran)
         return limit > 0 ? processPause.limited(to: limit) : nil

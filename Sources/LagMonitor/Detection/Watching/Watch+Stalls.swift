@@ -153,7 +153,7 @@ extension Watch {
         let process = services.capture.process
         if let last = UsageMeter.Totals(tid: cold.pointee.target.tid, process: process, at: services.clock()) {
             episode.facts.usage = cold.pointee.usage.usage(
-                since: interval.since,
+                since: interval.likely,
                 until: interval.until,
                 length: interval.length,
                 spansCallouts: stall.lead != .callout,

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import LagActivity
 import Testing
 
 @testable import LagDetection
@@ -188,16 +189,29 @@ struct UsageMeterTests {
 
     @Test func `what the thread ran cannot have been before the time asked for`() {
         let meter = meter(cpuAt100: 1000, cpuAt150: 1020)
+        let turned = BeaconReading(100, .beforeSources, at: 160 * millisecond, woke: 160 * millisecond)
         // 300 ms since the reading at 150, all of them after it.
-        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 1320)) == 300 * millisecond)
+        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 1320), turned) == 300 * millisecond)
         // 20 ms of them may have been before 170.
-        #expect(meter.ran(since: 170 * millisecond, Self.reading(450, 1320)) == 280 * millisecond)
-        #expect(meter.ran(since: 100 * millisecond, Self.reading(450, 1120)) == 100 * millisecond)
-        #expect(meter.ran(since: 400 * millisecond, Self.reading(450, 1120)) == 0)
+        #expect(meter.ran(since: 170 * millisecond, Self.reading(450, 1320), turned) == 280 * millisecond)
+        #expect(meter.ran(since: 100 * millisecond, Self.reading(450, 1120), turned) == 100 * millisecond)
+        #expect(meter.ran(since: 400 * millisecond, Self.reading(450, 1120), turned) == 0)
         // More than the clock allows is not believed, and another thread's clock says nothing.
-        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 9999)) == 300 * millisecond)
-        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 3)) == 0)
-        #expect(UsageMeter().ran(since: 150 * millisecond, Self.reading(450, 1320)) == 0)
+        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 9999), turned) == 300 * millisecond)
+        #expect(meter.ran(since: 150 * millisecond, Self.reading(450, 3), turned) == 0)
+        #expect(UsageMeter().ran(since: 150 * millisecond, Self.reading(450, 1320), turned) == 0)
+    }
+
+    /// A loop rested at 100 and woke at 2000, where its thread began to fork: the watchdog was held up since.
+    @Test func `what a thread ran after its first wake was not before it`() {
+        var meter = UsageMeter()
+        meter.record(Self.reading(100, 1000), BeaconReading(7, .waiting, at: 90 * millisecond, woke: 80 * millisecond))
+        let woken = BeaconReading(8, .afterWaiting, at: 2000 * millisecond, woke: 2000 * millisecond)
+        #expect(meter.ran(since: 2000 * millisecond, Self.reading(2200, 1150), woken) == 150 * millisecond)
+        #expect(meter.ran(since: 2050 * millisecond, Self.reading(2200, 1150), woken) == 100 * millisecond)
+        // It may have woken before that.
+        let turned = BeaconReading(20, .afterWaiting, at: 2000 * millisecond, woke: 2000 * millisecond)
+        #expect(meter.ran(since: 2000 * millisecond, Self.reading(2200, 1150), turned) == 0)
     }
 
     @Test func `a pause is no longer than what the thread did not run`() {
