@@ -58,6 +58,17 @@ enum DependencyModules {
         }
     }
 
+    /// Whether a source file was checked out as a dependency. It tells C code, whose names have no module.
+    static func holdsSource(_ path: String) -> Bool {
+        var path = path
+        return path.withUTF8 { text in
+            let bytes = UnsafeRawBufferPointer(text)
+            guard let start = bytes.baseAddress else { return false }
+            let distance = cll_find(start, bytes.count, mark, mark.count)
+            return distance >= 0 && isScratchFolder(bytes[..<distance])
+        }
+    }
+
     /// Whether a path ends in the folder that a build tool checks packages out in.
     private static func isScratchFolder(_ path: Slice<UnsafeRawBufferPointer>) -> Bool {
         let component = path.suffix(64).reversed().prefix { $0 != UInt8(ascii: "/") && $0 != 0 }

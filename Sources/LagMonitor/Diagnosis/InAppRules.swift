@@ -4,8 +4,9 @@
 /// 2. where the file lies (``FileLocation``): the executable and what lies beside it are the program's, system, toolchain and package
 ///    folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
-/// 4. the symbol, for system code and packages that were linked into the program: a list of well-known ones, and what the program's own
-///    debug information says was checked out as a dependency (``DependencyModules``).
+/// 4. the source file, where it is known: what was checked out as a dependency is not (``DependencyModules``);
+/// 5. the symbol, for system code and packages that were linked into the program: a list of well-known ones, and what the program's own
+///    debug information says was checked out as a dependency.
 ///
 /// Any thread; some microseconds a frame.
 package struct InAppRules: Sendable, Hashable {
@@ -42,7 +43,8 @@ package struct InAppRules: Sendable, Hashable {
         "Algorithms.", "AsyncAlgorithms.", "Collections.", "OrderedCollections.", "DequeModule.", "HeapModule.",
         "HashTreeCollections.",
         "Numerics.", "SystemPackage.", "Subprocess.", "Configuration.", "OpenAPIRuntime.", "OpenAPIAsyncHTTPClient.", "Mustache.",
-        "SotoCore.", "FlyingFox.", "FlyingSocks.", "Kitura.", "DistributedCluster.", "MQTTNIO.", "SwiftSoup.", "Alamofire.",
+        "CCryptoBoringSSL_", "CNIOBoringSSL_", "CNIOLLHTTP_", "c_nio_", "SotoCore.", "FlyingFox.", "FlyingSocks.", "Kitura.",
+        "DistributedCluster.", "MQTTNIO.", "SwiftSoup.", "Alamofire.",
     ]
 
     private static let systemModulePrefixes = PrefixSet(systemModules)
@@ -69,7 +71,8 @@ package struct InAppRules: Sendable, Hashable {
     /// - Parameters:
     ///   - modulePath: the file; without one (code made at run time) only the symbol decides.
     ///   - symbol: the simplified name.
-    package func isInApp(modulePath: String?, symbol: String?) -> Bool {
+    ///   - file: the source file, where it is known.
+    package func isInApp(modulePath: String?, symbol: String?, file: String? = nil) -> Bool {
         let base = modulePath.map(ModuleName.base)
         let owner = symbol.map(Self.owner)
         let names = [modulePath, base, owner].compactMap { $0 }
@@ -84,6 +87,7 @@ package struct InAppRules: Sendable, Hashable {
         case .executable: if ["ld-linux", "ld-musl", "ld.so"].contains(where: base.hasPrefix) { return false }
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }
+        if let file, DependencyModules.holdsSource(file) { return false }
         return owner.map(isProgramSymbol) ?? true
     }
 

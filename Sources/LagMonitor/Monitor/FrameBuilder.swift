@@ -67,7 +67,7 @@ struct FrameBuilder {
     private static func frame(_ captured: FrameBuffer.Frame, _ module: ModuleInfo, _ name: ResolvedFrame, _ rules: InAppRules)
         -> StallRecord.Frame
     {
-        let inApp = rules.isInApp(modulePath: module.path, symbol: name.simplified)
+        let inApp = rules.isInApp(modulePath: module.path, symbol: name.simplified, file: name.file)
         return StallRecord.Frame(
             pc: captured.pc,
             module: module.baseName,

@@ -9,6 +9,15 @@ struct FingerprintTests {
 
     private func text(_ symbols: String...) -> String { Fingerprint(frames: symbols.map { frame($0) }).text }
 
+    @Test(arguments: [
+        ("/src/shop/.build/checkouts/swift-crypto/Sources/CCryptoBoringSSL/crypto/ec.cc", false),
+        ("/src/shop/.build-release/checkouts/libpng/png.c", false),
+        ("/home/me/DerivedData/shop/SourcePackages/checkouts/libpng/png.c", false), ("/src/shop/Sources/Shop/png.c", true),
+        ("/src/checkouts/shop/png.c", true), ("png.c", true), ("", true),
+    ]) func `C code of a dependency is told by its source file`(file: String, isInApp: Bool) {
+        #expect(InAppRules().isInApp(modulePath: "/opt/shop/shop", symbol: "inflate_row", file: file) == isInApp)
+    }
+
     @Test func `form is version and sixteen digits`() {
         // FNV-1a, 64 bits, of "a" and a zero byte: computed apart from the code under test.
         #expect(text("a") == "v1:089be207b544f1e4")

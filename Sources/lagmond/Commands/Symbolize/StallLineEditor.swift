@@ -90,7 +90,7 @@ struct StallLineEditor {
             let name = frame.symbol ?? function.simplified
             guard rules.isInApp(modulePath: frame.module, symbol: name) == recorded else { return recorded }
         }
-        return rules.isInApp(modulePath: frame.module, symbol: level.simplified)
+        return rules.isInApp(modulePath: frame.module, symbol: level.simplified, file: level.file)
     }
 
     /// The names, as a record has them: of the system's functions the short one says enough.
