@@ -54,8 +54,9 @@ package struct RecordBuilder {
                 randomHigh: facts.random.0,
                 randomLow: facts.random.1
             ),
-            startRealtimeNanoseconds: facts.startRealtimeNanoseconds,
-            startMonotonicNanoseconds: facts.interval.since,
+            startRealtimeNanoseconds: facts.startRealtimeNanoseconds
+                - Int64(clamping: facts.interval.since - facts.interval.likely),
+            startMonotonicNanoseconds: facts.interval.likely,
             durationNanoseconds: facts.interval.length,
             thresholdNanoseconds: facts.thresholdNanoseconds,
             phase: Self.phase(facts.phase),

@@ -5,7 +5,8 @@ internal import LagActivity
 ///   activities: a loop that is stuck in its wait, or in something that it does not publish.
 /// - *periodic*: an interval after the last answer, whatever the loop says. It needs no observer, so it works on queues.
 ///
-/// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer.
+/// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer. At any time in between
+/// alike: so it is taken to have begun in the middle.
 package struct PingStrategy: DetectionStrategy {
     private enum State: Sendable, Equatable {
         /// The next ping is due then.
@@ -88,9 +89,13 @@ package struct PingStrategy: DetectionStrategy {
             }
             // The last sign of life: an answer, or the activity after which it said that it waits.
             let alive = max(lastPong, whileWaiting ? observation.reading.calloutNanoseconds : 0)
+            let pinged = observation.pingedNanoseconds
+            // Pings come once an interval: where the last sign of life is older, nothing was asked meanwhile.
+            let unknown = min(pinged.saturatingDifference(alive), rule.intervalNanoseconds)
             let interval = StallInterval(
-                since: observation.pingedNanoseconds,
+                since: pinged,
                 earliest: alive > 0 ? max(alive, ignoreBefore) : nil,
+                likely: alive > 0 ? max(pinged - unknown / 2, ignoreBefore) : nil,
                 seen: observation.pingedNanoseconds
             )
             // It may have answered before the ping was recorded as given.

@@ -7,6 +7,8 @@ package struct StallInterval: Sendable, Equatable {
     package private(set) var since: UInt64
     /// When it may have begun at the earliest; `since` where that is exact.
     package private(set) var earliest: UInt64
+    /// When it most likely began, between the two.
+    package private(set) var likely: UInt64
     /// While it goes on: when it was last observed; its end is not before that. Afterwards: when it ended, for certain.
     package private(set) var until: UInt64
     /// When it may have ended at the latest; `until` where that is exact.
@@ -15,10 +17,13 @@ package struct StallInterval: Sendable, Equatable {
     package private(set) var pausedAtLeast: UInt64 = 0
     package private(set) var pausedAtMost: UInt64 = 0
 
-    /// - Parameter earliest: nil where the beginning is exact.
-    package init(since: UInt64, earliest: UInt64? = nil, seen: UInt64) {
+    /// - Parameters:
+    ///   - earliest: nil where the beginning is exact.
+    ///   - likely: nil: at the end of what is possible.
+    package init(since: UInt64, earliest: UInt64? = nil, likely: UInt64? = nil, seen: UInt64) {
         self.since = since
         self.earliest = min(earliest ?? since, since)
+        self.likely = min(max(likely ?? since, self.earliest), since)
         until = seen
         latest = seen
     }
@@ -40,6 +45,7 @@ package struct StallInterval: Sendable, Equatable {
     /// Nothing before `ignoreBefore` counts.
     mutating func begin(notBefore ignoreBefore: UInt64) {
         earliest = max(earliest, ignoreBefore)
+        likely = max(likely, ignoreBefore)
         guard ignoreBefore > since else { return }
         since = ignoreBefore
         pausedAtLeast = 0
@@ -90,11 +96,13 @@ package struct StallInterval: Sendable, Equatable {
         mostBetweenEnds.saturatingSum(since - earliest).saturatingSum(latest - until)
     }
 
-    /// The middle of what the process pauses leave open.
-    package var length: UInt64 { lengthAtLeast + (mostBetweenEnds - lengthAtLeast) / 2 }
+    /// From when it most likely began, and the middle of what the process pauses leave open.
+    package var length: UInt64 { lengthBetweenEnds.saturatingSum(since - likely) }
 
     /// Time that lies between beginning and end and is not in the length.
-    package var excluded: UInt64 { until.saturatingDifference(since).saturatingDifference(length) }
+    package var excluded: UInt64 { until.saturatingDifference(since).saturatingDifference(lengthBetweenEnds) }
+
+    private var lengthBetweenEnds: UInt64 { lengthAtLeast + (mostBetweenEnds - lengthAtLeast) / 2 }
 
     private var mostBetweenEnds: UInt64 { until.saturatingDifference(since).saturatingDifference(pausedAtLeast) }
 }
