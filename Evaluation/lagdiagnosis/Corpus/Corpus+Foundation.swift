@@ -23,7 +23,7 @@ extension Corpus {
         Scenario(
             "foundation-sort",
             [.cpu],
-            ["sortByLocale", "closure in sortByLocale"],
+            ["sortByLocale", "closure #2 in sortByLocale"],
             "a sort whose predicate, our closure, compares by locale: the closure or the function it stands in"
         ) { sortByLocale(until: $0) },
         Scenario("foundation-compare", [.cpu], ["matchNames"], "NSString comparisons in a loop") { matchNames(until: $0) },

@@ -5,7 +5,7 @@ internal import LagMonitor
 
 extension Corpus {
     static let shapes: [Scenario] = [
-        Scenario("closure", [.cpu], ["closure in runFilters"], "a closure that is kept in a list and called through it") {
+        Scenario("closure", [.cpu], ["closure #2 in runFilters"], "a closure that is kept in a list and called through it") {
             runFilters(until: $0)
         },
         Scenario("generic", [.cpu], ["largestByScan"], "a generic function") {

@@ -68,10 +68,10 @@ struct Scenario: Sendable {
         self.init(name, causes, culprits, summary, preparing: { .callout(body) })
     }
 
-    /// `lagdiagnosis.f` of `f`, `closure in lagdiagnosis.f` of `closure in f`.
+    /// `lagdiagnosis.f` of `f`, `closure #2 in lagdiagnosis.f` of `closure #2 in f`.
     private static func qualified(_ name: String) -> String {
-        let closure = "closure in "
-        return name.hasPrefix(closure) ? "\(closure)lagdiagnosis.\(name.dropFirst(closure.count))" : "lagdiagnosis.\(name)"
+        guard name.hasPrefix("closure "), let place = name.firstRange(of: " in ") else { return "lagdiagnosis.\(name)" }
+        return "\(name[..<place.upperBound])lagdiagnosis.\(name[place.upperBound...])"
     }
 
     func with(_ change: (inout Scenario) -> Void) -> Scenario {

@@ -33,9 +33,12 @@ internal import Testing
         #expect(monitor.inAppPrefixes == ["Shop.", "operator,", "libshop"], "a list's texts may hold commas")
     }
 
+    /// But for the lines, which a program has from lagmond's child, and not from one of its own.
     @Test func `their defaults are the librarys`() throws {
         let monitor = try load()
-        #expect(monitor == StallMonitorConfiguration())
+        var librarys = StallMonitorConfiguration()
+        librarys.symbols = .lines
+        #expect(monitor == librarys)
         #expect(monitor.limits.perFingerprint == .init(burst: 10, interval: .seconds(60)))
         #expect(monitor.limits.overall == .init(burst: 60, interval: .seconds(1)))
         #expect(monitor.recurrence == RecurrenceRule(count: 3, window: .seconds(600)))

@@ -26,7 +26,6 @@ internal import Testing
 
     @Test func `without any source the defaults hold`() throws {
         let settings = try load()
-        #expect(settings.monitor == StallMonitorConfiguration())
         #expect(settings.unusedOptions.isEmpty)
         #expect(settings.monitor.rules.callout?.interval == .milliseconds(50))
         #expect(settings.monitor.rules.callout?.timeouts == 3)

@@ -13,7 +13,7 @@ internal import Testing
     private static let record: Result<String, any Error> = Result {
         let (status, output, errors) = try LagmondProcess.run(
             ["--config", "c.json", "--duration", "1.5"],
-            files: ["c.json": #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 400}]}}"#]
+            files: ["c.json": #"{"monitor": {"symbols": "names"}, "workload": {"steps": [{"kind": "sleep", "for_ms": 400}]}}"#]
         )
         guard status == 0, let line = output.split(separator: "\n").first else { throw Failure(errors) }
         return line + "\n"
