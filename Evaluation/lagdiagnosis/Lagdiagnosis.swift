@@ -6,7 +6,7 @@ struct Lagdiagnosis: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lagdiagnosis",
         abstract: "Stalls with known cause and culprit, each in a process of its own, and what the records say of them.",
-        subcommands: [DiagnoseCommand.self, StallCommand.self, HoldCommand.self],
+        subcommands: [DiagnoseCommand.self, StallCommand.self, HoldCommand.self, SpinCommand.self],
         defaultSubcommand: DiagnoseCommand.self
     )
 }

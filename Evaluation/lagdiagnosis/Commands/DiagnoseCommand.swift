@@ -33,20 +33,34 @@ struct DiagnoseCommand: ParsableCommand {
     @Flag(help: "Shorter stalls, two at once: under 40 s.")
     var short = false
 
+    @Option(help: ArgumentHelp("Run the scenarios of another program, which lists them itself.", valueName: "path"))
+    var program: String?
+
+    @Option(help: ArgumentHelp("With --program: then again beside this many computing processes, 0 to 64.", valueName: "count"))
+    var busy = 0
+
+    @Flag(help: "With --program: show also what is said of each scenario of the unseen part.")
+    var reveal = false
+
     func validate() throws {
         guard (1...100).contains(times) else { throw ValidationError("--repeat is \(times); allowed is 1 to 100") }
-        for name in only where Corpus.scenario(named: name) == nil {
-            let known = Corpus.scenarios.map(\.name).joined(separator: ", ")
+        guard (0...64).contains(busy) else { throw ValidationError("--busy is \(busy); allowed is 0 to 64") }
+        guard program != nil || (busy == 0 && !reveal) else { throw ValidationError("--busy and --reveal need --program") }
+        guard program == nil || !short else { throw ValidationError("--short is not allowed with --program") }
+        let scenarios = try allScenarios()
+        for name in only where !scenarios.contains(where: { $0.name == name }) {
+            let known = scenarios.map(\.name).joined(separator: ", ")
             throw ValidationError("--only is '\(name)'; allowed is \(known)")
         }
     }
 
     func run() throws {
-        let scenarios = Corpus.scenarios.filter { only.isEmpty || only.contains($0.name) }
+        let scenarios = try allScenarios().filter { only.isEmpty || only.contains($0.name) }
         if list {
             for scenario in scenarios { print(Self.entry(scenario)) }
             return
         }
+        if let program { return try run(program: program, scenarios: scenarios) }
         let milliseconds = short ? Self.shortMilliseconds : Self.milliseconds
         let trials = scenarios.flatMap { Array(repeating: Trial(scenario: $0, milliseconds: milliseconds), count: times) }
         let printsJSON = json
@@ -64,8 +78,10 @@ struct DiagnoseCommand: ParsableCommand {
         if check, !summary.isClean { throw ExitCode.failure }
     }
 
+    private func allScenarios() throws -> [Scenario] { try program.map(Scenario.listed) ?? Corpus.scenarios }
+
     /// How long a scenario stalls, where the length can be set.
-    private static let milliseconds = 600
+    static let milliseconds = 600
     private static let shortMilliseconds = 450
 
     private static func entry(_ scenario: Scenario) -> String {
@@ -73,7 +89,7 @@ struct DiagnoseCommand: ParsableCommand {
         return "\(scenario.name): \(causes) in \(scenario.culprits.joined(separator: " or ")) – \(scenario.summary)"
     }
 
-    private func say(_ text: String) {
+    func say(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data("lagdiagnosis: \(text)\n".utf8))
     }
 }

@@ -40,6 +40,8 @@ struct Scenario: Sendable {
     var memoryLimitBytes: Int?
     /// Whether the kernel's counters agree that the stall was what it was meant to be, where that depends on the machine.
     var isStallAsIntended: @Sendable (Truth) -> Bool = { _ in true }
+    /// What else is known of it, when it is another program's.
+    var library: LibraryTruth?
     /// What has to be ready before the loop runs; on the main thread, which is the only one then.
     let prepare: @Sendable () throws -> Stall
 
@@ -55,6 +57,16 @@ struct Scenario: Sendable {
         self.culprits = culprits.map { $0.hasPrefix("corpus_") ? $0 : Self.qualified($0) }
         self.summary = summary
         self.prepare = prepare
+    }
+
+    /// One of another program, which stalls there.
+    init(named name: String, _ causes: [StallRecord.Cause], culprits: [String], _ summary: String, library: LibraryTruth) {
+        self.name = name
+        self.causes = causes
+        self.culprits = culprits
+        self.summary = summary
+        self.library = library
+        prepare = { throw DiagnosisFailure("\(name) is another program's") }
     }
 
     /// A scenario that needs no preparation.

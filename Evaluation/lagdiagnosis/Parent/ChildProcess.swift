@@ -3,8 +3,8 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// A process of this program under another subcommand, started and ended by its id. It dies with the thread that started it
-/// (``HiddenCommand``).
+/// A process of this program under another subcommand, or of another program that speaks the same protocol; started and ended by its id. It
+/// dies with the thread that started it (``HiddenCommand``).
 final class ChildProcess: Sendable {
     let pid: pid_t
     /// The reading end of its stdout; -1 when that was not asked for.
@@ -19,9 +19,10 @@ final class ChildProcess: Sendable {
     }
 
     /// - Parameters:
+    ///   - program: the path of another program.
     ///   - capturesOutput: its stdout can be read with ``readLine(until:)``; else it goes to stderr.
     ///   - hasInput: its stdin stays open until ``endInput()``; else it is `/dev/null`.
-    init(_ arguments: [String], capturesOutput: Bool = false, hasInput: Bool = false) throws {
+    init(_ arguments: [String], program: String? = nil, capturesOutput: Bool = false, hasInput: Bool = false) throws {
         let ours = capturesOutput ? try Pipe() : nil
         let theirs = hasInput ? try Pipe() : nil
         var actions = posix_spawn_file_actions_t()
@@ -33,7 +34,7 @@ final class ChildProcess: Sendable {
             posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         }
         posix_spawn_file_actions_adddup2(&actions, ours?.write ?? STDERR_FILENO, STDOUT_FILENO)
-        let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let path = try program ?? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var raw: [UnsafeMutablePointer<CChar>?] = ([path] + arguments + ["--parent", "\(getpid())"]).map { strdup($0) } + [nil]
         defer { for word in raw { free(word) } }
         var child: pid_t = 0

@@ -17,6 +17,13 @@ struct Truth: Codable, Sendable {
     var minorFaults: Int
     var majorFaults: Int
 
+    /// Whether any of it lies in the time that a record gives.
+    func overlaps(_ record: StallLine) -> Bool {
+        let (start, end) = (Double(startMonoUs), Double(startMonoUs) + durationMs * 1e3)
+        let begin = Double(record.fields.monoUs)
+        return begin < end && begin + (record.fields.durationMs ?? 0) * 1e3 > start
+    }
+
     /// Neither running nor runnable.
     var blockedMs: Double { durationMs - cpuMs - (runDelayMs ?? 0) }
     /// Whether it was asleep for most of the time.

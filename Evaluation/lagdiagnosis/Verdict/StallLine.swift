@@ -14,6 +14,8 @@ struct StallLine: Sendable {
         }
     }
 
+    struct LockOwner: Decodable, Sendable { let threadName: String? }
+
     struct Fields: Decodable, Sendable {
         let phase: String?
         let message: String?
@@ -27,6 +29,7 @@ struct StallLine: Sendable {
         let blockedMs: Double?
         let culprit: String?
         let culpritConfidence: Double?
+        let lockOwner: LockOwner?
         let capture: String?
         let captureError: String?
         let frames: [Frame]?

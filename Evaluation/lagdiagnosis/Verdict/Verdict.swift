@@ -18,6 +18,10 @@ struct Verdict: Sendable {
     let truth: Truth?
     let missingResult: MissingResult?
     var attempts = 1
+    /// Whether processes that compute ran beside it.
+    var isBusy = false
+    /// Records of stalls that ended: within the stall's time, and at another.
+    private(set) var reports = (own: 0, other: 0)
 
     init(scenario: Scenario, missingResult: MissingResult) {
         self.scenario = scenario
@@ -32,6 +36,11 @@ struct Verdict: Sendable {
         let phase = scenario.ending == .byParent ? "begin" : "end"
         // Another stall of the process, if there is one, is the shorter one.
         record = records.filter { $0.phase == phase }.max { ($0.fields.durationMs ?? 0) < ($1.fields.durationMs ?? 0) }
+        if let truth {
+            let ended = records.filter { $0.phase == "end" }
+            let own = ended.count { truth.overlaps($0) }
+            reports = (own, ended.count - own)
+        }
         missingResult = record == nil ? .failed("no record of phase '\(phase)'") : nil
     }
 
@@ -42,7 +51,10 @@ struct Verdict: Sendable {
     var isSkipped: Bool {
         if case .skipped = missingResult { true } else { false }
     }
-    var causeIsRight: Bool { scenario.causes.contains { $0.rawValue == record?.fields.cause } }
+    var causeIsRight: Bool {
+        let causes = scenario.library?.causes(scenario.causes, in: truth) ?? scenario.causes
+        return causes.contains { $0.rawValue == record?.fields.cause }
+    }
     var culpritIsRight: Bool { record?.fields.culprit.map(scenario.culprits.contains) ?? false }
     /// Whether the reported stack shows the culprit at all.
     var stackHoldsCulprit: Bool { record?.frames.contains { $0.symbol.map(scenario.culprits.contains) ?? false } ?? false }
@@ -64,6 +76,9 @@ struct Verdict: Sendable {
         if let truth, truth.minorFaults > 0 || truth.majorFaults > 0 {
             parts.append("faults=\(truth.minorFaults)+\(truth.majorFaults) system_ms=\(Self.number(truth.systemMs))")
         }
+        if let owner = scenario.library?.owner { parts.append("owner=\(fields.lockOwner?.threadName ?? "-")/\(owner)") }
+        if scenario.library != nil, !isReported { parts.append("reports=\(reports.own)") }
+        if isBusy { parts.append("busy") }
         if attempts > 1 { parts.append("attempts=\(attempts)") }
         return "\(isRight ? "ok  " : "MISS") \(padded) \(parts.joined(separator: " "))"
     }

@@ -1,0 +1,48 @@
+internal import ArgumentParser
+internal import Glibc
+
+// The corpus of another program.
+extension DiagnoseCommand {
+    /// Runs its scenarios quiet, then beside processes that compute, and prints sums a group. Of unseen scenarios nothing else is printed.
+    func run(program: String, scenarios: [Scenario]) throws {
+        var verdicts: [Verdict] = []
+        for isBusy in busy > 0 ? [false, true] : [false] {
+            let spinners = try (0..<(isBusy ? busy : 0)).map { _ in try ChildProcess(["spin"]) }
+            defer { for spinner in spinners { spinner.end() } }
+            let trials = scenarios.flatMap {
+                Array(
+                    repeating: Trial(scenario: $0, milliseconds: Self.milliseconds, program: program, isBusy: isBusy),
+                    count: times
+                )
+            }
+            let (printsJSON, revealing) = (json, reveal)
+            verdicts += TrialRunner(trials: trials, size: 1).execute { verdict in
+                let isCovered = verdict.isCovered(revealing: revealing)
+                if printsJSON {
+                    print(isCovered ? verdict.coveredJSON : verdict.json)
+                } else {
+                    print(isCovered ? verdict.coveredText : verdict.text)
+                }
+                fflush(nil)
+            }
+        }
+        for verdict in verdicts where verdict.isSkipped { say(verdict.text) }
+        guard !json else { return }
+        for verdict in verdicts where !verdict.isCovered(revealing: reveal) {
+            if let miss = verdict.miss { print(miss) }
+        }
+        for part in LibraryTruth.Part.allCases {
+            for isBusy in [false, true] {
+                let group = GroupSummary(part: part, isBusy: isBusy, verdicts: verdicts)
+                guard !group.isEmpty else { continue }
+                if part == .unseen, group.isTelltale, !reveal {
+                    say("too few unseen scenarios: their sums would tell what is said of each")
+                    continue
+                }
+                print(group.text)
+                for line in group.calibration { print(line) }
+            }
+        }
+        if check, verdicts.contains(where: { !$0.isSkipped && !$0.isRight }) { throw ExitCode.failure }
+    }
+}

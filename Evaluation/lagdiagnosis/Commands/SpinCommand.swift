@@ -1,0 +1,16 @@
+internal import ArgumentParser
+internal import LagMonitor
+
+/// A process that computes, to keep a processor from the others. It ends with its parent, and by itself after a while.
+struct SpinCommand: HiddenCommand {
+    static let configuration = CommandConfiguration(commandName: "spin", shouldDisplay: false)
+
+    @Option var parent: Int32
+
+    private static let limit: Duration = .seconds(7200)
+
+    func run() throws {
+        try tieToParent()
+        _ = countPrimes(until: .now + Self.limit)
+    }
+}

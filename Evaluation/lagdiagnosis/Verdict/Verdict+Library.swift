@@ -1,0 +1,34 @@
+internal import Foundation
+
+// Judging the stalls of another program's libraries.
+extension Verdict {
+    var culpritIsRightWithCaller: Bool {
+        culpritIsRight || (record?.fields.culprit.map { scenario.library?.callers.contains($0) ?? false } ?? false)
+    }
+    /// Whether the record names the thread that holds the lock; nil where memory cannot tell.
+    var ownerIsRight: Bool? { scenario.library?.owner.map { $0 == record?.fields.lockOwner?.threadName } }
+    /// Exactly once.
+    var isReported: Bool { reports.own == 1 }
+
+    var durationErrorMs: Double? {
+        guard let said = record?.fields.durationMs, let truth else { return nil }
+        return abs(said - truth.durationMs)
+    }
+
+    /// What may be shown of an unseen scenario: that it stalled, and for how long.
+    var coveredText: String {
+        let stalled = truth.map { String(format: "stalled_ms=%.1f cpu_ms=%.1f", $0.durationMs, $0.cpuMs) }
+        return "done \(scenario.name.padding(toLength: 25, withPad: " ", startingAt: 0)) \(stalled ?? "did not come to its end")"
+    }
+
+    /// The same for programs.
+    var coveredJSON: String {
+        var object: [String: Any] = ["scenario": scenario.name, "result": "covered"]
+        if let truth { object["truth"] = ["duration_ms": truth.durationMs, "cpu_ms": truth.cpuMs] }
+        guard let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys]) else { return "{}" }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Whether nothing may be shown but that.
+    func isCovered(revealing: Bool) -> Bool { scenario.library?.part == .unseen && !revealing && !isSkipped }
+}
