@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis lint
+.PHONY: help setup run lagmond test pipeline wrap examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries lint
 .SILENT:
 
 SWIFT ?= swift
@@ -83,6 +83,13 @@ accuracy: setup ## measure what is found, missed and false, against the observer
 diagnosis: setup ## hold the records of stalls with known cause and culprit against what they say (75 s)
 	$(SWIFT) build -c release --product lagdiagnosis >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" $(DIAGNOSIS)
+
+diagnosis-libraries: setup ## the same of stalls in libraries that programs use, quiet and beside four computing processes (Debian packages; 8 min)
+	Scripts/setup-libraries >&2
+	$(SWIFT) build --package-path Evaluation/Libraries -c release >&2
+	$(SWIFT) build -c release --product lagdiagnosis >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" --busy 4 $(LIBRARIES) \
+		--program "$$($(SWIFT) build --package-path Evaluation/Libraries -c release --show-bin-path 2>/dev/null)/librarystalls"
 
 lint: ## check the format; every warning is an error
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \

@@ -1,0 +1,18 @@
+// The tables of scenarios, a file each; every one ends with a name of NULL.
+#ifndef TABLES_H
+#define TABLES_H
+
+#include "library_stalls.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct stall postgres_stalls[], sqlite_stalls[], compression_stalls[], openssl_stalls[], document_stalls[],
+    network_stalls[], file_stalls[], filesystem_stalls[], thread_lock_stalls[], process_lock_stalls[], process_stalls[],
+    memory_stalls[], text_stalls[], callback_stalls[], lua_stalls[], cxx_stalls[];
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,8 @@
+internal import CLibraryStalls
+
+/// All scenarios, in the order in which they are run.
+enum Corpus {
+    static let scenarios: [Scenario] = inC
+
+    private static var inC: [Scenario] { (0...).lazy.map(library_stall).prefix { $0 != nil }.map { Scenario($0!.pointee) } }
+}

@@ -1,0 +1,130 @@
+internal import CLibraryStalls
+internal import Foundation
+
+/// A stall in a library, with what an experienced engineer would blame. Written before the monitor was asked, and not changed because it says
+/// something else.
+struct Scenario: Sendable {
+    /// Which scenarios are looked at while the monitor is worked on: a coin, thrown by the name alone.
+    enum Part: String, Encodable {
+        case developed
+        case unseen
+    }
+
+    /// Called with the time at which the stall is to be over. The result keeps the optimiser from dropping the work.
+    typealias Body = @Sendable (moment) throws -> Int
+
+    let name: String
+    /// As the records spell them; several where each is right.
+    let causes: [String]
+    /// The function to blame: the nearest one of the program itself, or its callback where a library calls that and it is what costs.
+    let culprits: [String]
+    /// Its direct callers in the program: right only in the weaker verdict.
+    var callers: [String] = []
+    /// The thread that holds the lock, where memory can tell.
+    var owner: String?
+    let summary: String
+    /// Whether it is a stall of its kind only when the thread is off its processor for most of it.
+    var mustBlock = false
+    /// What has to be ready before the loop runs.
+    let prepare: @Sendable () throws -> Body
+
+    var part: Part { Self.fnv1a(name) & 1 == 0 ? .developed : .unseen }
+    /// Whether what it does not spend on a processor is waiting for one.
+    var computes: Bool { !mustBlock && (causes.contains("cpu") || causes.contains("page_fault")) }
+
+    /// FNV-1a with 64 bits; anyone can throw the coin again.
+    private static func fnv1a(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+}
+
+extension Scenario {
+    /// One in Swift; `culprit` and `caller` are names without the module.
+    init(
+        _ name: String,
+        _ causes: [String],
+        _ culprits: [String],
+        caller: String? = nil,
+        owner: String? = nil,
+        _ summary: String,
+        preparing prepare: @escaping @Sendable () throws -> Body
+    ) {
+        self.init(
+            name: name,
+            causes: causes,
+            culprits: culprits.map(Self.qualified),
+            callers: caller.map { [Self.qualified($0)] } ?? [],
+            owner: owner,
+            summary: summary,
+            prepare: prepare
+        )
+    }
+
+    /// One in Swift that needs no preparation.
+    init(
+        _ name: String,
+        _ causes: [String],
+        _ culprits: [String],
+        caller: String? = nil,
+        _ summary: String,
+        _ body: @escaping Body
+    ) {
+        self.init(name, causes, culprits, caller: caller, summary, preparing: { body })
+    }
+
+    /// One of the C part. The table that it is read from never changes.
+    init(_ stall: stall) {
+        let entry = UncheckedStall(stall: stall)
+        self.init(
+            name: String(cString: stall.name),
+            causes: Self.list(stall.causes),
+            culprits: Self.list(stall.culprits),
+            callers: stall.callers == nil ? ["handle_event"] : Self.list(stall.callers),
+            owner: stall.owner.map { String(cString: $0) },
+            summary: String(cString: stall.summary),
+            mustBlock: stall.must_block != 0,
+            prepare: {
+                if let reason = entry.stall.prepare?() { throw Unavailable(reason: String(cString: reason)) }
+                return { end in
+                    entry.stall.arrange?(end)
+                    return withUnsafePointer(to: entry.stall) { Int(handle_event($0, end)) }
+                }
+            }
+        )
+    }
+
+    private static func list(_ text: UnsafePointer<CChar>?) -> [String] {
+        text.map { String(cString: $0).split(separator: "|").map(String.init) } ?? []
+    }
+
+    private static func qualified(_ name: String) -> String {
+        let closure = "closure in "
+        return name.hasPrefix(closure) ? "\(closure)librarystalls.\(name.dropFirst(closure.count))" : "librarystalls.\(name)"
+    }
+}
+
+// Sendable without a check: pointers to constants and functions of the program.
+private struct UncheckedStall: @unchecked Sendable {
+    let stall: stall
+}
+
+/// What this machine does not permit or does not have.
+struct Unavailable: Error {
+    let reason: String
+}
+
+extension Scenario: Encodable {
+    private enum CodingKeys: String, CodingKey { case name, causes, culprits, callers, owner, summary, part, computes }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(causes, forKey: .causes)
+        try container.encode(culprits, forKey: .culprits)
+        try container.encode(callers, forKey: .callers)
+        try container.encodeIfPresent(owner, forKey: .owner)
+        try container.encode(summary, forKey: .summary)
+        try container.encode(part, forKey: .part)
+        try container.encode(computes, forKey: .computes)
+    }
+}

@@ -1,0 +1,42 @@
+internal import CLibraryStalls
+internal import Glibc
+
+/// What the stalled thread's own clocks say of the stall. The same members as the parent's type of this name. There is no run delay in it:
+/// that stands only in a file that the monitor reads as well, and who reads the same file cannot see that it is wrong.
+struct Truth: Codable, Sendable {
+    let startMonoUs: UInt64
+    let durationMs: Double
+    let cpuMs: Double
+    let systemMs: Double
+    let minorFaults: Int
+    let majorFaults: Int
+}
+
+/// Reads the clocks of the calling thread, first thing and last thing in the stall.
+struct TruthMeter {
+    private let usage = thread_usage()
+    private let cpu = thread_cpu_time()
+    private let begin = moment_now()
+
+    func end() -> Truth {
+        let now = moment_now()
+        let cpuNow = thread_cpu_time()
+        let usageNow = thread_usage()
+        return Truth(
+            startMonoUs: begin / 1_000,
+            durationMs: Double(now - begin) / 1e6,
+            cpuMs: Double(cpuNow - cpu) / 1e6,
+            systemMs: Self.milliseconds(usageNow.ru_stime) - Self.milliseconds(usage.ru_stime),
+            minorFaults: usageNow.ru_minflt - usage.ru_minflt,
+            majorFaults: usageNow.ru_majflt - usage.ru_majflt
+        )
+    }
+
+    private static func milliseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e3 + Double(time.tv_usec) / 1e3 }
+}
+
+/// The last line of a process that stalled. The same cases as the parent's type of this name.
+enum ChildReport: Codable, Sendable {
+    case measured(Truth)
+    case skipped(String)
+}
