@@ -74,6 +74,8 @@ static const char *listen_for_http(void) {
     return listener < 0 ? failed("listen") : NULL;
 }
 
+int http_port(void) { return listener_port; }
+
 static int answer(void *unused) {
     static char page[1 << 17];
     int client = accept(listener, NULL, NULL);

@@ -13,6 +13,13 @@ struct Scenario: Sendable {
     /// Called with the time at which the stall is to be over. The result keeps the optimiser from dropping the work.
     typealias Body = @Sendable (moment) throws -> Int
 
+    /// What the main thread is stalled by.
+    enum Stall: Sendable {
+        case callout(Body)
+        /// A task that makes the main actor compute for so many nanoseconds, and measures it there.
+        case mainActor(@MainActor @Sendable (UInt64) async throws -> Truth)
+    }
+
     let name: String
     /// As the records spell them; several where each is right.
     let causes: [String]
@@ -26,7 +33,7 @@ struct Scenario: Sendable {
     /// Whether it is a stall of its kind only when the thread is off its processor for most of it.
     var mustBlock = false
     /// What has to be ready before the loop runs.
-    let prepare: @Sendable () throws -> Body
+    let prepare: @Sendable () throws -> Stall
 
     var part: Part { Self.fnv1a(name) & 1 == 0 ? .developed : .unseen }
     /// Whether what it does not spend on a processor is waiting for one.
@@ -53,10 +60,10 @@ extension Scenario {
             name: name,
             causes: causes,
             culprits: culprits.map(Self.qualified),
-            callers: caller.map { [Self.qualified($0)] } ?? [],
+            callers: [Self.qualified(caller ?? Self.dispatcher)],
             owner: owner,
             summary: summary,
-            prepare: prepare
+            prepare: { .callout(try prepare()) }
         )
     }
 
@@ -85,13 +92,35 @@ extension Scenario {
             mustBlock: stall.must_block != 0,
             prepare: {
                 if let reason = entry.stall.prepare?() { throw Unavailable(reason: String(cString: reason)) }
-                return { end in
+                return .callout { end in
                     entry.stall.arrange?(end)
                     return withUnsafePointer(to: entry.stall) { Int(handle_event($0, end)) }
                 }
             }
         )
     }
+
+    /// One in Swift whose stall is the main actor's.
+    init(
+        _ name: String,
+        _ causes: [String],
+        _ culprits: [String],
+        caller: String,
+        _ summary: String,
+        mainActor work: @escaping @MainActor @Sendable (UInt64) async throws -> Truth
+    ) {
+        self.init(
+            name: name,
+            causes: causes,
+            culprits: culprits.map(Self.qualified),
+            callers: [Self.qualified(caller)],
+            summary: summary,
+            prepare: { .mainActor(work) }
+        )
+    }
+
+    /// What calls the bodies of scenarios: as the monitor's records spell it.
+    private static let dispatcher = "ScenarioRun.begin"
 
     private static func list(_ text: UnsafePointer<CChar>?) -> [String] {
         text.map { String(cString: $0).split(separator: "|").map(String.init) } ?? []

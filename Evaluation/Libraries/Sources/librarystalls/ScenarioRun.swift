@@ -17,7 +17,7 @@ struct ScenarioRun: Sendable {
 
     /// On the main thread; records go to stdout.
     func execute() throws -> ChildReport {
-        let body = try scenario.prepare()
+        let stall = try scenario.prepare()
         var configuration = StallMonitorConfiguration()
         configuration.maxLineBytes = Self.maxLineBytes
         let sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
@@ -25,25 +25,44 @@ struct ScenarioRun: Sendable {
         try monitor.start()
         let loop = ObservedRunLoop.main
         try monitor.watch(loop)
-        let outcome = Mutex<Result<Truth, any Error>?>(nil)
-        loop.add(
-            RunLoopTimer(after: Self.margin) { _ in
-                let meter = TruthMeter()
-                let result = Result { try body(moment_now() + UInt64(milliseconds) * 1_000_000) }
-                let truth = meter.end()
-                withExtendedLifetime(result) {}
-                outcome.withLock { $0 = result.map { _ in truth } }
-                let loop = ObservedRunLoop.main
-                loop.add(RunLoopTimer(after: Self.margin) { _ in loop.stop() }, to: .common)
-            },
-            to: .common
-        )
+        let outcome = Outcome()
+        loop.add(RunLoopTimer(after: Self.margin) { _ in begin(stall, outcome) }, to: .common)
         loop.run()
         monitor.stop()
-        guard let truth = try outcome.withLock({ $0 })?.get() else { return .skipped("the loop ended before the stall") }
+        guard let truth = try outcome.get() else { return .skipped("the loop ended before the stall") }
         let figures = "\(Int(truth.cpuMs)) of \(Int(truth.durationMs)) ms computed"
         if truth.durationMs < Self.leastDurationMs { return .skipped("this machine is too fast for it: \(figures)") }
         if scenario.mustBlock, truth.cpuMs > truth.durationMs / 2 { return .skipped("it is not waited for here: \(figures)") }
         return .measured(truth)
     }
+    private func begin(_ stall: Scenario.Stall, _ outcome: Outcome) {
+        let length = UInt64(milliseconds) * 1_000_000
+        switch stall {
+        case .callout(let body):
+            let meter = TruthMeter()
+            let result = Result { try body(moment_now() + length) }
+            let truth = meter.end()
+            finish(outcome, result.map { _ in truth })
+        case .mainActor(let work):
+            Task { @MainActor in
+                let result: Result<Truth, any Error>
+                do { result = .success(try await work(length)) } catch { result = .failure(error) }
+                finish(outcome, result)
+            }
+        }
+    }
+
+    private func finish(_ outcome: Outcome, _ result: Result<Truth, any Error>) {
+        outcome.put(result)
+        let loop = ObservedRunLoop.main
+        loop.add(RunLoopTimer(after: Self.margin) { _ in loop.stop() }, to: .common)
+    }
+}
+
+/// What came of the stall.
+private final class Outcome: Sendable {
+    private let result = Mutex<Result<Truth, any Error>?>(nil)
+
+    func put(_ new: Result<Truth, any Error>) { result.withLock { $0 = new } }
+    func get() throws -> Truth? { try result.withLock { $0 }?.get() }
 }

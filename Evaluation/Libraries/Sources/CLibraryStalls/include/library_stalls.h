@@ -37,6 +37,8 @@ struct stall {
 
 // All scenarios of C; ends with a name of NULL.
 const struct stall *library_stall(int index);
+// Where the server of the scenario `curl-silent-server` listens on loopback.
+int http_port(void);
 // Calls the stalling function, as the event handler of a program does.
 int handle_event(const struct stall *stall, moment end);
 
