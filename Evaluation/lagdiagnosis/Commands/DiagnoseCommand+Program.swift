@@ -3,6 +3,40 @@ internal import Glibc
 
 // The corpus of another program.
 extension DiagnoseCommand {
+    /// Runs its scenarios for long enough that debuggers can look at each, and prints how often each names the function, and how long it takes.
+    func runWithDebuggers(program: String, scenarios: [Scenario]) throws {
+        let trials = scenarios.map {
+            Trial(scenario: $0, milliseconds: Self.comparedMilliseconds, program: program, debuggers: Debugger.allCases)
+        }
+        let verdicts = TrialRunner(trials: trials, size: 1).execute { verdict in
+            print(verdict.coveredText)
+            fflush(nil)
+        }
+        for part in LibraryTruth.Part.allCases {
+            // A stall whose length cannot be set may be over before they have looked.
+            let own = verdicts.filter {
+                $0.scenario.library?.part == part && $0.lasts(milliseconds: Self.comparedMilliseconds * 4 / 5)
+            }
+            let looked = own.filter { verdict in
+                Debugger.allCases.allSatisfy { tool in verdict.looks.contains { $0.tool == tool } }
+            }
+            guard !looked.isEmpty else { continue }
+            let right = looked.count { $0.culpritIsRight }
+            print("compared part=\(part.rawValue) by=records culprit=\(right)/\(looked.count)")
+            for tool in Debugger.allCases {
+                let looks = looked.flatMap { verdict in verdict.looks.filter { $0.tool == tool }.map { (verdict, $0) } }
+                let right = looks.count { $0.1.names($0.0.scenario.culprits) }
+                let times = looks.map(\.1.milliseconds).sorted()
+                print(
+                    "compared part=\(part.rawValue) by=\(tool.rawValue) culprit=\(right)/\(looks.count) "
+                        + "took_p50_ms=\(Int(times[times.count / 2])) took_max_ms=\(Int(times[times.count - 1]))"
+                )
+            }
+        }
+    }
+
+    private static let comparedMilliseconds = 5_000
+
     /// Runs its scenarios quiet, then beside processes that compute, and prints sums a group. Of unseen scenarios nothing else is printed.
     func run(program: String, scenarios: [Scenario]) throws {
         var verdicts: [Verdict] = []

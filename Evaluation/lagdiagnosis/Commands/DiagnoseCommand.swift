@@ -42,10 +42,15 @@ struct DiagnoseCommand: ParsableCommand {
     @Flag(help: "With --program: show also what is said of each scenario of the unseen part.")
     var reveal = false
 
+    @Flag(help: "With --program: stalls of five seconds, at which gdb and eu-stack look as well; sums alone.")
+    var compare = false
+
     func validate() throws {
         guard (1...100).contains(times) else { throw ValidationError("--repeat is \(times); allowed is 1 to 100") }
         guard (0...64).contains(busy) else { throw ValidationError("--busy is \(busy); allowed is 0 to 64") }
-        guard program != nil || (busy == 0 && !reveal) else { throw ValidationError("--busy and --reveal need --program") }
+        guard program != nil || (busy == 0 && !reveal && !compare) else {
+            throw ValidationError("--busy, --reveal and --compare need --program")
+        }
         guard program == nil || !short else { throw ValidationError("--short is not allowed with --program") }
         let scenarios = try allScenarios()
         for name in only where !scenarios.contains(where: { $0.name == name }) {
@@ -60,6 +65,7 @@ struct DiagnoseCommand: ParsableCommand {
             for scenario in scenarios { print(Self.entry(scenario)) }
             return
         }
+        if let program, compare { return try runWithDebuggers(program: program, scenarios: scenarios) }
         if let program { return try run(program: program, scenarios: scenarios) }
         let milliseconds = short ? Self.shortMilliseconds : Self.milliseconds
         let trials = scenarios.flatMap { Array(repeating: Trial(scenario: $0, milliseconds: milliseconds), count: times) }

@@ -9,6 +9,8 @@ struct Trial {
     var program: String?
     /// Whether processes that compute run beside it.
     var isBusy = false
+    /// What looks at the process in the middle of its stall.
+    var debuggers: [Debugger] = []
 
     /// A process that says nothing more is ended.
     private static let limit: Duration = .seconds(30)
@@ -69,18 +71,25 @@ struct Trial {
         defer { group?.remove() }
         let arguments = ["stall", "--scenario", scenario.name, "--milliseconds", "\(milliseconds)"]
         let child = try ChildProcess(
-            arguments + (group.map { ["--group", $0.path] } ?? []),
+            arguments + (debuggers.isEmpty ? [] : ["--announce", "true"]) + (group.map { ["--group", $0.path] } ?? []),
             program: program,
             capturesOutput: true
         )
         defer { child.end() }
         let deadline = MonotonicTime.now + Self.limit
+        var looks: [DebuggerLook] = []
         var records: [StallLine] = []
         while let line = child.readLine(until: deadline) {
             if let report = try? JSONDecoder().decode(ChildReport.self, from: Data(line.utf8)) {
                 switch report {
                 case .skipped(let reason): throw Unavailable(reason)
-                case .measured(let truth): return Verdict(scenario: scenario, records: records, truth: truth)
+                case .began:
+                    looks = debuggers.compactMap { $0.look(at: child.pid) }
+                    continue
+                case .measured(let truth):
+                    var verdict = Verdict(scenario: scenario, records: records, truth: truth)
+                    verdict.looks = looks
+                    return verdict
                 }
             }
             let record = try StallLine(line)

@@ -83,8 +83,9 @@ struct TruthMeter {
     }
 }
 
-/// The last line of a process that stalled.
+/// The last line of a process that stalled; `began` comes before, where it is asked for.
 enum ChildReport: Codable, Sendable {
+    case began
     case measured(Truth)
     case skipped(String)
 }

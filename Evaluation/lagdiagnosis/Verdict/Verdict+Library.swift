@@ -10,6 +10,8 @@ extension Verdict {
     /// Exactly once.
     var isReported: Bool { reports.own == 1 }
 
+    func lasts(milliseconds: Int) -> Bool { (truth?.durationMs ?? 0) >= Double(milliseconds) }
+
     var durationErrorMs: Double? {
         guard let said = record?.fields.durationMs, let truth else { return nil }
         return abs(said - truth.durationMs)

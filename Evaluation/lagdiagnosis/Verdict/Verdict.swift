@@ -20,6 +20,8 @@ struct Verdict: Sendable {
     var attempts = 1
     /// Whether processes that compute ran beside it.
     var isBusy = false
+    /// What debuggers said in the middle of the stall.
+    var looks: [DebuggerLook] = []
     /// Records of stalls that ended: within the stall's time, and at another.
     private(set) var reports = (own: 0, other: 0)
 

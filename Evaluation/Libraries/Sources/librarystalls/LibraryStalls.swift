@@ -18,17 +18,18 @@ internal import LagMonitor
             let options = Dictionary(pairs) { $1 }
             guard let name = options["--scenario"], let scenario = Corpus.scenarios.first(where: { $0.name == name }),
                 let milliseconds = options["--milliseconds"].flatMap(Int.init)
-            else { fail("stall --scenario NAME --milliseconds N [--parent PID]") }
+            else { fail("stall --scenario NAME --milliseconds N [--parent PID] [--announce true]") }
             die_with_parent()
             if let parent = options["--parent"], parent != "\(getppid())" { exit(EXIT_FAILURE) }
             let report: ChildReport
             do {
-                report = try ScenarioRun(scenario: scenario, milliseconds: milliseconds).execute()
+                let announces = options["--announce"] == "true"
+                report = try ScenarioRun(scenario: scenario, milliseconds: milliseconds, announces: announces).execute()
             } catch let unavailable as Unavailable {
                 report = .skipped(unavailable.reason)
             }
             stop_servers()
-            try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(report) + Data("\n".utf8))
+            try report.print()
             // Threads of servers and helpers may have no end.
             _exit(EXIT_SUCCESS)
         default:

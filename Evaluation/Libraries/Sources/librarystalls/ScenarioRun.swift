@@ -7,6 +7,8 @@ internal import Synchronization
 struct ScenarioRun: Sendable {
     let scenario: Scenario
     let milliseconds: Int
+    /// Whether the beginning of the stall is a line of its own, for who wants to look at it.
+    let announces: Bool
 
     /// Before the stall and after it: time to be idle in.
     private static let margin: Duration = .milliseconds(100)
@@ -37,6 +39,7 @@ struct ScenarioRun: Sendable {
     }
     private func begin(_ stall: Scenario.Stall, _ outcome: Outcome) {
         let length = UInt64(milliseconds) * 1_000_000
+        if announces { try? ChildReport.began.print() }
         switch stall {
         case .callout(let body):
             let meter = TruthMeter()

@@ -1,4 +1,5 @@
 internal import CLibraryStalls
+internal import Foundation
 internal import Glibc
 
 /// What the stalled thread's own clocks say of the stall. The same members as the parent's type of this name. There is no run delay in it:
@@ -35,8 +36,13 @@ struct TruthMeter {
     private static func milliseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e3 + Double(time.tv_usec) / 1e3 }
 }
 
-/// The last line of a process that stalled. The same cases as the parent's type of this name.
+/// The last line of a process that stalled; `began` comes before, where it is asked for. The same cases as the parent's type of this name.
 enum ChildReport: Codable, Sendable {
+    case began
     case measured(Truth)
     case skipped(String)
+}
+
+extension ChildReport {
+    func print() throws { try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(self) + Data("\n".utf8)) }
 }
