@@ -33,9 +33,8 @@ extension Corpus {
         Scenario(
             "grdb-busy",
             ["syscall"],
-            ["closure in saveDraft"],
-            caller: "saveDraft",
-            "another connection writes: SQLite sleeps and tries again",
+            ["saveDraft"],
+            "another connection writes: SQLite sleeps and tries again, before the transaction's closure is called",
             preparing: {
                 let (mail, other) = try Mailbox.makeTwo()
                 return { end in
