@@ -1,4 +1,5 @@
 import Foundation
+import LagOutput
 import Testing
 
 @testable import lagdiagnosis
