@@ -1,6 +1,7 @@
 internal import CLibraryStalls
 internal import Foundation
 internal import LagMonitor
+internal import LagSymbols
 internal import Synchronization
 
 /// One scenario on the main thread's run loop, watched by the default rules, at the priority that every program has.
@@ -22,6 +23,11 @@ struct ScenarioRun: Sendable {
         let stall = try scenario.prepare()
         var configuration = StallMonitorConfiguration()
         configuration.maxLineBytes = Self.maxLineBytes
+        // As lagmond does by default; a program of one's own has names alone unless it asks.
+        if getenv("LIBRARY_STALLS_NAMES_ALONE") == nil {
+            LineSymbols.enable()
+            configuration.symbols = .lines
+        }
         let sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
         let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
