@@ -47,6 +47,11 @@ enum FileLocation: Equatable {
         }
     }
 
+    /// Whether a source file is a header or a library's: what was inlined from it is not the program's own.
+    static func isSystemSource(_ path: String) -> Bool {
+        path.contains("/usr/include/") || path.contains("/usr/local/include/") || FileLocation(path, executable: nil) == .system
+    }
+
     /// Whether a file lies in a folder that has the executable's name, or in the executable's package of a store.
     private static func isOfItsPackage(_ path: Substring, _ executable: Substring) -> Bool {
         for store in stores where path.hasPrefix(store) && executable.hasPrefix(store) {

@@ -4,7 +4,7 @@
 /// 2. where the file lies (``FileLocation``): the executable and what lies beside it are the program's, system, toolchain and package
 ///    folders never are, other folders are;
 /// 3. the file's name, for libraries of the system and the toolchain wherever they were copied;
-/// 4. the source file, where it is known: what was checked out as a dependency is not (``DependencyModules``);
+/// 4. the source file, where it is known: headers of the system and what was checked out as a dependency are not (``DependencyModules``);
 /// 5. the symbol, for system code and packages that were linked into the program: a list of well-known ones, and what the program's own
 ///    debug information says was checked out as a dependency.
 ///
@@ -87,7 +87,7 @@ package struct InAppRules: Sendable, Hashable {
         case .executable: if ["ld-linux", "ld-musl", "ld.so"].contains(where: base.hasPrefix) { return false }
         case .program, .unknown: if Self.systemModulePrefixes.holdsPrefix(of: base) { return false }
         }
-        if let file, DependencyModules.holdsSource(file) { return false }
+        if let file, FileLocation.isSystemSource(file) || DependencyModules.holdsSource(file) { return false }
         return owner.map(isProgramSymbol) ?? true
     }
 

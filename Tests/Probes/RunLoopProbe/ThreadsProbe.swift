@@ -15,7 +15,8 @@ enum ThreadsProbe {
         let late = OwnProcess.residentKilobytes
         print("threads made:", count, "resident after a tenth:", early, "kB, at the end:", late, "kB")
         Checks.expect(ran.value == count + 100, "every thread ran its work")
-        Checks.expect(eventually { OwnProcess.threads == threads }, "no thread is left")
+        // One of the first hundred may not have been gone when they were counted.
+        Checks.expect(eventually { OwnProcess.threads <= threads }, "no thread is left")
         Checks.expect(OwnProcess.descriptors == descriptors, "no descriptor is left")
         // A leak of 50 bytes a thread would show; the allocator's own wandering does not.
         Checks.expect(late - early < 4_096, "memory stays flat")

@@ -40,9 +40,12 @@ struct UsageMeter {
         var reading: Reading
         var times: ThreadTimes?
         var faults: cll_thread_faults?
+        /// By ``StealMeter``.
+        var stolen: UInt64 = 0
 
         /// Three files of `/proc`, some 20 µs. No lock, no allocation.
-        init?(tid: Int32, process: Int32 = getpid(), at time: UInt64) {
+        init?(tid: Int32, process: Int32 = getpid(), at time: UInt64, stolen: UInt64 = 0) {
+            self.stolen = stolen
             // 0 would be the calling thread.
             guard tid != 0 else { return nil }
             times = ThreadTimes(tid: tid, process: process)
@@ -166,7 +169,10 @@ struct UsageMeter {
         let firstSeen = last.reading.time - first.reading.time
         if let now = last.times, let then = first.times {
             let measured = Self.scaled(now.since(then).runDelayNanoseconds, by: until.saturatingDifference(since), of: firstSeen)
-            let delay = min(measured, (length - cpu).saturatingDifference(asleep))
+            let awake = (length - cpu).saturatingDifference(asleep)
+            // A thread whose processor the hypervisor has waits for it, but no file says so.
+            let stolen = last.stolen.saturatingDifference(first.stolen)
+            let delay = min(measured.saturatingSum(stolen), awake)
             usage.runDelayNanoseconds = delay
             usage.blockedNanoseconds = length - cpu - delay
         }

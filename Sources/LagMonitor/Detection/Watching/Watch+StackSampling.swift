@@ -43,7 +43,7 @@ extension Watch {
         // What was known of another thread says nothing of this one.
         cold.pointee.earlier = nil
         cold.pointee.recording?.timesAtLastSample = nil
-        cold.pointee.usage.first = UsageMeter.Totals(tid: tid, process: process, at: services.clock())
+        cold.pointee.usage.first = services.totals(of: tid)
     }
 
     /// What is on top of the loop's stack, if a rule compares stacks and wants to know now. Nil when it does not, or when the loop moved

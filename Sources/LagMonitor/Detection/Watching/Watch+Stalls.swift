@@ -35,7 +35,7 @@ extension Watch {
         let (tid, process) = (cold.pointee.target.tid, services.capture.process)
         guard tid != 0 else { return }
         cold.pointee.earlier = ThreadState(tid: tid, process: process)
-        cold.pointee.usage.first = UsageMeter.Totals(tid: tid, process: process, at: services.clock())
+        cold.pointee.usage.first = services.totals(of: tid)
     }
 
     /// A stall: its facts and its stack.
@@ -150,8 +150,7 @@ extension Watch {
         episode.facts.interval = interval
         episode.facts.thresholdNanoseconds = stall.thresholdNanoseconds
         episode.tally.close(at: interval.until)
-        let process = services.capture.process
-        if let last = UsageMeter.Totals(tid: cold.pointee.target.tid, process: process, at: services.clock()) {
+        if let last = services.totals(of: cold.pointee.target.tid) {
             episode.facts.usage = cold.pointee.usage.usage(
                 since: interval.likely,
                 until: interval.until,

@@ -31,6 +31,7 @@ final class WatchServices: @unchecked Sendable {
     let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
     /// Which of them comes first in the next round.
     var roundStart = 0
+    private let stealing = StealMeter()
     /// Who holds the lock that the stalled thread waits for.
     let chain: LockChain
     var wait = cll_wait()
@@ -58,6 +59,11 @@ final class WatchServices: @unchecked Sendable {
         self.clock = clock
         self.notify = notify
         chain = LockChain(process: capture.process)
+    }
+
+    /// What a thread has used so far. The watchdog's thread only.
+    func totals(of tid: Int32) -> UsageMeter.Totals? {
+        UsageMeter.Totals(tid: tid, process: capture.process, at: clock(), stolen: stealing.read())
     }
 
     deinit { candidates.deallocate() }
@@ -95,7 +101,7 @@ final class WatchServices: @unchecked Sendable {
     func warmUp(_ starter: ThreadIdentity) {
         capture.warmUp(starter, into: scratch)
         _ = TracerCheck.read(tid: cll_gettid())
-        _ = UsageMeter.Totals(tid: cll_gettid(), at: clock())
+        _ = totals(of: cll_gettid())
         warmUpSampling(starter)
         modulesReadAt = clock()
     }
