@@ -64,8 +64,14 @@ enum DependencyModules {
         return path.withUTF8 { text in
             let bytes = UnsafeRawBufferPointer(text)
             guard let start = bytes.baseAddress else { return false }
-            let distance = cll_find(start, bytes.count, mark, mark.count)
-            return distance >= 0 && isScratchFolder(bytes[..<distance])
+            var position = 0
+            while position < bytes.count {
+                let distance = cll_find(start + position, bytes.count - position, mark, mark.count)
+                guard distance >= 0 else { return false }
+                if isScratchFolder(bytes[..<(position + distance)]) { return true }
+                position += distance + mark.count
+            }
+            return false
         }
     }
 

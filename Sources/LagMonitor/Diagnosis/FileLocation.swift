@@ -22,6 +22,11 @@ enum FileLocation: Equatable {
     /// Package managers with a folder for each package.
     private static let stores = ["/nix/store/", "/gnu/store/"]
 
+    /// Folders of headers, which compilers name with their whole paths.
+    private static let headerFolders = [
+        "/usr/include/", "/usr/local/include/", "/usr/lib/gcc/", "/usr/lib/llvm-", "/usr/lib/clang/", "/usr/lib/swift/",
+    ]
+
     /// - Parameters:
     ///   - path: as in a memory map.
     ///   - executable: the program's, in the same form.
@@ -49,7 +54,7 @@ enum FileLocation: Equatable {
 
     /// Whether a source file is a header or a library's: what was inlined from it is not the program's own.
     static func isSystemSource(_ path: String) -> Bool {
-        path.contains("/usr/include/") || path.contains("/usr/local/include/") || FileLocation(path, executable: nil) == .system
+        headerFolders.contains { path.contains($0) }
     }
 
     /// Whether a file lies in a folder that has the executable's name, or in the executable's package of a store.

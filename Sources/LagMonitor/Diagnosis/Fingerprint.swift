@@ -2,8 +2,8 @@ internal import LagModel
 
 /// What groups stalls: a hash of what was called, and one of the exact stack.
 ///
-/// Neither holds a duration, a cause or anything of the host or the process: both are the same under address
-/// randomisation and on every host that runs the same files. Any thread.
+/// Neither holds a duration, a cause (but where there is no stack) or anything of the host or the process: both are the same under
+/// address randomisation and on every host that runs the same files. Any thread.
 package struct Fingerprint: Sendable, Hashable {
     /// What ``init(frames:)`` uses of a frame.
     package struct Frame: Sendable, Hashable {

@@ -119,7 +119,9 @@ enum SwiftNameReader {
             while dropPrefix(&cursor) {}
             if let closure = closure(cursor) {
                 // Closures in closures are the outermost one: their nesting changes more often than what they do.
-                if names.last?.starts(with: "closure".utf8) == true { names.removeLast() }
+                if let last = names.last, last.elementsEqual("closure".utf8) || last.starts(with: "closure #".utf8) {
+                    names.removeLast()
+                }
                 names.append(closure)
                 continue
             }

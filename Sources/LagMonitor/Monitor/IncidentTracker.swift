@@ -1,6 +1,6 @@
 internal import LagModel
 
-/// Which stalls are one incident: those that one thread or one lock holds up at the same time. Reporter thread only; bounded.
+/// Which stalls are one incident: those that one thread or one lock delays at the same time. Reporter thread only; bounded.
 ///
 /// A stall that waits for a lock belongs to the thread at the end of the chain of owners, of a deadlock to its whole cycle, and where the
 /// lock's memory names no owner to the lock itself. Any other stall belongs to its own thread: so the loop that sleeps with a lock
@@ -17,35 +17,53 @@ struct IncidentTracker {
         let id: StallID
         var start: UInt64
         var end: UInt64
+        /// A stall of it that was reported to go on.
+        var open: StallID?
+
+        var latest: UInt64 { open == nil ? end : .max }
     }
 
     /// More at a time are hardly one machine's; then the one that ended first goes.
-    static let limit = 256
+    static let limit = 64
 
-    private var incidents: [Holder: Incident] = [:]
+    private var incidents: [StallID: Incident] = [:]
+    private var holders: [Holder: StallID] = [:]
 
     var count: Int { incidents.count }
 
-    /// The incident of a record; nil where it holds up nobody else so far, and waits for no lock.
+    /// The incident of a record; nil where it delays nobody else so far, and waits for no lock.
     mutating func incident(of record: StallRecord) -> StallID? {
         let start = record.startMonotonicNanoseconds
-        let end = start &+ record.durationNanoseconds &+ (record.excludedNanoseconds ?? 0)
-        let holders = Self.holders(of: record) + [.stall(record.id)]
-        let known = holders.compactMap { incidents[$0] }.first { $0.start < end && start < $0.end }
+        let end = start.saturatingSum(record.durationNanoseconds).saturatingSum(record.excludedNanoseconds ?? 0)
+        let isWaiting = record.cause == .lock || record.cause == .deadlock
+        let own = [.stall(record.id)] + Self.holders(of: record, isWaiting: isWaiting)
+        let known = own.compactMap { holders[$0].flatMap { incidents[$0] } }.first { $0.start < end && start < $0.latest }
         var incident = known ?? Incident(id: record.id, start: start, end: end)
         incident.start = min(incident.start, start)
         incident.end = max(incident.end, end)
-        for holder in holders { incidents[holder] = incident }
-        while incidents.count > Self.limit, let oldest = incidents.min(by: { $0.value.end < $1.value.end }) {
-            incidents[oldest.key] = nil
+        if record.phase == .begin {
+            incident.open = record.id
+        } else if incident.open == record.id {
+            incident.open = nil
         }
-        let isWaiting = record.evidence.lockAddress != nil
+        incidents[incident.id] = incident
+        for holder in own { holders[holder] = incident.id }
+        if incidents.count > Self.limit { forgetOldest() }
         return isWaiting || incident.id != record.id ? incident.id : nil
     }
 
-    private static func holders(of record: StallRecord) -> [Holder] {
+    private mutating func forgetOldest() {
+        guard let oldest = incidents.values.min(by: { $0.latest < $1.latest }) else { return }
+        incidents[oldest.id] = nil
+        holders = holders.filter { $0.value != oldest.id }
+    }
+
+    private static func holders(of record: StallRecord, isWaiting: Bool) -> [Holder] {
         let evidence = record.evidence
-        guard let address = evidence.lockAddress else { return [.thread(record.threadID)] }
+        guard isWaiting, let address = evidence.lockAddress else {
+            // 0: the thread is not known.
+            return record.threadID > 0 ? [.thread(record.threadID)] : []
+        }
         if let first = evidence.lockCycle.map(\.threadID).min() { return [.thread(first), .lock(address)] }
         return ((evidence.lockChain.last ?? evidence.lockOwner).map { [.thread($0.threadID)] } ?? []) + [.lock(address)]
     }

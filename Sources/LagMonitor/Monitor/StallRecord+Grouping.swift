@@ -3,9 +3,9 @@ internal import LagOutput
 
 extension StallRecord {
     /// Sets what groups records: the hashes over a whole stack, also where the record keeps a part of it only. Records without a stack
-    /// have alike what else is known of them.
+    /// are grouped by loop, cause, system call and kind of lock.
     package mutating func group(by frames: [Frame]) {
-        let known = [loop, cause.rawValue, evidence.syscall, evidence.wchan, evidence.lockKind?.rawValue]
+        let known = [loop, cause.rawValue, evidence.syscall, evidence.lockKind?.rawValue]
         let print = Fingerprint(
             frames: frames.map {
                 Fingerprint.Frame(

@@ -13,7 +13,8 @@ struct FingerprintTests {
         ("/src/shop/.build/checkouts/swift-crypto/Sources/CCryptoBoringSSL/crypto/ec.cc", false),
         ("/src/shop/.build-release/checkouts/libpng/png.c", false),
         ("/home/me/DerivedData/shop/SourcePackages/checkouts/libpng/png.c", false), ("/src/shop/Sources/Shop/png.c", true),
-        ("/src/checkouts/shop/png.c", true), ("png.c", true), ("", true), ("/usr/include/c++/12/bits/std_mutex.h", false),
+        ("/src/checkouts/shop/.build/checkouts/libpng/png.c", false), ("/src/checkouts/shop/png.c", true), ("png.c", true),
+        ("", true), ("/usr/include/c++/12/bits/std_mutex.h", false),
         ("/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h", false), ("/src/shop/include/png.h", true),
     ]) func `what was inlined from elsewhere is told by its source file`(file: String, isInApp: Bool) {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop/shop", symbol: "inflate_row", file: file) == isInApp)

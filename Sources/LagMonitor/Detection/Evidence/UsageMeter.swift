@@ -40,12 +40,9 @@ struct UsageMeter {
         var reading: Reading
         var times: ThreadTimes?
         var faults: cll_thread_faults?
-        /// By ``StealMeter``.
-        var stolen: UInt64 = 0
 
         /// Three files of `/proc`, some 20 µs. No lock, no allocation.
-        init?(tid: Int32, process: Int32 = getpid(), at time: UInt64, stolen: UInt64 = 0) {
-            self.stolen = stolen
+        init?(tid: Int32, process: Int32 = getpid(), at time: UInt64) {
             // 0 would be the calling thread.
             guard tid != 0 else { return nil }
             times = ThreadTimes(tid: tid, process: process)
@@ -66,7 +63,7 @@ struct UsageMeter {
     private var previous: Reading?
     private var latest: Reading?
     private var word: UInt64 = .max
-    /// When it was read last.
+    /// Whether the loop was waiting at the latest reading.
     private var wasAtRest = false
     private var woke: UInt64 = .max
     private(set) var callout: Anchor?
@@ -91,8 +88,8 @@ struct UsageMeter {
         woke = .max
     }
 
-    /// Less than the activities of two turns.
-    private static let activitiesOfOneWake: UInt64 = 3
+    /// Less than from one wake to the next, of any kind of loop.
+    private static let activitiesOfOneWake: UInt64 = 2
 
     /// For how long at least the thread ran between `since` and `reading`.
     ///
@@ -170,9 +167,7 @@ struct UsageMeter {
         if let now = last.times, let then = first.times {
             let measured = Self.scaled(now.since(then).runDelayNanoseconds, by: until.saturatingDifference(since), of: firstSeen)
             let awake = (length - cpu).saturatingDifference(asleep)
-            // A thread whose processor the hypervisor has waits for it, but no file says so.
-            let stolen = last.stolen.saturatingDifference(first.stolen)
-            let delay = min(measured.saturatingSum(stolen), awake)
+            let delay = min(measured, awake)
             usage.runDelayNanoseconds = delay
             usage.blockedNanoseconds = length - cpu - delay
         }

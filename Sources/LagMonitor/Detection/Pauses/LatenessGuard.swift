@@ -20,8 +20,7 @@ package struct LatenessGuard: Sendable {
         package var stolenNanoseconds: UInt64
         package var uncountedStolenNanoseconds: UInt64
         /// Whether the thread went to sleep more often than it had waits: it was stopped, frozen, or held by a debugger. Then the kernel may
-        /// count that as run-queue delay (Linux 6.18 keeps what goes to sleep on the run queue for a while). Where the kernel says no, the
-        /// thread was not stopped.
+        /// count that as run-queue delay (Linux 6.18 keeps what goes to sleep on the run queue for a while).
         package var sleptAgain: Bool
 
         package init(
@@ -71,17 +70,19 @@ package struct LatenessGuard: Sendable {
         let explained = min(evidence.runDelayNanoseconds.saturatingDifference(throttled), late)
         guard late - explained > tolerance || evidence.sleptAgain else { return nil }
         let unexplained = late - explained
-        // Waiting for a processor that the hypervisor has is waiting for a processor, and what is mostly that is no pause.
-        let stolen = min(evidence.stolenNanoseconds, unexplained)
+        // Waiting for a processor that the hypervisor has is waiting for a processor, and what is mostly that is no pause. What a quota took
+        // is known to be one.
+        let stolen = min(evidence.stolenNanoseconds, unexplained - min(throttled, unexplained))
         let mostStolen = stolen.saturatingSum(evidence.uncountedStolenNanoseconds)
-        guard mostStolen.saturatingProduct(2) < unexplained || evidence.sleptAgain else { return nil }
+        let isStolen = throttled <= tolerance && mostStolen.saturatingProduct(2) >= unexplained && mostStolen > 0
+        guard !isStolen || evidence.sleptAgain else { return nil }
         let processPause = ProcessPause(
             from: begun,
             to: now,
             atLeast: unexplained - stolen,
             atMost: now - begun - (evidence.sleptAgain ? 0 : explained)
         )
-        processPauses += 1
+        if processPause.atLeast > 0 { processPauses += 1 }
         pausedNanoseconds = pausedNanoseconds.saturatingSum(processPause.atLeast)
         throttledNanoseconds = throttledNanoseconds.saturatingSum(min(throttled, processPause.atLeast))
         return processPause

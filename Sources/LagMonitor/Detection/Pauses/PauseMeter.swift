@@ -53,7 +53,7 @@ struct PauseMeter {
     private var stolen: UInt64
     /// How often the thread had gone to sleep when the last scan ended.
     private var sleeps: Int
-    /// When the two were read.
+    /// When `throttled` and `stolen` were read.
     private var throttledNanoseconds: UInt64 = 0
     /// How often the scheduler was asked: for tests.
     private(set) var readings: UInt64 = 1
@@ -93,10 +93,11 @@ struct PauseMeter {
     ///   - answered: when a loop asked for its end; 0: none did.
     ///   - waits: of how many waits since the last scan it is made.
     mutating func waitEnded(due: UInt64, answered: UInt64, waits: Int = 1) -> ProcessPause? {
+        let sleptAgain = Self.sleepCount() - sleeps > waits
         let change = clocks.advance(to: .now)
         // A wait without end begins to matter when a loop asks for this thread.
         let begun = due == .max ? max(now, answered) : now
-        let processPause = evaluate(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0, sleeps: waits)
+        let processPause = evaluate(from: begun, due: min(due, answered > 0 ? answered : .max), slept: 0, sleptAgain: sleptAgain)
         if processPause != nil || change != .none { recordPauses() }
         return processPause
     }
@@ -106,8 +107,9 @@ struct PauseMeter {
     ///   - slept: for how long it slept on purpose.
     ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
     mutating func scanEnded(slept: UInt64, closely: Bool) -> ProcessPause? {
-        let processPause = evaluate(from: now, due: now, slept: slept, sleeps: nil)
-        sleeps = Self.sleepCount()
+        // Last: what is read here may have to wait for the kernel.
+        defer { sleeps = Self.sleepCount() }
+        let processPause = evaluate(from: now, due: now, slept: slept, sleptAgain: false)
         if closely || now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
             throttled = throttling?.read()
             if stolen > 0 { stolen = stealing.read() }
@@ -126,8 +128,7 @@ struct PauseMeter {
         return getrusage(__rusage_who_t(1), &usage) == 0 ? usage.ru_nvcsw : 0
     }
 
-    /// - Parameter sleeps: how often the thread meant to sleep; nil: as often as its work took.
-    private mutating func evaluate(from begun: UInt64, due: UInt64, slept: UInt64, sleeps: Int?) -> ProcessPause? {
+    private mutating func evaluate(from begun: UInt64, due: UInt64, slept: UInt64, sleptAgain: Bool) -> ProcessPause? {
         now = clb_now_ns()
         // It sleeps until the wait is due: what comes then, at most, the scheduler counts. One that ended early says nothing of that.
         unreadNanoseconds = now < due ? .max : unreadNanoseconds.saturatingSum(now.saturatingDifference(max(begun, due)))
@@ -139,7 +140,6 @@ struct PauseMeter {
         let accounted = reading.accounted(since: last).saturatingSum(slept)
         let (throttling, before) = (throttling, throttled)
         let (stealing, stolenBefore) = (stealing, stolen)
-        let sleepsBefore = self.sleeps
         last = reading
         unreadNanoseconds = 0
         var seen: Throttling?
@@ -148,7 +148,7 @@ struct PauseMeter {
             var evidence = LatenessGuard.Evidence(runDelayNanoseconds: accounted)
             seen = throttling?.read()
             if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }
-            if let sleeps { evidence.sleptAgain = Self.sleepCount() - sleepsBefore > sleeps }
+            evidence.sleptAgain = sleptAgain
             stolenSeen = stealing.read()
             evidence.stolenNanoseconds = stolenSeen.saturatingDifference(stolenBefore)
             evidence.uncountedStolenNanoseconds = stolenSeen > 0 ? StealMeter.tickNanoseconds : 0

@@ -5,8 +5,8 @@ internal import LagActivity
 ///   activities: a loop that is stuck in its wait, or in something that it does not publish.
 /// - *periodic*: an interval after the last answer, whatever the loop says. It needs no observer, so it works on queues.
 ///
-/// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer. At any time in between
-/// alike: so it is taken to have begun in the middle.
+/// A stall is known to have begun when the ping was given to the loop, at the latest, and not before the last answer. Every time
+/// between the two is equally likely, so the middle is taken, over at most one interval.
 package struct PingStrategy: DetectionStrategy {
     private enum State: Sendable, Equatable {
         /// The next ping is due then.

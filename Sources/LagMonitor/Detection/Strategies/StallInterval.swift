@@ -19,7 +19,7 @@ package struct StallInterval: Sendable, Equatable {
 
     /// - Parameters:
     ///   - earliest: nil where the beginning is exact.
-    ///   - likely: nil: at the end of what is possible.
+    ///   - likely: nil: `since`.
     package init(since: UInt64, earliest: UInt64? = nil, likely: UInt64? = nil, seen: UInt64) {
         self.since = since
         self.earliest = min(earliest ?? since, since)

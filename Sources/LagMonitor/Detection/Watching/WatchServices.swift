@@ -31,7 +31,6 @@ final class WatchServices: @unchecked Sendable {
     let candidates = UnsafeMutableBufferPointer<Int32>.allocate(capacity: StackTally.workerCapacity)
     /// Which of them comes first in the next round.
     var roundStart = 0
-    private let stealing = StealMeter()
     /// Who holds the lock that the stalled thread waits for.
     let chain: LockChain
     var wait = cll_wait()
@@ -63,7 +62,7 @@ final class WatchServices: @unchecked Sendable {
 
     /// What a thread has used so far. The watchdog's thread only.
     func totals(of tid: Int32) -> UsageMeter.Totals? {
-        UsageMeter.Totals(tid: tid, process: capture.process, at: clock(), stolen: stealing.read())
+        UsageMeter.Totals(tid: tid, process: capture.process, at: clock())
     }
 
     deinit { candidates.deallocate() }

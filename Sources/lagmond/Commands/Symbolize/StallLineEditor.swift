@@ -88,7 +88,7 @@ struct StallLineEditor {
     private func isInApp(_ level: ResolvedFrame, in frame: StallLine.Frame, _ function: ResolvedFrame) -> Bool {
         if let recorded = frame.isInApp {
             let name = frame.symbol ?? function.simplified
-            guard rules.isInApp(modulePath: frame.module, symbol: name) == recorded else { return recorded }
+            guard rules.isInApp(modulePath: frame.module, symbol: name, file: function.file) == recorded else { return recorded }
         }
         return rules.isInApp(modulePath: frame.module, symbol: level.simplified, file: level.file)
     }

@@ -265,27 +265,6 @@ struct UsageMeterTests {
         #expect(usage.map { ($0.blockedNanoseconds ?? 0) / millisecond } == [50, 150, 280, 290])
     }
 
-    /// The processors of the machine that another one had meanwhile, 100 ms in all: no more of it is this thread's than it did not sleep.
-    @Test func `what the hypervisor had is run delay`() {
-        var meter = meter(cpuAt100: 1000, cpuAt150: 1000)
-        meter.first = Self.totals(150, cpu: 1000, delay: 0)
-        meter.first?.stolen = 5000 * millisecond
-        var last = Self.totals(450, cpu: 1200, delay: 20)
-        last.stolen = 5100 * millisecond
-        let usage = [UInt64(0), 30, 90].map {
-            meter.usage(
-                since: 150 * millisecond,
-                until: 450 * millisecond,
-                length: 300 * millisecond,
-                spansCallouts: false,
-                asleep: $0 * millisecond,
-                last
-            )
-        }
-        #expect(usage.map { ($0.runDelayNanoseconds ?? 0) / millisecond } == [100, 70, 10])
-        #expect(usage.map { ($0.blockedNanoseconds ?? 0) / millisecond } == [0, 30, 90])
-    }
-
     @Test func `times that make no sense do no harm`() {
         var meter = UsageMeter()
         meter.record(Reading(time: 0, cpu: .max), BeaconReading(word: 1, calloutNanoseconds: .max, wokeNanoseconds: 1))

@@ -28,6 +28,7 @@ import Testing
             threadID: thread
         )
         guard let lock else { return record }
+        record.cause = .lock
         record.evidence.lockAddress = lock.address
         let owners = lock.owners.map { StallRecord.LockOwner(threadID: $0) }
         record.evidence.lockOwner = owners.first
@@ -88,6 +89,27 @@ import Testing
         #expect(tracker.incident(of: first) == first.id)
         #expect(tracker.incident(of: begin) == first.id)
         #expect(tracker.incident(of: end) == first.id)
+    }
+
+    @Test mutating func `a hang is one incident for as long as it lasts`() {
+        var begin = Self.stall(9, 0..<200)
+        begin.phase = .begin
+        let waiting = Self.stall(1, 3000..<3500, lock: (0x1000, [9]))
+        #expect(tracker.incident(of: begin) == nil)
+        #expect(tracker.incident(of: waiting) == begin.id)
+        var end = Self.stall(9, 0..<5000)
+        end.id = begin.id
+        #expect(tracker.incident(of: end) == nil, "it is the first of them")
+        #expect(tracker.incident(of: Self.stall(9, 6000..<6500)) == nil, "and over")
+    }
+
+    @Test mutating func `threads that are not known and locks that are not waited for join nobody`() {
+        #expect(tracker.incident(of: Self.stall(0, 0..<300)) == nil)
+        #expect(tracker.incident(of: Self.stall(0, 0..<300)) == nil)
+        var computing = Self.stall(1, 0..<300, lock: (0x1000, [9]))
+        computing.cause = .cpu
+        #expect(tracker.incident(of: computing) == nil)
+        #expect(tracker.incident(of: Self.stall(9, 0..<300)) == nil)
     }
 
     @Test mutating func `what is kept is bounded`() {
