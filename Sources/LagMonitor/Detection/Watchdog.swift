@@ -99,7 +99,7 @@ package final class Watchdog: @unchecked Sendable {
     package func run(starter: ThreadIdentity, ready: () -> Void) {
         services.warmUp(starter)
         semaphore.drain()
-        var meter = PauseMeter(tid: cll_gettid(), log: pauses)
+        var meter = PauseMeter(tid: cll_gettid(), log: pauses, isSampling: externalSampler != nil)
         var plan = poll(at: services.clock(), nil)
         ready()
         var processPause = meter.scanEnded(slept: .max, closely: plan.isClose)

@@ -40,7 +40,8 @@ struct PauseMeter {
     private let log: PauseLog
     private let schedstat: PersistentProcFile
     private let throttling: ThrottleMeter?
-    private let stealing = StealMeter()
+    /// Nil where the watchdog's own looks are all that is known of a loop: while it did not look, the loop may have moved.
+    private let stealing: StealMeter?
     private var lateness = LatenessGuard()
     private var clocks = ClockWatch(since: .now)
     private var last: Reading
@@ -65,12 +66,13 @@ struct PauseMeter {
     private static let throttledAgeNanoseconds: UInt64 = 1_000_000_000
 
     /// Allocates, and reads each file once.
-    init(tid: Int32, log: PauseLog) {
+    init(tid: Int32, log: PauseLog, isSampling: Bool = false) {
         self.log = log
+        stealing = isSampling ? nil : StealMeter()
         schedstat = PersistentProcFile(timesOf: tid)
         throttling = ThrottleMeter()
         throttled = throttling?.read()
-        stolen = stealing.read()
+        stolen = stealing?.read() ?? 0
         sleeps = Self.sleepCount()
         last = Reading(schedstat)
         now = clb_now_ns()
@@ -112,7 +114,7 @@ struct PauseMeter {
         let processPause = evaluate(from: now, due: now, slept: slept, sleptAgain: false)
         if closely || now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
             throttled = throttling?.read()
-            if stolen > 0 { stolen = stealing.read() }
+            if stolen > 0 { stolen = stealing?.read() ?? 0 }
             throttledNanoseconds = now
         }
         guard let processPause else { return nil }
@@ -149,7 +151,7 @@ struct PauseMeter {
             seen = throttling?.read()
             if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }
             evidence.sleptAgain = sleptAgain
-            stolenSeen = stealing.read()
+            stolenSeen = stealing?.read() ?? 0
             evidence.stolenNanoseconds = stolenSeen.saturatingDifference(stolenBefore)
             evidence.uncountedStolenNanoseconds = stolenSeen > 0 ? StealMeter.tickNanoseconds : 0
             return evidence
