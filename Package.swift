@@ -91,7 +91,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.3"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
-        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
         // C
@@ -147,14 +146,19 @@ let package = Package(
             ]
         ),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
-        .target(name: "LagWorkload", dependencies: cEdge + ["LagMonitor"], path: "Sources/lagmond/Workload"),
+        .target(
+            name: "LagWorkload",
+            dependencies: cEdge + ["LagMonitor", "LagModel", "LagOutput"],
+            path: "Sources/lagmond/Workload"
+        ),
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
                 "LagMonitor", "LagModel", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput",
                 "LagWorkload", argumentParser,
-                .product(name: "FlyingFox", package: "FlyingFox"),
-                .product(name: "FlyingSocks", package: "FlyingFox"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.

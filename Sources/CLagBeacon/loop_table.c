@@ -65,6 +65,28 @@ void clb_loop_table_check_clock(clb_loop_table *table) {
 
 // MARK: Life
 
+static void clb_loop_table_fill(clb_loop_table *memory, uint64_t parent_start) {
+    memcpy(memory->magic, CLB_LOOP_TABLE_MAGIC, sizeof(memory->magic));
+    memory->version = CLB_LOOP_TABLE_VERSION;
+    memory->header_bytes = CLB_LOOP_TABLE_HEADER_BYTES;
+    memory->slot_bytes = sizeof(clb_loop_table_slot);
+    memory->slot_count = CLB_LOOP_TABLE_SLOTS;
+    memory->beacon_bytes = sizeof(clb_beacon);
+    memory->waker_bytes = sizeof(clb_waker);
+    memory->total_bytes = clb_loop_table_bytes();
+    memory->parent_pid = getpid();
+    memory->parent_start = parent_start;
+    memory->clock_scale = clb_measure_scale();
+}
+
+int clb_loop_table_create_unshared(clb_loop_table **table) {
+    void *mapped = mmap(NULL, clb_loop_table_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return errno;
+    clb_loop_table_fill(mapped, 0);
+    *table = mapped;
+    return 0;
+}
+
 int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *descriptor) {
     int fd = memfd_create("lagmonitor-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return errno;
@@ -83,17 +105,7 @@ int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *de
         close(fd);
         return error;
     }
-    memcpy(memory->magic, CLB_LOOP_TABLE_MAGIC, sizeof(memory->magic));
-    memory->version = CLB_LOOP_TABLE_VERSION;
-    memory->header_bytes = CLB_LOOP_TABLE_HEADER_BYTES;
-    memory->slot_bytes = sizeof(clb_loop_table_slot);
-    memory->slot_count = CLB_LOOP_TABLE_SLOTS;
-    memory->beacon_bytes = sizeof(clb_beacon);
-    memory->waker_bytes = sizeof(clb_waker);
-    memory->total_bytes = clb_loop_table_bytes();
-    memory->parent_pid = getpid();
-    memory->parent_start = parent_start;
-    memory->clock_scale = clb_measure_scale();
+    clb_loop_table_fill(memory, parent_start);
     *table = memory;
     *descriptor = fd;
     return 0;
@@ -101,7 +113,7 @@ int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *de
 
 void clb_loop_table_destroy(clb_loop_table *table, int descriptor) {
     munmap(table, clb_loop_table_bytes());
-    close(descriptor);
+    if (descriptor >= 0) close(descriptor);
 }
 
 void clb_loop_table_path(int descriptor, char path[CLB_LOOP_TABLE_PATH_MAX]) {
@@ -141,6 +153,12 @@ int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_ta
     memcpy(loop->modes, slot.modes, sizeof(loop->modes));
     loop->modes[sizeof(loop->modes) - 1] = 0;
     return 1;
+}
+
+void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object) {
+    const clb_loop_table_slot *slot = clb_loop_table_slot_at(table, index);
+    *sp = __atomic_load_n(&slot->wait_sp, __ATOMIC_RELAXED);
+    *object = __atomic_load_n(&slot->wait_object, __ATOMIC_RELAXED);
 }
 
 int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim) {

@@ -109,8 +109,7 @@ static int cll_is_stream(pid_t pid, const uint32_t *words, pid_t *owner) {
     // Before glibc 2.37 the first locking counts, too.
     if (words[1] > MOST_COUNT) return 0;
     *owner = cll_thread_of_descriptor(pid, (uint64_t)words[3] << 32 | words[2]);
-    // The number is the other process's claim, and may be that of a thread of a third one.
-    return *owner != 0 && cll_thread_is_live(pid, *owner);
+    return *owner != 0;
 }
 
 // struct __pthread_rwlock_arch_t of glibc: readers, writers, wrphase_futex, writers_futex, pad3, pad4, cur_writer. A thread waits

@@ -1,15 +1,32 @@
 #define _GNU_SOURCE
 #include "cll_poller.h"
 #include "clb_beacon.h"
+#include "procfs_text.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MAXIMUM_EVENTS = 64 };
+
+int cll_poller_is_ready(int epoll_fd) {
+    struct pollfd entry = {.fd = epoll_fd, .events = POLLIN};
+    return poll(&entry, 1, 0) > 0 && (entry.revents & POLLIN) != 0;
+}
+
+int cll_poller_may_ask(int fd) {
+    char path[32] = "/proc/self/fd/", link[32];
+    *cll_append_number(path + 14, (unsigned)fd) = 0;
+    ssize_t length = readlink(path, link, sizeof(link) - 1);
+    if (length < 0) return 0;
+    link[length] = 0;
+    return strcmp(link, "anon_inode:[signalfd]") != 0 && strcmp(link, "anon_inode:[eventpoll]") != 0;
+}
 
 int cll_poller_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cll_memory.h"
+#include "cll_waiting.h"
 
 typedef struct start {
     void (*body)(void *);
@@ -87,5 +88,6 @@ pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor) {
     uint64_t head = descriptor + (own - (uint64_t)pthread_self());
     pid_t tid;
     if (cll_memory_read(pid, head - TID_BEFORE_HEAD, &tid, sizeof(tid)) != sizeof(tid) || tid <= 0) return 0;
-    return cll_robust_list(tid) == head ? tid : 0;
+    // The number is the process's claim, and may be that of a thread of another one.
+    return cll_robust_list(tid) == head && cll_thread_is_live(pid, tid) ? tid : 0;
 }

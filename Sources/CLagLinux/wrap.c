@@ -101,6 +101,8 @@ void cll_wrap_block(void) {
     cll_wrap_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    // A file size limit that the command inherits is then an error of our own writes, too.
+    signal(SIGXFSZ, SIG_IGN);
     // Who started us may have ignored it; then no child's end could be learned of.
     signal(SIGCHLD, SIG_DFL);
 }
@@ -149,6 +151,45 @@ static void cll_wrap_become(
     execve(path, arguments, environment);
 }
 
+// MARK: Children
+
+// Those that were started here and not waited for: all others that end below process 1 are orphans. A fixed number, as many as there are
+// targets; beyond it nothing is reaped for others.
+enum { STARTED = 1024 };
+static pid_t started[STARTED];
+static int is_full;
+static pthread_mutex_t started_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// With the lock.
+static void cll_replace_started(pid_t from, pid_t to) {
+    for (int index = 0; index < STARTED; index++) {
+        if (started[index] != from) continue;
+        started[index] = to;
+        return;
+    }
+    if (to != 0) is_full = 1;
+}
+
+static int cll_is_started(pid_t pid) {
+    for (int index = 0; index < STARTED; index++) {
+        if (started[index] == pid) return 1;
+    }
+    return 0;
+}
+
+void cll_wrap_reap_orphans(void) {
+    if (getpid() != 1) return;
+    pthread_mutex_lock(&started_lock);
+    while (!is_full) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
+        // Its turn comes first, and then this is asked again.
+        if (cll_is_started(info.si_pid)) break;
+        waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+    }
+    pthread_mutex_unlock(&started_lock);
+}
+
 int cll_wrap_start(
     const char *path, char *const *arguments, char **environment, const cll_signal_state *state, int own_session, pid_t *pid,
     int *pidfd
@@ -160,6 +201,7 @@ int cll_wrap_start(
     // No handler of ours may run in the child while it shares this memory.
     pthread_sigmask(SIG_SETMASK, &all, &before);
     volatile int error = 0;
+    pthread_mutex_lock(&started_lock);
     pid_t child = vfork();
     if (child == 0) {
         cll_wrap_become(path, arguments, environment, state, own_session, &own);
@@ -171,37 +213,46 @@ int cll_wrap_start(
     for (int index = 0; index < OWN_PID_VARIABLES; index++) {
         if (own.entries[index] != NULL) *own.entries[index] = own.before[index];
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (child > 0 && error != 0) {
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
     }
+    if (error == 0) cll_replace_started(0, child);
+    pthread_mutex_unlock(&started_lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) return error;
     *pid = child;
+    // Where a container forbids it, the number does: it stays this child's until it is waited for, which is done here alone.
     *pidfd = cll_pidfd_open(child);
-    if (*pidfd >= 0) return 0;
-    // It runs already, and could not be supervised.
-    error = errno;
-    kill(child, SIGKILL);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
-    return error;
+    return 0;
 }
 
 enum { WAIT_BY_PIDFD = 3 };
 
-int cll_wrap_has_change(int pidfd) {
-    siginfo_t info = {0};
-    int flags = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT;
-    return waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, flags) == 0 && info.si_pid != 0;
+static int cll_wait(pid_t pid, int pidfd, siginfo_t *info, int flags) {
+    memset(info, 0, sizeof(*info));
+    int result;
+    do {
+        result = pidfd >= 0 ? waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, info, flags | WNOHANG)
+                            : waitid(P_PID, (id_t)pid, info, flags | WNOHANG);
+    } while (result < 0 && errno == EINTR);
+    return result;
 }
 
-int cll_wrap_change(int pidfd, int *value) {
-    siginfo_t info = {0};
-    int result;
-    do result = waitid((idtype_t)WAIT_BY_PIDFD, (id_t)pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG);
-    while (result < 0 && errno == EINTR);
-    if (result < 0) return -1;
+int cll_wrap_has_change(pid_t pid, int pidfd) {
+    siginfo_t info;
+    return cll_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+int cll_wrap_change(pid_t pid, int pidfd, int *value) {
+    siginfo_t info;
+    if (cll_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED) < 0) return -1;
     if (info.si_pid == 0) return CLL_CHANGE_NONE;
     *value = info.si_status;
+    if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
+        pthread_mutex_lock(&started_lock);
+        cll_replace_started(pid, 0);
+        pthread_mutex_unlock(&started_lock);
+    }
     switch (info.si_code) {
         case CLD_EXITED: return CLL_CHANGE_EXITED;
         case CLD_KILLED:
@@ -242,15 +293,22 @@ int cll_wrap_wait_for(cll_signal_event *event, int64_t nanoseconds) {
     return 1;
 }
 
-int cll_wrap_forward(int pidfd, const cll_signal_event *event) {
-    if (!event->has_value) return cll_pidfd_kill(pidfd, event->signal);
+int cll_wrap_send(pid_t pid, int pidfd, int signal) {
+    if (pidfd >= 0 && cll_pidfd_kill(pidfd, signal) == 0) return 0;
+    // Forbidden or unknown: then by the number.
+    return pidfd < 0 || errno == ENOSYS || errno == EPERM ? kill(pid, signal) : -1;
+}
+
+int cll_wrap_forward(pid_t pid, int pidfd, const cll_signal_event *event) {
+    if (!event->has_value) return cll_wrap_send(pid, pidfd, event->signal);
     siginfo_t info = {0};
     info.si_signo = event->signal;
     info.si_code = SI_QUEUE;
     info.si_pid = event->sender;
     info.si_uid = getuid();
     info.si_value.sival_ptr = (void *)(uintptr_t)event->value;
-    return (int)syscall(SYS_pidfd_send_signal, pidfd, event->signal, &info, 0);
+    if (pidfd >= 0 && syscall(SYS_pidfd_send_signal, pidfd, event->signal, &info, 0) == 0) return 0;
+    return pidfd < 0 || errno == ENOSYS || errno == EPERM ? (int)syscall(SYS_rt_sigqueueinfo, pid, event->signal, &info) : -1;
 }
 
 static volatile sig_atomic_t continued;

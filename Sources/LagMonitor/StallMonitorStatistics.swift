@@ -2,7 +2,8 @@
 public struct StallMonitorStatistics: Sendable, Equatable {
     /// Stalls found.
     public var stalls: UInt64 = 0
-    /// Records that every sink has taken (a hang has two: `begin` and `end`).
+    /// Records that have arrived at every sink's destination, as far as it says so (a hang has two: `begin` and `end`). What waits in a
+    /// sink's queue counts when it has arrived; what is lost there is ``dropped`` and not this.
     public var reported: UInt64 = 0
     /// Records that got lost: no memory prepared for so many at once, or a sink did not take them.
     public var dropped: UInt64 = 0

@@ -17,6 +17,7 @@ clb_loop_table *loop_table;
 // Whether there is a table to publish to.
 static int is_active;
 static uint32_t last_process;
+static const loop_thread *main_thread;
 static pthread_key_t end_key;
 
 // MARK: Processes
@@ -33,6 +34,8 @@ static void begin_process(const loop_thread *thread) {
 
 static void begin_thread(loop_thread *thread) {
     if (hot_process() == 0) begin_process(thread);
+    // Of a process that was forked the thread that forked.
+    if ((pid_t)syscall(SYS_gettid) == getpid()) main_thread = thread;
     memset(thread, 0, sizeof(*thread));
     thread->process = hot_process();
 }
@@ -47,13 +50,17 @@ static void end_thread(void *value) {
         clb_loop_table_end(loop_table, thread->index, thread->claim);
     }
     thread->place.sp = 0;
+    thread->object = LOOP_OTHER_OBJECT;
     thread->beacon = NULL;
     thread->is_over = 1;
     thread->process = hot_process();
 }
 
-static void write_place(loop_thread *thread, uint64_t address, uint64_t sp) {
+static void write_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
+    __atomic_store_n(&slot->wait_object, object, __ATOMIC_RELAXED);
+    thread->object = object;
+    thread->rank = rank;
     __atomic_store_n(&slot->wait_return, address, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->wait_sp, sp, __ATOMIC_RELAXED);
     thread->place = (loop_place){.address = address, .sp = sp};
@@ -65,7 +72,7 @@ static loop_thread *rest(loop_thread *thread) {
     return thread;
 }
 
-static loop_thread *claim_loop(loop_thread *thread, uint64_t address, uint64_t sp) {
+static loop_thread *claim_loop(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     int32_t index = clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
         thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
@@ -74,57 +81,93 @@ static loop_thread *claim_loop(loop_thread *thread, uint64_t address, uint64_t s
     thread->index = (uint32_t)index;
     // The kernel gives lagmond the rest (name, stack): a program in a sandbox may not be allowed to ask for it.
     __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
-    write_place(thread, address, sp);
+    // First: from its place on a signal handler's wait is the loop's as well.
     thread->beacon = clb_loop_table_beacon(loop_table, thread->index);
+    write_place(thread, object, rank, address, sp);
     pthread_setspecific(end_key, thread);
     rest(thread);
     clb_loop_table_publish(loop_table, thread->index, &thread->claim);
     return thread;
 }
 
-// Counts a wait at another place: how many there were in a row.
-static int32_t count_other(loop_thread *thread, uint64_t address, uint64_t sp) {
-    if (!loop_is_at(&thread->other, address, sp)) {
-        thread->other = (loop_place){.address = address, .sp = sp};
-        thread->other_waits = 0;
-    }
-    return ++thread->other_waits;
+static int is_other(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
+    return thread->other_object == object && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->other, address, sp));
 }
 
-static loop_thread *handle_other_place(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
-    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
-    if (thread->outer.sp != 0 && loop_is_at(&thread->outer, address, sp)) {
-        // The loop within a handler is over.
-        thread->outer.sp = 0;
-        write_place(thread, address, sp);
-        __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
-        return rest(thread);
+// Counts a wait that is not the loop's: how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not end
+// the row of the loop around it, unless it has none any more.
+static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    if (is_other(thread, object, address, sp)) {
+        thread->inner_waits = 0;
+        return ++thread->other_waits;
     }
-    if (may_last && count_other(thread, address, sp) >= LOOP_OTHER_WAITS) {
+    int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
+    if (is_inner && ++thread->inner_waits < LOOP_WAITS) return 0;
+    thread->other = (loop_place){.address = address, .sp = sp};
+    thread->other_object = object;
+    thread->other_rank = rank;
+    thread->inner_waits = 0;
+    thread->other_waits = 1;
+    return 1;
+}
+
+static loop_thread *change_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
+    write_place(thread, object, rank, address, sp);
+    __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
+    return rest(thread);
+}
+
+static loop_thread *handle_other_place(
+    loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int may_last
+) {
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
+    // Whoever waits further out has left the function that waited before: what it was in, a start or a loop within a handler, is over. (On
+    // epoll the place says nothing.)
+    if (may_last && rank == thread->rank && rank != LOOP_RANK_EPOLL && sp > thread->place.sp) return change_place(thread, object, rank, address, sp);
+    if (thread->outer_object != LOOP_OTHER_OBJECT && object == thread->outer_object) {
+        // The loop within a handler is over.
+        thread->outer_object = LOOP_OTHER_OBJECT;
+        return change_place(thread, object, rank, address, sp);
+    }
+    int32_t others = may_last ? count_other(thread, object, rank, address, sp) : 0;
+    // What programs wait on at their start is of a lower rank than their loop's object.
+    if (others >= LOOP_WAITS && rank > thread->rank) {
+        return change_place(thread, object, rank, address, sp);
+    }
+    if (others >= LOOP_OTHER_WAITS) {
         uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
         if ((int64_t)(clb_now_ns() - last_ns) >= (int64_t)LOOP_GONE_SECONDS * 1000000000) {
-            if (sp < thread->place.sp) thread->outer = thread->place;
-            else thread->outer.sp = 0;
-            write_place(thread, address, sp);
-            __atomic_store_n(&slot->changes, slot->changes + 1, __ATOMIC_RELAXED);
-            return rest(thread);
+            thread->outer_object = thread->object;
+            return change_place(thread, object, rank, address, sp);
         }
     }
     __atomic_store_n(&slot->inner_waits, slot->inner_waits + 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
-__attribute__((noinline)) loop_thread *loop_consider(loop_thread *thread, uint64_t address, uint64_t sp, int may_last) {
+// Whether so many waits in a row make a loop. Of the main thread fewer do: its first stall counts, and it has only one.
+static int is_loop(loop_thread *thread, int32_t waits) {
+    if (waits >= LOOP_WAITS) return 1;
+    if (thread != main_thread || waits == 0) return 0;
+    uint64_t now_ns = clb_now_ns();
+    if (waits == 1) thread->other_ns = now_ns;
+    return waits >= LOOP_MAIN_WAITS && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_MAIN_MS * 1000000;
+}
+
+__attribute__((noinline)) loop_thread *loop_consider(
+    loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int may_last
+) {
     if (!__atomic_load_n(&is_active, __ATOMIC_ACQUIRE)) return NULL;
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
-    if (thread->beacon != NULL) return handle_other_place(thread, address, sp, may_last);
+    if (thread->beacon != NULL) return handle_other_place(thread, object, rank, address, sp, may_last);
     // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
-    if (!may_last && !loop_is_at(&thread->other, address, sp)) return NULL;
-    if (count_other(thread, address, sp) < LOOP_WAITS) return NULL;
+    if (!may_last && !is_other(thread, object, address, sp)) return NULL;
+    if (!is_loop(thread, count_other(thread, object, rank, address, sp))) return NULL;
     int saved = errno;
-    loop_thread *result = claim_loop(thread, address, sp);
+    loop_thread *result = claim_loop(thread, object, rank, address, sp);
     errno = saved;
     return result;
 }
@@ -144,6 +187,7 @@ __attribute__((constructor)) static void begin(void) {
         if (madvise(&hot, sizeof(hot), MADV_WIPEONFORK) == 0 && pthread_key_create(&end_key, end_thread) == 0) {
             clb_loop_table_end_all(loop_table, getpid(), 0);
             last_process = 1;
+            main_thread = &loop_self;
             __atomic_store_n(&hot.process, last_process, __ATOMIC_RELAXED);
             __atomic_store_n(&is_active, 1, __ATOMIC_RELEASE);
         }

@@ -18,35 +18,41 @@ struct __kernel_timespec;
 // The stack pointer behind the return: the frame record and the return address lie between it and the frame address.
 #define PLACE (uint64_t)(uintptr_t)__builtin_return_address(0), (uint64_t)(uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *)
 
+// The object of a wait on the epoll instance `set`. That there is none of that number is the kernel's to say.
+#define EPOLL (int32_t)((uint32_t)set + 1)
+
+// The rank of a set. (How many descriptors a select is for is in memory that the kernel has not checked yet.)
+#define SET(has_several) ((has_several) ? LOOP_RANK_SEVERAL : LOOP_RANK_ONE)
+
 // `missing` is what the call returns when the library behind has none.
-#define WRAP(name, type, parameters, arguments, may_last, missing) \
+#define WRAP(name, type, parameters, arguments, object, rank, may_last, missing) \
     __attribute__((visibility("default"))) type name parameters { \
         type (*function) parameters = (type(*) parameters)real_function(REAL_##name); \
         if (__builtin_expect(function == NULL, 0)) { \
             errno = ENOSYS; \
             return missing; \
         } \
-        loop_thread *thread = loop_enter(PLACE, may_last); \
+        loop_thread *thread = loop_enter(object, rank, PLACE, may_last); \
         type result = function arguments; \
         loop_leave(thread); \
         return result; \
     }
 
-WRAP(epoll_wait, int, (int set, struct epoll_event *events, int count, int timeout), (set, events, count, timeout), timeout != 0, -1)
+WRAP(epoll_wait, int, (int set, struct epoll_event *events, int count, int timeout), (set, events, count, timeout), EPOLL, LOOP_RANK_EPOLL, timeout != 0, -1)
 WRAP(
     epoll_pwait, int, (int set, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
-    (set, events, count, timeout, mask), timeout != 0, -1
+    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, timeout != 0, -1
 )
 // The kernel alone reads these time-outs, and rejects an invalid address: they all count as waits that may last.
 WRAP(
     epoll_pwait2, int,
     (int set, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
-    (set, events, count, timeout, mask), 1, -1
+    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, 1, -1
 )
-WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), timeout != 0, -1)
+WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), LOOP_OTHER_OBJECT, SET(count > 1), timeout != 0, -1)
 WRAP(
     __poll_chk, int, (struct pollfd *descriptors, unsigned long count, int timeout, size_t size),
-    (descriptors, count, timeout, size), timeout != 0, -1
+    (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count > 1), timeout != 0, -1
 )
 
 // The C library reads these time-outs itself.
@@ -57,21 +63,21 @@ static inline int lasts(const struct timespec *timeout) {
 WRAP(
     ppoll, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask),
-    (descriptors, count, timeout, mask), lasts(timeout), -1
+    (descriptors, count, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 1), lasts(timeout), -1
 )
 WRAP(
     __ppoll_chk, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask, size_t size),
-    (descriptors, count, timeout, mask, size), lasts(timeout), -1
+    (descriptors, count, timeout, mask, size), LOOP_OTHER_OBJECT, SET(count > 1), lasts(timeout), -1
 )
 WRAP(
     select, int, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),
-    (count, reads, writes, others, timeout), timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, -1
+    (count, reads, writes, others, timeout), LOOP_OTHER_OBJECT, SET(count > 0), timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, -1
 )
 WRAP(
     pselect, int,
     (int count, fd_set *reads, fd_set *writes, fd_set *others, const struct timespec *timeout, const sigset_t *mask),
-    (count, reads, writes, others, timeout, mask), lasts(timeout), -1
+    (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 0), lasts(timeout), -1
 )
 
 // liburing, where a program uses the shared one. Its calls return negative errors, and submit without waiting when they are to wait
@@ -83,7 +89,7 @@ WRAP(
             errno = ENOSYS; \
             return missing; \
         } \
-        loop_thread *thread = (waits) ? loop_enter(PLACE, 1) : NULL; \
+        loop_thread *thread = (waits) ? loop_enter(LOOP_OTHER_OBJECT, LOOP_RANK_SEVERAL, PLACE, 1) : NULL; \
         int result = function arguments; \
         loop_leave(thread); \
         return result; \

@@ -3,7 +3,7 @@ package import LagActivity
 internal import LagMonitor
 
 /// A loop of another process, found by its waits or published by that process's own monitor.
-package final class RemoteLoop: ObservableLoop {
+package final class RemoteLoop: ForeignLoop {
     package let beacon: ActivityBeacon
     package let thread: ThreadIdentity
     package let name: String
@@ -11,8 +11,20 @@ package final class RemoteLoop: ObservableLoop {
     /// Published by the process's own monitor.
     let isFromMonitor: Bool
     private let modes: [String]
+    private let index: UInt32
+    private let table: SharedLoopTable
+    private let examiner: LoopExaminer
 
-    init(_ loop: SharedLoopTable.Loop, _ owner: SharedLoopTable.Owner, in table: SharedLoopTable) {
+    /// - Parameter process: the loop's.
+    init(
+        _ loop: SharedLoopTable.Loop,
+        _ owner: SharedLoopTable.Owner,
+        _ process: ProcessHandle,
+        in table: SharedLoopTable
+    ) {
+        index = loop.index
+        self.table = table
+        examiner = LoopExaminer(process, tid: loop.thread.thread, isDeclared: loop.isFromMonitor)
         beacon = ActivityBeacon(at: clb_loop_table_beacon(table.raw, loop.index), in: table)
         let stack = owner.stack
         thread = ThreadIdentity(tid: loop.thread.thread, process: loop.process, stackLow: stack.low, stackHigh: stack.high)
@@ -28,5 +40,22 @@ package final class RemoteLoop: ObservableLoop {
             return nil
         }
         return modes[number - 1]
+    }
+
+    package func recordRest(at now: UInt64) {
+        let word = clb_beacon_word(beacon.raw)
+        guard UInt8(truncatingIfNeeded: word) == LoopActivity.waiting.rawValue else { return }
+        examiner.recordRest(at: now) { clb_beacon_word(beacon.raw) == word }
+    }
+
+    package func examine(at now: UInt64) -> LoopExamination { examiner.examine(limit: recordPlace(), at: now) }
+
+    package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: recordPlace(), at: now) }
+
+    /// - Returns: the stack pointer of the function that waits.
+    private func recordPlace() -> UInt64 {
+        let place = table.waitPlace(at: index)
+        if let epoll = place.epoll { examiner.record(epoll: epoll) }
+        return place.stackPointer
     }
 }

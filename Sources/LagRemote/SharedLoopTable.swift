@@ -23,7 +23,10 @@ package final class SharedLoopTable: @unchecked Sendable {
         var start: UInt64 = 0
         var error = cll_procfs_start_ticks(getpid(), &start)
         if error == 0 { error = clb_loop_table_create(start, &table, &descriptor) }
-        guard error == 0, let table else { throw .resources(reason: "no shared memory: \(String(cString: strerror(error)))") }
+        guard error == 0, let table else {
+            let reason = error == ESRCH ? "/proc is not there" : "no shared memory: \(String(cString: strerror(error)))"
+            throw .resources(reason: reason)
+        }
         raw = table
         self.descriptor = descriptor
         var path = [CChar](repeating: 0, count: Int(CLB_LOOP_TABLE_PATH_MAX))
@@ -32,6 +35,23 @@ package final class SharedLoopTable: @unchecked Sendable {
             CLB_LOOP_TABLE_VARIABLE, String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         )
     }
+
+    /// A table of this process alone, where the system refuses shared memory: nobody finds it, and it stays empty.
+    package static func unshared() throws(StallMonitorError) -> SharedLoopTable {
+        var table: UnsafeMutablePointer<clb_loop_table>?
+        let error = clb_loop_table_create_unshared(&table)
+        guard error == 0, let table else { throw .resources(reason: "no memory: \(String(cString: strerror(error)))") }
+        return SharedLoopTable(unshared: table)
+    }
+
+    private init(unshared table: UnsafeMutablePointer<clb_loop_table>) {
+        raw = table
+        descriptor = -1
+        variable = (CLB_LOOP_TABLE_VARIABLE, "")
+    }
+
+    /// Whether other processes can find it.
+    package var isShared: Bool { descriptor >= 0 }
 
     deinit { clb_loop_table_destroy(raw, descriptor) }
 
@@ -91,6 +111,13 @@ package final class SharedLoopTable: @unchecked Sendable {
             name: withUnsafeBytes(of: found.name) { Self.text($0.prefix { $0 != 0 }) },
             modes: modes
         )
+    }
+
+    /// Where a loop waits now, and the descriptor of its epoll instance, if it is one: what its process claims.
+    func waitPlace(at index: UInt32) -> (stackPointer: UInt64, epoll: Int32?) {
+        var (stackPointer, object): (UInt64, Int32) = (0, 0)
+        clb_loop_table_wait_place(raw, index, &stackPointer, &object)
+        return (stackPointer, object > 0 ? object - 1 : nil)
     }
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }

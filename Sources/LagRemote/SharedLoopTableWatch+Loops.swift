@@ -60,7 +60,7 @@ extension SharedLoopTableWatch {
             } else {
                 watched = try make(loop.process, startTicks: owner.startTicks)
             }
-            let remote = RemoteLoop(loop, owner, in: table)
+            let remote = RemoteLoop(loop, owner, watched.handle, in: table)
             if let earlier = watched.loops[loop.index] { watched.monitor.unwatch(earlier) }
             watched.paused.remove(loop.index)
             processes[loop.process] = watched

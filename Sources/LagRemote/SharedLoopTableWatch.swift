@@ -19,6 +19,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         let monitor: StallMonitor
         let semaphore: WakeSemaphore
         let startTicks: UInt64
+        let handle: ProcessHandle
         let name: String
         var loops: [UInt32: RemoteLoop] = [:]
         /// The loops' words at the last check, by place.
@@ -242,7 +243,13 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         )
         try monitor.start()
         watching.withLock { $0.append(monitor) }
-        return Watched(monitor: monitor, semaphore: semaphore, startTicks: startTicks, name: context.processName)
+        return Watched(
+            monitor: monitor,
+            semaphore: semaphore,
+            startTicks: startTicks,
+            handle: ProcessHandle(process),
+            name: context.processName
+        )
     }
 
     func end(_ process: Int32) {

@@ -1,5 +1,3 @@
-package import LagActivity
-
 /// A process of which at least one loop is, or was, watched.
 package struct WatchedProcess: Sendable {
     package let pid: Int32
@@ -7,5 +5,5 @@ package struct WatchedProcess: Sendable {
     package let startTicks: UInt64
     /// As it is in its records.
     package let name: String
-    package let loops: [any ObservableLoop]
+    package let loops: [any ForeignLoop]
 }

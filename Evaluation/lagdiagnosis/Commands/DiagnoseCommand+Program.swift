@@ -70,7 +70,7 @@ extension DiagnoseCommand {
                 let group = GroupSummary(part: part, isBusy: isBusy, verdicts: verdicts)
                 guard !group.isEmpty else { continue }
                 if part == .unseen, group.isTelltale, !reveal {
-                    say("too few unseen scenarios: their sums would tell what is said of each")
+                    say("too few unseen scenarios: their sums would show the verdict on each")
                     continue
                 }
                 print(group.text)

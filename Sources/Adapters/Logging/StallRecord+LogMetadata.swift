@@ -15,8 +15,8 @@
 
         private static func metadata(_ value: FieldValue, frames limit: Int) -> Logger.MetadataValue? {
             switch value {
-            case .text(let text): .string(text)
-            case .texts(let texts): .array(texts.map { .string($0) })
+            case .text(let text): .string(PlainText.sanitized(text))
+            case .texts(let texts): .array(texts.map { .string(PlainText.sanitized($0)) })
             case .id(let id): .string(id.description)
             case .count(let number): .string(number.description)
             case .integer(let number): .string(number.description)
@@ -52,7 +52,7 @@
         }
 
         private static func text(_ value: (some CustomStringConvertible & Sendable)?) -> Logger.MetadataValue? {
-            value.map { .string($0.description) }
+            value.map { .string(PlainText.sanitized($0.description)) }
         }
 
         private static func hex(_ value: UInt64?) -> Logger.MetadataValue? {

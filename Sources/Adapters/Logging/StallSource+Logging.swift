@@ -4,7 +4,7 @@
     public import Logging
 
     extension StallSource {
-        /// Tells every stall through a `Logger`, too: the record's message, its severity as level, its fields as metadata.
+        /// Reports every stall through a `Logger`, too: the record's message, its severity as level, its fields as metadata.
         ///
         /// ```swift
         /// import LagMonitor

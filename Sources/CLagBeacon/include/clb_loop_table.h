@@ -64,7 +64,7 @@ typedef struct clb_loop_table_slot {
     uint32_t kind;         // CLB_LOOP_…
     int32_t pid;           // as the process sees itself: another number inside a pid namespace, where cll_mapping_owner refuses it
     int32_t tid;
-    uint32_t reserved;
+    int32_t wait_object;   // the descriptor of the epoll instance that the loop waits on, plus one; 0: it waits otherwise
     uint64_t claimed_ns;   // CLOCK_MONOTONIC: a process that began later is not the one
     uint64_t wait_return;  // the wait that makes the loop: its return address and the stack pointer after its return
     uint64_t wait_sp;      // (of a monitor's loop: 0, and somewhere in its thread's stack)
@@ -127,7 +127,9 @@ static inline uint64_t clb_claim_with_state(uint64_t claim, uint32_t state) {
 // and has to stay open as long as processes are to find the table.
 // `parent_start` is field 22 of /proc/self/stat.
 int clb_loop_table_create(uint64_t parent_start, clb_loop_table **table, int *descriptor);
-// Gives up this process's mapping and the descriptor.
+// One that no other process finds. 0, or an errno.
+int clb_loop_table_create_unshared(clb_loop_table **table);
+// Gives up this process's mapping and the descriptor; -1: there is none.
 void clb_loop_table_destroy(clb_loop_table *table, int descriptor);
 // The path for CLB_LOOP_TABLE_VARIABLE.
 void clb_loop_table_path(int descriptor, char path[CLB_LOOP_TABLE_PATH_MAX]);
@@ -151,6 +153,8 @@ typedef struct clb_loop_table_entry {
 
 // 1, or 0 when no loop is there (free, being filled, or nonsense).
 int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_table_entry *loop);
+// Where its loop waits now, and on what: the slot's wait_sp and wait_object.
+void clb_loop_table_wait_place(const clb_loop_table *table, uint32_t index, uint64_t *sp, int32_t *object);
 // Frees a slot unless it was claimed anew since `claim` was read. 1 when it is free now.
 int clb_loop_table_free(clb_loop_table *table, uint32_t index, uint64_t claim);
 // Takes what was posted, at most 4096 posts (a hostile count would keep the watchdog), and the time of the first answer.

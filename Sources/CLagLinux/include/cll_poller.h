@@ -27,4 +27,10 @@ int cll_poller_poll(int epoll_fd, const cll_wake *wake, cll_ready *ready, int ca
 // Like cll_wake_sleep, but also until a watched descriptor is ready. Takes the wake.
 int cll_poller_sleep(int epoll_fd, cll_wake *wake, uint64_t deadline_ns, cll_ready *ready, int capacity);
 
+// Whether a descriptor that is watched is ready, without taking the event. Any thread.
+int cll_poller_is_ready(int epoll_fd);
+// Whether any thread may ask an epoll instance that watches this descriptor. Asked by another thread than a signal is for, it drops a signalfd
+// from what is ready; of a nested instance it is not known what that one watches. A readlink; any thread.
+int cll_poller_may_ask(int fd);
+
 #endif

@@ -29,7 +29,8 @@ void cll_wrap_block(void);
 // Starts the program at `path` with `state`'s mask, dispositions and descriptors: of those that were opened since, by whatever library,
 // it gets none. In this process's group and session, or as the leader of its own, without a terminal. `environment` is changed:
 // LISTEN_PID (sd_listen_fds(3)) and WATCHDOG_PID (sd_watchdog_enabled(3)), where they name this process, get the child's number.
-// `pidfd` is close-on-exec. 0, or the errno of execve or vfork.
+// `pidfd` is close-on-exec, and -1 where the kernel or a filter has none; below, the number then stands for the child, which is right until
+// its end was taken by cll_wrap_change. 0, or the errno of execve or vfork.
 int cll_wrap_start(
     const char *path, char *const *arguments, char **environment, const cll_signal_state *state, int own_session, pid_t *pid,
     int *pidfd
@@ -43,9 +44,12 @@ enum {
     CLL_CHANGE_CONTINUED = 4,
 };
 // What became of the child since it was last asked; never blocks. A CLL_CHANGE_…, or -1 and errno.
-int cll_wrap_change(int pidfd, int *value);
+int cll_wrap_change(pid_t pid, int pidfd, int *value);
 // Whether there is a change that was not taken yet; it stays.
-int cll_wrap_has_change(int pidfd);
+int cll_wrap_has_change(pid_t pid, int pidfd);
+// As process 1 of a PID namespace: takes the ends of processes whose parents have ended before them, which the kernel makes ours. Elsewhere
+// nothing. Any thread; call it after SIGCHLD, when the ends of what was started here have been taken.
+void cll_wrap_reap_orphans(void);
 
 typedef struct cll_signal_event {
     int32_t signal;
@@ -62,7 +66,9 @@ void cll_wrap_wait(cll_signal_event *event);
 // The same for so long at most. Whether one came.
 int cll_wrap_wait_for(cll_signal_event *event, int64_t nanoseconds);
 // Sends the child what we were sent, with its value. 0, or -1 and errno.
-int cll_wrap_forward(int pidfd, const cll_signal_event *event);
+int cll_wrap_forward(pid_t pid, int pidfd, const cll_signal_event *event);
+// Sends it a signal. 0, or -1 and errno.
+int cll_wrap_send(pid_t pid, int pidfd, int signal);
 
 // Stops this process by that signal's own default, as a shell has to see it; returns when it is continued. SIGSTOP where that
 // signal was ignored from the start.

@@ -9,6 +9,14 @@ enum RunningThreadAnswer {
     case pending
     case failed(CaptureFailure)
 
+    /// Whether no signal may be sent to the thread; not whether it failed to answer one.
+    var cannotBeAsked: Bool {
+        switch self {
+        case .failed(.signalsBlocked), .failed(.noFreeSignal), .failed(.stackNearlyFull): true
+        default: false
+        }
+    }
+
     /// - Parameter code: `CLL_SIGNAL_…`, as both ways of asking answer.
     init(_ code: Int32) {
         self =
@@ -32,6 +40,9 @@ protocol RunningThreadCapture {
 
     /// Asks the thread, and waits so long for its answer.
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer
+    /// Takes them without asking, for a thread that cannot be asked. Costs the thread more than asking does.
+    /// - Returns: whether there is an answer now.
+    func takeUnasked(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool
     /// Whether the last request was answered.
     var hasAnswer: Bool { get }
     /// Ends the last request.

@@ -20,11 +20,16 @@ struct SignalCapture: RunningThreadCapture {
 
     func forget() { _ = cll_signal_forget(snapshot.raw) }
 
+    func takeUnasked(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
+        cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds) == 0
+    }
+
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)
         guard signal != 0 else { return .failed(cll_signal_choose(0) == 0 ? .noFreeSignal : .signalsBlocked) }
         // A signal on a stack without room for it would kill the process. Where the stack pointer of a running thread
-        // is, is not known; that it never was near the end is known by the pages there.
+        // is, no call says; that it never was near the end is known where the pages there were never touched. (That they hold zeros says
+        // nothing: a probe of a stack's depth leaves zeros, so does a buffer that is cleared.)
         if target.stackLow != 0, cll_memory_is_untouched(target.stackLow, cll_signal_stack_need()) == 0 {
             return .failed(.stackNearlyFull)
         }

@@ -13,13 +13,17 @@ package struct CaptureBudget: Sendable {
     /// processor may need a few scheduling slices.
     let answerNanoseconds: UInt64
 
+    /// Whether the kernel may be asked for a sample of a thread that no signal reaches: making the event may take some milliseconds.
+    let allowsSample: Bool
+
     /// For the first sample of a stall: 12 ms, or 50 ms.
-    package static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000)
+    package static let full = CaptureBudget(attempts: 120, answerNanoseconds: 50_000_000, allowsSample: true)
     /// For what is worth less: further samples, and other threads. 2 ms, or 5 ms.
-    package static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000)
+    package static let brief = CaptureBudget(attempts: 20, answerNanoseconds: 5_000_000, allowsSample: false)
 }
 
-/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs; in another process by `ptrace`.
+/// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs, by a sample
+/// of the kernel's where no signal reaches it; in another process by `ptrace`.
 ///
 /// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
 /// malloc's lock, so it does not matter which lock the stalled thread holds. Every wait is bounded.
@@ -82,7 +86,7 @@ package final class ThreadCapture {
             _ = walk(passive.snapshot, method: .passive, into: frames)
         }
         switch running.take(target, state: state, within: CaptureBudget.full.answerNanoseconds) {
-        case .taken: _ = walkSignal(into: frames)
+        case .taken: _ = walkRunning(into: frames)
         case .pending: withdraw()
         case .failed: break
         }
@@ -126,6 +130,7 @@ package final class ThreadCapture {
         var quietCheck = QuietThreadCheck(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedChecks = 0
+        var isSampled = false
         for _ in 0..<budget.attempts {
             let seen = passive.take(target)
             switch seen {
@@ -148,14 +153,14 @@ package final class ThreadCapture {
                 recordSleep(since: asked, atMost: budget.answerNanoseconds)
                 let reason: CaptureFailure
                 switch answer {
-                case .taken: return walkSignal(into: frames)
+                case .taken: return walkRunning(into: frames)
                 case .failed(let failure): reason = failure
                 case .pending:
                     if allowsLateAnswer {
                         unansweredRequest = (target.tid, asked)
                         return .failed(.signalTimedOut, .running)
                     }
-                    if running.withdraw() { return walkSignal(into: frames) }
+                    if running.withdraw() { return walkRunning(into: frames) }
                     return .failed(.signalTimedOut, .running)
                 }
                 failure = reason
@@ -163,6 +168,13 @@ package final class ThreadCapture {
                 if reason == .signalsBlocked, blockedChecks < Self.blockedAttempts {
                     blockedChecks += 1
                     break
+                }
+                if answer.cannotBeAsked, budget.allowsSample, !isSampled {
+                    isSampled = true
+                    let asked = clb_now_ns()
+                    let isTaken = running.takeUnasked(target, within: budget.answerNanoseconds)
+                    recordSleep(since: asked, atMost: budget.answerNanoseconds)
+                    if isTaken { return walkSample(into: frames) }
                 }
                 // It may be in the kernel by now: then it can be read passively after all.
                 guard let now = ThreadState(tid: target.tid, process: process), !now.isRunnable else {
@@ -181,7 +193,7 @@ package final class ThreadCapture {
         guard let request = unansweredRequest, running.hasAnswer else { return nil }
         unansweredRequest = nil
         guard running.withdraw() else { return nil }
-        return (request.tid, request.asked, walkSignal(into: frames))
+        return (request.tid, request.asked, walkRunning(into: frames))
     }
 
     /// Ends the request to a thread that was left open, if there is one.
@@ -213,14 +225,21 @@ package final class ThreadCapture {
     package func walkAgain(_ method: CaptureMethod, into frames: FrameBuffer) -> CaptureOutcome {
         switch method {
         case .passive: walk(passive.snapshot, method: .passive, into: frames)
-        case .signal, .ptrace: walk(running.snapshot, method: method, into: frames)
+        case .signal, .perfEvent, .ptrace: walk(running.snapshot, method: method, into: frames)
         case .none: .failed(.notUnwindable)
         }
     }
 
-    private func walkSignal(into frames: FrameBuffer) -> CaptureOutcome {
+    private func walkRunning(into frames: FrameBuffer) -> CaptureOutcome {
         var outcome = walk(running.snapshot, method: running.method, into: frames)
         outcome.state = stateAtSignal
+        return outcome
+    }
+
+    /// A sample is taken in the thread's own code alone, never in the kernel.
+    private func walkSample(into frames: FrameBuffer) -> CaptureOutcome {
+        var outcome = walk(running.snapshot, method: .perfEvent, into: frames)
+        outcome.state = .running
         return outcome
     }
 

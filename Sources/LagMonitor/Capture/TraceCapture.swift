@@ -27,6 +27,9 @@ struct TraceCapture: RunningThreadCapture {
     /// written any more.
     func forget() { cll_tracer_destroy(tracer) }
 
+    /// Every thread of another process is stopped: there is none that cannot be asked.
+    func takeUnasked(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool { false }
+
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let answer = cll_tracer_capture(
             tracer,

@@ -58,7 +58,7 @@ enum DependencyModules {
         }
     }
 
-    /// Whether a source file was checked out as a dependency. It tells C code, whose names have no module.
+    /// Whether a source file was checked out as a dependency. It recognises C code, whose names have no module.
     static func holdsSource(_ path: String) -> Bool {
         var path = path
         return path.withUTF8 { text in

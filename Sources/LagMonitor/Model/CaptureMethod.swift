@@ -4,6 +4,8 @@ public enum CaptureMethod: String, Sendable, CaseIterable {
     case passive
     /// By a signal, from a running thread.
     case signal
+    /// By a sample of the kernel's, from a running thread that no signal reaches.
+    case perfEvent = "perf_event"
     /// By stopping a running thread of another process for a moment.
     case ptrace
     /// Not at all: ``StallRecord/captureError`` says why.

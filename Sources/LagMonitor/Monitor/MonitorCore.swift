@@ -25,6 +25,9 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private var outputs: [RecordOutput] = []
     private var sequence: UInt64 = 0
     private var countedDropped: UInt64 = 0
+    /// Records that every sink has taken, and how many of them were given up later.
+    private var taken: UInt64 = 0
+    private var countedAbandoned: UInt64 = 0
     private var limiter: RecordLimiter
     private var recurrences: RecurrenceDetector?
     private var incidents = IncidentTracker()
@@ -179,13 +182,13 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         let handlers = shared.withLock { $0.handlers }
         record.suppressedTotal = suppressed(sum)
         let fresh = sum.dropped.saturatingDifference(countedDropped)
-        var taken = true
+        var isTaken = true
         for index in outputs.indices {
             outputs[index].countDropped(fresh, reason: .queueFull)
-            do throws(SinkError) { try outputs[index].write(record, now: now) } catch { taken = false }
+            do throws(SinkError) { try outputs[index].write(record, now: now) } catch { isTaken = false }
         }
         countedDropped += fresh
-        if taken { reported.add(1, ordering: .relaxed) }
+        if isTaken { taken += 1 }
         updateLossCount()
         record.droppedTotal = sum.dropped + lost.load(ordering: .relaxed)
         for handler in handlers { handler.deliver(record) }
@@ -204,7 +207,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     func emitUnfinished() -> UInt64 {
         let now = clock()
         guard let recovered = unfinished?.emitRecovered(&outputs, now) else { return .max }
-        if recovered > 0 { reported.add(recovered, ordering: .relaxed) }
+        taken += recovered
         updateLossCount()
         return unfinished?.refresh(&outputs, at: now.monotonicNanoseconds) ?? .max
     }
@@ -252,6 +255,13 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     private func updateLossCount() {
         let sum = outputs.reduce(0) { $0 + ($1.droppedTotal - countedDropped) }
         lost.store(sum, ordering: .relaxed)
+        // A record is reported when no sink can lose it any more, so that it is never counted as lost as well. Notices on their way are
+        // taken for records until they have arrived, and take nothing back.
+        let abandoned = outputs.reduce(0) { $0 + $1.abandonedTotal }
+        let open = abandoned + outputs.reduce(0) { $0 + UInt64($1.sink.unsettledLines) }
+        let before = reported.load(ordering: .relaxed).saturatingDifference(abandoned - countedAbandoned)
+        countedAbandoned = abandoned
+        reported.store(max(before, taken.saturatingDifference(open)), ordering: .relaxed)
     }
 
     /// Releases the sinks' descriptors, after the last lines: what was lost or held back and not reported yet.

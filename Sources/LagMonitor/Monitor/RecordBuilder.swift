@@ -82,6 +82,8 @@ package struct RecordBuilder {
             withLines: withLines
         )
         record.evidence = evidence.build(facts.usage, &builder, &sockets)
+        record.evidence.pending = facts.pending?.isPending
+        if record.evidence.pending == true { record.evidence.pendingNanoseconds = facts.pending?.nanoseconds }
         record.samples = episode.tally.sampleCount
         fill(&record, from: findings, episode, configuration)
         record.group(by: findings.representative?.frames ?? [])

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagOutput
 
 /// One line for people: how long, why, and where.
@@ -16,7 +17,15 @@ package struct StallMessage {
         let end = isCutOff ? " when the process was last seen" : record.phase == .abandoned ? " when the watch ended" : ""
         let threads = record.workers.reduce(0) { $0 + $1.threadIDs.count }
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
-        text = begun + Self.why(record) + place + others + end
+        // Thread, loop and function names are the program's.
+        text = PlainText.sanitized(begun + Self.why(record) + place + others + Self.waiting(record.evidence) + end)
+    }
+
+    /// Whether somebody waited for the loop meanwhile.
+    private static func waiting(_ evidence: StallRecord.Evidence) -> String {
+        guard evidence.pending == true else { return "" }
+        let milliseconds = (evidence.pendingNanoseconds ?? 0) / 1_000_000
+        return milliseconds > 0 ? " while work waited for at least \(milliseconds) ms" : " while work waited"
     }
 
     private static func why(_ record: StallRecord) -> String {

@@ -13,6 +13,10 @@ internal import Synchronization
 ///
 /// With a ``FileRotation`` the file does not grow beyond a size: it becomes `path.1`, `path.1` becomes `path.2`, and so on.
 ///
+/// A file that is created has mode 0600; what takes the place of a file (rotation, a file that was moved away) has that one's permissions. So
+/// who wants others to read it creates it, or changes its mode, once. A symbolic link at the end of the path is followed if this user or
+/// root made it: another user's is refused.
+///
 /// A path that leads to a pipe works if it has a reader; then the rules of ``DescriptorSink`` hold. A disk that hangs
 /// (a network file system) cannot be waited for with a deadline: the reporter thread hangs with it, and nothing else.
 public final class FileSink: RecordSink {
@@ -23,16 +27,15 @@ public final class FileSink: RecordSink {
         /// The line's, which owns it.
         var descriptor: Int32 = -1
         var isFile = false
+        var permissions: mode_t = 0
         var abandoned: UInt64 = 0
         var isClosed = false
     }
 
-    /// Permissions of a file that is created, under the process's umask.
-    private static let creationMode: mode_t = 0o644
-
     /// The path as given; relative ones are looked up from the process's working directory each time.
     public let name: String
     private let rotation: FileRotation?
+    private let choice: LineFile.Choice
     private let timeoutNanoseconds: UInt64
     private let limit = SharedDeadline()
     private let state: Mutex<State>
@@ -42,16 +45,27 @@ public final class FileSink: RecordSink {
     ///   - rotation: how large the file may become; nil: somebody else sees to that.
     ///   - timeout: how long a line waits when the path leads to a pipe.
     /// - Throws: ``SinkError/Reason/cannotOpen`` with the path and the system's reason.
-    public init(
+    public convenience init(
         path: String,
+        rotation: FileRotation? = nil,
+        timeout: Duration = DescriptorSink.defaultTimeout
+    ) throws(SinkError) {
+        try self.init(path: path, .named, rotation: rotation, timeout: timeout)
+    }
+
+    /// - Parameter choice: who chose the path.
+    package init(
+        path: String,
+        _ choice: LineFile.Choice,
         rotation: FileRotation? = nil,
         timeout: Duration = DescriptorSink.defaultTimeout
     ) throws(SinkError) {
         name = path
         self.rotation = rotation
+        self.choice = choice
         timeoutNanoseconds = timeout.clampedNanoseconds
         var initial = State()
-        try Self.open(path, into: &initial)
+        try Self.open(path, choice, into: &initial)
         state = Mutex(initial)
     }
 
@@ -109,7 +123,7 @@ public final class FileSink: RecordSink {
     /// Opens the path; on success the old file's last line is finished and the old file released.
     private func reopen(_ state: inout State, deadline: WriteDeadline) throws(SinkError) {
         var fresh = State()
-        try Self.open(name, into: &fresh)
+        try Self.open(name, choice, insteadOf: state.isFile ? state.permissions : nil, into: &fresh)
         Self.release(&state, path: name, deadline: deadline)
         fresh.abandoned = state.abandoned
         state = fresh
@@ -123,11 +137,14 @@ public final class FileSink: RecordSink {
         state.line = nil
     }
 
-    private static func open(_ path: String, into state: inout State) throws(SinkError) {
-        // Non-blocking: opening a pipe without a reader is then an error instead of a wait without end.
-        let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-        let descriptor = Glibc.open(path, flags, creationMode)
-        guard descriptor >= 0 else { throw SinkError(.cannotOpen, path: path, code: errno) }
+    private static func open(
+        _ path: String,
+        _ choice: LineFile.Choice,
+        insteadOf permissions: mode_t? = nil,
+        into state: inout State
+    ) throws(SinkError) {
+        let (descriptor, isNew) = try LineFile.open(path, choice)
+        if isNew, let permissions { fchmod(descriptor, permissions) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let code = errno
@@ -139,6 +156,7 @@ public final class FileSink: RecordSink {
         state.line = LineDescriptor(owning: descriptor, kind: isFile ? .file : .nonBlocking, needsNewline: needsNewline)
         state.descriptor = descriptor
         state.isFile = isFile
+        state.permissions = status.st_mode & 0o777
         state.device = status.st_dev
         state.inode = status.st_ino
     }

@@ -39,15 +39,39 @@ struct UTF8Scalar {
 }
 
 /// How a scalar is written in a JSON string (RFC 8259, section 7).
+///
+/// Escaped are, besides what JSON demands, the control and format characters that a terminal would obey (``PlainText``): lines are also
+/// read as they are, and what a reader decodes stays the same.
 enum JSONEscaping {
+    /// Of a scalar of two or three bytes: its value, where it is to be escaped. The blocks that hold the marks for the direction of
+    /// writing, invisible characters and C1, some harmless ones among them.
+    private static func escapedValue(
+        _ scalar: UTF8Scalar,
+        in text: UnsafeBufferPointer<UInt8>,
+        at position: Int
+    ) -> UInt16? {
+        switch (scalar.length, text[position]) {
+        case (2, 0xc2) where text[position + 1] < 0xa0, (2, 0xd8) where text[position + 1] == 0x9c:
+            return UInt16(text[position] & 0x1f) << 6 | UInt16(text[position + 1] & 0x3f)
+        case (3, 0xe2), (3, 0xef):
+            let low = UInt16(text[position + 1] & 0x3f) << 6 | UInt16(text[position + 2] & 0x3f)
+            let value = UInt16(text[position] & 0xf) << 12 | low
+            switch value {
+            case 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f, 0xfeff, 0xfff9...0xfffb: return value
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
     /// Bytes that ``append(_:in:at:to:)`` will write.
     static func size(of scalar: UTF8Scalar, in text: UnsafeBufferPointer<UInt8>, at position: Int) -> Int {
         guard scalar.isWellFormed else { return 3 }
-        guard scalar.length == 1 else { return scalar.length }
+        guard scalar.length == 1 else { return escapedValue(scalar, in: text, at: position) == nil ? scalar.length : 6 }
         switch text[position] {
         case 0x00: return 3
         case 0x08, 0x09, 0x0a, 0x0c, 0x0d, UInt8(ascii: "\""), UInt8(ascii: "\\"): return 2
-        case 0x01...0x1f: return 6
+        case 0x01...0x1f, 0x7f: return 6
         default: return 1
         }
     }
@@ -67,6 +91,7 @@ enum JSONEscaping {
             return
         }
         guard scalar.length == 1 else {
+            if let value = escapedValue(scalar, in: text, at: position) { return escape(value, to: &bytes) }
             for index in 0..<scalar.length { bytes.append(text[position + index]) }
             return
         }
@@ -78,12 +103,7 @@ enum JSONEscaping {
         case 0x0d: escape("r", to: &bytes)
         case UInt8(ascii: "\""): escape("\"", to: &bytes)
         case UInt8(ascii: "\\"): escape("\\", to: &bytes)
-        case 0x01...0x1f:
-            escape("u", to: &bytes)
-            bytes.append(UInt8(ascii: "0"))
-            bytes.append(UInt8(ascii: "0"))
-            bytes.append(UInt8(ascii: "0") + first >> 4)
-            bytes.append(Hexadecimal.digit(first & 0xf))
+        case 0x01...0x1f, 0x7f: escape(UInt16(first), to: &bytes)
         default: bytes.append(first)
         }
     }
@@ -117,6 +137,11 @@ enum JSONEscaping {
     private static func escape(_ letter: Unicode.Scalar, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\\"))
         bytes.append(UInt8(ascii: letter))
+    }
+
+    private static func escape(_ value: UInt16, to bytes: inout [UInt8]) {
+        escape("u", to: &bytes)
+        for shift in [12, 8, 4, 0] { bytes.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: value >> shift) & 0xf)) }
     }
 
     /// Where the longest end of `text` begins that needs at most `maxBytes` bytes.

@@ -11,6 +11,8 @@ package struct RecordOutput: Sendable {
     private var retry = RetryDelay(firstNanoseconds: 1_000_000_000, longestNanoseconds: 30_000_000_000)
     /// Records lost so far, announced or not.
     package private(set) var droppedTotal: UInt64 = 0
+    /// Of those, the ones that the sink had taken before.
+    package private(set) var abandonedTotal: UInt64 = 0
 
     package init(encoder: RecordEncoder, sink: any RecordSink) {
         self.encoder = encoder
@@ -134,7 +136,10 @@ package struct RecordOutput: Sendable {
 
     private mutating func collectAbandoned() {
         let abandoned = sink.takeAbandonedLines()
-        if abandoned > 0 { countDropped(abandoned, reason: .sinkFailed) }
+        if abandoned > 0 {
+            abandonedTotal &+= abandoned
+            countDropped(abandoned, reason: .sinkFailed)
+        }
         // These are part of the total since they were lost.
         for notice in sink.takeAbandonedNotices() {
             if let loss = notice.loss { pending.add(loss.count, reason: loss.reason) }

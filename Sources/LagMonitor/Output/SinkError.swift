@@ -18,17 +18,20 @@ public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
     public let path: String
     /// The `errno` of the failing call; 0 when there is none.
     public let code: Int32
+    /// Why, where the system's text for ``code`` does not say it: `it is a symbolic link of another user (uid 1000)`.
+    public let detail: String?
 
-    public init(_ reason: Reason, path: String, code: Int32 = 0) {
+    public init(_ reason: Reason, path: String, code: Int32 = 0, detail: String? = nil) {
         self.reason = reason
         self.path = path
         self.code = code
+        self.detail = detail
     }
 
     /// What went wrong with what, in one line: `cannot write to /var/log/stalls: No space left on device (errno 28)`.
     public var description: String {
         switch reason {
-        case .cannotOpen: "cannot open \(path): \(codeText)"
+        case .cannotOpen: "cannot open \(path): \(detail ?? codeText)"
         case .writeFailed: "cannot write to \(path): \(codeText)"
         case .readerGone: "cannot write to \(path): its reader is gone"
         case .tooSlow: "cannot write to \(path): its reader is too slow"

@@ -1,4 +1,6 @@
 internal import CLagLinux
+internal import LagActivity
+internal import Synchronization
 
 /// How other threads reach a loop: bits of work, and the wake. See cll_wake.h for the protocol.
 // Sendable without a check: the only stored property is an immutable pointer to memory that lives as long as this
@@ -18,6 +20,10 @@ final class LoopSignals: @unchecked Sendable {
     }
 
     let raw: UnsafeMutablePointer<cll_wake>
+    /// Of an epoll instance that other threads must not ask: it drops what a descriptor says is ready for its own thread alone.
+    static let unaskable: Int32 = -2
+    /// The loop's epoll instance; negative: it has none, or ``unaskable``.
+    private let epoll = Atomic<Int32>(-1)
 
     init() {
         guard let memory = cll_wake_create() else { fatalError("no memory for 64 bytes of a run loop") }
@@ -35,7 +41,20 @@ final class LoopSignals: @unchecked Sendable {
     /// Any thread.
     var isAsleep: Bool { cll_wake_is_asleep(raw) != 0 }
 
-    /// Whether any of `work` is there. Own thread.
+    /// Own thread.
+    func publish(epoll descriptor: Int32) { epoll.store(descriptor, ordering: .releasing) }
+
+    /// Whether there is something to do for the loop: work that was given to it, or a descriptor that is ready. Overdue timers do not count. Any
+    /// thread; one system call where the loop watches descriptors. (Of a loop that is just ending the answer may be another descriptor's.)
+    var pendingWork: PendingWork {
+        // One by one: a list of them would allocate. Pings are the monitor's own.
+        if has(.sources) || has(.ports) || has(.blocks) { return .pending }
+        let descriptor = epoll.load(ordering: .acquiring)
+        if descriptor == Self.unaskable { return .unknown }
+        return descriptor >= 0 && cll_poller_is_ready(descriptor) != 0 ? .pending : .none
+    }
+
+    /// Whether any of `work` is there. Any thread.
     func has(_ work: Work) -> Bool { cll_wake_work(raw) & work.rawValue != 0 }
 
     /// Takes `work`; true when any of it was there. Own thread.

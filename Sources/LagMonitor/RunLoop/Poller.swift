@@ -55,6 +55,8 @@ final class Poller {
                 continue
             }
             let error = start() ?? cll_poller_watch(epoll, descriptor, watch.events.rawValue, 0)
+            // For good: what is ready for one thread alone may still be there when the descriptor is not.
+            if error == 0, cll_poller_may_ask(descriptor) == 0 { signals.publish(epoll: LoopSignals.unaskable) }
             wanted[descriptor]?.isAlwaysReady = error == EPERM
             wanted[descriptor]?.isFailed = error != 0 && error != EPERM
             for source in watch.sources { source.setWatchError(error == EPERM ? 0 : error) }
@@ -101,6 +103,7 @@ final class Poller {
     /// Closes everything; the loop will not sleep again.
     func close() {
         cll_poller_detach_wake(signals.raw)
+        signals.publish(epoll: -1)
         if epoll >= 0 { _ = Glibc.close(epoll) }
         epoll = -1
         ready?.deallocate()
@@ -121,6 +124,7 @@ final class Poller {
             return error
         }
         epoll = created
+        signals.publish(epoll: created)
         ready = .allocate(capacity: Poller.capacity)
         return nil
     }

@@ -11,6 +11,7 @@ package struct LineCheck: ~Copyable {
     package mutating func validationErrors(in line: UnsafeRawBufferPointer) -> [String] {
         if let failure = scanner.scan(line) { return ["no JSON object: \(failure)"] }
         var validationErrors = textErrors(line)
+        if let name = DuplicateName.first(in: line) { validationErrors.append("\(name) is there twice") }
         guard let event = event(&validationErrors) else { return validationErrors }
         let check = ContentCheck(text: line)
         for rule in FieldTable.all where rule.field != .event {

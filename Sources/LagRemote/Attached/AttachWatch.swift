@@ -22,7 +22,7 @@ package final class AttachWatch: @unchecked Sendable {
     private let processSinks: @Sendable (ProcessContext) -> [any RecordSink]
     private let mayCount: Bool
     private let reportError: @Sendable (String) -> Void
-    private let pidfd: Int32
+    private let handle: ProcessHandle
 
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
@@ -56,14 +56,14 @@ package final class AttachWatch: @unchecked Sendable {
         reportError: @escaping @Sendable (String) -> Void
     ) throws(AttachRefusal) {
         // First, so that all that follows is about this very process.
-        pidfd = cll_pidfd_open(process)
-        guard pidfd >= 0 else { throw .noProcess(process) }
-        do throws(AttachRefusal) {
-            try AttachPermission(process: process).check(loops: loops)
-        } catch {
-            close(pidfd)
-            throw error
+        handle = ProcessHandle(process)
+        guard handle.descriptor >= 0 else {
+            let code = -handle.descriptor
+            if code == ESRCH || code == EINVAL { throw .noProcess(process) }
+            let reason = "pidfd_open: \(String(cString: strerror(code)))"
+            throw .notPermitted(process, reason: reason, remedy: "a filter that allows it, or Linux 5.3 or newer")
         }
+        try AttachPermission(process: process).check(loops: loops)
         self.process = process
         named = loops
         self.configuration = configuration
@@ -72,8 +72,6 @@ package final class AttachWatch: @unchecked Sendable {
         self.mayCount = mayCount
         self.reportError = reportError
     }
-
-    deinit { close(pidfd) }
 
     package func start() throws(StallMonitorError) {
         let started = try WorkerThread(name: "lag-attached", submitsToQueues: false) { [self] in run() }
@@ -125,7 +123,7 @@ package final class AttachWatch: @unchecked Sendable {
     }
 
     private var isAlive: Bool {
-        var entry = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
+        var entry = pollfd(fd: handle.descriptor, events: Int16(POLLIN), revents: 0)
         // A pidfd is readable when its process has ended (pidfd_open(2)).
         return poll(&entry, 1, 0) == 0
     }
@@ -157,7 +155,7 @@ package final class AttachWatch: @unchecked Sendable {
         }
         present.withLock { $0 = monitor }
         var search = LoopSearch(
-            process: process,
+            process: handle,
             named: named,
             hold: Self.hold(configuration),
             mayCount: mayCount,

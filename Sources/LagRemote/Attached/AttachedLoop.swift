@@ -3,15 +3,20 @@ internal import Glibc
 package import LagActivity
 internal import LagDetection
 internal import LagMonitor
+internal import Synchronization
 
 /// A loop of another process, watched from outside: its beacon says what samples of its thread have found.
 // Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelSampler``).
-package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
+package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
     package let beacon = ActivityBeacon()
     package let thread: ThreadIdentity
     package let name: String
 
     private let semaphore: WakeSemaphore
+    private let examiner: LoopExaminer
+    /// Where the loop waited last: for threads other than the watchdog's.
+    private let waitStackPointer = Atomic<UInt64>(0)
+    private let quiet = Atomic<Bool>(false)
     private var files: cll_thread_files
     private var finder: IterationDetector
     private var iterationProbe: IterationProbe
@@ -36,8 +41,11 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
         files: cll_thread_files,
         semaphore: WakeSemaphore,
         hold: UInt64,
-        mayCount: Bool
+        mayCount: Bool,
+        examiner: LoopExaminer
     ) {
+        self.examiner = examiner
+        waitStackPointer.store(place.stackPointer, ordering: .relaxed)
         self.thread = thread
         name = thread.tid == thread.process ? "main" : "thread \(thread.tid)"
         self.files = files
@@ -82,11 +90,30 @@ package final class AttachedLoop: ObservableLoop, @unchecked Sendable {
             iterationProbe.end()
             contents = 0
             results = cll_results_of_wait(&found.call)
+            waitStackPointer.store(found.call.sp, ordering: .relaxed)
+            examiner.recordRest(found.call, at: now)
+            quiet.store(false, ordering: .relaxed)
         }
         return true
     }
 
-    var isAtWork: Bool { finder.isAtWork && !isOver }
+    /// Whether it is to be sampled closely.
+    var isAtWork: Bool { finder.isAtWork && !isOver && !quiet.load(ordering: .relaxed) }
+
+    /// Samples have done it.
+    package func recordRest(at now: UInt64) {}
+
+    package func examine(at now: UInt64) -> LoopExamination {
+        let found = examiner.examine(limit: limit, at: now)
+        quiet.store(found.isQuiet, ordering: .relaxed)
+        return found
+    }
+
+    package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: limit, at: now) }
+
+    /// Two calls from one function differ by what the C library's functions around them take of the stack.
+    private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(Self.callBytes) }
+    private static let callBytes: UInt64 = 64
 
     private func finish() -> Bool {
         isOver = true

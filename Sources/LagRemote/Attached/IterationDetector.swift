@@ -23,7 +23,7 @@ struct IterationDetector: Sendable {
     private var restVisits = 0
     private var restRuns: UInt64?
     private var restedNanoseconds: UInt64 = 0
-    private var other: (stackPointer: UInt64, visits: Int) = (0, 0)
+    private var other: (place: RestPlace?, visits: Int) = (nil, 0)
     private var hasMoved = false
     private var heldNanoseconds: UInt64 = 0
 
@@ -73,19 +73,27 @@ struct IterationDetector: Sendable {
     private mutating func isAtPlace(_ observation: ThreadObservation) -> Bool {
         guard let found = observation.place, found.isSame(as: place) else { return false }
         place.programCounter = found.programCounter
+        place.stackPointer = found.stackPointer
         return true
     }
 
     /// Whether the loop's place is another one from now on.
     private mutating func isElsewhereNow(_ observation: ThreadObservation, at now: UInt64) -> Bool {
         guard place.call == nil, let found = observation.place, found.call == nil else { return false }
-        let pointer = found.stackPointer
-        // Attached within a handler: the loop itself waits further out.
-        let isOuter = pointer > place.stackPointer && restVisits < Self.sureVisits
+        // Whoever waits further out has left the function that waited before: a start, or a loop within a handler, is over. On epoll the place
+        // says nothing.
+        let isOuter =
+            found.stackPointer > place.stackPointer
+            && (place.epoll == nil && found.rank == place.rank || restVisits < Self.sureVisits && found.rank >= place.rank)
         if !isOuter {
-            if pointer != other.stackPointer { other = (pointer, 0) }
+            if other.place?.isSame(as: found) != true { other = (found, 0) }
             if hasMoved { other.visits += 1 }
-            guard other.visits >= Self.otherVisits, now >= restedNanoseconds &+ Self.goneNanoseconds else { return false }
+            // What programs wait on at their start is of a lower rank than their loop's object.
+            // A handler's wait for one descriptor may have been seen first, and by turns since: then at once.
+            let isAboveNow = found.rank > place.rank && (place.rank == 0 || other.visits >= Self.sureVisits)
+            guard isAboveNow || other.visits >= Self.otherVisits && now >= restedNanoseconds &+ Self.goneNanoseconds else {
+                return false
+            }
         }
         place = found
         restVisits = 0

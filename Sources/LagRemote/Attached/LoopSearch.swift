@@ -6,6 +6,7 @@ internal import LagDetection
 /// Finds the loops among the threads of a process, by sampling all of them now and then.
 struct LoopSearch {
     private let process: Int32
+    private let handle: ProcessHandle
     private let named: [Int32]
     private let hold: UInt64
     private let mayCount: Bool
@@ -18,9 +19,10 @@ struct LoopSearch {
     /// Of a process with more threads the others are not sampled.
     private static let mostThreads = 1024
 
-    init(process: Int32, named: [Int32], hold: UInt64, mayCount: Bool, semaphore: WakeSemaphore) {
+    init(process handle: ProcessHandle, named: [Int32], hold: UInt64, mayCount: Bool, semaphore: WakeSemaphore) {
         self.mayCount = mayCount
-        self.process = process
+        process = handle.pid
+        self.handle = handle
         self.named = named
         self.hold = hold
         self.semaphore = semaphore
@@ -80,7 +82,17 @@ struct LoopSearch {
         var (low, high): (UInt64, UInt64) = (0, 0)
         _ = cll_procfs_mapping(process, place.stackPointer, &low, &high)
         let thread = ThreadIdentity(tid: tid, process: process, stackLow: low, stackHigh: high)
-        return AttachedLoop(thread, at: place, files: files, semaphore: semaphore, hold: hold, mayCount: mayCount)
+        let examiner = LoopExaminer(handle, tid: tid, isDeclared: named.contains(tid))
+        if place.call == nil { examiner.recordRest(sample.call, at: 0) }
+        return AttachedLoop(
+            thread,
+            at: place,
+            files: files,
+            semaphore: semaphore,
+            hold: hold,
+            mayCount: mayCount,
+            examiner: examiner
+        )
     }
 
     private mutating func forgetAllBut(_ threads: [Int32]) {

@@ -5,13 +5,22 @@
 struct RestPlace: Sendable, Equatable {
     /// The call; nil: any wait for events.
     let call: Int64?
-    /// The stack pointer that the call is made with: always the same in one loop, lower in a wait within a handler.
-    let stackPointer: UInt64
+    /// The stack pointer that the call is made with: lower in a wait within a handler.
+    var stackPointer: UInt64
     /// Where the call returns to: of one loop it may be several.
     var programCounter: UInt64
+    /// The descriptor of the epoll instance that it waits on; nil: another wait, which its place stands for.
+    var epoll: Int32?
 
-    /// Whether it is the place of the same loop.
-    func isSame(as other: RestPlace) -> Bool { call == other.call && stackPointer == other.stackPointer }
+    /// How likely the wait is an event loop's: 0 for at most one descriptor, 1 for several, 2 for epoll. Handlers poll as well, mostly for one
+    /// descriptor.
+    var rank = 0
+
+    /// Whether it is the place of the same loop: an epoll instance is the same loop from wherever it is waited on.
+    func isSame(as other: RestPlace) -> Bool {
+        if epoll != nil || other.epoll != nil { return epoll == other.epoll }
+        return call == other.call && stackPointer == other.stackPointer
+    }
 }
 
 /// Finds the place of one thread.

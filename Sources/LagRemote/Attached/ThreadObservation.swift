@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import Glibc
 
 /// What the kernel said of a thread in one sample from outside.
 struct ThreadObservation: Sendable, Equatable {
@@ -6,7 +7,9 @@ struct ThreadObservation: Sendable, Equatable {
         /// On a processor, or ready for one; in its own code or in a system call, which cannot be distinguished.
         case running
         /// Asleep in a system call (-1: in none, by a page fault), with the stack as it was when it entered it.
-        case blocked(call: Int64, stackPointer: UInt64, programCounter: UInt64)
+        /// - epoll: the instance that the call waits on; negative: it is no such wait.
+        /// - isOfSeveral: it is a wait for several descriptors.
+        case blocked(call: Int64, stackPointer: UInt64, programCounter: UInt64, epoll: Int32 = -1, isOfSeveral: Bool = false)
     }
 
     var doing: Doing
@@ -19,26 +22,49 @@ struct ThreadObservation: Sendable, Equatable {
 
     /// Where the thread sleeps; nil: it does not, or in no system call.
     var place: RestPlace? {
-        guard case .blocked(let call, let stackPointer, let programCounter) = doing, call >= 0 else { return nil }
+        guard case .blocked(let call, let stackPointer, let programCounter, let epoll, let isOfSeveral) = doing, call >= 0 else {
+            return nil
+        }
         let isEventWait = cll_is_event_wait(call) != 0
-        return RestPlace(call: isEventWait ? nil : call, stackPointer: stackPointer, programCounter: programCounter)
+        return RestPlace(
+            call: isEventWait ? nil : call,
+            stackPointer: stackPointer,
+            programCounter: programCounter,
+            epoll: epoll >= 0 ? epoll : nil,
+            rank: epoll >= 0 ? 2 : isOfSeveral ? 1 : 0
+        )
     }
 
     /// Whether the thread can be held for a moment without noticing: it runs, or sleeps in a call that goes on by itself afterwards.
     var canBeHeld: Bool {
         switch doing {
         case .running: true
-        case .blocked(let call, _, _): cll_resumes_after_stop(call) != 0
+        case .blocked(let call, _, _, _, _): cll_resumes_after_stop(call) != 0
         }
     }
 }
 
 extension ThreadObservation {
+    /// Whether a call waits by `poll` for several descriptors, or by `select` for any: how many is in the thread's memory.
+    private static func isOfSeveral(_ call: inout cll_thread_syscall) -> Bool {
+        let results = cll_results_of_wait(&call)
+        // A poll leaves its results in its first argument, a select in others.
+        guard results.address == call.arguments.0 else { return results.length > 0 && call.arguments.0 > 0 }
+        return Int(results.length) > MemoryLayout<pollfd>.size
+    }
+
     init(_ sample: cll_thread_sample) {
         let isBlocked = sample.state == Int32(CLL_SYSCALL_BLOCKED)
+        var call = sample.call
         doing =
             isBlocked
-            ? .blocked(call: sample.call.number, stackPointer: sample.call.sp, programCounter: sample.call.pc) : .running
+            ? .blocked(
+                call: call.number,
+                stackPointer: call.sp,
+                programCounter: call.pc,
+                epoll: cll_epoll_of_wait(&call),
+                isOfSeveral: Self.isOfSeveral(&call)
+            ) : .running
         cpuNanoseconds = sample.cpu_ns
         delayNanoseconds = sample.delay_ns
         runs = sample.runs

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 internal import LagSymbols
@@ -29,8 +30,9 @@ struct Lagmond: ParsableCommand {
 
     static func main() {
         Diagnostics.reserveStandardDescriptors()
+        cll_process_report_crashes("lagmond")
         LineSymbols.enable()
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        let arguments = Array(ProcessArguments.all.dropFirst())
         // `run` is the default subcommand: its options belong to the general help.
         if arguments == ["--help"] || arguments == ["-h"] {
             print(helpMessage(for: Lagmond.self), helpMessage(for: RunCommand.self), separator: "\n")

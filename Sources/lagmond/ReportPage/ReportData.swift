@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagOutput
 internal import LagReader
 
@@ -55,13 +56,20 @@ struct ReportData {
         return writer.withBytes { Self.sanitized(Array($0)) }
     }
 
-    /// JSON as it may stand in an element of HTML; bytes that are no UTF-8 are replaced.
+    /// JSON as it may stand in an element of HTML, and be shown as a file; bytes that are no UTF-8 are replaced.
     static func sanitized(_ json: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(json.count)
-        for byte in String(decoding: json, as: UTF8.self).utf8 {
-            // In JSON it is in strings alone.
-            if byte == UInt8(ascii: "<") { output += Array("\\u003c".utf8) } else { output.append(byte) }
+        for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+            // In JSON they are in strings alone, but for spaces.
+            guard scalar == "<" || scalar.value >= 0x7f && PlainText.isControl(scalar) else {
+                output += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+                continue
+            }
+            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                let digits = String(unit, radix: 16)
+                output += Array("\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
+            }
         }
         return output
     }

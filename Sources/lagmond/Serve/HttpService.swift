@@ -1,187 +1,160 @@
-internal import Dispatch
-internal import FlyingFox
-internal import FlyingSocks
-internal import Foundation
+internal import Glibc
 internal import LagMonitor
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
 internal import Synchronization
 
 /// `/metrics`, `/healthz` and `/stalls` over HTTP.
 ///
-/// The server runs on the pool of Swift's tasks and a queue of Dispatch: neither needs the main thread, so it answers while that hangs.
+/// The server runs on a thread of its own, so it answers while the main thread hangs. What clients can take is bounded (``HttpLimits``).
 final class HttpService: Sendable {
     private let address: ListenAddress
-    private let live: LiveLines
-    private let output: HealthTrackingSink
-    /// Set before a request can come.
-    private let subject = Mutex<(any HttpStatusSource)?>(nil)
+    private let pages: HttpPages
+    private let limits: HttpLimits
+    private let connections = Atomic<Int>(0)
 
-    private static let restartSeconds = 1.0
+    private static let restartSeconds: Int64 = 1
     /// What clients of `/stalls` get to take the last lines.
     private static let drain: Duration = .milliseconds(200)
+    /// An event loop ends the process where it gets no descriptors: its poller, its waker, its timer, and the listener.
+    private static let descriptorsToStart = 8
 
-    init(address: ListenAddress, live: LiveLines, output: HealthTrackingSink) {
+    init(address: ListenAddress, live: LiveLines, output: HealthTrackingSink, limits: HttpLimits = HttpLimits()) {
         self.address = address
-        self.live = live
-        self.output = output
+        self.limits = limits
+        pages = HttpPages(live: live, output: output)
     }
 
     /// Listens, and says where.
     /// - Throws: when the address cannot be had.
-    func start(_ subject: any HttpStatusSource) throws(StartFailure) {
-        self.subject.withLock { $0 = subject }
-        let answer = Mutex<Result<ListenAddress, StartFailure>?>(nil)
-        let isDecided = DispatchSemaphore(value: 0)
-        Task.detached {
-            await self.run { result in
-                answer.withLock { $0 = result }
-                isDecided.signal()
-            }
+    @discardableResult
+    func start(_ subject: any HttpStatusSource) throws(StartFailure) -> ListenAddress {
+        pages.serve(subject)
+        guard Self.hasDescriptors else { throw refusal(EMFILE) }
+        do {
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            let channel = try listen(on: address, group).wait()
+            let own = ListenAddress(host: address.host, port: UInt16(channel.localAddress?.port ?? 0))
+            listenAgain(after: channel, on: own, group)
+            Diagnostics.report("listening on http://\(own)")
+            return own
+        } catch {
+            throw refusal(error)
         }
-        isDecided.wait()
-        let listening = try answer.withLock { $0 }!.get()
-        Diagnostics.report("listening on http://\(listening)")
     }
 
     /// After the last line: waits a moment for the clients to read it.
     func finish() {
-        live.close()
+        pages.live.close()
         let deadline = MonotonicTime.now + Self.drain
-        while live.clients > 0, MonotonicTime.now < deadline { usleep(5000) }
+        while pages.live.clients > 0, MonotonicTime.now < deadline { usleep(5000) }
     }
 
-    /// Serves until the process ends. An error (no descriptors left) ends a server: it is reported, and another one starts.
-    private func run(_ decide: @escaping @Sendable (Result<ListenAddress, StartFailure>) -> Void) async {
-        var bound: ListenAddress?
-        while true {
-            do {
-                let server = try makeServer(bound ?? address)
-                let serving = Task { try await server.run() }
-                if bound == nil {
-                    // Waiting for a server that cannot listen would take its whole timeout, so a failure cancels the wait.
-                    let listening = Task { try await server.waitUntilListening() }
-                    let failing = Task {
-                        try? await serving.value
-                        listening.cancel()
-                    }
-                    _ = try? await listening.value
-                    if let own = await Self.address(of: server) {
-                        bound = own
-                        decide(.success(own))
-                    }
-                    failing.cancel()
-                }
-                try await serving.value
-            } catch {
-                guard bound != nil else { return decide(.failure(refusal(error))) }
-                Diagnostics.report("http: \(Self.reason(error)); listening again")
+    private func listen(on address: ListenAddress, _ group: any EventLoopGroup) throws -> EventLoopFuture<any Channel> {
+        let host =
+            switch address.host {
+            case .ip4(let host), .ip6(let host): host
             }
-            try? await Task.sleep(for: .seconds(Self.restartSeconds))
+        return ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // A client that sends no more may still read.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { [self] channel in
+                channel.eventLoop.makeCompletedFuture { try serve(channel) }
+            }
+            .bind(to: try SocketAddress(ipAddress: host, port: Int(address.port)))
+    }
+
+    /// A listener that ends (the system refuses it) is reported, and another one starts.
+    private func listenAgain(after channel: any Channel, on address: ListenAddress, _ group: any EventLoopGroup) {
+        channel.closeFuture.whenComplete { [self] _ in
+            Diagnostics.report("http: the listener ended; listening again")
+            retry(address, group)
         }
     }
 
-    private func makeServer(_ address: ListenAddress) throws -> HTTPServer {
-        let handler = ClosureHTTPHandler { [self] request in await respond(to: request) }
-        // Its own logger writes to stdout, which is for records.
-        return switch address.host {
-        case .ip4(let host):
-            HTTPServer(address: try .inet(ip4: host, port: address.port), logger: .disabled, handler: handler)
-        case .ip6(let host):
-            HTTPServer(address: try .inet6(ip6: host, port: address.port), logger: .disabled, handler: handler)
+    private func retry(_ address: ListenAddress, _ group: any EventLoopGroup) {
+        group.next().scheduleTask(in: .seconds(Self.restartSeconds)) { [self] in
+            try listen(on: address, group).whenComplete { result in
+                switch result {
+                case .success(let channel): self.listenAgain(after: channel, on: address, group)
+                case .failure: self.retry(address, group)
+                }
+            }
         }
     }
 
-    private static func address(of server: HTTPServer) async -> ListenAddress? {
-        switch await server.listeningAddress {
-        case .ip4(let host, let port): ListenAddress(host: .ip4(host), port: port)
-        case .ip6(let host, let port): ListenAddress(host: .ip6(host), port: port)
-        case .unix, nil: nil
+    private func serve(_ channel: any Channel) throws {
+        let count = connections.add(1, ordering: .relaxed).newValue
+        channel.closeFuture.whenComplete { [self] _ in connections.subtract(1, ordering: .relaxed) }
+        let pipeline = channel.pipeline.syncOperations
+        guard count <= limits.connections else {
+            let waits = count <= 2 * limits.connections
+            return try pipeline.addHandler(RefusedConnection(limits: limits, waits: waits))
         }
+        var fields = NIOHTTPDecoderLimitConfiguration()
+        fields.maxHeaderFieldSize = limits.headBytes
+        fields.maxHeaderListSize = limits.headBytes
+        fields.maxHeaderFieldCount = limits.headers
+        let gate = RequestGate(limits: limits)
+        try pipeline.addHandlers([
+            HTTPResponseEncoder(), gate, ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: fields)),
+            HttpExchange(pages: pages, limits: limits, gate: gate),
+        ])
+    }
+
+    private static var hasDescriptors: Bool {
+        let probes = (0..<descriptorsToStart).map { _ in fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) }
+        defer { for probe in probes where probe >= 0 { close(probe) } }
+        return probes.allSatisfy { $0 >= 0 }
     }
 
     private func refusal(_ error: any Error) -> StartFailure {
-        StartFailure(
-            status: ExitStatus.systemError,
-            message: "http.listen: cannot listen on \(address): \(Self.reason(error))"
-        )
+        guard let error = error as? IOError else { return refusal(reason: "\(error)") }
+        return refusal(error.errnoCode)
     }
 
-    private static func reason(_ error: any Error) -> String {
-        guard case SocketError.failed(_, let number, _) = error else { return error.localizedDescription }
-        return "\(Diagnostics.reason(number)) (errno \(number))"
+    private func refusal(_ number: Int32) -> StartFailure {
+        refusal(reason: "\(Diagnostics.reason(number)) (errno \(number))")
+    }
+
+    private func refusal(reason: String) -> StartFailure {
+        StartFailure(status: ExitStatus.systemError, message: "http.listen: cannot listen on \(address): \(reason)")
     }
 }
 
-// The answers.
-extension HttpService {
-    private static let allowedMethods = "GET, HEAD"
+/// A connection beyond ``HttpLimits/connections``: it learns why, and ends. What it sends is dropped.
+private final class RefusedConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
-    func respond(to request: HTTPRequest) async -> HTTPResponse {
-        guard ["/metrics", "/healthz", "/stalls"].contains(request.path) else {
-            return text("there is /metrics, /healthz and /stalls\n", .notFound, for: request)
-        }
-        guard request.method == .GET || request.method == .HEAD else {
-            var response = text("allowed: \(Self.allowedMethods)\n", .methodNotAllowed, for: request)
-            response.headers[HTTPHeader("Allow")] = Self.allowedMethods
-            return response
-        }
-        switch request.path {
-        case "/metrics": return text(metrics, .ok, type: MetricsPage.contentType, for: request)
-        case "/healthz":
-            let page = await health()
-            return text(page.text, page.faults.isEmpty ? .ok : .serviceUnavailable, type: HealthPage.contentType, for: request)
-        default: return stalls(request)
-        }
+    private let limits: HttpLimits
+    /// Whether the client has a moment to read the answer. Many of them get none.
+    private let waits: Bool
+
+    init(limits: HttpLimits, waits: Bool) {
+        self.limits = limits
+        self.waits = waits
     }
 
-    private func stalls(_ request: HTTPRequest) -> HTTPResponse {
-        let type = "application/x-ndjson"
-        if request.method == .HEAD { return text("", .ok, type: type, for: request) }
-        guard let client = live.join() else {
-            return text("\(LiveLines.maximumClients) clients are here already\n", .serviceUnavailable, for: request)
-        }
-        return HTTPResponse(
-            statusCode: .ok,
-            headers: [.contentType: type, .cacheControl: "no-store"],
-            body: HTTPBodySequence(from: LiveBody(client: client))
-        )
+    func channelActive(context: ChannelHandlerContext) {
+        let text = "\(limits.connections) connections are open, which is the limit\n"
+        let head = [
+            "HTTP/1.1 503 Service Unavailable", "Content-Type: text/plain; charset=utf-8", "Connection: close", "Retry-After: 5",
+            "Content-Length: \(text.utf8.count)", "", text,
+        ]
+        let answer = context.channel.allocator.buffer(string: head.joined(separator: "\r\n"))
+        context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+        guard waits else { return context.close(promise: nil) }
+        context.close(mode: .output, promise: nil)
+        let channel = context.channel
+        context.eventLoop.scheduleTask(in: .milliseconds(limits.closeMilliseconds)) { channel.close(promise: nil) }
     }
 
-    private var metrics: String {
-        let subject = subject.withLock { $0 }
-        let lags = subject?.lags ?? [:]
-        for place in lags.keys { live.counts.register(place) }
-        return MetricsPage(
-            counts: live.counts.snapshot,
-            lags: lags,
-            dropped: subject?.statistics.dropped ?? 0,
-            targets: subject?.targets ?? []
-        ).text
-    }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
-    private func health() async -> HealthPage {
-        let subject = subject.withLock { $0 }
-        return HealthPage(
-            isWatching: await subject?.isWatching() ?? false,
-            sinkName: output.name,
-            sink: output.health,
-            statistics: subject?.statistics ?? StallMonitorStatistics(),
-            stalledLoops: live.counts.snapshot.loops.filter { !$0.value.inProgress.isEmpty }.keys.sorted(),
-            targets: subject?.targets ?? [],
-            now: .now
-        )
-    }
-
-    private func text(
-        _ text: String,
-        _ status: HTTPStatusCode,
-        type: String = "text/plain; charset=utf-8",
-        for request: HTTPRequest
-    ) -> HTTPResponse {
-        let body = Data(text.utf8)
-        return HTTPResponse(
-            statusCode: status,
-            headers: [.contentType: type, .cacheControl: "no-store", .contentLength: "\(body.count)"],
-            body: request.method == .HEAD ? Data() : body
-        )
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
     }
 }

@@ -45,7 +45,8 @@ struct ListenAddress: Equatable, CustomStringConvertible {
     private static let loopback = "127.0.0.1"
 
     private static func isAddress(_ text: String, of family: Int32) -> Bool {
-        var bytes = in6_addr()
+        // As many as the longer form has.
+        var bytes = [UInt8](repeating: 0, count: 16)
         return inet_pton(family, text, &bytes) == 1
     }
 

@@ -14,17 +14,29 @@ final class LiveClient: Sendable {
         var lost: UInt64 = 0
         var lostTotal: UInt64 = 0
         var isOver = false
-        var reader: CheckedContinuation<[UInt8]?, Never>?
+        /// Asked for lines when there were none.
+        var isAwaited = false
+    }
+
+    enum Next: Equatable {
+        case lines([UInt8])
+        case nothing
+        case end
     }
 
     private let state = Mutex(State())
     private let context: ProcessContext
+    private let wake: @Sendable () -> Void
 
-    init(context: ProcessContext) { self.context = context }
+    /// - Parameter wake: is called when ``next()`` has something after it had nothing, once. It must not wait.
+    init(context: ProcessContext, wake: @escaping @Sendable () -> Void) {
+        self.context = context
+        self.wake = wake
+    }
 
     /// The reporter's thread. Never waits.
     func take(_ line: [UInt8]) {
-        state.withLock { state in
+        change { state in
             guard !state.isOver else { return }
             guard state.waiting.count + line.count <= Self.maximumBytes else {
                 state.lost += 1
@@ -33,53 +45,54 @@ final class LiveClient: Sendable {
             }
             reportLosses(&state)
             state.waiting += line
-            deliver(&state)
         }
     }
 
     /// An empty line for one who waits.
     func sendHeartbeat() {
-        state.withLock { state in
-            guard let reader = state.reader else { return }
-            state.reader = nil
-            reader.resume(returning: [UInt8(ascii: "\n")])
+        change { state in
+            if state.isAwaited { state.waiting.append(UInt8(ascii: "\n")) }
         }
     }
 
     /// No more lines; what waits is still handed on.
     func finish() {
-        state.withLock { state in
+        change { state in
             guard !state.isOver else { return }
             reportLosses(&state)
             state.isOver = true
-            deliver(&state)
         }
     }
 
-    /// What came since the last time; waits for a line or an end. nil: the end. One reader.
-    func next() async -> [UInt8]? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                state.withLock { state in
-                    state.reader?.resume(returning: nil)
-                    state.reader = continuation
-                    deliver(&state)
-                }
-            }
-        } onCancel: {
-            state.withLock { state in
-                state.isOver = true
-                state.waiting = []
-                deliver(&state)
-            }
+    /// The client is gone.
+    func cancel() {
+        state.withLock { state in
+            state.isOver = true
+            state.waiting = []
         }
     }
 
-    private func deliver(_ state: inout State) {
-        guard let reader = state.reader, state.isOver || !state.waiting.isEmpty else { return }
-        state.reader = nil
-        reader.resume(returning: state.waiting.isEmpty ? nil : state.waiting)
-        state.waiting = []
+    /// What came since the last time. One reader.
+    func next() -> Next {
+        state.withLock { state in
+            if !state.waiting.isEmpty {
+                defer { state.waiting = [] }
+                return .lines(state.waiting)
+            }
+            if state.isOver { return .end }
+            state.isAwaited = true
+            return .nothing
+        }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let isDue = state.withLock { state in
+            body(&state)
+            guard state.isAwaited, state.isOver || !state.waiting.isEmpty else { return false }
+            state.isAwaited = false
+            return true
+        }
+        if isDue { wake() }
     }
 
     private func reportLosses(_ state: inout State) {

@@ -41,11 +41,11 @@ final class LiveLines: RecordSink {
     }
 
     /// nil when there are too many, or the run is over.
-    func join() -> LiveClient? {
+    func join(wake: @escaping @Sendable () -> Void) -> LiveClient? {
         state.withLock { state in
             state.clients.removeAll { $0.client == nil }
             guard !state.isOver, state.clients.count < Self.maximumClients else { return nil }
-            let client = LiveClient(context: context)
+            let client = LiveClient(context: context, wake: wake)
             state.clients.append(Entry(client: client))
             return client
         }

@@ -10,11 +10,19 @@ final class StallCounts: Sendable {
     static let bounds: [Double] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
     /// Whose loop it is: the own one (neither target nor process), or one of a command.
+    ///
+    /// Names are a program's choice: they stand here as ``PlainText``, so that two that look the same in a label are one.
     struct LoopKey: Hashable, Comparable {
         /// By name, where there are several.
-        var target: String?
-        var process: String?
-        var loop: String
+        let target: String?
+        let process: String?
+        let loop: String
+
+        init(target: String? = nil, process: String? = nil, loop: String) {
+            self.target = target.map(PlainText.sanitized)
+            self.process = process.map(PlainText.sanitized)
+            self.loop = PlainText.sanitized(loop)
+        }
 
         /// Beyond ``StallCounts/maximumPlaces``.
         static func other(target: String?) -> LoopKey { LoopKey(target: target, process: "other", loop: "other") }

@@ -24,6 +24,7 @@ extension SettingKey {
         option: "--on-hang"
     )
     static let onHangAfter = SettingKey("command.on_hang_after_s", .positiveNumber(upTo: 86_400), option: "--on-hang-after")
+    static let requireWatch = SettingKey("command.require_watch", .choice(["no", "yes"]), option: "--require-watch")
     static let restart = SettingKey("command.restart", .choice(["never", "on-failure"]), option: "--restart")
     static let restartDelay = SettingKey("command.restart_delay_ms", .wholeNumber(1...hourMilliseconds))
     static let restartLongestDelay = SettingKey("command.restart_max_delay_ms", .wholeNumber(1...hourMilliseconds))
@@ -37,5 +38,6 @@ extension SettingKey {
         onHang, onHangAfter, restart, restartDelay, restartLongestDelay, restartHealthy, restartCount, restartWindow, stopGrace,
     ]
 
-    static let all = [config, duration] + outputSettings + [headers, truth, listen] + commandSettings + monitorSettings
+    static let all =
+        [config, duration] + outputSettings + [headers, truth, listen, requireWatch] + commandSettings + monitorSettings
 }

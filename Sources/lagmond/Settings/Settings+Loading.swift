@@ -104,6 +104,7 @@ extension Settings {
         policy = CommandPolicy(sources)
         explicitPolicyKeys = SettingKey.commandSettings.filter(sources.isSet)
         listen = sources.string(.listen).flatMap(ListenAddress.init)
+        requiresWatch = sources.string(.requireWatch) == "yes"
         duration = sources.seconds(.duration)
     }
 }

@@ -10,7 +10,7 @@ extension Settings {
     func rejectUnusedSettings(on subject: Subject) throws(StartFailure) {
         let given: [(SettingKey, Bool)] = [
             (.duration, duration != nil), (.truth, truthPath != nil), (.unfinished, choosesUnfinished),
-            (.serviceName, monitor.serviceName != nil),
+            (.serviceName, monitor.serviceName != nil), (.requireWatch, requiresWatch),
         ]
         let unused: [SettingKey]
         var others: [String] = []
@@ -22,17 +22,17 @@ extension Settings {
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .targets:
-            unused = [.truth, .unfinished, .serviceName]
+            unused = [.truth, .unfinished, .serviceName, .requireWatch]
             (what, allowed) = ("targets", "only without them; a target's name is its service's")
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
         case .process:
-            unused = [.truth, .unfinished]
+            unused = [.truth, .unfinished, .requireWatch]
             (what, allowed) = ("a process that runs already", "only with a workload")
             others = explicitPolicyKeys.map(Self.shown)
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .workload:
-            unused = []
+            unused = [.requireWatch]
             (what, allowed) = ("lagmond's own main thread", "only with a command or with targets")
             others = explicitPolicyKeys.map(Self.shown)
         }

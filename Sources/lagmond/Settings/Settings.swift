@@ -17,6 +17,8 @@ struct Settings: Sendable, WatchSettings {
     var truthPath: String?
     /// Where the HTTP service listens; nil: there is no service.
     var listen: ListenAddress?
+    /// Whether a command that cannot be watched does not run.
+    var requiresWatch = false
     /// How long the run takes; nil: until a signal ends it.
     var duration: Duration?
     /// The workload's steps, checked; empty: nothing stalls the main thread.

@@ -28,6 +28,8 @@ struct StopSignals {
         var set = set
         pthread_sigmask(SIG_BLOCK, &set, nil)
         signal(SIGPIPE, SIG_IGN)
+        // So does a file size limit.
+        signal(SIGXFSZ, SIG_IGN)
         // The parent may have ignored it; then the end of a child would not be reported.
         signal(SIGCHLD, SIG_DFL)
     }

@@ -1,13 +1,16 @@
 internal import Glibc
+internal import LagModel
 
 /// lagmond's messages to people, on stderr. stdout carries records and nothing else.
 enum Diagnostics {
     /// The prefix of every message: the name by which the program was started.
-    private static let program = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "lagmond"
+    private static let program = ProcessArguments.all.first?.split(separator: "/").last.map(String.init) ?? "lagmond"
 
     /// Writes one line to stderr, with one `write` where the kernel accepts it whole. Any thread.
+    ///
+    /// Names in the message may be a watched program's choice: they are shown without what changes a terminal (``PlainText``).
     static func report(_ message: String) {
-        var line = Array("\(program): \(message)\n".utf8)[...]
+        var line = Array("\(PlainText.sanitized("\(program): \(message)"))\n".utf8)[...]
         while !line.isEmpty {
             let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
             if count > 0 { line = line.dropFirst(count) } else if errno != EINTR { return }

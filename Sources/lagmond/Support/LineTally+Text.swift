@@ -11,22 +11,3 @@ extension LineTally {
             ? nil : "skipped \(damaged + incomplete + foreign) of \(lines) lines: " + parts.joined(separator: ", ")
     }
 }
-
-/// Text that goes to a terminal or into a column.
-enum PlainText {
-    /// Without control characters, which a hostile record could use to change what a terminal shows.
-    static func sanitized(_ bytes: some Sequence<UInt8>) -> String {
-        let text = String(decoding: Array(bytes), as: UTF8.self)
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var clean = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars { clean.append(isControl(scalar) ? "\u{fffd}" : scalar) }
-        return String(clean)
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
-    }
-}

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagOutput
 internal import Synchronization
 
 /// Writes what was really injected: a JSON line an execution, `kind`, `begin_mono_us`, `end_mono_us`, `function`.
@@ -17,11 +18,11 @@ package final class TruthLog: Sendable {
     /// - Throws: ``WorkloadError`` with path and reason when the file cannot be opened.
     package init(path: String) throws(WorkloadError) {
         self.path = path
-        let descriptor = Self.open(path)
-        guard descriptor >= 0 else {
-            throw WorkloadError("truth: cannot open \(path): \(WorkloadMessage.reason(errno)) (errno \(errno))")
+        do {
+            state = Mutex(State(descriptor: try LineFile.open(path).descriptor))
+        } catch {
+            throw WorkloadError("truth: \(error)")
         }
-        state = Mutex(State(descriptor: descriptor))
     }
 
     deinit { state.withLock { _ = close($0.descriptor) } }
@@ -43,14 +44,14 @@ package final class TruthLog: Sendable {
 
     /// Opens the file anew, for a rotation; the old one is kept when that fails.
     package func reopen() {
-        let fresh = Self.open(path)
-        guard fresh >= 0 else {
-            WorkloadMessage.write("truth: cannot reopen \(path): \(WorkloadMessage.reason(errno))")
-            return
-        }
-        state.withLock { state in
-            close(state.descriptor)
-            state.descriptor = fresh
+        do {
+            let fresh = try LineFile.open(path).descriptor
+            state.withLock { state in
+                close(state.descriptor)
+                state.descriptor = fresh
+            }
+        } catch {
+            WorkloadMessage.write("truth: \(error)")
         }
     }
 
@@ -58,11 +59,6 @@ package final class TruthLog: Sendable {
     static func line(kind: WorkloadKind, begin: MonotonicTime, end: MonotonicTime) -> String {
         "{\"kind\":\"\(kind.rawValue)\",\"begin_mono_us\":\(begin.nanoseconds / 1000),"
             + "\"end_mono_us\":\(end.nanoseconds / 1000),\"function\":\"\(kind.functionName)\"}\n"
-    }
-
-    private static func open(_ path: String) -> Int32 {
-        // Non-blocking: a pipe without a reader is then an error instead of a wait without end.
-        Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o644)
     }
 
     private static func write(_ line: String, to descriptor: Int32) {

@@ -47,7 +47,7 @@ struct CaptureProbe {
     static func gettid() -> Int32 { cll_gettid() }
 
     static func show(_ outcome: CaptureOutcome, _ frames: FrameBuffer, _ modules: ModuleMap) {
-        print("method=\(outcome.method)")
+        print("method=\(outcome.method.rawValue)")
         print("failure=\(outcome.failure?.rawValue ?? "-")")
         print("end=\(outcome.end)")
         print("recovered=\(outcome.framePointerRecovered ? "yes" : "no")")

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 import Glibc
 internal import LagActivity
@@ -64,6 +65,14 @@ extension Scenario {
                     thread.setReady()
                     return spinUntilReleased(thread)
                 }
+            }
+        },
+        // Every page of every stack is there, and none was written to.
+        "locked-memory": {
+            precondition(mlockall(Int32(MCL_CURRENT | MCL_FUTURE)) == 0, "mlockall")
+            try stall(sleeping: false, stackBytes: 256 * 1024) { thread in
+                thread.setReady()
+                return spinUntilReleased(thread)
             }
         },
         "profiled-before": {

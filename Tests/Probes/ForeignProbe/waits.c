@@ -45,7 +45,7 @@ static void await_line(void) {
 
 static __attribute__((noinline)) int wait_once(int timeout_ms) {
     struct epoll_event event;
-    struct pollfd none;
+    struct pollfd none = {.fd = -1};
     struct timespec time = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
     struct timeval value = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
     if (strcmp(call, "epoll_wait") == 0) return epoll_wait(set, &event, 1, timeout_ms);
@@ -76,6 +76,8 @@ static __attribute__((noinline)) void deeper_loop(int times, int timeout_ms) {
 // A handler's wait until the next line comes.
 static __attribute__((noinline)) void poll_for_line(void) {
     volatile char *room = alloca(4096);
+    // All of it, whatever the compiler thinks of that.
+    __asm__ volatile("" : : "r"(room) : "memory");
     room[0] = 1;
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     poll(&input, 1, -1);
@@ -223,7 +225,7 @@ int run_waits(int count, char **arguments) {
         poll_for_line();
         say("back");
         await_line();
-        for (int i = 0; i < 12; i++) wait_once(1);
+        deeper_loop(12, 1);
         loop(1, 1);
         say("again");
         await_line();

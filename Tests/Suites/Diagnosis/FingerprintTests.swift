@@ -16,7 +16,7 @@ struct FingerprintTests {
         ("/src/checkouts/shop/.build/checkouts/libpng/png.c", false), ("/src/checkouts/shop/png.c", true), ("png.c", true),
         ("", true), ("/usr/include/c++/12/bits/std_mutex.h", false),
         ("/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h", false), ("/src/shop/include/png.h", true),
-    ]) func `what was inlined from elsewhere is told by its source file`(file: String, isInApp: Bool) {
+    ]) func `what was inlined from elsewhere is recognised by its source file`(file: String, isInApp: Bool) {
         #expect(InAppRules().isInApp(modulePath: "/opt/shop/shop", symbol: "inflate_row", file: file) == isInApp)
     }
 
@@ -27,7 +27,7 @@ struct FingerprintTests {
         #expect(Fingerprint(frames: []).stackHash == "cbf29ce484222325")
     }
 
-    @Test func `stalls without a stack are told apart by what else is known`() {
+    @Test func `stalls without a stack are distinguished by what else is known`() {
         let (one, other) = (Fingerprint(frames: [], orElse: "main lock"), Fingerprint(frames: [], orElse: "main cpu"))
         #expect(one.text != other.text)
         #expect(one.stackHash == other.stackHash)

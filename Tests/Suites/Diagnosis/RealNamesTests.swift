@@ -73,7 +73,7 @@ struct RealNamesTests {
         let names = try names(level)
         for (name, short) in names {
             let whole = short.hasPrefix("merged ") ? String(short.dropFirst(7)) : short
-            // The number of a closure, which tells it from the others of its function.
+            // The number of a closure, which distinguishes it from the others of its function.
             let plain = whole.hasPrefix("closure #") ? String(whole.dropFirst(9)) : whole
             for word in ["partial", "merged", "specializ", "->", "#", "forwarder", "protocol witness for", "suffix"] {
                 #expect(!plain.contains(word), "\(name): \(short)")

@@ -19,7 +19,7 @@ private func cStall(_ name: String) -> stall {
     fatalError("no scenario '\(name)'")
 }
 
-/// An HTTP server on loopback that takes a request and answers when it is told to.
+/// An HTTP server on loopback that takes a request and answers on demand.
 struct SilentHTTP {
     let address: String
 

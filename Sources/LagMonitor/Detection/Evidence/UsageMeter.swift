@@ -166,8 +166,7 @@ struct UsageMeter {
         let firstSeen = last.reading.time - first.reading.time
         if let now = last.times, let then = first.times {
             let measured = Self.scaled(now.since(then).runDelayNanoseconds, by: until.saturatingDifference(since), of: firstSeen)
-            let awake = (length - cpu).saturatingDifference(asleep)
-            let delay = min(measured, awake)
+            let delay = min(measured, (length - cpu).saturatingDifference(asleep))
             usage.runDelayNanoseconds = delay
             usage.blockedNanoseconds = length - cpu - delay
         }

@@ -3,8 +3,10 @@ package import LagActivity
 
 /// What a beacon said at one moment.
 package struct BeaconReading: Sendable, Equatable {
-    /// Sequence and activity, as they stand in the beacon.
+    /// Sequence and activity, as the rules are to take them.
     package let word: UInt64
+    /// The same as they stand in the beacon: they differ where work was found to keep nothing waiting (``atRest``).
+    package let beaconWord: UInt64
     /// When the present stretch of work began; 0 when the loop does not publish it.
     package let calloutNanoseconds: UInt64
     /// When the loop last answered an arming; 0 when it never did.
@@ -22,6 +24,7 @@ package struct BeaconReading: Sendable, Equatable {
         pongNanoseconds: UInt64 = 0
     ) {
         self.word = word
+        beaconWord = word
         self.calloutNanoseconds = calloutNanoseconds
         self.answeredNanoseconds = answeredNanoseconds
         self.wokeNanoseconds = wokeNanoseconds
@@ -31,10 +34,34 @@ package struct BeaconReading: Sendable, Equatable {
     /// Reads a live beacon: its times belong to `word` or to a younger one, so a duration is never too long.
     init(_ beacon: UnsafePointer<clb_beacon>) {
         word = clb_beacon_word(beacon)
+        beaconWord = word
         calloutNanoseconds = clb_beacon_callout_ns(beacon)
         answeredNanoseconds = clb_beacon_answered_ns(beacon)
         wokeNanoseconds = clb_beacon_woke_ns(beacon)
         pongNanoseconds = clb_beacon_pong_ns(beacon)
+    }
+
+    /// The same as if the loop rested.
+    var atRest: BeaconReading {
+        BeaconReading(
+            self,
+            word: beaconWord & ~0xff | UInt64(LoopActivity.waiting.rawValue),
+            calloutNanoseconds: calloutNanoseconds
+        )
+    }
+
+    /// The same as if the stretch of work had begun at `time`, if it began before.
+    func begun(notBefore time: UInt64) -> BeaconReading {
+        BeaconReading(self, word: word, calloutNanoseconds: max(calloutNanoseconds, time))
+    }
+
+    private init(_ reading: BeaconReading, word: UInt64, calloutNanoseconds: UInt64) {
+        self.word = word
+        beaconWord = reading.beaconWord
+        self.calloutNanoseconds = calloutNanoseconds
+        answeredNanoseconds = reading.answeredNanoseconds
+        wokeNanoseconds = reading.wokeNanoseconds
+        pongNanoseconds = reading.pongNanoseconds
     }
 
     package var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning }

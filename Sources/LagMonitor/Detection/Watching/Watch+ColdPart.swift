@@ -7,7 +7,13 @@ extension Watch {
     /// The larger part of a watch, which a scan that finds the loop moving on does not touch.
     ///
     /// The atomics are for any thread, `remoteTimes` is the registry's again once the watch is retired, and all else is the watchdog's.
+    ///
+    /// `target` comes first: an access that changes the whole part is recorded, by ThreadSanitizer, as one of its first field, and that of
+    /// the watchdog is no access to what other threads read.
     struct ColdPart: ~Copyable {
+        /// The thread to sample; of an unpinned loop the one that worked for it when it was last sampled.
+        var target: ThreadIdentity
+
         let stalls = Atomic<UInt64>(0)
         let dropped = Atomic<UInt64>(0)
         let suppressed = Atomic<UInt64>(0)
@@ -18,10 +24,9 @@ extension Watch {
         /// When a ping was last given to the loop, `CLOCK_MONOTONIC`. Written by whoever gives it.
         let pinged = Atomic<UInt64>(0)
 
-        /// The thread to sample; of an unpinned loop the one that worked for it when it was last sampled.
-        var target: ThreadIdentity
         // Kept alive by the registration, which is released after the watch is retired.
         unowned(unsafe) let pingable: (any PingableLoop)?
+        unowned(unsafe) let examinable: (any ExaminableLoop)?
         unowned(unsafe) let unpinned: (any UnpinnedLoop)?
         unowned(unsafe) let threadPool: (any ThreadPoolLoop)?
         unowned(unsafe) let ticks: TickCell?
@@ -31,6 +36,10 @@ extension Watch {
         var detector: StallDetector
         var condition = Condition.quiet
         var deferral = Deferral.none
+        /// Whether it keeps work waiting.
+        var examination = Examination()
+        /// Whether the rules saw it last as if it rested (``BeaconReading/atRest``).
+        var isShownAtRest = false
         /// What the thread has used.
         var usage = UsageMeter()
 
@@ -45,6 +54,7 @@ extension Watch {
         ) {
             self.target = target
             pingable = loop as? any PingableLoop
+            examinable = loop as? any ExaminableLoop
             unpinned = loop as? any UnpinnedLoop
             threadPool = loop as? any ThreadPoolLoop
             self.ticks = ticks

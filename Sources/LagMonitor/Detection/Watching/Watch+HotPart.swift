@@ -10,10 +10,12 @@ extension Watch {
     /// The registry writes both parts before it sets `state` to `.active`, and nothing but `state` afterwards. From then on all
     /// but `state` is the watchdog's, until it sets `.retired`.
     struct HotPart: ~Copyable {
-        let state = Atomic<State>(.free)
         /// Whether a fast poll is enough for a loop that moved on: neither is a stall in progress, nor does a rule want an observation
         /// before the next tick.
+        ///
+        /// The first field is the watchdog's alone, as in ``ColdPart``.
         var canFastPoll: Bool
+        let state = Atomic<State>(.free)
         /// Whether a fast poll found progress that the detector has yet to record.
         var hasUnreportedFastPoll = false
         /// How many long stretches the loop had recorded at the last observation.

@@ -36,7 +36,7 @@ extension Watch {
     func endActiveStall(ignoreBefore: UInt64, _ processPause: ProcessPause?) {
         let reading = self.reading
         var processPause = ProcessPause.joined(cold.pointee.takeDeferredPause(), processPause)
-        if !cold.pointee.isPaused, reading.word != hot.pointee.lastWord, !isLost(reading) {
+        if !cold.pointee.isPaused, reading.beaconWord != hot.pointee.lastWord, !isLost(reading) {
             observe(reading, at: services.clock(), processPause)
             processPause = nil
         }

@@ -53,8 +53,9 @@ extension Watch {
     }
 
     private func visitClosely(_ scan: inout ScanState) {
+        examine(scan)
         var reading = self.reading
-        let hasChanged = reading.word != hot.pointee.lastWord
+        let hasChanged = reading.beaconWord != hot.pointee.lastWord
         let wasStalled = cold.pointee.detector.isStalled
         let processPause = possible(ProcessPause.joined(cold.pointee.takeDeferredPause(), scan.processPause))
         if wasStalled, isLost(reading) { return retire(processPause, &scan) }
@@ -74,7 +75,7 @@ extension Watch {
             // Arm, then read again: a stall that ended in between is not reported by the beacon.
             arm()
             reading = self.reading
-            if reading.word != hot.pointee.lastWord {
+            if reading.beaconWord != hot.pointee.lastWord {
                 if mustDefer(reading, true, scan.now, nil) {
                     scan.next = scan.now
                 } else {
@@ -93,7 +94,9 @@ extension Watch {
     /// When this loop is to be observed again.
     private func schedule(_ reading: BeaconReading, hasChanged: Bool, _ scan: inout ScanState) {
         let nextSample = cold.pointee.recording?.nextSampleNanoseconds ?? .max
-        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample)
+        let isQuiet = reading.word != reading.beaconWord
+        let nextExamination = isQuiet ? cold.pointee.examination.next : .max
+        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextSample, nextExamination)
         scan.next = min(scan.next, hot.pointee.deadline)
         if cold.pointee.detector.isStalled { scan.isStalled = true }
         if cold.pointee.detector.isSuspicious { scan.isSuspicious = true }
@@ -122,14 +125,16 @@ extension Watch {
 
     /// Lets the detector observe a reading, if it changed or if a time has come.
     func observe(_ reading: BeaconReading, at now: UInt64, _ processPause: ProcessPause?) {
-        let hasChanged = reading.word != hot.pointee.lastWord
+        let isAtRest = reading.word != reading.beaconWord
+        let hasChanged = reading.beaconWord != hot.pointee.lastWord || isAtRest != cold.pointee.isShownAtRest
         if hot.pointee.hasUnreportedFastPoll {
             // What fast polls found, with the beginning that the beacon says: the word's, if it still stands there.
             let passed = BeaconReading(word: hot.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
             cold.pointee.detector.recordProgress(to: passed, at: max(hot.pointee.seen, min(passed.calloutNanoseconds, now)))
             hot.pointee.hasUnreportedFastPoll = false
         }
-        hot.pointee.lastWord = reading.word
+        hot.pointee.lastWord = reading.beaconWord
+        cold.pointee.isShownAtRest = isAtRest
         let isTick = hot.pointee.nextTick <= now
         guard hasChanged || isTick || hot.pointee.deadline <= now || processPause != nil || cold.pointee.detector.isSuspicious
         else {
@@ -153,6 +158,8 @@ extension Watch {
             hot.pointee.stretchCount &+= 1
             var stretch = clb_beacon_stretch()
             guard clb_beacon_read_stretch(hot.pointee.beacon, hot.pointee.stretchCount, &stretch) != 0 else { continue }
+            // It kept nothing waiting.
+            if stretch.since_ns == cold.pointee.examination.quietCallout { continue }
             let events = cold.pointee.detector.replay(since: stretch.since_ns, until: stretch.until_ns, observation)
             act(on: events, reading, observation.now)
         }

@@ -149,6 +149,9 @@ extension Watch {
         episode.facts.startRealtimeNanoseconds &+= shift
         episode.facts.interval = interval
         episode.facts.thresholdNanoseconds = stall.thresholdNanoseconds
+        if stall.lead == .callout, cold.pointee.examination.meter.covers(since: interval.since) {
+            episode.facts.pending = cold.pointee.examination.meter
+        }
         episode.tally.close(at: interval.until)
         if let last = services.totals(of: cold.pointee.target.tid) {
             episode.facts.usage = cold.pointee.usage.usage(

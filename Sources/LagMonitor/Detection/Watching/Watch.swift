@@ -62,7 +62,13 @@ struct Watch {
         self.services = services
     }
 
-    var reading: BeaconReading { BeaconReading(hot.pointee.beacon) }
+    /// What the rules are to see of the loop now.
+    var reading: BeaconReading {
+        let reading = BeaconReading(hot.pointee.beacon)
+        if reading.word == cold.pointee.examination.quietWord { return reading.atRest }
+        guard reading.word == cold.pointee.examination.word else { return reading }
+        return reading.begun(notBefore: cold.pointee.examination.resumed)
+    }
 
     // MARK: Arming
 

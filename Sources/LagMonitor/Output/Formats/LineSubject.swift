@@ -4,7 +4,7 @@
 struct LineSubject {
     /// `event` of the native line.
     let event: LineEvent
-    /// Tells this line from every other, also from other lines of the same stall; the same whenever it is made.
+    /// Distinguishes this line from every other, also from other lines of the same stall; the same whenever it is made.
     let lineID: StallID
     /// `time`.
     let realtimeNanoseconds: Int64

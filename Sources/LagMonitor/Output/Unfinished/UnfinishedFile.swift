@@ -103,8 +103,13 @@ package struct UnfinishedFile: ~Copyable {
         var written = 0
         return bytes.withUnsafeBytes { bytes in
             while written < bytes.count {
-                let count = pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(offset + written))
-                if count < 0 && errno == EINTR { continue }
+                // A limit of file size must not end the host.
+                let (count, code) = WriteSignalGuard.withoutSignals {
+                    let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                    let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + written))
+                    return (count, errno)
+                }
+                if count < 0 && code == EINTR { continue }
                 guard count > 0 else { return false }
                 written += count
             }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import LagModel
 internal import LagReader
 
 /// `lagmond check`: whether lines are what the schema says.

@@ -17,7 +17,7 @@ struct ParsedLine {
     /// `time`: nanoseconds since 1970.
     let time: Int64
     let fingerprint: String?
-    /// Tells it from every other line, however often it comes.
+    /// Distinguishes it from every other line, however often it comes.
     let hash: UInt64
 }
 

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// What `perf script` writes: an event a way, its period the milliseconds, then the frames, leaf first.

@@ -46,6 +46,12 @@ struct RunCommand: ParsableCommand {
     @Option(help: ArgumentHelp("When to restart a command that ended: never (default), on-failure.", valueName: "when"))
     var restart: String?
 
+    @Flag(
+        name: .customLong("require-watch"),
+        help: "Do not run a command that cannot be watched; by default it runs, and why it is not watched is reported."
+    )
+    var requireWatch = false
+
     @Argument(parsing: .postTerminator, help: "After --: the command to run and watch.")
     var command: [String] = []
 
@@ -57,6 +63,7 @@ struct RunCommand: ParsableCommand {
         values[SettingKey.onHang.path] = onHang.map(JSONValue.string)
         values[SettingKey.onHangAfter.path] = onHangAfter.map(JSONValue.double)
         values[SettingKey.restart.path] = restart.map(JSONValue.string)
+        if requireWatch { values[SettingKey.requireWatch.path] = .string("yes") }
         return values
     }
 

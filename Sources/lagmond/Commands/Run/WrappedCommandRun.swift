@@ -9,19 +9,25 @@ struct WrappedCommandRun {
     /// - Throws: ``StartFailure`` before the command has started.
     func execute(_ command: WrappedCommand, _ signals: InheritedSignals) throws(StartFailure) -> Never {
         try settings.rejectUnusedSettings(on: .command)
+        signals.block()
         let launcher = try CommandLauncher(command, signals: signals)
         let configuration = try settings.remoteConfiguration()
         let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
-        signals.block()
         let watch = CommandWatch(
             name: nil,
             launcher: launcher,
             configuration: configuration,
             policy: settings.policy,
             sink: output.sink,
-            live: output.live
+            live: output.live,
+            requiresWatch: settings.requiresWatch
         )
-        try watch.start()
+        do throws(StartFailure) {
+            try watch.start()
+        } catch {
+            guard !settings.requiresWatch else { throw error }
+            Diagnostics.report("not watched: \(error.message)")
+        }
         try output.serve(watch)
         let end = watch.supervise(try watch.startCommand(ownSession: false), ownSession: false) { process in
             process.supervise { watch.lifecycle.recordEndSignal() }

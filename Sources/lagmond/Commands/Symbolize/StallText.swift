@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A stall record as people read it: what, when and where, why, and the stacks as a debugger shows them.
 struct StallText {
     private let text: JSONText
@@ -19,7 +21,8 @@ struct StallText {
         if let owner = text.member("lock_owner", of: record) { lines += thread(owner, as: "lock owner") }
         for member in text.elements("lock_cycle", of: record) { lines += thread(member, as: "in the cycle") }
         for member in text.elements("lock_chain", of: record) { lines += thread(member, as: "in the chain") }
-        return lines.joined(separator: "\n") + "\n"
+        // A line a fact: a name must not begin one of its own.
+        return lines.map { PlainText.sanitized($0) + "\n" }.joined()
     }
 
     private func string(_ name: String) -> String? { text.string(text.member(name, of: record)) }

@@ -32,14 +32,24 @@ struct CommandLauncher: @unchecked Sendable {
         let path = environment.value(of: "PATH")
         let search = path.isEmpty ? nil : String(decoding: path.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         program = try command.locate(path: search)
-        do {
-            loopTable = try SharedLoopTable()
-        } catch {
-            throw StartFailure(status: ExitStatus.systemError, message: "the shared loop table: \(error)")
-        }
         var changed = environment
-        obstacle = Self.preload(library, into: &changed, program: program, loopTable: loopTable.variable.value)
+        do throws(StallMonitorError) {
+            loopTable = try SharedLoopTable()
+            obstacle = Self.preload(library, into: &changed, program: program, loopTable: loopTable.variable.value)
+        } catch {
+            // The command runs all the same.
+            obstacle = "no shared loop table: \(error)"
+            loopTable = try Self.unsharedTable()
+        }
         self.environment = changed
+    }
+
+    private static func unsharedTable() throws(StartFailure) -> SharedLoopTable {
+        do throws(StallMonitorError) {
+            return try .unshared()
+        } catch {
+            throw StartFailure(status: ExitStatus.systemError, message: "the loop table: \(error)")
+        }
     }
 
     /// Starts the command; the caller waits for it.

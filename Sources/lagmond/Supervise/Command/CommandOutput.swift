@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagMonitor
+internal import LagOutput
 
 /// Opens the output for lines about commands, which is never the commands' own output.
 struct CommandOutput {
@@ -10,14 +11,28 @@ struct CommandOutput {
     func open() throws(StartFailure) -> any RecordSink {
         try refuseStandardOutput()
         guard settings.choosesOutput else {
-            if access(".", W_OK) != 0, access(CommandLauncher.defaultOutput, W_OK) != 0 {
-                Diagnostics.report(
-                    "\(CommandLauncher.defaultOutput): \(Diagnostics.reason(errno)): stalls will not be written (--output names another place)"
-                )
+            let path = CommandLauncher.defaultOutput
+            if let obstacle = Self.obstacle(to: path) {
+                Diagnostics.report("\(obstacle): stalls will not be written (--output names another place)")
             }
-            return LazyFileSink(path: CommandLauncher.defaultOutput)
+            return LazyFileSink(path: path)
         }
         return try settings.openOutput()
+    }
+
+    /// Why lines cannot be written to a file that nobody named; nil: they can, as far as can be said without making it.
+    private static func obstacle(to path: String) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if let refusal = LineFile.folderRefusal(path) { return "cannot create \(path): \(refusal)" }
+            return access(".", W_OK) == 0 ? nil : "cannot create \(path): \(Diagnostics.reason(errno))"
+        }
+        do throws(SinkError) {
+            close(try LineFile.open(path, .byDefault).descriptor)
+            return nil
+        } catch {
+            return "\(error)"
+        }
     }
 
     /// The command's output must contain only what the command writes.

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
@@ -14,6 +15,7 @@ final class CommandWatch: Sendable {
     private let sink: any RecordSink
     private let launcher: CommandLauncher
     private let configuration: Mutex<RemoteConfiguration>
+    private let requiresWatch: Bool
     /// The command itself, where the library that publishes its loops cannot be loaded into it.
     private let attached = Mutex<AttachedProcess?>(nil)
     private let pastAttached = Mutex(StallMonitorStatistics())
@@ -22,13 +24,15 @@ final class CommandWatch: Sendable {
     ///   - name: of the target; nil: there is only this command.
     ///   - configuration: as ``StallMonitor/StallMonitorConfiguration`` has it for a command.
     ///   - live: counts the lines for the HTTP service; nil: there is no service.
+    ///   - requiresWatch: a command that cannot be watched is not to run.
     init(
         name: String?,
         launcher: CommandLauncher,
         configuration: RemoteConfiguration,
         policy: CommandPolicy,
         sink: any RecordSink,
-        live: LiveLines?
+        live: LiveLines?,
+        requiresWatch: Bool = false
     ) {
         let label = name.map { "\($0): " } ?? ""
         let lines = LineDispatcher(live: live, target: name)
@@ -37,6 +41,7 @@ final class CommandWatch: Sendable {
         self.sink = sink
         self.launcher = launcher
         self.configuration = Mutex(configuration)
+        self.requiresWatch = requiresWatch
         lifecycle = CommandLifecycle(label: label, policy: policy)
         self.tableWatch = SharedLoopTableWatch(table: launcher.loopTable, configuration: configuration, sink: sink) { process in
             [lines.sink(of: process)]
@@ -55,10 +60,23 @@ final class CommandWatch: Sendable {
     }
 
     /// Starts the command, and attaches to it where the preloaded library cannot be in it.
+    /// - Throws: ``StartFailure`` also where it has to be watched and cannot be; then it does not run any more.
     func startCommand(ownSession: Bool) throws(StartFailure) -> WrappedProcess {
+        if requiresWatch, let obstacle = launcher.obstacle, access("/proc/self/stat", R_OK) != 0 {
+            throw Self.notWatched("\(obstacle); nor from outside: /proc is not there")
+        }
         let process = try launcher.start(ownSession: ownSession)
         lifecycle.started(process)
-        if let obstacle = launcher.obstacle { attach(to: process.pid, because: obstacle) }
+        if let obstacle = launcher.obstacle, let failure = attach(to: process.pid, because: obstacle) {
+            let text = "\(obstacle); nor from outside: \(failure)"
+            if requiresWatch {
+                process.send(SIGKILL)
+                while process.ended() == nil { usleep(Self.pollMicroseconds) }
+                process.closeDescriptor()
+                throw Self.notWatched(text)
+            }
+            lifecycle.say("not watched: \(text)")
+        }
         // Whoever stopped it just before found no process.
         if lifecycle.isStopping { lifecycle.stop() }
         return process
@@ -90,7 +108,17 @@ final class CommandWatch: Sendable {
         }
     }
 
-    private func attach(to process: Int32, because obstacle: String) {
+    private static let pollMicroseconds: UInt32 = 1000
+
+    private static func notWatched(_ why: String) -> StartFailure {
+        StartFailure(
+            status: ExitStatus.unavailable,
+            message: "--require-watch: the command does not run, it cannot be watched: \(why)"
+        )
+    }
+
+    /// - Returns: why it is not watched; nil: it is, or has ended.
+    private func attach(to process: Int32, because obstacle: String) -> String? {
         stopAttached()
         do throws(StartFailure) {
             let made = try AttachedProcess(
@@ -103,10 +131,10 @@ final class CommandWatch: Sendable {
             try made.start()
             attached.withLock { $0 = made }
             lifecycle.say("watched from outside: \(obstacle)")
+            return nil
         } catch {
             // It has ended meanwhile: nothing was missed.
-            guard error.status != ExitStatus.noInput else { return }
-            lifecycle.say("not watched: \(obstacle); nor from outside: \(error.message)")
+            return error.status == ExitStatus.noInput ? nil : error.message
         }
     }
 

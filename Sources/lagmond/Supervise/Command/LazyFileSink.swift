@@ -1,7 +1,8 @@
 internal import LagMonitor
+internal import LagOutput
 internal import Synchronization
 
-/// A file that is created with its first line: a command that never stalls leaves no file.
+/// A file that nobody named, created with its first line: a command that never stalls leaves no file.
 final class LazyFileSink: RecordSink {
     let name: String
     private let sink = Mutex<FileSink?>(nil)
@@ -11,7 +12,7 @@ final class LazyFileSink: RecordSink {
     func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
         try sink.withLock { sink throws(SinkError) in
             if let sink { return try sink.write(line) }
-            let made = try FileSink(path: name)
+            let made = try FileSink(path: name, .byDefault)
             sink = made
             try made.write(line)
         }

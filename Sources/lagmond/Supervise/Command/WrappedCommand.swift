@@ -39,8 +39,8 @@ struct WrappedCommand {
     /// The command behind the first `--` of this process's command line.
     /// - Throws: ``StartFailure`` where nothing follows.
     static func ofCommandLine() throws(StartFailure) -> WrappedCommand? {
-        let all = CommandLine.unsafeArgv
-        for index in 1..<max(1, Int(CommandLine.argc)) {
+        let (all, count) = ProcessArguments.raw
+        for index in 1..<max(1, count) {
             guard let argument = all[index], strcmp(argument, "--") == 0 else { continue }
             guard all[index + 1] != nil else {
                 throw StartFailure(status: ExitStatus.usage, message: "--: no command follows")

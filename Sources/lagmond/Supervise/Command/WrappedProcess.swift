@@ -14,7 +14,7 @@ struct WrappedProcess {
     }
 
     let pid: pid_t
-    /// Refers to this process, also after its number is reused. Open until ``closeDescriptor()``.
+    /// Refers to this process, also after its number is reused. Open until ``closeDescriptor()``. -1 where the kernel or a filter has none.
     let pidfd: Int32
     private let signals: InheritedSignals
 
@@ -52,13 +52,14 @@ struct WrappedProcess {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
+            cll_wrap_reap_orphans()
             var event = cll_signal_event()
             cll_wrap_wait(&event)
             if [SIGTERM, SIGINT, SIGQUIT].contains(event.signal) { onEndSignal() }
             if event.signal == SIGCONT {
                 continueCommand()
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
-                _ = cll_wrap_forward(pidfd, &event)
+                _ = cll_wrap_forward(pid, pidfd, &event)
             }
         }
     }
@@ -67,7 +68,7 @@ struct WrappedProcess {
     func ended() -> Termination? {
         while true {
             var value: Int32 = 0
-            switch cll_wrap_change(pidfd, &value) {
+            switch cll_wrap_change(pid, pidfd, &value) {
             case Int32(CLL_CHANGE_EXITED): return .exited(value)
             case Int32(CLL_CHANGE_KILLED): return .killed(value)
             case Int32(CLL_CHANGE_STOPPED), Int32(CLL_CHANGE_CONTINUED): continue
@@ -77,12 +78,14 @@ struct WrappedProcess {
     }
 
     /// Call it when the process has ended and was waited for.
-    func closeDescriptor() { close(pidfd) }
+    func closeDescriptor() { if pidfd >= 0 { close(pidfd) } }
+
+    func send(_ signal: Int32) { _ = cll_wrap_send(pid, pidfd, signal) }
 
     private func followChanges(_ relay: inout SignalRelay) -> Termination? {
         while true {
             var value: Int32 = 0
-            switch cll_wrap_change(pidfd, &value) {
+            switch cll_wrap_change(pid, pidfd, &value) {
             case Int32(CLL_CHANGE_EXITED): return .exited(value)
             case Int32(CLL_CHANGE_KILLED): return .killed(value)
             case Int32(CLL_CHANGE_STOPPED):
@@ -105,10 +108,10 @@ struct WrappedProcess {
     private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continuePolls {
             // A change that was not reported yet is a later one: it was continued, and perhaps stopped again, which has to stay.
-            guard isStopped, alsoLaterStops || cll_wrap_has_change(pidfd) == 0 else { return }
+            guard isStopped, alsoLaterStops || cll_wrap_has_change(pid, pidfd) == 0 else { return }
             usleep(Self.continuePollMicroseconds)
         }
-        _ = cll_pidfd_kill(pidfd, SIGCONT)
+        send(SIGCONT)
     }
 
     /// A shell continues the whole group, each in its turn.
@@ -127,6 +130,7 @@ struct WrappedProcess {
         while true {
             let left = (deadline - .now).wholeNanoseconds
             var event = cll_signal_event()
+            cll_wrap_reap_orphans()
             guard left > 0 else { return nil }
             if cll_wrap_wait_for(&event, left) != 0, [SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains(event.signal) {
                 return event.signal

@@ -20,9 +20,9 @@ struct CommandShutdown {
         var tree = ProcessTree()
         tree.add(below: process.pid)
         let deadline = MonotonicTime.now + grace
-        _ = cll_pidfd_kill(process.pidfd, SIGTERM)
+        process.send(SIGTERM)
         // One that is stopped would not hear of it.
-        _ = cll_pidfd_kill(process.pidfd, SIGCONT)
+        process.send(SIGCONT)
         while MonotonicTime.now < deadline {
             if tree.living == 0 { return false }
             usleep(Self.pollMicroseconds)

@@ -1,8 +1,11 @@
 internal import LagMonitor
 
-/// For how long a loop has been hanging in one callback, counting only time in which it could have made progress.
+/// For how long a loop has been hanging in one callback, with proof, counting only time in which it could have made progress.
 ///
-/// Not counted: time in which the process was stopped (SIGSTOP, ^Z) or traced by a debugger, time for which its thread waited for a
+/// Time counts where it is proved that the thread runs a loop, and either work was pending at both ends of it, or the thread computed for nearly
+/// all of it. An interval without that begins the count anew: a thread that waits while nothing waits for it is quiet, and may be so for days.
+///
+/// Not counted, and no end of the count: time in which the process was stopped (SIGSTOP, ^Z) or traced by a debugger, time for which its thread waited for a
 /// processor, and time between polls that came late, as while the whole machine, or lagmond's own control group, was stopped.
 ///
 /// Pure: readings are passed in.
@@ -12,13 +15,20 @@ struct HangMeter: Sendable {
         var sequence: UInt64
         var isWorking: Bool
         var time: MonotonicTime
-        /// For how long it has been at what it does now, by the loop's own clock.
-        var lag: Duration
+        /// Its thread runs a loop.
+        var isLoop: Bool
+        /// Events are ready that it does not fetch.
+        var isWorkPending: Bool
+        /// How long its thread has been on processors, ever.
+        var computed: Duration
         /// It cannot make progress now.
         var isStoppedOrTraced: Bool
         /// How long its thread has waited for a processor, ever.
         var waitedForProcessor: Duration
     }
+
+    /// A thread that computes does so without a pause, but for page faults and what the scheduler counts late: its clock is as of the last tick.
+    static let computingShare = 0.8
 
     /// The longest time between two polls that counts.
     let longestGap: Duration
@@ -33,13 +43,20 @@ struct HangMeter: Sendable {
         defer { last = reading }
         guard let last, last.sequence == reading.sequence, last.isWorking, reading.isWorking else {
             isHandled = false
-            // What passed since the callback's beginning, at most since the last poll.
-            hung = reading.isWorking && !reading.isStoppedOrTraced ? min(reading.lag, longestGap) : .zero
+            hung = .zero
             return
         }
         guard !last.isStoppedOrTraced, !reading.isStoppedOrTraced else { return }
-        let passed = min(reading.time - last.time, longestGap)
+        let passed = reading.time - last.time
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
-        hung += max(passed - waited, .zero)
+        let couldRun = max(passed - waited, .zero)
+        let isWorkPending = last.isWorkPending && reading.isWorkPending
+        let hasComputed = reading.computed - last.computed >= couldRun * Self.computingShare && couldRun > .zero
+        guard last.isLoop, reading.isLoop, isWorkPending || hasComputed else {
+            // Without a processor it could neither compute nor be found doing so.
+            if couldRun > .zero { hung = .zero }
+            return
+        }
+        hung += min(couldRun, max(longestGap - waited, .zero))
     }
 }

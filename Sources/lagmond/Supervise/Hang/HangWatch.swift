@@ -4,7 +4,7 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// Takes the policy's action when a loop of the command hangs. Runs a thread, only where the policy has an action.
+/// Takes the policy's action when a loop of the command is proved to hang (``HangMeter``). Runs a thread, only where the policy has an action.
 ///
 /// Any process of the command counts, and any loop of it that is watched: the signal goes to the process that hangs, a restart concerns
 /// the whole command. Nothing is done before the hang's line was written, or had two seconds to be.
@@ -44,9 +44,10 @@ final class HangWatch: @unchecked Sendable {
 
     func stop() { isOver.store(true, ordering: .releasing) }
 
-    /// A tenth of the time that a hang has to last: more polls would not find it sooner.
+    /// A tenth of the time that a hang has to last: more polls would not find it sooner. It counts from the first poll that finds work pending, so
+    /// the action comes up to two intervals late.
     private static func interval(_ policy: CommandPolicy) -> Duration {
-        min(max(policy.onHangAfter / 10, .milliseconds(50)), .seconds(1))
+        min(max(policy.onHangAfter / 10, .milliseconds(50)), .milliseconds(400))
     }
 
     private func checkLoops(_ policy: CommandPolicy, _ interval: Duration) {
@@ -70,7 +71,7 @@ final class HangWatch: @unchecked Sendable {
         meters = meters.filter { present.contains($0.key) }
     }
 
-    private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ObservableLoop, _ hung: Duration) {
+    private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ForeignLoop, _ hung: Duration) {
         let what = "\(process.name) (\(process.pid)) has been hanging in \(loop.name) for \(hung.shown)"
         switch action {
         case .report: break
@@ -92,15 +93,16 @@ final class HangWatch: @unchecked Sendable {
 }
 
 extension HangMeter.Reading {
-    /// Some 30 µs: two files of `/proc`.
-    init(of loop: any ObservableLoop, in process: WatchedProcess) {
+    /// Some 40 µs of a loop at work: some files of `/proc`, and what is pending.
+    init(of loop: any ForeignLoop, in process: WatchedProcess) {
         sequence = loop.beacon.sequence
         isWorking = loop.beacon.activity.isWorking
         time = .now
-        lag = .nanoseconds(Int64(clamping: loop.lagNanoseconds))
         let thread = loop.thread.tid
         isStoppedOrTraced = isWorking && Self.isStoppedOrTraced(process.pid, thread)
-        waitedForProcessor = isWorking ? Self.waited(process.pid, thread) : .zero
+        (computed, waitedForProcessor) = isWorking ? Self.times(process.pid, thread) : (.zero, .zero)
+        let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
+        (isLoop, isWorkPending) = (proof.isLoop, proof.isWorkPending)
     }
 
     /// Stopped, or traced by another process.
@@ -120,10 +122,10 @@ extension HangMeter.Reading {
 
     private static func isOwn(_ thread: pid_t) -> Bool { access("/proc/self/task/\(thread)", F_OK) == 0 }
 
-    /// The second number of `schedstat`, in nanoseconds.
-    private static func waited(_ process: pid_t, _ thread: pid_t) -> Duration {
-        let numbers = text(process, thread, "schedstat").split(separator: " ")
-        return numbers.count > 1 ? .nanoseconds(Int64(numbers[1]) ?? 0) : .zero
+    /// The first two numbers of `schedstat`, in nanoseconds: on processors, and ready without one.
+    private static func times(_ process: pid_t, _ thread: pid_t) -> (Duration, Duration) {
+        let numbers = text(process, thread, "schedstat").split(separator: " ").prefix(2).map { Int64($0) ?? 0 }
+        return numbers.count > 1 ? (.nanoseconds(numbers[0]), .nanoseconds(numbers[1])) : (.zero, .zero)
     }
 
     private static func text(_ process: pid_t, _ thread: pid_t, _ name: String) -> String {

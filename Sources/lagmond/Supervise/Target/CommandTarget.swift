@@ -82,11 +82,14 @@ final class CommandTarget: Target {
         }
     }
 
+    private static let pollMilliseconds: Int32 = 100
+
     private func waitForEnd(of process: WrappedProcess) -> WrappedProcess.Termination {
         while true {
             if let end = process.ended() { return end }
             var entry = pollfd(fd: process.pidfd, events: Int16(POLLIN), revents: 0)
-            _ = poll(&entry, 1, -1)
+            // Without a descriptor the end is not announced to this thread.
+            _ = poll(&entry, 1, process.pidfd < 0 ? Self.pollMilliseconds : -1)
         }
     }
 

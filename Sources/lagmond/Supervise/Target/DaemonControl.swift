@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Dispatch
 internal import Glibc
 internal import LagMonitor
@@ -51,7 +52,9 @@ struct DaemonControl {
                 reloadSettings()
                 // When those that were added run.
                 if manager != nil { nextStatus = .now + .seconds(1) }
-            case .child: if allEnded { end() }
+            case .child:
+                cll_wrap_reap_orphans()
+                if allEnded { end() }
             case .deadlineReached: if MonotonicTime.now >= deadline { end() }
             }
             if let keepAliveInterval, MonotonicTime.now >= nextKeepAlive {

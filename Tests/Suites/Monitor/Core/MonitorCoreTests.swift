@@ -45,6 +45,78 @@ import Testing
     }
 }
 
+extension MonitorCoreTests {
+    /// Of two that a queue has taken one arrives, one is lost: no record is both.
+    @Test func `what a queue loses is dropped and not reported`() throws {
+        let sink = QueueingSink()
+        let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [sink])
+        try core.open()
+        func statistics() -> [UInt64] {
+            let statistics = core.statistics(of: WatchCounters(stalls: 2))
+            return [statistics.reported, statistics.dropped]
+        }
+        for number in 1...2 {
+            let time = UInt64(number) * 1_000_000_000_000
+            let record = StallRecord(
+                id: StallID(startRealtimeNanoseconds: Int64(time), randomHigh: 1, randomLow: UInt64(number)),
+                startRealtimeNanoseconds: Int64(time),
+                startMonotonicNanoseconds: time,
+                durationNanoseconds: 400_000_000,
+                thresholdNanoseconds: 150_000_000,
+                phase: .end,
+                kind: .callout,
+                foundBy: [.callout],
+                loop: "main",
+                threadID: 5,
+                threadName: "main",
+                fingerprint: "v1:000000000000000\(number)",
+                stackHash: "9088f728ab831587",
+                cause: .cpu,
+                capture: .none,
+                frames: []
+            )
+            core.deliver(record, WatchCounters(stalls: UInt64(number)))
+        }
+        #expect(statistics() == [0, 0], "on their way")
+        sink.settle(lost: 0)
+        _ = core.emitLosses()
+        #expect(statistics() == [1, 0])
+        sink.settle(lost: 1)
+        _ = core.emitLosses()
+        #expect(statistics() == [1, 1])
+        core.close(announcing: true)
+        #expect(statistics() == [1, 1])
+    }
+}
+
+/// Takes lines, and says of each later what became of it.
+private final class QueueingSink: RecordSink {
+    let name = "queue"
+    private let state = Mutex((waiting: 0, lost: UInt64(0)))
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {}
+    func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        if facts.stall != nil { state.withLock { $0.waiting += 1 } }
+    }
+    func close() {}
+
+    func settle(lost: UInt64) {
+        state.withLock { state in
+            state.waiting -= 1
+            state.lost += lost
+        }
+    }
+
+    func takeAbandonedLines() -> UInt64 {
+        state.withLock { state in
+            defer { state.lost = 0 }
+            return state.lost
+        }
+    }
+
+    var unsettledLines: Int { state.withLock { $0.waiting } }
+}
+
 /// Takes everything and brings nothing anywhere.
 private final class AbandoningSink: RecordSink {
     let name = "giving up"

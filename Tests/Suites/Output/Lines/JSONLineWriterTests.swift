@@ -88,8 +88,13 @@ struct JSONLineWriterTests {
     }
 
     @Test func `well formed text stays`() {
-        let text = "Grüße 東京 🧵 \u{10ffff} \u{e000} \u{2028}"
+        let text = "Grüße 東京 🧵 \u{10ffff} \u{e000} \u{2010}"
         #expect(string(Array(text.utf8)) == "\"\(text)\"")
+    }
+
+    @Test func `what a terminal would obey is escaped`() {
+        let text = "\u{7f}\u{9b}\u{61c}\u{200b}\u{202e}\u{2028}\u{2066}\u{feff}"
+        #expect(string(Array(text.utf8)) == #""\u007f\u009b\u061c\u200b\u202e\u2028\u2066\ufeff""#)
     }
 
     @Test func `cut is on a boundary and counts escapes`() {

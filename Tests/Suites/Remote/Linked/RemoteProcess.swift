@@ -57,7 +57,7 @@ final class RemoteProcess {
         watch.stop()
     }
 
-    /// Tells the program something.
+    /// Writes a command to the program.
     func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
     /// Waits for the next line that the program says; nil at its end.

@@ -1,5 +1,7 @@
 import Dispatch
 internal import LagMonitor
+import Synchronization
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -18,49 +20,71 @@ struct LiveLinesTests {
 
     private func write(_ bytes: [UInt8], to lines: LiveLines) throws { try bytes.withUnsafeBytes { try lines.write($0) } }
 
-    @Test func `who is slow loses lines and is reported`() async throws {
+    @Test func `who is slow loses lines and is reported`() throws {
         let lines = makeLines()
-        let client = try #require(lines.join())
+        let client = try #require(lines.join {})
         let line = [UInt8](repeating: UInt8(ascii: "a"), count: 99_999) + [UInt8(ascii: "\n")]
         for _ in 0..<15 { try write(line, to: lines) }
-        let first = try #require(await client.next())
-        #expect(first.count == 10 * line.count)
+        #expect(text(client.next())?.utf8.count == 10 * line.count)
         try write(Array("{}\n".utf8), to: lines)
-        let second = String(decoding: try #require(await client.next()), as: UTF8.self)
+        let second = try #require(text(client.next()))
         #expect(second.contains(#""event":"dropped","dropped":5,"reason":"sink_slow""#), "\(second)")
         #expect(second.hasSuffix("}\n{}\n"))
     }
 
-    @Test func `the last lines come before the end`() async throws {
+    @Test func `the last lines come before the end`() throws {
         let lines = makeLines()
-        let client = try #require(lines.join())
+        let client = try #require(lines.join {})
         try write(Array("{}\n".utf8), to: lines)
         lines.close()
-        #expect(await client.next() == Array("{}\n".utf8))
-        #expect(await client.next() == nil)
-        #expect(lines.join() == nil)
+        #expect(text(client.next()) == "{}\n")
+        #expect(client.next() == .end)
+        #expect(lines.join {} == nil)
     }
 
-    @Test func `a reader that is cancelled does not wait`() async throws {
-        let client = try #require(makeLines().join())
-        let reading = Task { await client.next() }
-        reading.cancel()
-        #expect(await reading.value == nil)
+    @Test func `a client is woken once for each time it had nothing`() throws {
+        let lines = makeLines()
+        let wakes = Atomic<Int>(0)
+        try withExtendedLifetime(
+            try #require(lines.join { wakes.add(1, ordering: .relaxed) })
+        ) { client in
+            try write(Array("1\n".utf8), to: lines)
+            #expect(wakes.load(ordering: .relaxed) == 0)
+            #expect(text(client.next()) == "1\n" && client.next() == .nothing)
+            for _ in 0..<3 { try write(Array("2\n".utf8), to: lines) }
+            #expect(wakes.load(ordering: .relaxed) == 1)
+            #expect(text(client.next()) == "2\n2\n2\n" && client.next() == .nothing)
+            lines.close()
+            #expect(wakes.load(ordering: .relaxed) == 2)
+        }
+    }
+
+    @Test func `nothing is kept for a client that is gone`() throws {
+        let lines = makeLines()
+        let client = try #require(lines.join {})
+        client.cancel()
+        try write(Array("{}\n".utf8), to: lines)
+        #expect(client.next() == .end)
     }
 
     @Test func `who is gone makes room`() throws {
         let lines = makeLines()
-        var clients = (0..<LiveLines.maximumClients).map { _ in lines.join() }
-        #expect(lines.join() == nil)
+        var clients = (0..<LiveLines.maximumClients).map { _ in lines.join {} }
+        #expect(lines.join {} == nil)
         clients.removeLast()
         #expect(lines.clients == LiveLines.maximumClients - 1)
-        #expect(lines.join() != nil)
+        #expect(lines.join {} != nil)
     }
 
-    @Test func `waiting clients get an empty line now and then`() async throws {
+    @Test func `waiting clients get an empty line now and then`() throws {
         let lines = makeLines(heartbeat: .milliseconds(10))
-        let client = try #require(lines.join())
-        #expect(await client.next() == [UInt8(ascii: "\n")])
+        let client = try #require(lines.join {})
+        #expect(client.next() == .nothing)
+        #expect(eventually { client.next() == .lines([UInt8(ascii: "\n")]) })
+    }
+
+    private func text(_ next: LiveClient.Next) -> String? {
+        if case .lines(let bytes) = next { String(decoding: bytes, as: UTF8.self) } else { nil }
     }
 
     @Test func `labels are escaped and seconds exact`() {

@@ -128,7 +128,11 @@ struct HangActionTests {
                 #include <stdio.h>
                 #include <unistd.h>
                 int main(void) {
-                    for (int turn = 0; turn < 100; turn++) poll(0, 0, 10);
+                    int requests[2];
+                    if (pipe(requests) != 0) return 1;
+                    struct pollfd some[2] = {{.fd = requests[0], .events = POLLIN}, {.fd = requests[1]}};
+                    for (int turn = 0; turn < 100; turn++) poll(some, 2, 10);
+                    if (write(requests[1], "x", 1) != 1) return 1;
                     printf("hanging %d\\n", getpid());
                     fflush(stdout);
                     for (;;) sleep(1000);

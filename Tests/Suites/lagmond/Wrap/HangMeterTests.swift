@@ -9,6 +9,9 @@ struct HangMeterTests {
         _ milliseconds: UInt64,
         sequence: UInt64 = 1,
         working: Bool = true,
+        loop: Bool = true,
+        pending: Bool = true,
+        computed: Int = 0,
         held: Bool = false,
         waited: Int = 0
     ) -> HangMeter.Reading {
@@ -16,7 +19,9 @@ struct HangMeterTests {
             sequence: sequence,
             isWorking: working,
             time: MonotonicTime(nanoseconds: milliseconds * 1_000_000),
-            lag: .milliseconds(milliseconds),
+            isLoop: loop,
+            isWorkPending: pending,
+            computed: .milliseconds(computed),
             isStoppedOrTraced: held,
             waitedForProcessor: .milliseconds(waited)
         )
@@ -28,24 +33,37 @@ struct HangMeterTests {
         return meter.hung
     }
 
-    @Test func `one callback that does not end adds up`() {
+    @Test func `one callback that does not end while work waits adds up`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100) }) == .seconds(1))
     }
 
-    @Test func `what passed before the first poll counts up to one gap`() {
-        #expect(Self.hung([Self.reading(90)]) == .milliseconds(90))
-        // It may have been stopped meanwhile: nobody looked.
-        #expect(Self.hung([Self.reading(90_000)]) == .milliseconds(200))
+    @Test func `what passed before the first poll does not count`() {
+        #expect(Self.hung([Self.reading(90_000)]) == .zero)
+    }
+
+    @Test func `a thread that nothing waits for is quiet`() {
+        #expect(Self.hung((0...1000).map { Self.reading($0 * 100, pending: false) }) == .zero)
+    }
+
+    @Test func `one poll that finds nothing pending begins the count anew`() {
+        #expect(Self.hung((0...10).map { Self.reading($0 * 100, pending: $0 != 6) }) == .milliseconds(300))
+    }
+
+    @Test func `a thread that is no proved loop does not hang`() {
+        #expect(Self.hung((0...10).map { Self.reading($0 * 100, loop: false, computed: Int($0) * 100) }) == .zero)
+    }
+
+    @Test func `one that computes all the time hangs without work`() {
+        #expect(Self.hung((0...10).map { Self.reading($0 * 100, pending: false, computed: Int($0) * 95) }) == .seconds(1))
+        #expect(Self.hung((0...10).map { Self.reading($0 * 100, pending: false, computed: Int($0) * 50) }) == .zero)
     }
 
     @Test func `another callback begins anew`() {
         var meter = HangMeter(longestGap: .milliseconds(200))
         for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }
         meter.isHandled = true
-        var next = Self.reading(600, sequence: 2)
-        next.lag = .milliseconds(30)
-        meter.add(next)
-        #expect(meter.hung == .milliseconds(30) && !meter.isHandled)
+        meter.add(Self.reading(600, sequence: 2))
+        #expect(meter.hung == .zero && !meter.isHandled)
     }
 
     @Test func `a loop at rest does not hang`() {
@@ -62,6 +80,11 @@ struct HangMeterTests {
     @Test func `time spent waiting for a processor does not count`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, waited: Int($0) * 90) }) == .milliseconds(100))
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, waited: Int($0) * 300) }) == .zero)
+        // What it had, it computed for.
+        #expect(
+            Self.hung((0...10).map { Self.reading($0 * 100, pending: false, computed: Int($0) * 10, waited: Int($0) * 90) })
+                == .milliseconds(100)
+        )
     }
 
     @Test func `time in which the thread was not polled counts as one gap`() {

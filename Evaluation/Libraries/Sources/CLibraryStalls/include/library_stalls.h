@@ -58,7 +58,7 @@ typedef int (*action)(void *);
 void act_at(moment end, const char *thread, action act, void *argument);
 // Returns when a thread of this name has taken the lock; it gives it back at `end`.
 void hold_until(moment end, const char *thread, action take, action give, void *lock);
-// Another process that takes a lock now; it gives it back at the moment that release_other_process tells it. Returns a reason, or NULL.
+// Another process that takes a lock now; it gives it back at the moment that release_other_process sets. Returns a reason, or NULL.
 const char *take_in_other_process(action take, action give, void *lock);
 void release_other_process(moment end);
 // A server as a shell script: its first line of output is "ready" and a word, or a reason. It ends when its input does.

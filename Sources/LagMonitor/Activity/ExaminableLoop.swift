@@ -1,0 +1,28 @@
+/// A loop of which can be found out, while it is at work, whether work waits for it meanwhile, and whether the thread is at its loop's work at all.
+package protocol ExaminableLoop: ObservableLoop {
+    /// The loop rests. Called by the watchdog at each visit that finds it so: learns what it waits on. No lock that is held for long, nothing
+    /// unbounded.
+    func recordRest(at now: UInt64)
+
+    /// The loop is at the same work as at the watchdog's last visit. Some 10 µs; nothing unbounded, nothing that the thread notices.
+    func examine(at now: UInt64) -> LoopExamination
+}
+
+/// Whether events are ready at the object that a loop waits on.
+package enum PendingWork: Sendable, Equatable {
+    case none, pending
+    /// The kernel does not say.
+    case unknown
+}
+
+/// What one examination of a loop at work has found.
+package struct LoopExamination: Sendable, Equatable {
+    /// It keeps no work waiting: its thread rests elsewhere, or is none that runs a loop. No stall, whatever its beacon says.
+    package var isQuiet: Bool
+    package var work: PendingWork
+
+    package init(isQuiet: Bool = false, work: PendingWork) {
+        self.isQuiet = isQuiet
+        self.work = work
+    }
+}

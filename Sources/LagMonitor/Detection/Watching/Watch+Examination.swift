@@ -1,0 +1,57 @@
+internal import LagActivity
+
+/// Whether what a loop's beacon reports as work keeps any work waiting.
+extension Watch {
+    /// What the examinations of a loop have found.
+    struct Examination {
+        /// The beacon's word of a stretch of work that is no stall, however long; `.max`: none.
+        var quietWord: UInt64 = .max
+        /// When a stretch began that was, or is, quiet.
+        var quietCallout: UInt64 = 0
+        var meter = PendingMeter()
+        /// Of which stretch of work: the beacon's word.
+        var word: UInt64 = .max
+        /// When that was first found not to be quiet after it had been: a thread that rested, and works now, stalls at the earliest since then.
+        var resumed: UInt64 = 0
+        /// When that is to be examined again.
+        var next: UInt64 = 0
+
+        /// A thread that has been quiet for long is examined less often: after an eighth of that, within these bounds. Work that comes for it
+        /// is noticed so much later.
+        static let shortestQuietNanoseconds: UInt64 = 50_000_000
+        static let longestQuietNanoseconds: UInt64 = 1_000_000_000
+        /// And one that stalls: how long work has been pending is known to so much.
+        static let shortestNanoseconds: UInt64 = 10_000_000
+    }
+
+    /// Examines a loop that is at the same work as at the last visit, if it is time.
+    func examine(_ scan: ScanState) {
+        guard let loop = cold.pointee.examinable else { return }
+        let beacon = BeaconReading(hot.pointee.beacon)
+        guard beacon.isWorking else {
+            if beacon.activity == .waiting { loop.recordRest(at: scan.now) }
+            return
+        }
+        guard beacon.word == hot.pointee.lastWord else { return }
+        let isSame = beacon.word == cold.pointee.examination.word
+        guard !isSame || scan.now >= cold.pointee.examination.next else { return }
+        cold.pointee.examination.word = beacon.word
+        if !isSame { cold.pointee.examination.resumed = 0 }
+        let found = loop.examine(at: scan.now)
+        // It may have gone on meanwhile: then this says nothing of that stretch.
+        guard BeaconReading(hot.pointee.beacon).word == beacon.word else { return }
+        cold.pointee.examination.meter.record(found.work, word: beacon.word, at: services.clock())
+        let age = scan.now.saturatingDifference(beacon.calloutNanoseconds)
+        if found.isQuiet {
+            cold.pointee.examination.quietWord = beacon.word
+            cold.pointee.examination.quietCallout = beacon.calloutNanoseconds
+            let gap = min(max(age / 8, Examination.shortestQuietNanoseconds), Examination.longestQuietNanoseconds)
+            cold.pointee.examination.next = scan.now.saturatingSum(gap)
+        } else {
+            if cold.pointee.examination.quietWord == beacon.word { cold.pointee.examination.resumed = scan.now }
+            cold.pointee.examination.quietWord = .max
+            let gap = min(max(age / 64, Examination.shortestNanoseconds), Examination.longestQuietNanoseconds)
+            cold.pointee.examination.next = scan.now.saturatingSum(gap)
+        }
+    }
+}

@@ -1,0 +1,8 @@
+package import LagActivity
+
+/// What is pending at a loop of this process, for the record of its stall. It publishes what it does itself, so nothing of that is ever quiet.
+extension ObservedRunLoop: ExaminableLoop {
+    package func recordRest(at now: UInt64) {}
+
+    package func examine(at now: UInt64) -> LoopExamination { LoopExamination(work: signals.pendingWork) }
+}

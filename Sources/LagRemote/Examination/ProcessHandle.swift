@@ -1,0 +1,17 @@
+internal import CLagLinux
+internal import Glibc
+
+/// One process by its descriptor: another one that gets the same number is not meant. Closed with the last reference. Any thread.
+final class ProcessHandle: Sendable {
+    let pid: Int32
+    /// Negative: an errno; then nothing of the process can be asked through it.
+    let descriptor: Int32
+
+    init(_ pid: Int32) {
+        self.pid = pid
+        let opened = cll_pidfd_open(pid)
+        descriptor = opened >= 0 ? opened : -errno
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+}

@@ -1,0 +1,60 @@
+package import LagActivity
+
+/// Whether a thread that is not in its loop's wait keeps work waiting, or rests elsewhere. Pure: facts in, verdict out.
+///
+/// A thread of a pool does what a loop does: it polls within a job, leaves, and waits for the next job in a futex, `accept` or `read`. A handler of
+/// a loop may block in the same calls. What distinguishes them:
+///
+/// 1. *The object.* A wait on one connection, pipe or terminal is a blocking read; so is one on an object that the program has closed since.
+///    Its thread runs no loop: whatever it does is no stall. Where the thread was never found in its wait, what it computes is one.
+/// 2. *Who fetches.* While another thread waits on the same epoll instance, events are fetched.
+/// 3. *Proof.* Where work is pending at the object and the thread is elsewhere, somebody waits, whatever the thread does.
+/// 4. *The call.* A thread that computes, sleeps, or reads a file does not wait for work. One that waits for a lock, a connection, a child
+///    or other events may.
+/// 5. *The place.* A handler is called from the loop, so what it blocks in lies deeper in the stack than the loop's wait. A thread that sleeps further
+///    out has left the function that waits, and rests. (Loops that wait further in than they call handlers exist, libuv among them: of these
+///    a block in such a call is found once work is pending.)
+package struct QuietRule: Sendable, Equatable {
+    package enum Doing: Sendable, Equatable {
+        /// On a processor, or in a call that is no wait for work.
+        case working
+        /// In a call in which a thread may wait for work.
+        case waiting(isFurtherOut: Bool)
+    }
+
+    package var kind: WaitObject.Kind
+    package var pending: PendingWork
+    package var doing: Doing
+    /// Another thread waits on the same object.
+    package var hasOtherWaiter: Bool
+
+    package init(kind: WaitObject.Kind, pending: PendingWork, doing: Doing, hasOtherWaiter: Bool = false) {
+        self.kind = kind
+        self.pending = pending
+        self.doing = doing
+        self.hasOtherWaiter = hasOtherWaiter
+    }
+
+    /// Whether the thread runs a loop: what it waits on is one, and nobody else does.
+    package var isLoop: Bool {
+        switch kind {
+        case .loop, .timer, .unknown, .unseen: !hasOtherWaiter
+        case .peer, .gone: false
+        }
+    }
+
+    /// Whether it keeps nothing waiting.
+    package var isQuiet: Bool {
+        guard isLoop else { return true }
+        if pending == .pending { return false }
+        switch doing {
+        case .working: return false
+        // Of an object that was never seen nothing says that the thread is in a handler.
+        case .waiting(let isFurtherOut): return isFurtherOut || kind == .unseen
+        }
+    }
+
+    /// Whether it is proved that the thread runs a loop and is in a handler of it: what an action needs. What is pending at an object that a
+    /// thread has left (an old connection that its other end closes) waits for nobody.
+    package var isProved: Bool { kind == .loop && !hasOtherWaiter && doing != .waiting(isFurtherOut: true) }
+}

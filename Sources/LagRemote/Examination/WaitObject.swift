@@ -1,0 +1,86 @@
+internal import CLagLinux
+package import LagActivity
+
+/// What a thread of another process waits on for events: an epoll instance, or the descriptors of its last `poll` or `select`.
+///
+/// It is read while the thread sleeps in that wait, and identifies the loop: the thread may wait on it from anywhere in its stack.
+package struct WaitObject: Sendable {
+    /// What kind of an object it is, as far as the kernel says.
+    package enum Kind: Sendable, Equatable {
+        /// Several descriptors, or one that many others reach (a listening socket, an eventfd): what event loops wait on.
+        case loop
+        /// No descriptor at all: a sleep.
+        case timer
+        /// One connection, pipe or terminal: a blocking read with a time-out, of a thread that serves one other party.
+        case peer
+        /// The program has closed it.
+        case gone
+        /// The thread was never found in its wait.
+        case unseen
+        /// The kernel does not let us see it.
+        case unknown
+    }
+
+    /// Why it is not known whether work is pending.
+    package enum Obstacle: String, Sendable {
+        /// The kernel refuses duplicates of the process's descriptors (ptrace permission), or has none (before Linux 5.6).
+        case refused
+        /// The process has a signalfd, which must not be asked by others.
+        case signalfd
+        /// Some of the descriptors cannot be asked, or they are too many.
+        case descriptors
+        /// The thread was never found in its wait.
+        case unseen
+    }
+
+    /// What one look has found.
+    package struct Work: Sendable, Equatable {
+        package var pending: PendingWork
+        package var kind: Kind
+        package var obstacle: Obstacle?
+    }
+
+    private var raw = cll_wait_object()
+
+    /// The epoll instance's descriptor; nil: another kind of wait.
+    package var epoll: Int32? { raw.epoll >= 0 ? raw.epoll : nil }
+
+    package init(epoll: Int32) { raw.epoll = epoll }
+
+    /// The object of a thread that sleeps in a call; nil: the call is no wait for events, or cannot be read.
+    init?(process: Int32, of call: cll_thread_syscall) {
+        var call = call
+        guard cll_wait_object_read(process, &call, &raw) != 0 else { return nil }
+    }
+
+    /// Asks the kernel. Consumes no event, keeps nothing open. Waits only as long as the kernel copies
+    /// events into memory of the program that is not there (a page on disk). About 5 µs for epoll, 3 µs a descriptor for a set.
+    /// - Parameters:
+    ///   - pidfd: of the process.
+    ///   - tid: the thread whose wait it is.
+    package func work(pidfd: Int32, process: Int32, tid: Int32) -> Work {
+        var found = cll_work()
+        withUnsafePointer(to: raw) { cll_wait_object_poll(pidfd, process, tid, $0, &found) }
+        let kind: Kind =
+            switch Int(found.kind) {
+            case CLL_OBJECT_LOOP: .loop
+            case CLL_OBJECT_TIMER: .timer
+            case CLL_OBJECT_PEER: .peer
+            case CLL_OBJECT_GONE: .gone
+            default: .unknown
+            }
+        switch Int(found.state) {
+        case CLL_WORK_NONE: return Work(pending: .none, kind: kind)
+        case CLL_WORK_PENDING: return Work(pending: .pending, kind: kind)
+        default: return Work(pending: .unknown, kind: kind, obstacle: Self.obstacle(found.reason))
+        }
+    }
+
+    private static func obstacle(_ reason: Int32) -> Obstacle {
+        switch Int(reason) {
+        case CLL_UNKNOWN_SIGNALFD: .signalfd
+        case CLL_UNKNOWN_DESCRIPTORS: .descriptors
+        default: .refused
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import LagMonitor
+internal import NIOHTTP1
+internal import Synchronization
+
+/// What is answered to which request. Any thread.
+final class HttpPages: Sendable {
+    enum Reply: Sendable {
+        case answer(HttpAnswer)
+        /// Probes threads, and so takes up to a second.
+        case later(@Sendable () async -> HttpAnswer)
+        /// Lines as they come.
+        case lines(LiveClient, type: String)
+    }
+
+    private static let allowedMethods = "GET, HEAD"
+    static let linesType = "application/x-ndjson"
+
+    let live: LiveLines
+    private let output: HealthTrackingSink
+    /// Set before a request can come.
+    private let subject = Mutex<(any HttpStatusSource)?>(nil)
+
+    init(live: LiveLines, output: HealthTrackingSink) {
+        self.live = live
+        self.output = output
+    }
+
+    func serve(_ subject: any HttpStatusSource) { self.subject.withLock { $0 = subject } }
+
+    /// - Parameter wake: called when lines wait, once for each time ``LiveClient/next()`` had none.
+    func reply(to method: HTTPMethod, _ target: String, wake: @escaping @Sendable () -> Void) -> Reply {
+        let path = String(target.prefix { $0 != "?" })
+        guard ["/metrics", "/healthz", "/stalls"].contains(path) else {
+            return .answer(.refusal(.notFound, "there is /metrics, /healthz and /stalls"))
+        }
+        guard method == .GET || method == .HEAD else {
+            let allowed = Self.allowedMethods
+            return .answer(.refusal(.methodNotAllowed, "allowed: \(allowed)", [("Allow", allowed)]))
+        }
+        switch path {
+        case "/metrics": return .answer(HttpAnswer(status: .ok, type: MetricsPage.contentType, text: metrics))
+        case "/healthz": return .later { [self] in await health() }
+        default:
+            if method == .HEAD { return .answer(HttpAnswer(status: .ok, type: Self.linesType, text: "")) }
+            guard let client = live.join(wake: wake) else { return .answer(Self.tooManySubscribers) }
+            return .lines(client, type: Self.linesType)
+        }
+    }
+
+    private static let tooManySubscribers = HttpAnswer.refusal(
+        .serviceUnavailable,
+        "/stalls has \(LiveLines.maximumClients) subscribers, which is the limit, or the run is over",
+        [("Retry-After", "5")]
+    )
+
+    private var metrics: String {
+        let subject = subject.withLock { $0 }
+        let lags = subject?.lags ?? [:]
+        for place in lags.keys { live.counts.register(place) }
+        return MetricsPage(
+            counts: live.counts.snapshot,
+            lags: lags,
+            dropped: subject?.statistics.dropped ?? 0,
+            targets: subject?.targets ?? []
+        ).text
+    }
+
+    private func health() async -> HttpAnswer {
+        let subject = subject.withLock { $0 }
+        let page = HealthPage(
+            isWatching: await subject?.isWatching() ?? false,
+            sinkName: output.name,
+            sink: output.health,
+            statistics: subject?.statistics ?? StallMonitorStatistics(),
+            stalledLoops: live.counts.snapshot.loops.filter { !$0.value.inProgress.isEmpty }.keys.sorted(),
+            targets: subject?.targets ?? [],
+            now: .now
+        )
+        return HttpAnswer(
+            status: page.faults.isEmpty ? .ok : .serviceUnavailable,
+            type: HealthPage.contentType,
+            text: page.text
+        )
+    }
+}

@@ -1,0 +1,20 @@
+internal import CLagLinux
+
+/// The command line of this process, where `/proc` is missing, too: `CommandLine` reads it there, and finds no arguments then, so that a run
+/// that was to watch a command would watch itself.
+enum ProcessArguments {
+    /// As the kernel passed them, ended by nil. They stay.
+    static var raw: (pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, count: Int) {
+        var count: Int32 = 0
+        guard let pointers = cll_process_arguments(&count), count > 0 else {
+            return (CommandLine.unsafeArgv, Int(CommandLine.argc))
+        }
+        return (pointers, Int(count))
+    }
+
+    /// The program's name first.
+    static var all: [String] {
+        let (pointers, count) = raw
+        return (0..<count).map { pointers[$0].map { String(cString: $0) } ?? "" }
+    }
+}

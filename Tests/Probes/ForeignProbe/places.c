@@ -1,0 +1,227 @@
+// `ForeignProbe places CASE`: threads that wait in the ways of pools and loops that nobody prepared. Each case turns for a second first, so that
+// whoever watches knows it; ends by itself.
+#define _GNU_SOURCE
+#include "probes.h"
+#include <alloca.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TURN_MS = 10, FIRST_TURNS = 100, STALL_MS = 400 };
+
+static int set, event, ends[2], peers[2];
+static sem_t never;
+
+static void sleep_ms(int ms) {
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+// A wait for the next job: nobody posts.
+__attribute__((noinline)) static void rest_in_futex(int ms) {
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += ms / 1000;
+    end.tv_nsec += ms % 1000 * 1000000L;
+    if (end.tv_nsec >= 1000000000) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000000000;
+    }
+    while (sem_clockwait(&never, CLOCK_MONOTONIC, &end) == 0) continue;
+}
+
+// Calls something this much further in the stack.
+__attribute__((noinline)) static void deeper(size_t bytes, void (*function)(int), int argument) {
+    volatile char *room = alloca(bytes);
+    room[0] = 1;
+    function(argument);
+    room[1] = 1;
+}
+
+__attribute__((noinline)) static void turn_epoll(int turns) {
+    for (int i = 0; i != turns; i++) {
+        struct epoll_event found;
+        epoll_wait(set, &found, 1, TURN_MS);
+        __asm__ volatile("");
+    }
+}
+__attribute__((noinline)) static void turn_peer(int turns) {
+    struct pollfd one = {.fd = peers[0], .events = POLLIN};
+    for (int i = 0; i != turns; i++) poll(&one, 1, TURN_MS);
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void turn_set(int turns) {
+    struct pollfd some[2] = {{.fd = event, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
+    for (int i = 0; i != turns; i++) poll(some, 2, TURN_MS);
+    __asm__ volatile("");
+}
+
+// One turn, each time elsewhere in the stack.
+static void turn_moving(int turns) {
+    for (int i = 0; i != turns; i++) deeper(64 + (size_t)(i % 7) * 160, turn_epoll, 1);
+}
+
+// A worker's life: jobs in which it polls, and between them a rest.
+static void work_as_pool(void (*job)(int)) {
+    for (int jobs = 0; jobs < 4; jobs++) {
+        deeper(2048, job, jobs == 0 ? FIRST_TURNS : 12);
+        rest_in_futex(700);
+    }
+}
+
+__attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
+__attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
+
+static void *write_soon(void *argument) {
+    sleep_ms((int)(intptr_t)argument);
+    return (void *)(intptr_t)write(ends[1], "x", 1);
+}
+// Work comes in so many milliseconds.
+static pthread_t expect_work(int ms) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, write_soon, (void *)(intptr_t)ms);
+    return thread;
+}
+
+// Of two threads that share an instance one waits on it, and the other for its turn.
+static pthread_barrier_t both;
+static void *share(void *first) {
+    for (int round = first != NULL; round < 6; round++) {
+        pthread_barrier_wait(&both);
+        if (round % 2 == 0) deeper(64, turn_epoll, 60);
+        else deeper(4096, rest_in_futex, 600);
+    }
+    return NULL;
+}
+
+static void watch(int descriptor, uint32_t events) {
+    struct epoll_event interest = {.events = events, .data.fd = descriptor};
+    if (epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) != 0) _exit(3);
+}
+
+// `object KIND`: an instance that watches a descriptor. With each line on stdin it does what that says.
+static int be_object(const char *kind) {
+    int descriptor = ends[0];
+    if (strcmp(kind, "signalfd") == 0) {
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &signals, NULL);
+        descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
+    }
+    watch(descriptor, strcmp(kind, "edge") == 0 ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
+    printf("%d %d\n", set, descriptor);
+    fflush(stdout);
+    for (char line[16]; fgets(line, sizeof(line), stdin) != NULL;) {
+        struct epoll_event found;
+        struct pollfd some[2] = {{.fd = event, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
+        int result = 0;
+        if (line[0] == 'w') result = (int)write(ends[1], "x", 1);
+        if (line[0] == 's') result = kill(getpid(), SIGUSR1);
+        if (line[0] == 't') result = epoll_wait(set, &found, 1, 0);
+        if (line[0] == 'c') result = close(set);
+        // Until work comes, and back.
+        if (line[0] == 'p') result = poll(some, 2, 300);
+        if (line[0] == 'o') result = poll(some + 1, 1, 300);
+        printf("%d\n", result);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+int run_places(int count, char **arguments) {
+    const char *name = count > 1 ? arguments[1] : "";
+    // Whatever was blocked in the thread that started this.
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    alarm(60);
+    set = epoll_create1(EPOLL_CLOEXEC);
+    event = eventfd(0, EFD_CLOEXEC);
+    if (pipe(ends) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, peers) != 0 || sem_init(&never, 0, 0) != 0) return 3;
+    if (strcmp(name, "object") == 0 && count > 2) return be_object(arguments[2]);
+    watch(ends[0], EPOLLIN);
+    if (strcmp(name, "pool-peer") == 0) {
+        work_as_pool(turn_peer);
+    } else if (strcmp(name, "pool-epoll") == 0) {
+        work_as_pool(turn_epoll);
+    } else if (strcmp(name, "pool-shared") == 0) {
+        pthread_t thread;
+        pthread_barrier_init(&both, NULL, 2);
+        turn_epoll(FIRST_TURNS);
+        pthread_create(&thread, NULL, share, (void *)1);
+        // The other's rounds are one ahead.
+        for (int round = 0; round < 5; round++) {
+            pthread_barrier_wait(&both);
+            if (round % 2 == 0) deeper(64, turn_epoll, 60);
+            else deeper(4096, rest_in_futex, 600);
+        }
+        pthread_join(thread, NULL);
+    } else if (strcmp(name, "start") == 0) {
+        // Round trips deep in the stack, then the loop, further out.
+        deeper(2048, turn_peer, 40);
+        turn_set(FIRST_TURNS);
+        handler_that_naps(STALL_MS);
+        turn_set(20);
+    } else if (strcmp(name, "turns") == 0) {
+        for (int part = 0; part < 2; part++) {
+            for (int i = 0; i < FIRST_TURNS; i++) {
+                fd_set reads;
+                FD_ZERO(&reads);
+                FD_SET(event, &reads);
+                FD_SET(ends[0], &reads);
+                struct timeval time = {.tv_usec = TURN_MS * 1000};
+                select(ends[0] > event ? ends[0] + 1 : event + 1, &reads, NULL, NULL, &time);
+                // A select of CPython waits further in than what its handlers poll.
+                if (part == 0) deeper(512, turn_peer, 1);
+                else turn_peer(1);
+                if (part == 0 && i == FIRST_TURNS - 1) deeper(512, handler_that_naps, STALL_MS);
+            }
+        }
+    } else if (strcmp(name, "moving") == 0) {
+        turn_moving(FIRST_TURNS);
+        deeper(2048, handler_that_naps, STALL_MS);
+        turn_moving(20);
+    } else if (strcmp(name, "lock") == 0) {
+        turn_epoll(FIRST_TURNS);
+        deeper(2048, handler_that_waits_for_a_lock, STALL_MS);
+        turn_epoll(20);
+    } else if (strcmp(name, "pending") == 0) {
+        turn_epoll(FIRST_TURNS);
+        pthread_t thread = expect_work(STALL_MS / 4);
+        deeper(2048, handler_that_naps, STALL_MS);
+        pthread_join(thread, NULL);
+        char byte;
+        if (read(ends[0], &byte, 1) != 1) return 4;
+        turn_epoll(20);
+    } else if (strcmp(name, "hang") == 0) {
+        turn_epoll(FIRST_TURNS);
+        printf("hanging %d\n", (int)getpid());
+        fflush(stdout);
+        expect_work(0);
+        deeper(2048, handler_that_waits_for_a_lock, 60000);
+    } else if (strcmp(name, "idle") == 0) {
+        // Blocked as long, and nothing comes.
+        turn_epoll(FIRST_TURNS);
+        deeper(2048, handler_that_waits_for_a_lock, 4000);
+        turn_epoll(20);
+    } else if (strcmp(name, "burn") == 0) {
+        turn_epoll(FIRST_TURNS);
+        for (volatile uint64_t work = 0;; work++) continue;
+    } else {
+        return 64;
+    }
+    return 0;
+}

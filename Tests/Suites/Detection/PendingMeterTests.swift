@@ -1,0 +1,38 @@
+internal import LagActivity
+import Testing
+
+@testable import LagDetection
+
+struct PendingMeterTests {
+    private static func meter(_ looks: [(UInt64, Bool?)], word: UInt64 = 6) -> PendingMeter {
+        var meter = PendingMeter()
+        for (time, pending) in looks { meter.record(pending.map { $0 ? .pending : .none } ?? .unknown, word: word, at: time) }
+        return meter
+    }
+
+    @Test func `it counts from the first look that found work to the last`() {
+        let meter = Self.meter([(50, false), (100, true), (150, true), (300, true)])
+        #expect(meter.isPending == true && meter.nanoseconds == 200)
+    }
+
+    @Test func `one look proves no time`() {
+        #expect(Self.meter([(50, true)]).isPending == true && Self.meter([(50, true)]).nanoseconds == 0)
+    }
+
+    @Test func `work that was fetched meanwhile begins anew`() {
+        #expect(Self.meter([(0, true), (100, true), (150, false), (200, true), (250, true)]).nanoseconds == 100)
+        #expect(Self.meter([(0, true), (100, true), (150, nil), (200, true), (250, true)]).nanoseconds == 100)
+    }
+
+    @Test func `without an answer nothing is said`() {
+        #expect(Self.meter([]).isPending == nil && Self.meter([(0, nil), (100, nil)]).isPending == nil)
+        #expect(Self.meter([(0, false), (100, nil)]).isPending == false)
+    }
+
+    @Test func `another stretch of work begins anew`() {
+        var meter = Self.meter([(0, true), (100, true)])
+        meter.record(.none, word: 8, at: 200)
+        #expect(meter.isPending == false && meter.nanoseconds == 0)
+        #expect(meter.covers(since: 150) && !meter.covers(since: 250))
+    }
+}

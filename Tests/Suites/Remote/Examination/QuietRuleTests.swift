@@ -1,0 +1,64 @@
+internal import LagActivity
+internal import Testing
+
+@testable internal import LagRemote
+
+struct QuietRuleTests {
+    private static func rule(
+        _ doing: QuietRule.Doing,
+        of kind: WaitObject.Kind = .loop,
+        pending: Bool? = false,
+        other: Bool = false
+    ) -> QuietRule {
+        QuietRule(
+            kind: kind,
+            pending: pending.map { $0 ? .pending : .none } ?? .unknown,
+            doing: doing,
+            hasOtherWaiter: other
+        )
+    }
+
+    @Test func `a loop whose handler computes or sleeps is no quiet one`() {
+        #expect(!Self.rule(.working).isQuiet)
+        #expect(!Self.rule(.working, pending: nil).isQuiet)
+        #expect(!Self.rule(.working, of: .timer).isQuiet)
+    }
+
+    @Test func `what a handler waits for lies further in than the loops wait`() {
+        #expect(!Self.rule(.waiting(isFurtherOut: false)).isQuiet)
+        #expect(Self.rule(.waiting(isFurtherOut: true)).isQuiet)
+        #expect(Self.rule(.waiting(isFurtherOut: true), pending: nil).isQuiet)
+    }
+
+    @Test func `work that waits is proof wherever the thread sleeps`() {
+        #expect(!Self.rule(.waiting(isFurtherOut: true), pending: true).isQuiet)
+        #expect(Self.rule(.waiting(isFurtherOut: false), pending: true).isProved)
+        // The thread may have left the object for good.
+        #expect(!Self.rule(.waiting(isFurtherOut: true), pending: true).isProved)
+    }
+
+    @Test func `what waits for one party or on a closed object runs no loop`() {
+        for kind in [WaitObject.Kind.peer, .gone] {
+            for doing in [QuietRule.Doing.working, .waiting(isFurtherOut: false)] {
+                #expect(Self.rule(doing, of: kind, pending: true).isQuiet)
+                #expect(!Self.rule(doing, of: kind, pending: true).isProved)
+            }
+        }
+    }
+
+    @Test func `work on an instance that another thread waits on is fetched`() {
+        #expect(Self.rule(.working, pending: true, other: true).isQuiet)
+        #expect(!Self.rule(.working, pending: true, other: true).isProved)
+    }
+
+    @Test func `nothing is proved of an object that was never seen`() {
+        let unseen = Self.rule(.working, of: .unseen, pending: nil)
+        #expect(!unseen.isQuiet && !unseen.isProved)
+        #expect(Self.rule(.waiting(isFurtherOut: false), of: .unseen, pending: nil).isQuiet)
+        // Where the kernel refuses, a loop is what its process says to be one: good for a line, and not for an action.
+        #expect(!Self.rule(.working, of: .unknown, pending: nil).isQuiet)
+        #expect(!Self.rule(.working, of: .unknown, pending: nil).isProved)
+        // A sleep keeps nobody waiting.
+        #expect(!Self.rule(.working, of: .timer).isProved && Self.rule(.working).isProved)
+    }
+}

@@ -1,0 +1,121 @@
+internal import CLagLinux
+internal import Foundation
+internal import LagActivity
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+/// A program that has an epoll instance and does with it what it is asked to.
+private final class ObjectProbe {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let lines: LineReader
+    private let handle: ProcessHandle
+    let object: WaitObject
+
+    init(_ kind: String) throws {
+        let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        process.executableURL = folder.appendingPathComponent("ForeignProbe")
+        process.arguments = ["places", "object", kind]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        handle = ProcessHandle(process.processIdentifier)
+        lines = LineReader(output)
+        let numbers = try #require(lines.next()).split(separator: " ").compactMap { Int32($0) }
+        object = WaitObject(epoll: try #require(numbers.first))
+    }
+
+    deinit {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    var pid: Int32 { process.processIdentifier }
+
+    /// What the call that the letter stands for returns in the program.
+    func ask(_ letter: String) throws -> Int {
+        begin(letter)
+        return try answer()
+    }
+
+    func begin(_ letter: String) { input.fileHandleForWriting.write(Data("\(letter)\n".utf8)) }
+    func answer() throws -> Int { try #require(lines.next().flatMap { Int($0) }) }
+
+    func look(_ object: WaitObject? = nil) -> WaitObject.Work {
+        (object ?? self.object).work(pidfd: handle.descriptor, process: pid, tid: pid)
+    }
+
+    /// The object of the wait that the program sleeps in.
+    func sleepingObject() -> WaitObject? {
+        for _ in 0..<2000 {
+            var call = cll_thread_syscall()
+            if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), cll_is_event_wait(call.number) != 0 {
+                return WaitObject(process: pid, of: call)
+            }
+            usleep(100)
+        }
+        return nil
+    }
+
+    var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+}
+
+@Suite(.serialized) struct WaitObjectTests {
+    @Test(arguments: ["level", "edge", "once"]) func `events that are ready are seen and not consumed`(kind: String) throws {
+        let probe = try ObjectProbe(kind)
+        #expect(probe.look() == WaitObject.Work(pending: .none, kind: .loop))
+        #expect(try probe.ask("w") == 1)
+        for _ in 0..<100 { #expect(probe.look().pending == .pending) }
+        // The program gets what it would have got.
+        #expect(try probe.ask("t") == 1)
+        #expect(try probe.ask("t") == (kind == "level" ? 1 : 0))
+        #expect(probe.look().pending == (kind == "level" ? .pending : .none))
+    }
+
+    /// Whether it is ready depends on who asks: asked from here the kernel would drop it, and the program would never hear of its signal.
+    @Test func `a signal that waits in a signalfd is not lost`() throws {
+        let probe = try ObjectProbe("signalfd")
+        #expect(try probe.ask("s") == 0)
+        #expect(probe.look() == WaitObject.Work(pending: .unknown, kind: .loop, obstacle: .signalfd))
+        #expect(try probe.ask("t") == 1)
+    }
+
+    @Test func `an instance that the program has closed is gone and nothing keeps it open`() throws {
+        let probe = try ObjectProbe("level")
+        let before = probe.descriptors
+        for _ in 0..<100 { _ = probe.look() }
+        #expect(probe.descriptors == before)
+        #expect(try probe.ask("c") == 0)
+        #expect(probe.look().kind == .gone)
+    }
+
+    @Test func `the descriptors of a set are those of the last wait`() throws {
+        let probe = try ObjectProbe("level")
+        probe.begin("p")
+        let set = try #require(probe.sleepingObject())
+        #expect(set.epoll == nil && probe.look(set) == WaitObject.Work(pending: .none, kind: .loop))
+        #expect(try probe.answer() == 0)
+        #expect(try probe.ask("w") == 1)
+        let before = probe.descriptors
+        #expect(probe.look(set) == WaitObject.Work(pending: .pending, kind: .loop))
+        #expect(probe.descriptors == before)
+    }
+
+    @Test func `a wait for one pipe is no loops`() throws {
+        let probe = try ObjectProbe("level")
+        probe.begin("o")
+        let one = try #require(probe.sleepingObject())
+        #expect(probe.look(one).kind == .peer)
+        #expect(try probe.answer() == 0)
+    }
+
+    @Test func `where the kernel refuses it is not known`() throws {
+        let probe = try ObjectProbe("level")
+        // No process's.
+        let found = probe.object.work(pidfd: -1, process: probe.pid, tid: probe.pid)
+        #expect(found == WaitObject.Work(pending: .unknown, kind: .loop, obstacle: .refused))
+    }
+}

@@ -1,0 +1,92 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Small programs that wait in the ways of pools and of loops, by both ways to watch them: one judge.
+@Suite("What is a loop, and what waits for it", .serialized)
+struct LoopPlacesTests {
+    enum Way: String, CaseIterable { case run, attach }
+
+    private static func lines(_ name: String, _ way: Way) throws -> [[String: Any]] {
+        var found: [[String: Any]] = []
+        try withFolder { folder in
+            let output = folder + "/stalls"
+            let program = [ProbeRun.probe, "places", name]
+            switch way {
+            case .run:
+                let run = try ProbeRun([ProbeRun.lagmond, "run", "--output", output, "--"] + program)
+                #expect(run.status == 0, "\(run.errors)")
+            case .attach:
+                let running = try RunningProbe(program)
+                let watch = try ProbeRun([ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--output", output])
+                #expect(watch.status == 0, "\(watch.errors)")
+                #expect(try running.end().status == 0)
+            }
+            found = try text(of: output).split(separator: "\n").compactMap {
+                try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+            }
+            // Without notices on what recurs.
+            .filter { $0["duration_ms"] != nil }
+        }
+        return found
+    }
+
+    private static func functions(_ line: [String: Any]) -> [String] {
+        (line["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
+    }
+
+    @Test(arguments: ["pool-peer", "pool-epoll", "pool-shared"], Way.allCases)
+    func `a pools rest is no stall`(name: String, way: Way) throws {
+        let lines = try Self.lines(name, way)
+        #expect(lines.isEmpty, "\(lines)")
+    }
+
+    @Test(arguments: ["start", "turns", "moving"], Way.allCases)
+    func `a loop that moves is found, with its stall and no other`(name: String, way: Way) throws {
+        let lines = try Self.lines(name, way)
+        #expect(lines.count == 1, "\(lines)")
+        let line = try #require(lines.first)
+        #expect(Self.functions(line).contains("handler_that_naps"), "\(line)")
+        #expect(line["pending"] as? Bool == false && line["pending_ms"] == nil)
+    }
+
+    @Test(arguments: Way.allCases) func `what a handler waits for is a stall while nothing is pending`(way: Way) throws {
+        let lines = try Self.lines("lock", way)
+        #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
+        #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
+    }
+
+    @Test(arguments: Way.allCases) func `work that waits is in the record`(way: Way) throws {
+        let lines = try Self.lines("pending", way)
+        let line = try #require(lines.first)
+        // It came after 100 of 400 ms or more, and the looks are some 10 ms apart; on a busy machine writer, handler and looks may be late.
+        let waited = try #require(line["pending_ms"] as? Double)
+        let lasted = try #require(line["duration_ms"] as? Double)
+        #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
+        #expect((line["message"] as? String)?.contains(" while work waited for at least \(Int(waited)) ms") == true, "\(line)")
+    }
+
+    @Test(arguments: ["hang", "burn"]) func `a proved hang is acted upon`(name: String) throws {
+        try withFolder { folder in
+            let run = try ProbeRun([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "2", "--output", folder + "/stalls", "--",
+                ProbeRun.probe, "places", name,
+            ])
+            #expect(run.signal == SIGKILL && run.errors.contains("has been hanging in main for 2"), "\(run.errors)")
+        }
+    }
+
+    @Test(arguments: ["idle", "pool-peer", "pool-epoll"]) func `nothing is done about a thread that nothing waits for`(
+        name: String
+    )
+        throws
+    {
+        try withFolder { folder in
+            let run = try ProbeRun([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "0.5", "--output", folder + "/stalls",
+                "--", ProbeRun.probe, "places", name,
+            ])
+            #expect(run.status == 0 && run.signal == 0 && !run.errors.contains("hanging"), "\(run.errors)")
+        }
+    }
+}

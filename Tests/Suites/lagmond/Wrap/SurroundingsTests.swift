@@ -1,0 +1,175 @@
+internal import Foundation
+internal import LagMonitor
+internal import TestSupport
+internal import Testing
+
+/// Where something is missing that every ordinary machine has: the command runs all the same, and what is missing is said.
+@Suite("Strange surroundings")
+struct SurroundingsTests {
+    private static let echo = ["/bin/echo", "ran"]
+
+    /// A run below what takes something away.
+    private static func run(_ surroundings: [String], options: [String] = [], _ command: [String] = echo) throws -> ProbeRun {
+        try ProbeRun(surroundings + [ProbeRun.lagmond, "run", "--output", "/dev/null"] + options + ["--"] + command)
+    }
+
+    // MARK: /proc
+
+    private static let withoutProc = [
+        "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh",
+    ]
+    private static let canHideProc = (try? ProbeRun(withoutProc + ["/bin/true"]))?.status == 0
+
+    @Test(.enabled(if: canHideProc, "needs a mount namespace")) func `without proc the command runs and nothing else`() throws {
+        let run = try Self.run(Self.withoutProc)
+        #expect(run.status == 0 && run.text == "ran\n")
+        #expect(run.errors.contains("lagmond: not watched: ") && run.errors.contains("/proc is not there"), "\(run.errors)")
+        #expect(!run.errors.contains("stalls="), "its own main thread was watched")
+    }
+
+    @Test(.enabled(if: canHideProc, "needs a mount namespace"))
+    func `without proc a command that has to be watched does not run`() throws {
+        let run = try Self.run(Self.withoutProc, options: ["--require-watch"])
+        #expect(run.status == 69 && run.text.isEmpty)
+        #expect(run.errors.contains("--require-watch: the command does not run") && run.errors.contains("/proc"), "\(run.errors)")
+    }
+
+    // MARK: limits and filters
+
+    @Test func `below a file size limit the command runs`() throws {
+        for limit in [0, 4] {
+            // Long enough to be found from outside, which is what is reported.
+            let surroundings = ["/bin/sh", "-c", "ulimit -f \(limit); exec \"$@\"", "sh"]
+            let run = try Self.run(surroundings, ["/bin/sh", "-c", "sleep 1; echo ran"])
+            #expect(run.status == 0 && run.text == "ran\n", "\(run.status) \(run.signal)")
+            #expect(run.errors.contains("no shared loop table: no shared memory: File too large"), "\(run.errors)")
+        }
+    }
+
+    @Test func `the limit itself is the commands as it was`() throws {
+        let facts = ["/bin/sh", "-c", "ulimit -f; grep -E 'Sig(Blk|Ign)' /proc/self/status"]
+        let limited = ["/bin/sh", "-c", "ulimit -f 4; exec \"$@\"", "sh"]
+        #expect(try Self.run(limited, facts).text == (try ProbeRun(limited + facts)).text)
+    }
+
+    #if arch(x86_64)
+        /// By number; `ForeignProbe deny`.
+        private static func denying(_ calls: [Int], errno: Int32) -> [String] {
+            [ProbeRun.probe, "deny", "\(errno)"] + calls.map(String.init) + ["--"]
+        }
+
+        @Test(arguments: [EPERM, ENOSYS]) func `without memfd the command is watched from outside`(code: Int32) throws {
+            let run = try Self.run(Self.denying([319], errno: code), [ProbeRun.probe, "stall"])
+            #expect(run.status == 0)
+            let reason = String(cString: strerror(code))
+            let isSaid = run.errors.contains("watched from outside: no shared loop table: no shared memory: \(reason)")
+            // Where the machine does not allow that either, it says so.
+            let other = "not watched: no shared loop table: no shared memory: \(reason)"
+            #expect(isSaid || run.errors.contains(other), "\(run.errors)")
+        }
+
+        @Test(arguments: [EPERM, ENOSYS]) func `without pidfd the command runs and ends as it does`(code: Int32) throws {
+            let denied = Self.denying([434, 424], errno: code)
+            let run = try Self.run(denied)
+            #expect(run.status == 0 && run.text == "ran\n", "\(run.errors)")
+            #expect(try Self.run(denied, ["/bin/sh", "-c", "exit 7"]).status == 7)
+            #expect(try Self.run(denied, ["/bin/sh", "-c", "kill -KILL $$"]).signal == SIGKILL)
+        }
+
+        @Test func `without pidfd signals reach the command`() throws {
+            let running = try RunningProbe(
+                Self.denying([434, 424], errno: EPERM) + ProbeRun.wrapper
+                    + ["/bin/sh", "-c", "trap 'echo got; exit 9' TERM; echo ready; while :; do sleep 0.1; done"]
+            )
+            try #require(running.line() == "ready")
+            kill(running.pid, SIGTERM)
+            #expect(running.line() == "got")
+            #expect(try running.end().status == 9)
+        }
+    #endif
+
+    // MARK: process 1
+
+    private static let asFirst = ["/usr/bin/unshare", "--pid", "--fork", "--mount-proc"]
+    private static let canBeFirst = (try? ProbeRun(asFirst + ["/bin/true"]))?.status == 0
+
+    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `as process 1 it reaps orphans`() throws {
+        let script = """
+            for i in 1 2 3 4 5; do (setsid sh -c 'sleep 0.2' &); done
+            left=1; tries=0
+            while [ $left -gt 0 ] && [ $tries -lt 100 ]; do
+                sleep 0.1; tries=$((tries + 1)); left=$(grep -sl '^PPid:.1$' /proc/[0-9]*/status | wc -l); left=$((left - 1))
+            done
+            echo $left
+            exit 3
+            """
+        let run = try Self.run(Self.asFirst, ["/bin/sh", "-c", script])
+        #expect(run.text == "0\n" && run.status == 3, "\(run.text) \(run.errors)")
+    }
+
+    @Test(.enabled(if: canBeFirst, "needs a PID namespace")) func `as process 1 it forwards signals and ends with the command`()
+        throws
+    {
+        // A process that is not the command signals process 1, as a shell in the container would.
+        let script = "trap 'echo got; exit 9' TERM; (sleep 0.3; kill -TERM 1) & while :; do sleep 0.1; done"
+        let run = try Self.run(Self.asFirst, ["/bin/sh", "-c", script])
+        #expect(run.text == "got\n" && run.status == 9, "\(run.text) \(run.errors)")
+        #expect(try Self.run(Self.asFirst, ["/bin/sh", "-c", "kill -KILL $$"]).status == 137)
+    }
+
+    // MARK: our own crash
+
+    // Not SIGABRT: whoever starts us may have it blocked.
+    @Test(arguments: [SIGSEGV, SIGBUS, SIGILL], ["", "enable=yes"])
+    func `a crash is a line and an end at once`(signal: Int32, backtrace: String) throws {
+        try TemporaryDirectory.with { directory in
+            let lagmond = try LagmondProcess(
+                ["run", "--output", "a", "--listen", "0", "--duration", "60"],
+                in: directory,
+                environment: ["SWIFT_BACKTRACE": backtrace]
+            )
+            try #require(LagmondProcess.poll { lagmond.errors.contains("listening") })
+            let begun = MonotonicTime.now
+            kill(lagmond.pid, signal)
+            #expect(lagmond.wait(seconds: 20) == -signal)
+            #expect(MonotonicTime.now - begun < .seconds(10))
+            #expect(lagmond.errors.contains("lagmond: crashed: signal \(signal) ("), "\(lagmond.errors)")
+        }
+    }
+
+    @Test func `the command keeps the settings of its own crash`() throws {
+        let command = ["/bin/sh", "-c", "echo $SWIFT_BACKTRACE; grep -E 'Sig(Blk|Ign)' /proc/self/status"]
+        let environment = ["SWIFT_BACKTRACE": "enable=yes,color=no"]
+        let bare = try ProbeRun(command, environment: environment)
+        #expect(try ProbeRun(ProbeRun.wrapper + command, environment: environment).text == bare.text)
+        #expect(bare.text.hasPrefix("enable=yes,color=no\n"))
+    }
+
+    // MARK: a planted file
+
+    @Test func `the default output follows no link`() throws {
+        try TemporaryDirectory.with { directory in
+            directory.write("theirs\n", to: "victim")
+            try #require(symlink(directory.file("victim"), directory.file("lagmond-stalls.jsonl")) == 0)
+            let run = try LagmondProcess(["run", "--", ProbeRun.probe, "stall"], in: directory)
+            #expect(run.wait() == 0)
+            #expect(directory.read("victim") == "theirs\n")
+            #expect(run.errors.contains("cannot open lagmond-stalls.jsonl: it is a symbolic link"), "\(run.errors)")
+        }
+    }
+
+    @Test func `the default output is not made where everybody can write`() throws {
+        try TemporaryDirectory.with { directory in
+            try #require(chmod(directory.path, 0o1777) == 0)
+            let run = try LagmondProcess(["run", "--", ProbeRun.probe, "stall"], in: directory)
+            #expect(run.wait() == 0)
+            #expect(access(directory.file("lagmond-stalls.jsonl"), F_OK) != 0)
+            let text = "cannot create lagmond-stalls.jsonl: every user can write to the folder: stalls will not be written"
+            #expect(run.errors.contains(text), "\(run.errors)")
+            let options = ["run", "--output", "lagmond-stalls.jsonl", "--", ProbeRun.probe, "stall"]
+            let named = try LagmondProcess(options, in: directory)
+            #expect(named.wait() == 0)
+            #expect(directory.read("lagmond-stalls.jsonl").contains(#""event":"stall""#))
+        }
+    }
+}
