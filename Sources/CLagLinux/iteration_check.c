@@ -38,7 +38,7 @@ static int cll_is_at_wait(const cll_iteration_check *check) {
     memset(&info, 0, sizeof(info));
     if (ptrace(PTRACE_GET_SYSCALL_INFO, check->tid, sizeof(info), &info) <= 0) return 0;
     if (info.op != OF_ENTRY || info.stack_pointer != check->sp) return 0;
-    return check->call < 0 ? cll_is_event_wait((int64_t)info.entry.nr) : (int64_t)info.entry.nr == check->call;
+    return check->call < 0 ? cll_wait_kind((int64_t)info.entry.nr) != 0 : (int64_t)info.entry.nr == check->call;
 }
 
 // Waits for the next stop and leaves the report of it: the thread may be that of a child, whose changes another thread waits for.

@@ -2,9 +2,11 @@
 #include "cll_procfs.h"
 #include "procfs_text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +50,33 @@ long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
     close(fd);
     buffer[length] = 0;
     return error != 0 ? error : (long)length;
+}
+
+int cll_procfs_each(pid_t pid, const char *folder, unsigned most, int (*visit)(unsigned number, void *context), void *context) {
+    char path[64], *out = cll_append_text(path, "/proc/");
+    out = cll_append_number(out, (unsigned)pid);
+    *out++ = '/';
+    *cll_append_text(out, folder) = 0;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    // Not readdir(3), which allocates.
+    char entries[4096] __attribute__((aligned(8)));
+    int result = 0;
+    unsigned visited = 0;
+    while (result == 0) {
+        long length = syscall(SYS_getdents64, fd, entries, sizeof(entries));
+        if (length < 0) result = -1;
+        if (length <= 0) break;
+        for (long at = 0; at < length && result == 0;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+            const char *name = entry->d_name;
+            at += entry->d_reclen;
+            if (*name < '0' || *name > '9') continue;
+            result = visited++ == most ? -2 : visit((unsigned)cll_parse_number(&name, 10), context);
+        }
+    }
+    close(fd);
+    return result;
 }
 
 uint64_t cll_parse_number(const char **text, int base) {

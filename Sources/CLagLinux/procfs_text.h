@@ -19,6 +19,10 @@ const char *cll_status_field(const char *text, const char *name);
 // The text of a thread's `syscall`: as cll_procfs_syscall.
 int cll_parse_syscall(const char *text, cll_thread_syscall *result);
 
+// Gives each number that names an entry of the folder /proc/PID/`folder` ("task", "fd") to `visit`, until that returns something other than 0, which
+// is the result then. 0: that were all; -1: the folder cannot be read; -2: there are more than `most`.
+int cll_procfs_each(pid_t pid, const char *folder, unsigned most, int (*visit)(unsigned number, void *context), void *context);
+
 // Gives each line of a process's `maps`, ended by a NUL, to `visit`. 0, or an errno (ESRCH when the process is gone).
 int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *context);
 

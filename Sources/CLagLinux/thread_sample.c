@@ -70,25 +70,13 @@ cll_wait_results cll_results_of_wait(const cll_thread_syscall *call) {
     enum { MOST = 1024, OF_EVENT = 12, OF_POLLFD = 8 };
     uint64_t length = 0;
     uint64_t address = call->arguments[1];
-    switch (call->number) {
-#ifdef SYS_epoll_wait
-        case SYS_epoll_wait:
-#endif
-#ifdef SYS_epoll_pwait2
-        case SYS_epoll_pwait2:
-#endif
-        case SYS_epoll_pwait: length = call->arguments[2] * OF_EVENT; break;
-#ifdef SYS_poll
-        case SYS_poll:
-#endif
-        case SYS_ppoll:
+    switch (cll_wait_kind(call->number)) {
+        case CLL_WAIT_EPOLL: length = call->arguments[2] * OF_EVENT; break;
+        case CLL_WAIT_POLL:
             address = call->arguments[0];
             length = call->arguments[1] * OF_POLLFD;
             break;
-#ifdef SYS_select
-        case SYS_select:
-#endif
-        case SYS_pselect6: length = call->arguments[0] / 8 + 1; break;
+        case CLL_WAIT_SELECT: length = call->arguments[0] / 8 + 1; break;
         default: break;
     }
     if (address == 0) length = 0;

@@ -1,9 +1,7 @@
 #define _GNU_SOURCE
 #include "cll_wait_object.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -111,37 +109,27 @@ static int cll_read_select(pid_t pid, const cll_thread_syscall *call, cll_wait_o
 }
 
 int32_t cll_epoll_of_wait(const cll_thread_syscall *call) {
-    switch (call->number) {
-#ifdef SYS_epoll_wait
-        case SYS_epoll_wait:
-#endif
-#ifdef SYS_epoll_pwait2
-        case SYS_epoll_pwait2:
-#endif
-        case SYS_epoll_pwait: return (int32_t)call->arguments[0];
-        default: return -1;
-    }
+    return cll_wait_kind(call->number) == CLL_WAIT_EPOLL ? (int32_t)call->arguments[0] : -1;
 }
 
 int cll_wait_object_read(pid_t pid, const cll_thread_syscall *call, cll_wait_object *object) {
     object->epoll = cll_epoll_of_wait(call);
     object->count = 0;
     object->is_complete = 1;
-    if (object->epoll >= 0) return 1;
-    switch (call->number) {
-#ifdef SYS_poll
-        case SYS_poll:
-#endif
-        case SYS_ppoll: return cll_read_poll(pid, call, object);
-#ifdef SYS_select
-        case SYS_select:
-#endif
-        case SYS_pselect6: return cll_read_select(pid, call, object);
+    switch (cll_wait_kind(call->number)) {
+        case CLL_WAIT_EPOLL: return 1;
+        case CLL_WAIT_POLL: return cll_read_poll(pid, call, object);
+        case CLL_WAIT_SELECT: return cll_read_select(pid, call, object);
         default: return 0;
     }
 }
 
 // MARK: Asking
+
+static int cll_visit_descriptor(unsigned descriptor, void *context) {
+    char link[LINK_BYTES];
+    return cll_link(*(pid_t *)context, (int)descriptor, link) >= 0 && cll_is_signalfd(link);
+}
 
 // Whether the process has a signalfd, or so many descriptors that it may. One in use has its signals blocked in the thread that reads it, so most
 // processes need no list of their descriptors.
@@ -150,29 +138,7 @@ static int cll_may_have_signalfd(pid_t pid, pid_t tid) {
     cll_thread_status status;
     if (cll_procfs_status(pid, tid, &status) != 0) return 1;
     if (status.blocked_signals == 0) return 0;
-    char path[64] = "/proc/", link[LINK_BYTES];
-    char *out = cll_append_number(path + 6, (unsigned)pid);
-    memcpy(out, "/fd", 4);
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return 1;
-    char entries[4096] __attribute__((aligned(8)));
-    int seen = 0, found = 0;
-    for (long length; !found && (length = syscall(SYS_getdents64, folder, entries, sizeof(entries))) != 0;) {
-        if (length < 0 || seen > MOST) {
-            found = 1;
-            break;
-        }
-        for (long at = 0; at < length && !found; seen++) {
-            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
-            at += entry->d_reclen;
-            const char *name = entry->d_name;
-            if (*name < '0' || *name > '9') continue;
-            int descriptor = (int)cll_parse_number(&name, 10);
-            if (cll_link(pid, descriptor, link) >= 0) found = cll_is_signalfd(link);
-        }
-    }
-    close(folder);
-    return found;
+    return cll_procfs_each(pid, "fd", MOST, cll_visit_descriptor, &pid) != 0;
 }
 
 static cll_work cll_unknown(int reason, int kind) {
@@ -257,7 +223,7 @@ void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object
 
 int cll_call_may_rest(pid_t pid, const cll_thread_syscall *call) {
     char link[LINK_BYTES];
-    if (cll_is_event_wait(call->number)) return 1;
+    if (cll_wait_kind(call->number) != 0) return 1;
     switch (call->number) {
         case SYS_futex:
         case SYS_accept:
@@ -290,27 +256,20 @@ int cll_call_may_rest(pid_t pid, const cll_thread_syscall *call) {
     }
 }
 
+typedef struct cll_waiter_search {
+    pid_t pid, tid;
+    int32_t epoll;
+} cll_waiter_search;
+
+static int cll_visit_waiter(unsigned tid, void *context) {
+    const cll_waiter_search *search = context;
+    cll_thread_syscall call;
+    if ((pid_t)tid == search->tid || cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
+    return cll_epoll_of_wait(&call) == search->epoll;
+}
+
 int cll_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll) {
     enum { MOST = 64 };
-    char path[64] = "/proc/";
-    char *out = cll_append_number(path + 6, (unsigned)pid);
-    memcpy(out, "/task", 6);
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return 0;
-    char entries[4096] __attribute__((aligned(8)));
-    int seen = 0, found = 0;
-    for (long length; !found && seen < MOST && (length = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0;) {
-        for (long at = 0; at < length && !found && seen < MOST; seen++) {
-            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
-            at += entry->d_reclen;
-            const char *name = entry->d_name;
-            if (*name < '0' || *name > '9') continue;
-            pid_t other = (pid_t)cll_parse_number(&name, 10);
-            cll_thread_syscall call;
-            if (other == tid || cll_procfs_syscall(pid, other, &call) != CLL_SYSCALL_BLOCKED) continue;
-            found = epoll >= 0 && cll_epoll_of_wait(&call) == epoll;
-        }
-    }
-    close(folder);
-    return found;
+    cll_waiter_search search = {.pid = pid, .tid = tid, .epoll = epoll};
+    return epoll >= 0 && cll_procfs_each(pid, "task", MOST, cll_visit_waiter, &search) > 0;
 }

@@ -28,27 +28,34 @@ void cll_thread_files_close(cll_thread_files *files);
 // Two reads, some 3 µs; no allocation. 0, or an errno: ESRCH when the thread has ended.
 int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *sample);
 
-// Whether a system call waits for events of several descriptors: where event loops rest.
-static inline int cll_is_event_wait(int64_t number) {
+// How a system call waits for events of several descriptors, where event loops rest; 0: it does not.
+enum {
+    CLL_WAIT_EPOLL = 1,
+    CLL_WAIT_POLL = 2,
+    CLL_WAIT_SELECT = 3,
+    CLL_WAIT_RING = 4,
+};
+
+static inline int cll_wait_kind(int64_t number) {
     switch (number) {
 #ifdef SYS_epoll_wait
         case SYS_epoll_wait:
 #endif
-#ifdef SYS_poll
-        case SYS_poll:
-#endif
-#ifdef SYS_select
-        case SYS_select:
-#endif
 #ifdef SYS_epoll_pwait2
         case SYS_epoll_pwait2:
 #endif
-#ifdef SYS_io_uring_enter
-        case SYS_io_uring_enter:
+        case SYS_epoll_pwait: return CLL_WAIT_EPOLL;
+#ifdef SYS_poll
+        case SYS_poll:
 #endif
-        case SYS_epoll_pwait:
-        case SYS_ppoll:
-        case SYS_pselect6: return 1;
+        case SYS_ppoll: return CLL_WAIT_POLL;
+#ifdef SYS_select
+        case SYS_select:
+#endif
+        case SYS_pselect6: return CLL_WAIT_SELECT;
+#ifdef SYS_io_uring_enter
+        case SYS_io_uring_enter: return CLL_WAIT_RING;
+#endif
         default: return 0;
     }
 }

@@ -25,7 +25,7 @@ struct ThreadObservation: Sendable, Equatable {
         guard case .blocked(let call, let stackPointer, let programCounter, let epoll, let isOfSeveral) = doing, call >= 0 else {
             return nil
         }
-        let isEventWait = cll_is_event_wait(call) != 0
+        let isEventWait = cll_wait_kind(call) != 0
         return RestPlace(
             call: isEventWait ? nil : call,
             stackPointer: stackPointer,

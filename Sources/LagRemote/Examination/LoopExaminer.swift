@@ -55,7 +55,7 @@ package final class LoopExaminer: Sendable {
             let object = WaitObject(process: process.pid, of: found)
             guard isAsleep(in: found), isStillThere() else { return }
             guard let object else {
-                state.isRing = cll_is_event_wait(found.number) != 0
+                state.isRing = cll_wait_kind(found.number) != 0
                 return
             }
             state.object = object

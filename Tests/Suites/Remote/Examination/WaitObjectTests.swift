@@ -52,7 +52,7 @@ private final class ObjectProbe {
     func sleepingObject() -> WaitObject? {
         for _ in 0..<2000 {
             var call = cll_thread_syscall()
-            if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), cll_is_event_wait(call.number) != 0 {
+            if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), cll_wait_kind(call.number) != 0 {
                 return WaitObject(process: pid, of: call)
             }
             usleep(100)

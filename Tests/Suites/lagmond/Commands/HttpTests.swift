@@ -61,9 +61,8 @@ struct HttpTests {
 
     @Test func `a hanging main thread is reported by all three`() throws {
         try Self.withService(config: Self.hang) { lagmond, port in
-            let stream = try #require(Self.connect(port))
-            defer { close(stream) }
-            Self.send("GET /stalls HTTP/1.1\r\nHost: a\r\n\r\n", to: stream)
+            let stream = try #require(LoopbackConnection(port))
+            stream.send("GET /stalls HTTP/1.1\r\nHost: a\r\n\r\n")
             let inProgress = #"lagmonitor_stall_in_progress{loop="main"} 1"#
             #expect(LagmondProcess.poll { Self.get("/metrics", port)?.body.contains(inProgress) == true })
             let health = try #require(Self.get("/healthz", port))
@@ -72,14 +71,14 @@ struct HttpTests {
             #expect(health.body.contains(#""stalled_loops":["main"]"#), "\(health.body)")
             let page = Self.get("/metrics", port)?.body ?? ""
             #expect(try #require(Self.value(#"lagmonitor_loop_lag_seconds{loop="main"}"#, page)) > 0.1)
-            let live = Self.read(stream) { $0.contains(#""phase":"begin""#) }
+            let live = stream.read { $0.contains(#""phase":"begin""#) }
             #expect(live.lowercased().contains("transfer-encoding: chunked"))
             #expect(live.contains(#""phase":"begin""#), "\(live)")
             // In order, whatever the main thread does, the last line to everybody.
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait() == 0)
             #expect(lagmond.directory.read("stalls").contains(#""phase":"abandoned""#))
-            let rest = Self.read(stream) { $0.hasSuffix("0\r\n\r\n") }
+            let rest = stream.read { $0.hasSuffix("0\r\n\r\n") }
             #expect(rest.contains(#""phase":"abandoned""#), "\(rest)")
             #expect(rest.hasSuffix("\r\n0\r\n\r\n"))
         }
@@ -105,11 +104,10 @@ struct HttpTests {
         try Self.withService { _, port in
             let length = "GET /metrics HTTP/1.1\r\nContent-Length: -1\r\n\r\n"
             for bytes in ["\r\n\r\n", "GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", length] {
-                let descriptor = try #require(Self.connect(port))
-                Self.send(bytes, to: descriptor)
-                shutdown(descriptor, Int32(SHUT_WR))
-                _ = Self.read(descriptor) { _ in false }
-                close(descriptor)
+                let connection = try #require(LoopbackConnection(port))
+                connection.send(bytes)
+                connection.sendNoMore()
+                _ = connection.read()
             }
             #expect(Self.get("/healthz", port)?.status == 200)
         }
@@ -128,16 +126,15 @@ struct HttpTests {
 
     @Test func `clients of the stream are limited and their end is noticed`() throws {
         try Self.withService(config: Self.stalls.replacing(#""count": 3"#, with: #""count": 60"#)) { _, port in
-            var clients = try (0..<8).map { _ in try #require(Self.connect(port)) }
+            var clients = try (0..<8).map { _ in try #require(LoopbackConnection(port)) }
             for client in clients {
-                Self.send("GET /stalls HTTP/1.1\r\nHost: a\r\n\r\n", to: client)
-                #expect(Self.read(client) { $0.contains("\r\n\r\n") }.contains("200 OK"))
+                client.send("GET /stalls HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(client.read { $0.contains("\r\n\r\n") }.contains("200 OK"))
             }
             #expect(Self.get("/stalls", port)?.status == 503)
-            for client in clients { close(client) }
             clients = []
             // The next line, or the empty one that comes every few seconds, finds nobody there.
-            let isFree = LagmondProcess.poll { (Self.get("/stalls", port, seconds: 1)?.status ?? 503) == 200 }
+            let isFree = LagmondProcess.poll { (Self.get("/stalls", port)?.status ?? 503) == 200 }
             #expect(isFree)
         }
     }
@@ -171,53 +168,12 @@ struct HttpTests {
         let body: String
     }
 
-    private static func get(_ path: String, _ port: UInt16, method: String = "GET", seconds: Int = 10) -> Answer? {
-        guard let descriptor = connect(port) else { return nil }
-        defer { close(descriptor) }
-        send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", to: descriptor)
-        let text = read(descriptor, seconds: seconds) { path == "/stalls" && $0.contains("\r\n\r\n") }
-        guard let end = text.range(of: "\r\n\r\n"), let status = Int(text.split(separator: " ").dropFirst().first ?? "") else {
+    private static func get(_ path: String, _ port: UInt16, method: String = "GET") -> Answer? {
+        let text = LoopbackConnection.get(path, port, method: method) { path == "/stalls" && $0.contains("\r\n\r\n") }
+        guard let text, let end = text.range(of: "\r\n\r\n"), let status = Int(text.split(separator: " ").dropFirst().first ?? "") else {
             return nil
         }
         return Answer(status: status, head: String(text[..<end.lowerBound]), body: String(text[end.upperBound...]))
-    }
-
-    private static func connect(_ port: UInt16) -> Int32? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let isDone = withUnsafePointer(to: address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        guard isDone else {
-            close(descriptor)
-            return nil
-        }
-        return descriptor
-    }
-
-    private static func send(_ text: String, to descriptor: Int32) {
-        let bytes = Array(text.utf8)
-        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-    }
-
-    /// Until the end of the stream, `seconds`, or what is looked for.
-    private static func read(_ descriptor: Int32, seconds: Int = 20, until isThere: (String) -> Bool) -> String {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65536)
-        let deadline = MonotonicTime.now + .seconds(seconds)
-        while MonotonicTime.now < deadline, !isThere(String(decoding: bytes, as: UTF8.self)) {
-            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&entry, 1, 100) > 0 else { continue }
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            guard count > 0 else { break }
-            bytes += buffer[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func value(_ series: String, _ page: String) -> Double? {

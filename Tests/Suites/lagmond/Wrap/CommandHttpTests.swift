@@ -10,7 +10,7 @@ struct CommandHttpTests {
 
     private static func withService(_ command: [String], _ body: (RunningProbe, UInt16, String) throws -> Void) throws {
         try withFolder { folder in
-            let port = HttpClient.freePort()
+            let port = LoopbackConnection.freePort()
             let output = folder + "/stalls"
             let options = [ProbeRun.lagmond, "run", "--listen", "\(port)", "--output", output, "--"]
             try body(try RunningProbe(options + command), port, output)
@@ -20,10 +20,10 @@ struct CommandHttpTests {
     @Test func `stalls of processes that are gone stay counted`() throws {
         let probe = ProbeRun.probe
         try Self.withService(["/bin/sh", "-c", "\(probe) stall; \(probe) stall; exec \(probe) turn"]) { running, port, output in
-            let isCounted = eventually { HttpClient.get("/metrics", port)?.contains("\(Self.count()) 2\n") == true }
-            #expect(isCounted, "\(HttpClient.get("/metrics", port) ?? "")")
-            #expect(eventually { HttpClient.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
-            let health = try #require(HttpClient.get("/healthz", port))
+            let isCounted = eventually { LoopbackConnection.get("/metrics", port)?.contains("\(Self.count()) 2\n") == true }
+            #expect(isCounted, "\(LoopbackConnection.get("/metrics", port) ?? "")")
+            #expect(eventually { LoopbackConnection.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
+            let health = try #require(LoopbackConnection.get("/healthz", port))
             #expect(health.contains("200 OK") && health.contains(#""watching":true"#))
             #expect(health.contains(#""process_name":"ForeignProbe","loops":[{"loop":"main""#), "\(health)")
             // Neither process was stalled when it ended. (Others are the machine's: it may be busy.)
@@ -37,14 +37,14 @@ struct CommandHttpTests {
 
     @Test func `lines come as they are written`() throws {
         try Self.withService([ProbeRun.probe, "hang"]) { running, port, _ in
-            #expect(eventually { HttpClient.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
+            #expect(eventually { LoopbackConnection.get("/metrics", port)?.contains("lagmonitor_target_loops{} 1\n") == true })
             let pid = running.pid
             Thread {
                 // The client is there by then, or gets nothing, which fails.
                 usleep(2_000_000)
                 kill(pid, SIGTERM)
             }.start()
-            let stream = try #require(HttpClient.get("/stalls", port) { $0.hasSuffix("\r\n0\r\n\r\n") })
+            let stream = try #require(LoopbackConnection.get("/stalls", port) { $0.hasSuffix("\r\n0\r\n\r\n") })
             #expect(stream.contains(#""phase":"abandoned""#) && stream.contains("handler_that_hangs"), "\(stream)")
             #expect(try running.end().signal == SIGTERM)
         }
@@ -55,7 +55,7 @@ struct CommandHttpTests {
             let busy = #"lagmonitor_loop_lag_seconds{process="ForeignProbe",loop="main"} "#
             #expect(
                 eventually {
-                    HttpClient.get("/metrics", port)?.split(separator: "\n").contains {
+                    LoopbackConnection.get("/metrics", port)?.split(separator: "\n").contains {
                         $0.hasPrefix(busy) && (Double($0.dropFirst(busy.count)) ?? 0) > 0.5
                     } == true
                 }
@@ -69,7 +69,7 @@ struct CommandHttpTests {
         let facts = [ProbeRun.probe, "facts"]
         let isDescriptor = { (line: Substring) in line.hasPrefix("descriptor ") }
         let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
-        let port = "\(HttpClient.freePort())"
+        let port = "\(LoopbackConnection.freePort())"
         let wrapped = try ProbeRun(
             [ProbeRun.probe, "nohup", ProbeRun.lagmond, "run", "--listen", port, "--output", "/dev/null", "--"] + facts
         )
@@ -81,7 +81,7 @@ struct CommandHttpTests {
 
     @Test func `an address that cannot be had is said before the command starts`() throws {
         try Self.withService([ProbeRun.probe, "turn"]) { _, port, _ in
-            #expect(eventually { HttpClient.get("/healthz", port) != nil })
+            #expect(eventually { LoopbackConnection.get("/healthz", port) != nil })
             let second = try ProbeRun([ProbeRun.lagmond, "run", "--listen", "\(port)", "--", "/bin/echo", "ran"])
             #expect(second.status == 71 && second.output.isEmpty && second.errors.contains("http.listen: cannot listen on"))
         }
