@@ -37,7 +37,9 @@ final class LoopbackConnection {
 
     /// The answer to one request over HTTP, head and body; nil: nobody listens.
     /// - Parameter isEnough: for an answer without an end.
-    static func get(_ path: String, _ port: UInt16, method: String = "GET", until isEnough: (String) -> Bool = { _ in false }) -> String? {
+    static func get(_ path: String, _ port: UInt16, method: String = "GET", until isEnough: (String) -> Bool = { _ in false })
+        -> String?
+    {
         guard let connection = LoopbackConnection(port) else { return nil }
         connection.send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         return connection.read(until: isEnough)

@@ -170,7 +170,8 @@ struct HttpTests {
 
     private static func get(_ path: String, _ port: UInt16, method: String = "GET") -> Answer? {
         let text = LoopbackConnection.get(path, port, method: method) { path == "/stalls" && $0.contains("\r\n\r\n") }
-        guard let text, let end = text.range(of: "\r\n\r\n"), let status = Int(text.split(separator: " ").dropFirst().first ?? "") else {
+        guard let text, let end = text.range(of: "\r\n\r\n"), let status = Int(text.split(separator: " ").dropFirst().first ?? "")
+        else {
             return nil
         }
         return Answer(status: status, head: String(text[..<end.lowerBound]), body: String(text[end.upperBound...]))

@@ -168,13 +168,13 @@ struct DaemonTests {
     @Test func `sighup takes the settings up and refuses bad ones`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
-            let port = HttpClient.freePort()
+            let port = LoopbackConnection.freePort()
             let http = #", "http": {"listen": \#(port)}"#
             func target(_ name: String, _ rest: String = "") -> String {
                 #"{"name": "\#(name)", "command": ["\#(ProbeRun.probe)", "turn"]\#(rest)}"#
             }
             func pids() -> [String: String] {
-                let body = HttpClient.get("/healthz", port) ?? ""
+                let body = LoopbackConnection.get("/healthz", port) ?? ""
                 var found: [String: String] = [:]
                 for part in body.components(separatedBy: #"{"name":""#).dropFirst() {
                     let pid = part.components(separatedBy: #""pid":"#).dropFirst().first?.prefix { $0.isNumber }
@@ -195,7 +195,7 @@ struct DaemonTests {
             #expect(pids()["kept"] == before["kept"])
             // Watched as before.
             #expect(
-                eventually { HttpClient.get("/metrics", port)?.contains(#"lagmonitor_target_loops{target="kept"} 1"#) == true }
+                eventually { LoopbackConnection.get("/metrics", port)?.contains(#"lagmonitor_target_loops{target="kept"} 1"#) == true }
             )
             let after = pids()
             try Self.write(#"{"targets": [{"name": "kept", "comand": ["x"]}]}"#, file)
