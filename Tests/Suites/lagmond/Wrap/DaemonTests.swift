@@ -195,7 +195,9 @@ struct DaemonTests {
             #expect(pids()["kept"] == before["kept"])
             // Watched as before.
             #expect(
-                eventually { LoopbackConnection.get("/metrics", port)?.contains(#"lagmonitor_target_loops{target="kept"} 1"#) == true }
+                eventually {
+                    LoopbackConnection.get("/metrics", port)?.contains(#"lagmonitor_target_loops{target="kept"} 1"#) == true
+                }
             )
             let after = pids()
             try Self.write(#"{"targets": [{"name": "kept", "comand": ["x"]}]}"#, file)
