@@ -3,6 +3,7 @@ internal import Glibc
 internal import LagActivity
 internal import LagDetection
 internal import LagMonitor
+internal import Synchronization
 
 /// Which of the table's loops are watched: the managing thread's alone.
 extension SharedLoopTableWatch {
@@ -67,6 +68,7 @@ extension SharedLoopTableWatch {
             try watched.monitor.watch(remote, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
             processes[loop.process]?.loops[loop.index] = remote
             refused[loop.index] = nil
+            loopsBegun.add(1, ordering: .relaxed)
             relay.pass(remote, to: watched.semaphore, at: loop.index)
         } catch {
             refuse(loop, "\(error)")

@@ -53,6 +53,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let present = Mutex<[WatchedProcess]>([])
     private let probe = LivenessProbe()
     private let loopCount = Atomic<Int>(0)
+    let loopsBegun = Atomic<UInt64>(0)
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
     private let threads = Mutex<[WorkerThread]>([])
@@ -143,6 +144,17 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
 
     /// Loops that are watched now, those left out that do not count at present.
     package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
+
+    /// Loops whose watch has begun so far.
+    package var begunLoops: UInt64 { loopsBegun.load(ordering: .relaxed) }
+
+    /// Whether a process has the table, as one has in which the library is active; nil: the kernel does not say. Any thread; two files of `/proc`.
+    package func isMapped(in process: Int32) -> Bool? {
+        switch table.owner(of: process, stackPointer: 0) {
+        case .found(let owner): owner.mapsTable
+        case .gone, .unknown: nil
+        }
+    }
 
     private func run() {
         var checked: UInt64 = 0

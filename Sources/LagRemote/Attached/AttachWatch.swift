@@ -28,6 +28,7 @@ package final class AttachWatch: @unchecked Sendable {
     private let stopping = Atomic<Bool>(false)
     private let hasEnded = Atomic<Bool>(false)
     private let currentProcess = Mutex<WatchedProcess?>(nil)
+    private let loopsBegun = Atomic<UInt64>(0)
     private let probe = LivenessProbe()
     private let past = Mutex(StallMonitorStatistics())
     private let present = Mutex<StallMonitor?>(nil)
@@ -99,6 +100,9 @@ package final class AttachWatch: @unchecked Sendable {
 
     /// Loops that are watched now.
     package var watchedLoops: Int { currentProcess.withLock { $0?.loops.count ?? 0 } }
+
+    /// Loops whose watch has begun so far.
+    package var begunLoops: UInt64 { loopsBegun.load(ordering: .relaxed) }
 
     /// The process with its loops; nil while it is not watched. Any thread.
     package var watchedProcess: WatchedProcess? { currentProcess.withLock { $0 } }
@@ -205,6 +209,7 @@ package final class AttachWatch: @unchecked Sendable {
             // Sampled once before it is watched: it may be long at work by now.
             view.add(loop)
             try monitor.watch(loop, rules: configuration.preloadRules)
+            loopsBegun.add(1, ordering: .relaxed)
         } catch {
             view.remove(loop)
             search.exclude(loop)

@@ -82,6 +82,23 @@ struct HealthPage {
             writer.beginArray()
             for process in target.processes { write(process, &writer) }
             writer.endArray()
+            if !target.unwatched.isEmpty { write(target.unwatched, &writer) }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private func write(_ unwatched: [WatchReporter.Unwatched], _ writer: inout JSONLineWriter) {
+        writer.key("not_watched")
+        writer.beginArray()
+        for process in unwatched {
+            writer.beginObject()
+            writer.key("pid")
+            writer.value(UInt64(process.pid))
+            writer.key("process_name")
+            writer.value(process.name, maxBytes: 512)
+            writer.key("reason")
+            writer.value(process.reason, maxBytes: 512)
             writer.endObject()
         }
         writer.endArray()

@@ -32,6 +32,8 @@ struct TargetStatus: Sendable {
     /// Why it will not be watched, or not run any more; nil: all is well.
     var fault: String?
     var processes: [Process] = []
+    /// Those of its processes that cannot be watched.
+    var unwatched: [WatchReporter.Unwatched] = []
 
     var loops: Int { processes.reduce(0) { $0 + $1.loops.count } }
     var labels: [(String, String)] { name.map { [("target", $0)] } ?? [] }

@@ -37,8 +37,10 @@ struct WrappedCommandRun {
         watch.stop()
         output.close()
         let statistics = watch.statistics
-        // The end of a command that did not stall looks like its end without lagmond.
-        if statistics.stalls > 0 { Diagnostics.report("\(RunSummary(statistics)); lines in \(output.sink.name)") }
+        Diagnostics.report(
+            "\(RunSummary(statistics)); watched loops: \(watch.begunLoops)"
+                + (statistics.stalls > 0 ? "; lines in \(output.sink.name)" : "")
+        )
         WrappedProcess.exitProcess(as: end)
     }
 }

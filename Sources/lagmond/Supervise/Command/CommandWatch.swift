@@ -12,13 +12,10 @@ final class CommandWatch: Sendable {
     private let tableWatch: SharedLoopTableWatch
     private let lines: LineDispatcher
     private let hangs = Mutex<HangWatch?>(nil)
-    private let sink: any RecordSink
     private let launcher: CommandLauncher
-    private let configuration: Mutex<RemoteConfiguration>
     private let requiresWatch: Bool
-    /// The command itself, where the library that publishes its loops cannot be loaded into it.
-    private let attached = Mutex<AttachedProcess?>(nil)
-    private let pastAttached = Mutex(StallMonitorStatistics())
+    private let outside: OutsideWatch
+    private let reporter: WatchReporter
 
     /// - Parameters:
     ///   - name: of the target; nil: there is only this command.
@@ -38,15 +35,21 @@ final class CommandWatch: Sendable {
         let lines = LineDispatcher(live: live, target: name)
         self.name = name
         self.lines = lines
-        self.sink = sink
         self.launcher = launcher
-        self.configuration = Mutex(configuration)
         self.requiresWatch = requiresWatch
         lifecycle = CommandLifecycle(label: label, policy: policy)
-        self.tableWatch = SharedLoopTableWatch(table: launcher.loopTable, configuration: configuration, sink: sink) { process in
+        let tableWatch = SharedLoopTableWatch(table: launcher.loopTable, configuration: configuration, sink: sink) { process in
             [lines.sink(of: process)]
         } reportError: {
             Diagnostics.report(label + $0)
+        }
+        let outside = OutsideWatch(name: name, configuration: configuration, sink: sink, lines: lines)
+        self.tableWatch = tableWatch
+        self.outside = outside
+        reporter = WatchReporter(lifecycle: lifecycle, outside: outside) {
+            tableWatch.watchedProcesses + outside.watchedProcesses
+        } hasLibrary: {
+            tableWatch.isMapped(in: $0)
         }
     }
 
@@ -56,6 +59,7 @@ final class CommandWatch: Sendable {
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "the monitor cannot start: \(error)")
         }
+        try reporter.start()
         try watchForHangs()
     }
 
@@ -67,15 +71,21 @@ final class CommandWatch: Sendable {
         }
         let process = try launcher.start(ownSession: ownSession)
         lifecycle.started(process)
-        if let obstacle = launcher.obstacle, let failure = attach(to: process.pid, because: obstacle) {
-            let text = "\(obstacle); nor from outside: \(failure)"
-            if requiresWatch {
-                process.send(SIGKILL)
-                while process.ended() == nil { usleep(Self.pollMicroseconds) }
-                process.closeDescriptor()
-                throw Self.notWatched(text)
+        // Those of the command that ran before.
+        outside.stop()
+        if let obstacle = launcher.obstacle {
+            if let failure = outside.watch(process.pid) {
+                let text = "\(obstacle); nor from outside: \(failure)"
+                if requiresWatch {
+                    process.send(SIGKILL)
+                    while process.ended() == nil { usleep(Self.pollMicroseconds) }
+                    process.closeDescriptor()
+                    throw Self.notWatched(text)
+                }
+                lifecycle.say("not watched: \(text)")
+            } else {
+                lifecycle.say("watched from outside: \(obstacle)")
             }
-            lifecycle.say("not watched: \(text)")
         }
         // Whoever stopped it just before found no process.
         if lifecycle.isStopping { lifecycle.stop() }
@@ -117,37 +127,10 @@ final class CommandWatch: Sendable {
         )
     }
 
-    /// - Returns: why it is not watched; nil: it is, or has ended.
-    private func attach(to process: Int32, because obstacle: String) -> String? {
-        stopAttached()
-        do throws(StartFailure) {
-            let made = try AttachedProcess(
-                process,
-                name: name,
-                configuration: configuration.withLock { $0 },
-                sink: sink,
-                lines: lines
-            )
-            try made.start()
-            attached.withLock { $0 = made }
-            lifecycle.say("watched from outside: \(obstacle)")
-            return nil
-        } catch {
-            // It has ended meanwhile: nothing was missed.
-            return error.status == ExitStatus.noInput ? nil : error.message
-        }
-    }
-
-    /// What it was stalled in when it ended becomes an `abandoned` line.
-    private func stopAttached() {
-        guard let process = attached.withLock({ $0.take() }) else { return }
-        process.watch.stop()
-        pastAttached.withLock { $0 += process.watch.statistics }
-    }
-
     /// Stalls in progress become `abandoned` lines.
     func stop() {
-        stopAttached()
+        reporter.stop()
+        outside.stop()
         hangs.withLock { $0.take() }?.stop()
         tableWatch.stop()
     }
@@ -155,7 +138,7 @@ final class CommandWatch: Sendable {
     /// - Parameter configuration: nil: as it is; watches in progress go on.
     func change(_ configuration: RemoteConfiguration?, _ policy: CommandPolicy) throws(StartFailure) {
         if let configuration {
-            self.configuration.withLock { $0 = configuration }
+            outside.configure(configuration)
             tableWatch.configure(configuration)
         }
         lifecycle.policy = policy
@@ -178,21 +161,23 @@ final class CommandWatch: Sendable {
 
     /// The counts so far; final after ``stop()``.
     var statistics: StallMonitorStatistics {
-        var sum = pastAttached.withLock { $0 }
-        if let process = attached.withLock({ $0 }) { sum += process.watch.statistics }
+        var sum = outside.statistics
         sum += tableWatch.totalStatistics
         return sum
     }
 
+    /// Loops whose watch has begun so far.
+    var begunLoops: UInt64 { tableWatch.begunLoops + outside.begunLoops }
+
     /// Sends a probe to all threads that detection needs; the result says whether they have answered.
     func probeLiveness() -> LivenessProbe.Check {
-        let calls = [tableWatch.probeLiveness()] + [attached.withLock { $0 }?.watch.probeLiveness()].compactMap { $0 }
+        let calls = [tableWatch.probeLiveness()] + outside.probeLiveness()
         return { calls.allSatisfy { $0() } }
     }
 
     /// Those that are watched now, with their loops.
     private var processes: [WatchedProcess] {
-        tableWatch.watchedProcesses + (attached.withLock { $0 }?.watchedProcesses ?? [])
+        tableWatch.watchedProcesses + outside.watchedProcesses
     }
 
     var lags: [StallCounts.LoopKey: UInt64] { lines.lags(of: processes) }
@@ -206,7 +191,8 @@ final class CommandWatch: Sendable {
             restarts: lifecycle.restarts,
             signals: lifecycle.signals,
             fault: lifecycle.phase == .givenUp ? "the command was started again too often, and given up" : nil,
-            processes: processes.map(TargetStatus.Process.init)
+            processes: processes.map(TargetStatus.Process.init),
+            unwatched: reporter.unwatched
         )
     }
 }

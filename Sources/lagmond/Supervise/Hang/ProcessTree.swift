@@ -15,15 +15,8 @@ struct ProcessTree: ~Copyable {
     /// Adds what is below `root` now, and `root` itself. Some 10 µs a process of the machine.
     mutating func add(below root: pid_t) {
         let parents = Self.parents()
-        var found: Set<pid_t> = [root]
-        // Children have been listed before or after their parents: until nothing is added.
-        var isGrowing = true
-        while isGrowing {
-            let fresh = parents.filter { !found.contains($0.key) && found.contains($0.value) }.map(\.key)
-            isGrowing = !fresh.isEmpty
-            found.formUnion(fresh)
-        }
-        for pid in found where pid != getpid() && !members.contains(where: { $0.pid == pid && !Self.hasEnded($0.pidfd) }) {
+        for pid in Self.members(below: root, parents)
+        where pid != getpid() && !members.contains(where: { $0.pid == pid && !Self.hasEnded($0.pidfd) }) {
             let pidfd = cll_pidfd_open(pid)
             guard pidfd >= 0 else { continue }
             // Between the list and the descriptor the number may have been reused.
@@ -33,6 +26,21 @@ struct ProcessTree: ~Copyable {
             }
             members.append(Member(pid: pid, pidfd: pidfd))
         }
+    }
+
+    /// `root` and what is below it now. Some 10 µs a process of the machine.
+    static func members(below root: pid_t) -> Set<pid_t> { members(below: root, parents()) }
+
+    private static func members(below root: pid_t, _ parents: [pid_t: pid_t]) -> Set<pid_t> {
+        var found: Set<pid_t> = [root]
+        // Children have been listed before or after their parents: until nothing is added.
+        var isGrowing = true
+        while isGrowing {
+            let fresh = parents.filter { !found.contains($0.key) && found.contains($0.value) }.map(\.key)
+            isGrowing = !fresh.isEmpty
+            found.formUnion(fresh)
+        }
+        return found
     }
 
     var living: Int { members.count { !Self.hasEnded($0.pidfd) } }

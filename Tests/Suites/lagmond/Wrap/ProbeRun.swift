@@ -18,6 +18,9 @@ struct ProbeRun {
     /// What wraps a command.
     static let wrapper = [lagmond, "run", "--"]
 
+    /// What `lagmond run` writes to stderr at the end of a command without a loop.
+    static let summary = "lagmond: stalls=0 reported=0 dropped=0 suppressed=0; watched loops: 0\n"
+
     init(_ command: [String], input: Data = Data(), environment: [String: String] = [:]) throws {
         let running = try RunningProbe(command, environment: environment)
         self = try running.end(input: input)

@@ -1,0 +1,68 @@
+internal import Foundation
+internal import LagMonitor
+internal import TestSupport
+internal import Testing
+
+@testable internal import lagmond
+
+struct WatchReportTests {
+    private static func process(_ pid: Int32, startTicks: UInt64 = 1, loops: [String] = ["main"]) -> WatchReport.Process {
+        .init(pid: pid, startTicks: startTicks, name: "p", loops: loops)
+    }
+
+    /// The messages of that many updates, half a second apart.
+    private static func messages(_ count: Int, _ watched: (Int) -> [WatchReport.Process]) -> [String] {
+        var report = WatchReport()
+        let start = MonotonicTime.now
+        return (0..<count).flatMap { number in
+            report.update(watched(number), command: 7, name: "c", at: start + WatchReport.interval * number)
+        }
+    }
+
+    @Test func `a process gets one line, with all its loops`() {
+        let messages = Self.messages(8) { number in
+            number == 0 ? [] : [Self.process(7, loops: number == 1 ? ["main"] : ["main", "a", "b", "c", "d", "e"])]
+        }
+        #expect(messages == ["watching main, a, b, c and 2 more of p [7]"])
+    }
+
+    @Test func `another process with the number gets its own`() {
+        let messages = Self.messages(8) { [Self.process(7, startTicks: $0 < 4 ? 1 : 2)] }
+        #expect(messages == Array(repeating: "watching main of p [7]", count: 2))
+    }
+
+    @Test func `hundreds of workers get no line each`() {
+        let messages = Self.messages(8) { _ in (1...300).map { Self.process($0) } }
+        #expect(messages.count == WatchReport.lines + 1 && messages.last == "watching further processes, without a line for each")
+    }
+
+    @Test func `a command without a loop is reported once`() {
+        #expect(Self.messages(10) { _ in [] }.isEmpty)
+        let messages = Self.messages(40) { _ in [] }
+        #expect(messages.count == 1 && messages[0].hasPrefix("c [7] has no event loop after 5 s: "))
+        #expect(Self.messages(40) { _ in [Self.process(9)] } == ["watching main of p [9]"])
+    }
+
+    @Test func `a restarted command has its time anew`() {
+        var report = WatchReport()
+        let start = MonotonicTime.now
+        for number in 0..<40 {
+            #expect(report.update([], command: Int32(number / 8), name: "c", at: start + WatchReport.interval * number).isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        (["env", "-i", "/bin/sleep", "60"], LibraryAbsence.environment),
+        (["env", "LD_PRELOAD=\(PreloadLibrary.name)", "/bin/sleep", "60"], .unknown),
+    ])
+    func `why the library is not in a process`(command: [String], expected: LibraryAbsence) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = Array(command.dropFirst())
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer { process.terminate() }
+        // Before its exec it is a copy of this process.
+        #expect(eventually { LibraryAbsence(of: process.processIdentifier) == expected })
+    }
+}
