@@ -29,7 +29,7 @@ static const uint8_t kernel_numbers[CLL_REGISTERS] = {0,  1,  2,  3,  4,  5,  6,
 
 enum {
     RING_BYTES = 128 * 1024,      // a power of two, more than the longest sample
-    STACK_BYTES = 48 * 1024,      // a sample's length is a 16-bit number
+    STACK_BYTES = 62 * 1024,      // a sample's length is a 16-bit number
     PERIOD_NS = 50000,            // of the thread's own time
 };
 

@@ -1,7 +1,8 @@
 // Taking a running thread's registers and stack without asking it: one sample of perf_event_open(2).
 //
-// For a thread of this process that no signal reaches. The kernel copies both in the interrupt of a timer that runs while the
-// thread does; the thread executes nothing of ours. That copying takes it some 40 µs, a signal some 10, so a signal comes first.
+// For a thread of this process that no signal reaches, and for any of another process. The kernel copies both in the interrupt of a timer that
+// runs while the thread does; the thread executes nothing of ours, and no system call of it returns EINTR. That copying takes it some 40 µs, a
+// signal some 10, so in this process a signal comes first.
 #ifndef CLL_PERF_SAMPLE_H
 #define CLL_PERF_SAMPLE_H
 
@@ -12,7 +13,7 @@
 
 // Waits until the thread has run for a moment in its own code (not in the kernel), at most `limit_ns`. Before that the kernel makes the event,
 // which takes some milliseconds when it is the first one of the machine. `stack_low` and `stack_high` bound the thread's stack (0: not known).
-// Returns 0, or an errno: EACCES or EPERM where this process may not sample itself (kernel.perf_event_paranoid above 2; any seccomp filter,
+// Returns 0, or an errno: EACCES or EPERM where this process may not sample it (kernel.perf_event_paranoid above 2; any seccomp filter,
 // because many end the process for the call), ETIMEDOUT where the thread did not run. Maps 132 KB for the time of the call; no malloc.
 int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot, uint64_t limit_ns);
 

@@ -40,9 +40,12 @@ protocol RunningThreadCapture {
 
     /// Asks the thread, and waits so long for its answer.
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer
-    /// Takes them without asking, for a thread that cannot be asked. Costs the thread more than asking does.
-    /// - Returns: whether there is an answer now.
-    func takeUnasked(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool
+    /// Takes them by a sample of perf_event (cll_perf_sample.h), while the thread runs its own code: the thread does nothing for it, and no system
+    /// call of it is cut short.
+    /// - Returns: whether they were taken.
+    func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool
+    /// Whether that comes first; otherwise it is for threads that cannot be asked.
+    var prefersSample: Bool { get }
     /// Whether the last request was answered.
     var hasAnswer: Bool { get }
     /// Ends the last request.
@@ -50,4 +53,10 @@ protocol RunningThreadCapture {
     func withdraw() -> Bool
     /// Ends the last request, if it was this object's: before its memory goes.
     func forget()
+}
+
+extension RunningThreadCapture {
+    func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
+        cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds) == 0
+    }
 }

@@ -7,6 +7,8 @@ internal import LagModel
 struct SignalCapture: RunningThreadCapture {
     let method = CaptureMethod.signal
     let snapshot: Snapshot
+    /// A sample costs the thread some 40 µs, a signal some 10.
+    let prefersSample = false
 
     /// Takes over the signals that have no handler.
     static func install() -> Int { Int(cll_signal_install()) }
@@ -19,10 +21,6 @@ struct SignalCapture: RunningThreadCapture {
     func withdraw() -> Bool { cll_signal_withdraw() == Int32(CLL_SIGNAL_TAKEN) }
 
     func forget() { _ = cll_signal_forget(snapshot.raw) }
-
-    func takeUnasked(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
-        cll_perf_sample(target.tid, target.stackLow, target.stackHigh, snapshot.raw, nanoseconds) == 0
-    }
 
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let signal = cll_signal_choose(state.blockedSignals)

@@ -148,6 +148,10 @@ package final class ThreadCapture {
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard quietCheck.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
+                if running.prefersSample, !isSampled {
+                    isSampled = true
+                    if takeSample(target, budget) { return walkSample(into: frames) }
+                }
                 let asked = clb_now_ns()
                 let answer = running.take(target, state: state, within: budget.answerNanoseconds)
                 recordSleep(since: asked, atMost: budget.answerNanoseconds)
@@ -171,10 +175,7 @@ package final class ThreadCapture {
                 }
                 if answer.cannotBeAsked, budget.allowsSample, !isSampled {
                     isSampled = true
-                    let asked = clb_now_ns()
-                    let isTaken = running.takeUnasked(target, within: budget.answerNanoseconds)
-                    recordSleep(since: asked, atMost: budget.answerNanoseconds)
-                    if isTaken { return walkSample(into: frames) }
+                    if takeSample(target, budget) { return walkSample(into: frames) }
                 }
                 // It may be in the kernel by now: then it can be read passively after all.
                 guard let now = ThreadState(tid: target.tid, process: process), !now.isRunnable else {
@@ -228,6 +229,12 @@ package final class ThreadCapture {
         case .signal, .perfEvent, .ptrace: walk(running.snapshot, method: method, into: frames)
         case .none: .failed(.notUnwindable)
         }
+    }
+
+    private func takeSample(_ target: ThreadIdentity, _ budget: CaptureBudget) -> Bool {
+        let asked = clb_now_ns()
+        defer { recordSleep(since: asked, atMost: budget.answerNanoseconds) }
+        return running.takeSample(target, within: budget.answerNanoseconds)
     }
 
     private func walkRunning(into frames: FrameBuffer) -> CaptureOutcome {

@@ -10,6 +10,8 @@ internal import LagModel
 struct TraceCapture: RunningThreadCapture {
     let method = CaptureMethod.ptrace
     let snapshot: Snapshot
+    /// A stop ends a system call that the thread has entered meanwhile, and epoll_wait for one returns EINTR then.
+    let prefersSample = true
     private let tracer: OpaquePointer
 
     /// - Returns: nil where no thread could be started.
@@ -26,9 +28,6 @@ struct TraceCapture: RunningThreadCapture {
     /// Ends the thread as well. It may still wait for a target that does not stop; its memory stays then, and the snapshot is not
     /// written any more.
     func forget() { cll_tracer_destroy(tracer) }
-
-    /// Every thread of another process is stopped: there is none that cannot be asked.
-    func takeUnasked(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool { false }
 
     func take(_ target: ThreadIdentity, state: ThreadState, within nanoseconds: UInt64) -> RunningThreadAnswer {
         let answer = cll_tracer_capture(

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "probes.h"
 #include <alloca.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -83,6 +84,21 @@ static void work_as_pool(void (*job)(int)) {
 
 __attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
 __attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
+
+// Computes and waits by turns, in a call that does not go on after a stop (signal(7)): how often that was cut short.
+__attribute__((noinline)) int handler_that_computes_and_waits(int ms) {
+    struct timespec begin, now;
+    int cut = 0, other = epoll_create1(EPOLL_CLOEXEC);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        for (volatile int work = 0; work < 300000; work++) continue;
+        struct epoll_event found;
+        if (epoll_wait(other, &found, 1, 1) < 0 && errno == EINTR) cut++;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+    close(other);
+    return cut;
+}
 
 static void *write_soon(void *argument) {
     sleep_ms((int)(intptr_t)argument);
@@ -217,6 +233,14 @@ int run_places(int count, char **arguments) {
         turn_epoll(FIRST_TURNS);
         deeper(2048, handler_that_waits_for_a_lock, 4000);
         turn_epoll(20);
+    } else if (strcmp(name, "cut") == 0) {
+        int cut = 0, rounds = count > 2 ? atoi(arguments[2]) : 1;
+        turn_epoll(FIRST_TURNS);
+        for (int round = 0; round < rounds; round++) {
+            cut += handler_that_computes_and_waits(round == 0 ? STALL_MS : STALL_MS / 4);
+            turn_epoll(2);
+        }
+        printf("%d of %d\n", cut, rounds);
     } else if (strcmp(name, "burn") == 0) {
         turn_epoll(FIRST_TURNS);
         for (volatile uint64_t work = 0;; work++) continue;
