@@ -4,7 +4,7 @@ public enum CaptureMethod: String, Sendable, CaseIterable {
     case passive
     /// By a signal, from a running thread.
     case signal
-    /// By a sample of the kernel's, from a running thread that no signal reaches.
+    /// By a sample of the kernel's, from a running thread of another process, or one that no signal reaches.
     case perfEvent = "perf_event"
     /// By stopping a running thread of another process for a moment.
     case ptrace
