@@ -63,7 +63,7 @@ struct LoopSearch {
     /// What to say when none is found.
     var nothingFound: String {
         let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
-        let hint = named.isEmpty ? "; --loop names a thread that rests elsewhere" : ""
+        let hint = named.isEmpty ? "; lagmond attach --loop names a thread that rests elsewhere" : ""
         return "process \(process): no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)"
     }
 

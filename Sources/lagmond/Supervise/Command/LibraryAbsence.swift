@@ -33,7 +33,7 @@ enum LibraryAbsence: Equatable {
     private static func text(_ process: Int32, _ name: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 131_072)
         let length = cll_procfs_read(process, 0, name, &buffer, buffer.count)
-        guard length > 0 else { return nil }
+        guard length >= 0 else { return nil }
         return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
