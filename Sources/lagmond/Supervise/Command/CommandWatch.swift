@@ -130,7 +130,7 @@ final class CommandWatch: Sendable {
     /// Stalls in progress become `abandoned` lines.
     func stop() {
         reporter.stop()
-        outside.stop()
+        outside.end()
         hangs.withLock { $0.take() }?.stop()
         tableWatch.stop()
     }

@@ -13,6 +13,7 @@ final class OutsideWatch: Sendable {
         var present: [AttachedProcess] = []
         var past = StallMonitorStatistics()
         var pastLoops: UInt64 = 0
+        var isOver = false
     }
 
     private let name: String?
@@ -41,7 +42,11 @@ final class OutsideWatch: Sendable {
             let configuration = state.withLock { $0.configuration }
             let made = try AttachedProcess(process, name: name, configuration: configuration, sink: sink, lines: lines)
             try made.start()
-            state.withLock { $0.present.append(made) }
+            let isOver = state.withLock { state in
+                if !state.isOver { state.present.append(made) }
+                return state.isOver
+            }
+            if isOver { made.watch.stop() }
             return nil
         } catch {
             // It has ended meanwhile: nothing was missed.
@@ -53,8 +58,14 @@ final class OutsideWatch: Sendable {
         state.withLock { $0.present.contains { $0.watch.process == process && !$0.watch.isOver } }
     }
 
-    /// What they were stalled in becomes an `abandoned` line.
+    /// Ends the watches. What the processes were stalled in becomes an `abandoned` line.
     func stop() { remove { _ in true } }
+
+    /// The same; no other begins.
+    func end() {
+        state.withLock { $0.isOver = true }
+        stop()
+    }
 
     private func removeEnded() { remove { $0.watch.isOver } }
 
