@@ -180,7 +180,7 @@ private let canCount: Bool = {
         } else {
             let delays = try lines.map { line in
                 let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-                return try #require(object["run_delay_ms"] as? Double)
+                return try #require(object["run_delay_ms"] as? Double, "waited for \(delay) ns: \(line)")
             }
             #expect(delays.allSatisfy { $0 > 20 }, "waited for \(delay) ns: \(lines)")
         }
