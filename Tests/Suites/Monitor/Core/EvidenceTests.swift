@@ -25,7 +25,10 @@ extension MonitorTests {
         @Test func `a mutex that another thread holds`() throws {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: 450)
-            let line = try line { lockForTheTest(mutex) }
+            let line = try line {
+                holder.begin()
+                lockForTheTest(mutex)
+            }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "mutex", "\(line.text)")
             #expect(line.string("syscall") == "futex")
             #expect(line.string("lock_address") == "0x" + String(UInt(bitPattern: mutex.raw), radix: 16))
@@ -43,7 +46,10 @@ extension MonitorTests {
         func `a mutex of any kind`(kind: Int) throws {
             let mutex = RawMutex(kind: Int32(kind))
             let holder = Holder(of: mutex, milliseconds: 300)
-            let line = try line { lockForTheTest(mutex) }
+            let line = try line {
+                holder.begin()
+                lockForTheTest(mutex)
+            }
             #expect(line.string("lock_kind") == "mutex", "\(line.text)")
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
@@ -52,7 +58,10 @@ extension MonitorTests {
         @Test func `a robust mutex`() throws {
             let mutex = RawMutex(isRobust: true)
             let holder = Holder(of: mutex, milliseconds: 300)
-            let line = try line { lockForTheTest(mutex) }
+            let line = try line {
+                holder.begin()
+                lockForTheTest(mutex)
+            }
             #expect(line.string("lock_kind") == "mutex", "\(line.text)")
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
@@ -61,7 +70,10 @@ extension MonitorTests {
         @Test func `a stream that another thread holds`() throws {
             let stream = RawStream()
             let holder = Holder(milliseconds: 450, locking: { stream.lock() }, unlocking: { stream.unlock() })
-            let line = try line { writeForTheTest(stream) }
+            let line = try line {
+                holder.begin()
+                writeForTheTest(stream)
+            }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "mutex", "\(line.text)")
             let owner = line.object("lock_owner")
             #expect(owner["thread_id"] as? Int == Int(holder.tid) && owner["thread_name"] as? String == "holder", "\(owner)")
@@ -70,9 +82,12 @@ extension MonitorTests {
 
         @Test func `a deadlock of two threads`() throws {
             let (first, second) = (RawMutex(), RawMutex())
-            let holder = Holder(of: second, milliseconds: 50, thenOf: first)
+            let holder = Holder(of: second, milliseconds: 0, thenOf: first)
             let line = try line {
                 first.lock()
+                // It wants the first before this thread wants the second: nothing but the deadlock is left to be seen.
+                holder.begin()
+                _ = eventually { first.isWanted }
                 // Until it gives up.
                 if timedLockForTheTest(second, milliseconds: 600) { second.unlock() }
                 first.unlock()
@@ -106,9 +121,12 @@ extension MonitorTests {
             let (first, second) = (RawMutex(), RawMutex())
             // Never released: the two threads are left behind.
             let (one, two) = (
-                Holder(of: first, milliseconds: 50, thenOf: second), Holder(of: second, milliseconds: 50, thenOf: first)
+                Holder(of: first, milliseconds: 0, thenOf: second), Holder(of: second, milliseconds: 0, thenOf: first)
             )
-            usleep(100_000)
+            // Each has its own by now.
+            one.begin()
+            two.begin()
+            #expect(eventually { first.isWanted && second.isWanted })
             let line = try line { _ = timedLockForTheTest(first, milliseconds: 500) }
             #expect(line.string("cause") == "deadlock", "\(line.text)")
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(one.tid))
@@ -139,8 +157,8 @@ extension MonitorTests {
             var name = [CChar](repeating: 0, count: 64)
             readlink("/proc/self/fd/\(end)", &name, 63)
             let target = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(400)) { _ = write(begin, "x", 1) }
             let line = try line {
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(400)) { _ = write(begin, "x", 1) }
                 var byte: UInt8 = 0
                 _ = read(end, &byte, 1)
             }
@@ -154,8 +172,9 @@ extension MonitorTests {
         @Test(arguments: [(450, 100, "lock"), (130, 500, "cpu")])
         func `a lock and then computing`(locked: Int, computing: Int, cause: String) throws {
             let mutex = RawMutex()
-            _ = Holder(of: mutex, milliseconds: locked)
+            let holder = Holder(of: mutex, milliseconds: locked)
             let line = try line {
+                holder.begin()
                 lockForTheTest(mutex)
                 computeForTheTest(milliseconds: computing)
             }
@@ -169,13 +188,17 @@ extension MonitorTests {
 
         @Test func `sync onto a busy queue`() throws {
             let queue = DispatchQueue(label: "busy")
-            let running = Atomically()
+            let (running, begun) = (Atomically(), DispatchSemaphore(value: 0))
             queue.async {
                 running.set(gettid())
+                begun.wait()
                 usleep(450_000)
             }
             #expect(eventually { running.value != 0 })
-            let line = try line { queue.sync {} }
+            let line = try line {
+                begun.signal()
+                queue.sync {}
+            }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "queue", "\(line.text)")
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(running.value), "\(line.text)")
         }
@@ -190,7 +213,10 @@ extension MonitorTests {
         @Test func `the end of a thread`() throws {
             let mutex = RawMutex()
             let holder = Holder(of: mutex, milliseconds: 400)
-            let line = try line { holder.join() }
+            let line = try line {
+                holder.begin()
+                holder.join()
+            }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "thread", "\(line.text)")
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
@@ -201,8 +227,11 @@ extension MonitorTests {
             let watched = try Watched(configuration)
             defer { watched.end() }
             let mutex = RawMutex()
-            let holder = Holder(of: mutex, milliseconds: 700)
+            let holder = Holder(of: mutex, milliseconds: 200)
             let injected = Injected(on: watched.thread) { lockForTheTest(mutex) }
+            // Held until the hang was reported, however late that is.
+            #expect(eventually { watched.sink.records.count == 1 })
+            holder.begin()
             #expect(eventually { injected.isOver && watched.sink.records.count == 2 })
             for line in watched.sink.records {
                 #expect(line.string("cause") == "lock", "\(line.text)")

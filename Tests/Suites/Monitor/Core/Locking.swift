@@ -1,4 +1,5 @@
 internal import CLagLinux
+import Dispatch
 import Glibc
 import LagMonitor
 import Synchronization
@@ -17,6 +18,8 @@ final class RawMutex: @unchecked Sendable {
 
     func lock() { pthread_mutex_lock(raw) }
     func unlock() { pthread_mutex_unlock(raw) }
+    /// Whether a thread waits for it (glibc's word for that). Not for a robust one.
+    var isWanted: Bool { raw.pointee.__data.__lock == 2 }
 }
 
 /// A stream that goes nowhere.
@@ -62,7 +65,8 @@ final class RawStream: @unchecked Sendable {
     } while time.tv_sec * 1000 + time.tv_nsec / 1_000_000 < end || number == 0
 }
 
-@inline(never) func holdForTheTest(milliseconds: Int) {
+@inline(never) func holdForTheTest(milliseconds: Int, after begin: DispatchSemaphore) {
+    begin.wait()
     usleep(UInt32(milliseconds) * 1000)
 }
 
@@ -76,7 +80,8 @@ final class Atomically: Sendable {
     func set(_ value: Int32) { number.store(value, ordering: .releasing) }
 }
 
-/// A thread that has taken a mutex by the time it is made, and holds it for so long.
+/// A thread that has taken a mutex by the time it is made, and holds it until ``begin()`` and so long after it: what a test prepares in
+/// between may take its time.
 final class Holder: Sendable {
     private final class Start: Sendable {
         let body: @Sendable () -> Void
@@ -84,6 +89,7 @@ final class Holder: Sendable {
     }
 
     private let running = Atomically()
+    private let beginning = DispatchSemaphore(value: 0)
     private let thread: pthread_t
 
     var tid: Int32 { running.value }
@@ -102,13 +108,13 @@ final class Holder: Sendable {
     }
 
     init(milliseconds: Int, locking lock: @escaping @Sendable () -> Void, unlocking unlock: @escaping @Sendable () -> Void) {
-        let running = running
+        let (running, beginning) = (running, beginning)
         let start = Unmanaged.passRetained(
             Start {
                 _ = cll_thread_set_name(pthread_self(), "holder")
                 lock()
                 running.set(gettid())
-                holdForTheTest(milliseconds: milliseconds)
+                holdForTheTest(milliseconds: milliseconds, after: beginning)
                 unlock()
             }
         )
@@ -126,5 +132,7 @@ final class Holder: Sendable {
         while running.value == 0 { usleep(500) }
     }
 
+    /// The time runs from now on.
+    func begin() { beginning.signal() }
     func join() { pthread_join(thread, nil) }
 }
