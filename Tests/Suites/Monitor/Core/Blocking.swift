@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import LagMonitor
 import Synchronization
@@ -7,6 +8,11 @@ import TestSupport
 
 @inline(never) func blockForTheTest(milliseconds: Int) {
     usleep(UInt32(milliseconds) * 1000)
+}
+
+/// Until the test has seen what it waits for; the limit is against a hang alone.
+@inline(never) @discardableResult func blockForTheTest(until end: DispatchSemaphore) -> Bool {
+    end.wait(timeout: .now() + .seconds(100)) == .success
 }
 
 @inline(never) @discardableResult func spinForTheTest(milliseconds: Int) -> ProcessorTime {
@@ -20,6 +26,8 @@ import TestSupport
 /// One stall, measured by the callback itself.
 final class Injected: Sendable {
     private let times = Mutex<(begin: UInt64, end: UInt64)>((0, 0))
+    /// When it was given to the loop.
+    let submitted = MonotonicTime.now.nanoseconds
 
     /// Runs `body` on the loop and returns at once.
     init(on thread: KeepAliveThread, _ body: @escaping @Sendable () -> Void) {
@@ -35,10 +43,26 @@ final class Injected: Sendable {
     var hasBegun: Bool { times.withLock { $0.begin > 0 } }
     var isOver: Bool { times.withLock { $0.end > 0 } }
     var begin: UInt64 { times.withLock { $0.begin } }
+    var end: UInt64 { times.withLock { $0.end } }
     var nanoseconds: UInt64 { times.withLock { $0.end - $0.begin } }
 
     /// How a record's duration compares to what really happened.
     func ratio(_ milliseconds: Double) -> Double { milliseconds * 1e6 / Double(nanoseconds) }
+
+    /// Whether a record's duration is that of the stretch of work: it holds the callback, and is over when the loop rests.
+    /// - Parameter rest: read when the loop was seen to rest.
+    func fits(_ milliseconds: Double, restingAt rest: UInt64) -> Bool {
+        (Double(nanoseconds)...Double(rest - submitted) + 1000).contains(milliseconds * 1e6)
+    }
+}
+
+extension StallMonitorStatistics {
+    /// Without what the whole machine does to the process.
+    var withoutPauses: StallMonitorStatistics {
+        var rest = self
+        rest.pauses = Pauses()
+        return rest
+    }
 }
 
 /// The kernel's names of this process's threads.

@@ -1,21 +1,33 @@
+import Dispatch
 import LagMonitor
+import Synchronization
 import TestSupport
 import Testing
 
 extension MonitorTests {
     /// What is kept from becoming a stall, on real loops.
     @Suite struct GuardTests {
+        /// Whether nothing before that time is in the record, which is in whole microseconds.
+        private func begins(_ line: Line, notBefore nanoseconds: UInt64) -> Bool {
+            line.number("mono_us") >= Double(nanoseconds / 1000)
+        }
+
         @Test func `an expected block is no stall and what follows is one`() throws {
             let watched = try Watched()
             defer { watched.end() }
+            let expected = Atomic<UInt64>(0)
             let injected = Injected(on: watched.thread) {
-                StallMonitor.expectingBlock { blockForTheTest(milliseconds: 400) }
+                StallMonitor.expectingBlock {
+                    blockForTheTest(milliseconds: 400)
+                    expected.store(MonotonicTime.now.nanoseconds, ordering: .sequentiallyConsistent)
+                }
                 otherBlockForTheTest(milliseconds: 300)
             }
             #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
             let line = try #require(watched.sink.records.first)
             #expect(line.names("otherBlockForTheTest"), "\(line.symbols)")
-            #expect(injected.ratio(line.number("duration_ms")) < 0.7)
+            #expect(begins(line, notBefore: expected.load(ordering: .sequentiallyConsistent)), "\(line.text)")
+            #expect(injected.ratio(line.number("duration_ms")) < 1)
         }
 
         @Test func `while it is paused nothing counts and afterwards only what is new`() throws {
@@ -26,24 +38,32 @@ extension MonitorTests {
             #expect(watched.monitor.statistics.stalls == 0)
             // Paused and resumed in the midst of a stall: what lies before is not in the record.
             watched.monitor.pause()
-            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 900) }
+            let end = DispatchSemaphore(value: 0)
+            let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
             #expect(eventually { injected.hasBegun && MonotonicTime.now.nanoseconds > injected.begin + 400_000_000 })
+            let resumed = MonotonicTime.now.nanoseconds
             watched.monitor.resume()
+            #expect(eventually { watched.monitor.statistics.stalls == 1 })
+            end.signal()
             #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
+            let seen = MonotonicTime.now.nanoseconds
             let line = try #require(watched.sink.records.first)
-            #expect(injected.ratio(line.number("duration_ms")) < 0.6, "\(line.number("duration_ms"))")
+            #expect(begins(line, notBefore: resumed), "\(line.text)")
+            #expect(line.number("duration_ms") * 1e6 <= Double(seen - resumed), "\(line.text)")
             #expect(line.phase == "end")
         }
 
         @Test func `a pause in a stall abandons it`() throws {
             let watched = try Watched()
             defer { watched.end() }
-            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 800) }
+            let end = DispatchSemaphore(value: 0)
+            let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
             #expect(eventually { watched.monitor.statistics.stalls == 1 })
             watched.monitor.pause(watched.thread.loop)
             #expect(eventually { watched.sink.records.count == 1 })
             #expect(watched.sink.records.first?.phase == "abandoned")
             #expect(!injected.isOver)
+            end.signal()
             #expect(eventually { injected.isOver })
             watched.monitor.resume(watched.thread.loop)
             watched.stall()
@@ -53,12 +73,18 @@ extension MonitorTests {
         @Test func `in the grace nothing counts and a hang that outlives it is found`() throws {
             var configuration = MonitorTests.configuration
             configuration.startupGrace = .milliseconds(700)
+            let graceAtLeast = MonotonicTime.now.nanoseconds + 700_000_000
             let watched = try Watched(configuration)
             defer { watched.end() }
-            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 1200) }
+            let end = DispatchSemaphore(value: 0)
+            let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
+            #expect(eventually { watched.monitor.statistics.stalls == 1 })
+            end.signal()
             #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
+            let seen = MonotonicTime.now.nanoseconds
             let line = try #require(watched.sink.records.first)
-            #expect(injected.ratio(line.number("duration_ms")) < 0.7, "\(line.number("duration_ms"))")
+            #expect(begins(line, notBefore: graceAtLeast), "\(line.text)")
+            #expect(line.number("duration_ms") * 1e6 <= Double(seen - graceAtLeast), "\(line.text)")
         }
 
         @Test func `a loop has rules of its own`() throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LagMonitor
 import TestSupport
@@ -5,6 +6,9 @@ import Testing
 
 extension MonitorTests {
     @Suite struct LifeTests {
+        /// A joined thread is listed a moment longer, until the kernel has cleared it away.
+        private var engineEnds: Bool { eventually(seconds: 5) { !engineRuns } }
+
         @Test func `start and stop are idempotent and a start after a stop works`() throws {
             let watched = try Watched()
             defer { watched.end() }
@@ -13,7 +17,7 @@ extension MonitorTests {
             #expect(monitor.isRunning && engineRuns)
             monitor.stop()
             monitor.stop()
-            #expect(!monitor.isRunning && !engineRuns)
+            #expect(!monitor.isRunning && engineEnds)
             #expect(watched.sink.isClosed)
             watched.stall()
             #expect(watched.sink.records.isEmpty)
@@ -59,23 +63,25 @@ extension MonitorTests {
                 return
             }
             #expect(reason.contains("pipe"))
-            #expect(!monitor.isRunning && !engineRuns)
+            #expect(!monitor.isRunning && engineEnds)
             thread.stop()
             thread.join()
         }
 
         @Test func `stopping in a stall abandons it`() throws {
             let watched = try Watched()
-            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 1500) }
+            let end = DispatchSemaphore(value: 0)
+            let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
             #expect(eventually { watched.monitor.statistics.stalls == 1 })
             watched.monitor.stop()
             #expect(!injected.isOver)
+            end.signal()
             let line = try #require(watched.sink.records.first)
             #expect(watched.sink.records.count == 1)
             #expect(line.phase == "abandoned" && line.string("severity") == "critical")
             #expect(line.names("blockForTheTest"))
             #expect(line.number("duration_ms") >= 120)
-            #expect(!engineRuns)
+            #expect(engineEnds)
             #expect(eventually { injected.isOver })
             #expect(Double(injected.nanoseconds) > line.number("duration_ms") * 1e6)
             watched.end()
@@ -110,12 +116,14 @@ extension MonitorTests {
         @Test func `an unwatched loop is left alone`() throws {
             let watched = try Watched()
             defer { watched.end() }
-            let injected = Injected(on: watched.thread) { blockForTheTest(milliseconds: 600) }
+            let end = DispatchSemaphore(value: 0)
+            let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
             #expect(eventually { watched.monitor.statistics.stalls == 1 })
             watched.monitor.unwatch(watched.thread.loop)
             watched.monitor.unwatch(watched.thread.loop)
             #expect(eventually { watched.sink.records.count == 1 })
             #expect(watched.sink.records.first?.phase == "abandoned")
+            end.signal()
             #expect(eventually { injected.isOver })
             watched.stall()
             #expect(watched.monitor.statistics.stalls == 1)
@@ -175,7 +183,7 @@ extension MonitorTests {
             #expect(eventually { watched.sink.records.count == 1 && shared.records.count == 1 })
             #expect(watched.sink.records.first?.number("threshold_ms") == 120)
             #expect(shared.records.first?.thresholdNanoseconds == 150_000_000)
-            #expect(patient.lines.isEmpty && second.statistics == StallMonitorStatistics())
+            #expect(patient.lines.isEmpty && second.statistics.withoutPauses == StallMonitorStatistics())
             // One of them stops: the others go on.
             second.stop()
             #expect(engineRuns)
@@ -185,7 +193,7 @@ extension MonitorTests {
             #expect(watched.sink.records.count == 1)
             handler.cancel()
             StallMonitor.shared.stop()
-            #expect(!engineRuns)
+            #expect(engineEnds)
         }
 
         @Test func `a monitor that is released stops`() throws {
@@ -196,7 +204,7 @@ extension MonitorTests {
                 try monitor.watch(thread.loop)
                 #expect(engineRuns)
             }()
-            #expect(!engineRuns)
+            #expect(engineEnds)
             thread.stop()
             thread.join()
         }
