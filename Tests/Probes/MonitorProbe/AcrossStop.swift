@@ -1,22 +1,55 @@
 import Glibc
 import LagMonitor
+import Synchronization
 import TestSupport
 
 /// A real stall across a SIGSTOP is reported, and the stop is not in its duration; what it leaves open is reported.
 enum AcrossStop {
+    private static let leastStop: UInt64 = 850_000_000
+
+    /// Work that goes on until the stop is over, however late that comes, and measures itself.
+    private final class Work: Sendable {
+        let isStopOver = Atomic<Bool>(false)
+        private let times = Mutex<(begin: UInt64, end: UInt64, away: UInt64)>((0, 0, 0))
+
+        var hasBegun: Bool { times.withLock { $0.begin > 0 } }
+        var nanoseconds: UInt64 { times.withLock { $0.end - $0.begin } }
+        /// The time in it of which the thread saw nothing: the stop is in it.
+        var awayNanoseconds: UInt64 { times.withLock { $0.away } }
+
+        func run() {
+            let begin = MonotonicTime.now.nanoseconds
+            times.withLock { $0.begin = begin }
+            var (last, away) = (begin, UInt64(0))
+            while !isStopOver.load(ordering: .acquiring) {
+                usleep(1000)
+                let now = MonotonicTime.now.nanoseconds
+                if now - last > 5_000_000 { away += now - last }
+                last = now
+            }
+            times.withLock { [last, away] in ($0.end, $0.away) = (last, away) }
+        }
+    }
+
     static func check() throws {
         let (reported, monitor, thread) = try Probe.watchedThread()
-        thread.perform {
-            // Counted in work, not in time: the stop makes it last longer, and no shorter.
-            for _ in 0..<500 { usleep(1000) }
-        }
+        let work = Work()
+        let submitted = MonotonicTime.now.nanoseconds
+        thread.perform { work.run() }
+        if !eventually({ work.hasBegun }) { Probe.fail("the work does not begin") }
         usleep(200_000)
         StopSignal.stopOneself(milliseconds: 900)
+        work.isStopOver.store(true, ordering: .releasing)
         if !eventually({ reported.records.count == 1 }) { Probe.fail("\(reported.records.count) records") }
+        if !eventually({ thread.loop.beacon.activity == .waiting }) { Probe.fail("the loop does not come to rest") }
+        let wall = MonotonicTime.now.nanoseconds - submitted
         let record = reported.records[0]
         guard let excluded = record.excludedNanoseconds, let bounds = record.durationBounds else { Probe.fail("\(record)") }
-        // The stop lasts 900 ms or more; without it the work takes some 550.
-        if excluded < 850_000_000 || record.durationNanoseconds > excluded { Probe.fail("\(record)") }
+        // The stop lasts 900 ms or more, and no longer than the thread was away.
+        if excluded < leastStop || record.durationNanoseconds + leastStop > wall { Probe.fail("\(wall) ns: \(record)") }
+        if bounds.upperBound + work.awayNanoseconds < work.nanoseconds {
+            Probe.fail("\(work.nanoseconds) ns, away for \(work.awayNanoseconds): \(record)")
+        }
         if !bounds.contains(record.durationNanoseconds) { Probe.fail("\(record)") }
         // What is open is a closer look's length, and what the watchdog waits for a processor on a busy machine.
         if bounds.upperBound - bounds.lowerBound > excluded / 4 { Probe.fail("\(bounds) are open") }
