@@ -45,13 +45,18 @@ struct KeepAliveThreadTests {
         try withThread { thread in
             try thread.performAndWait {}
             #expect(eventually { thread.loop.isWaiting })
+            func state() throws -> Substring? {
+                let text = try String(contentsOfFile: "/proc/self/task/\(thread.loop.thread.tid)/stat", encoding: .utf8)
+                return text.split(separator: ")").last?.split(separator: " ").first
+            }
             // The kernel's own account of the thread: time on a processor, and how often it was put there.
             func account() throws -> [UInt64] {
                 let path = "/proc/self/task/\(thread.loop.thread.tid)/schedstat"
                 return try String(contentsOfFile: path, encoding: .utf8).split(whereSeparator: \.isWhitespace)
                     .compactMap { UInt64($0) }
             }
-            usleep(20_000)
+            // Said before it sleeps.
+            #expect(try eventually { try state() == "S" })
             let before = try account()
             usleep(300_000)
             let after = try account()

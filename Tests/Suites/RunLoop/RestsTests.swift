@@ -74,11 +74,11 @@ struct RestsTests {
             let seen = Log<UInt64>()
             let port = RunLoopPort { port, message in
                 seen.add(loop.beacon.wokeNanoseconds)
-                if message.id < 20 { port.send(id: message.id + 1) }
+                if message.id < 20 { port.send(id: message.id + 1) } else { loop.stop() }
             }
             loop.add(port, to: .default)
             port.send(id: 1)
-            _ = loop.run(in: .default, for: .milliseconds(50), returnAfterSourceHandled: false)
+            #expect(loop.runBriefly() == .stopped)
             #expect(seen.count == 20)
             #expect(Set(seen.all).count == 1)
         }
@@ -220,7 +220,15 @@ struct RestsTests {
             #expect(Int(count) >= work.count && work.count >= 2)
             var note = clb_beacon_stretch()
             #expect(clb_beacon_read_stretch(beacon, before &+ count, &note) != 0)
-            #expect(note.until_ns - note.since_ns >= 3_000_000 && note.since_ns <= work.all.last!)
+            // On a busy machine there may be notes of what followed the work.
+            let last = work.all.last!
+            var found: [clb_beacon_stretch] = []
+            for back in 0..<min(count, 3) {
+                guard clb_beacon_read_stretch(beacon, before &+ count &- back, &note) != 0 else { continue }
+                #expect(note.until_ns - note.since_ns >= 3_000_000)
+                if note.since_ns <= last, note.until_ns >= last + 8_000_000 { found.append(note) }
+            }
+            #expect(found.count == 1, "the last work is in one of them")
             // Of several wishes the lowest counts, and those that were overwritten are not given out.
             clb_beacon_limit(beacon, 5_000_000)
             #expect(beacon.pointee.limit_ns == 3_000_000)
