@@ -27,11 +27,16 @@ struct CaptureProbe {
         try scenario()
     }
 
-    /// Captures as the watchdog does: a look at the first sign, the capture some time later.
-    static func capture(_ thread: StalledThread, with capture: ThreadCapture, sleeping: Bool) {
-        thread.waitUntilStalled(sleeping: sleeping)
+    /// What a capture needs once. Before the thread stalls: its stall may be a short one.
+    static func prepare(_ capture: ThreadCapture) -> FrameBuffer {
         let frames = FrameBuffer(capacity: 256)
         capture.warmUp(ThreadIdentity(tid: gettid(), stackLow: 0, stackHigh: 0), into: frames)
+        return frames
+    }
+
+    /// Captures as the watchdog does: a look at the first sign, the capture some time later.
+    static func capture(_ thread: StalledThread, with capture: ThreadCapture, into frames: FrameBuffer, sleeping: Bool) {
+        thread.waitUntilStalled(sleeping: sleeping)
         let earlier = ThreadState(tid: thread.target.tid)
         usleep(20_000)
         let outcome = capture.capture(thread.target, earlier: earlier, into: frames)

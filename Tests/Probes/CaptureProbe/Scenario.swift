@@ -22,10 +22,11 @@ enum Scenario {
     ) throws {
         let capture = try ThreadCapture()
         CaptureSignals.install()
+        let frames = CaptureProbe.prepare(capture)
         let thread = StalledThread(stackBytes: stackBytes) { thread in
             thread.verdict.store(body(thread), ordering: .relaxed)
         }
-        CaptureProbe.capture(thread, with: capture, sleeping: sleeping)
+        CaptureProbe.capture(thread, with: capture, into: frames, sleeping: sleeping)
         letGo()
         CaptureProbe.finish(thread)
         CaptureSignals.remove()
