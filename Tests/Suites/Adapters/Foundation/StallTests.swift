@@ -2,6 +2,8 @@ import CoreFoundation
 import Foundation
 import LagMonitor
 import LagMonitorFoundation
+import Synchronization
+import TestSupport
 import Testing
 
 /// Everything that starts a monitor: one at a time, because the engine is one for the process.
@@ -12,6 +14,8 @@ import Testing
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
             defer { watching.monitor.stop() }
+            // It is ready before it waits for the first time.
+            #expect(eventually { thread.loop.beacon.activity == .waiting })
             thread.perform { blockForTheTest() }
             let stall = try watching.stall()
             #expect(stall.string("kind") == "callout" && stall.string("loop") == "foundation")
@@ -31,10 +35,15 @@ import Testing
             defer { thread.stop() }
             let watching = try Watching(thread.loop)
             defer { watching.monitor.stop() }
-            let source = ManualSource(on: thread.core) { spinForTheTest() }
+            let had = Mutex<ProcessorTime?>(nil)
+            let source = ManualSource(on: thread.core) {
+                let time = spinForTheTest()
+                had.withLock { $0 = time }
+            }
             source.signal()
             let stall = try watching.stall()
-            #expect(stall.string("activity") == "before_sources" && stall.names("spinForTheTest"), "\(stall.symbols)")
+            #expect(stall.string("activity") == "before_sources", "\(stall.fields)")
+            #expect(stall.namesSpinning(had.withLock { $0 }), "\(stall.fields)")
         }
 
         @Test func `a timer that blocks`() throws {
@@ -116,8 +125,14 @@ import Testing
             defer { watching.monitor.stop() }
             let loop = thread.loop
             thread.performAndWait { loop.expectingBlock { blockForTheTest() } }
-            thread.performAndWait { spinForTheTest() }
-            #expect(try watching.stall().names("spinForTheTest"))
+            let had = Mutex<ProcessorTime?>(nil)
+            thread.performAndWait {
+                let time = spinForTheTest()
+                had.withLock { $0 = time }
+            }
+            let stall = try watching.stall()
+            #expect(!stall.names("blockForTheTest"), "\(stall.symbols)")
+            #expect(stall.namesSpinning(had.withLock { $0 }), "\(stall.fields)")
         }
 
         @Test func `pings find a stall by themselves`() throws {

@@ -6,9 +6,8 @@ import Testing
 
 @inline(never) func blockForTheTest(milliseconds: Int = 300) { usleep(UInt32(milliseconds) * 1000) }
 
-@inline(never) func spinForTheTest(milliseconds: Int = 300) {
-    let end = MonotonicTime.now + .milliseconds(milliseconds)
-    while MonotonicTime.now < end {}
+@inline(never) @discardableResult func spinForTheTest(milliseconds: Int = 300) -> ProcessorTime {
+    ProcessorTime.compute(milliseconds: milliseconds)
 }
 
 /// A started monitor with its records at hand.
@@ -45,5 +44,9 @@ struct Stall {
     func string(_ key: String) -> String { fields[key] as? String ?? "" }
     func number(_ key: String) -> Double { (fields[key] as? NSNumber)?.doubleValue ?? .nan }
     var symbols: [String] { ((fields["frames"] as? [[String: Any]]) ?? []).compactMap { $0["symbol"] as? String } }
+    /// Whether it shows the computing; of a thread that waits for a processor, and does not answer a signal, there may be no stack.
+    func namesSpinning(_ time: ProcessorTime?) -> Bool {
+        names("spinForTheTest") || time.map { !$0.alwaysAnswersInTime } ?? false
+    }
     func names(_ function: String) -> Bool { symbols.contains { $0.contains(function) } }
 }
