@@ -39,8 +39,35 @@ struct CaptureProbe {
         thread.waitUntilStalled(sleeping: sleeping)
         let earlier = ThreadState(tid: thread.target.tid)
         usleep(20_000)
-        let outcome = capture.capture(thread.target, earlier: earlier, into: frames)
+        var waited = processorWait(of: thread.target.tid)
+        var outcome = capture.capture(thread.target, earlier: earlier, into: frames)
+        // A running thread answers when it has a processor: on a busy machine that is waited for, and one that had it gets no second try.
+        for _ in 0..<50 where !sleeping && outcome.method == .none {
+            let now = processorWaitWhenOnProcessor(of: thread.target.tid)
+            guard now - waited >= 25_000_000 else { break }
+            waited = now
+            outcome = capture.capture(thread.target, earlier: earlier, into: frames)
+        }
         show(outcome, frames, capture.modules)
+    }
+
+    /// What the scheduler has counted of a thread: time on a processor, and time it waited for one, in nanoseconds.
+    private static func processorTimes(of tid: Int32) -> [UInt64] {
+        guard let file = fopen("/proc/self/task/\(tid)/schedstat", "r") else { return [0, 0] }
+        defer { fclose(file) }
+        var buffer = [CChar](repeating: 0, count: 100)
+        guard fgets(&buffer, 100, file) != nil else { return [0, 0] }
+        let text = String(decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.split(separator: " ").prefix(2).map { UInt64($0) ?? 0 }
+    }
+
+    private static func processorWait(of tid: Int32) -> UInt64 { processorTimes(of: tid)[1] }
+
+    /// The same once the present wait is counted as well, which it is at its end.
+    private static func processorWaitWhenOnProcessor(of tid: Int32) -> UInt64 {
+        let before = processorTimes(of: tid)[0]
+        for _ in 0..<5000 where processorTimes(of: tid)[0] == before { usleep(1000) }
+        return processorWait(of: tid)
     }
 
     static func finish(_ thread: StalledThread) {
