@@ -7,11 +7,17 @@ import Synchronization
 enum Place {
     private static let lastThread = Atomic<Int32>(0)
     private static let lastNanoseconds = Atomic<UInt64>(0)
+    private static let lastPause = Atomic<UInt64>(0)
 
     static var thread: Int32 { lastThread.load(ordering: .sequentiallyConsistent) }
     static var nanoseconds: UInt64 { lastNanoseconds.load(ordering: .sequentiallyConsistent) }
 
-    static func note(since start: MonotonicTime) {
+    /// Whether a capture of it by signal got its answer in any case, as of a sleeping thread: see ``ProcessorTime``.
+    static var alwaysAnswersInTime: Bool { lastPause.load(ordering: .sequentiallyConsistent) < 25_000_000 }
+
+    /// - Parameter longestPause: the longest time that a thread which computes was off the processor.
+    static func note(since start: MonotonicTime, longestPause: UInt64 = 0) {
+        lastPause.store(longestPause, ordering: .sequentiallyConsistent)
         lastThread.store(ThreadIdentity.current.tid, ordering: .sequentiallyConsistent)
         lastNanoseconds.store(MonotonicTime.now.nanoseconds - start.nanoseconds, ordering: .sequentiallyConsistent)
     }
@@ -32,8 +38,13 @@ enum Place {
 @inline(never) @MainActor func computeOnTheMainActor() {
     let start = MonotonicTime.now
     // Here itself, so that nothing else can be to blame.
-    while MonotonicTime.now < start + .milliseconds(400) {}
-    Place.note(since: start)
+    var (last, longest) = (start.nanoseconds, UInt64(0))
+    while last < start.nanoseconds + 400_000_000 {
+        let now = MonotonicTime.now.nanoseconds
+        longest = max(longest, now - last)
+        last = now
+    }
+    Place.note(since: start, longestPause: longest)
 }
 
 /// Not in the job that the task began with.
