@@ -2,6 +2,7 @@ import CoreFoundation
 import Foundation
 import LagMonitor
 import LagMonitorFoundation
+import TestSupport
 import Testing
 
 extension FoundationTests {
@@ -32,26 +33,46 @@ extension FoundationTests {
             rules.callout = .init(interval: .milliseconds(100))
             let watching = try Watching(thread.loop, rules: rules)
             defer { watching.monitor.stop() }
-            let count = Counter()
-            let source = ManualSource(on: thread.core) { count.add() }
+            let (count, blocks, sources, nested) = (Counter(), Counter(), Counter(), Counter())
+            let timers = (0..<4).map { _ in Counter() }
+            let source = ManualSource(on: thread.core) {
+                count.add()
+                sources.add()
+            }
             thread.performAndWait {
-                for _ in 0..<4 {
-                    let timer = Timer(timeInterval: 0.001, repeats: true) { _ in count.add() }
+                for fired in timers {
+                    let timer = Timer(timeInterval: 0.001, repeats: true) { _ in
+                        count.add()
+                        fired.add()
+                    }
                     RunLoop.current.add(timer, forMode: .common)
                 }
                 let nesting = Timer(timeInterval: 0.02, repeats: true) { _ in
                     count.add()
+                    nested.add()
                     RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.005))
                 }
                 RunLoop.current.add(nesting, forMode: .common)
             }
             let end = MonotonicTime.now + .nanoseconds(Int(seconds * 1e9))
+            var submitted = 0
             while MonotonicTime.now < end {
-                for _ in 0..<10 { thread.perform { count.add() } }
+                // What a busy machine leaves undone is not piled up.
+                if submitted - blocks.value < 500 {
+                    for _ in 0..<10 {
+                        thread.perform {
+                            count.add()
+                            blocks.add()
+                        }
+                    }
+                    submitted += 10
+                }
                 source.signal()
                 usleep(1000)
             }
-            #expect(Double(count.value) / seconds > 3000, "\(Double(count.value) / seconds) callbacks a second")
+            #expect(eventually { blocks.value == submitted }, "\(blocks.value) of \(submitted) blocks")
+            #expect(submitted >= 100 && sources.value >= 10 && nested.value >= 10)
+            #expect(timers.allSatisfy { $0.value >= 10 }, "\(timers.map(\.value))")
             #expect(watching.stalls.isEmpty, "\(watching.sink.lines)")
             print("\(Int(Double(count.value) / seconds)) callbacks a second for \(seconds) s, records: \(watching.stalls.count)")
         }
