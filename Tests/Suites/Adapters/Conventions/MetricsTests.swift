@@ -3,6 +3,7 @@
     import LagMonitorMetrics
     import LagMonitorTestKit
     import MetricsTestKit
+    import Synchronization
     import TestSupport
     import Testing
 
@@ -71,18 +72,36 @@
 
         @Test func `a real stall is counted and its lag is seen`() throws {
             var metrics: StallMetrics?
-            let stalled = try RealStall { metrics = StallMetrics(of: $0, factory: factory) }
-            defer { stalled.end() }
+            // It lasts until its lag was seen.
+            let isSeen = Atomic<Bool>(false)
+            let stalled = try RealStall(
+                while: { !isSeen.load(ordering: .acquiring) },
+                prepare: { metrics = StallMetrics(of: $0, factory: factory) }
+            )
+            defer {
+                isSeen.store(true, ordering: .releasing)
+                stalled.end()
+            }
+            let loop = [("loop", stalled.thread.loop.name)]
             #expect(
                 eventually {
                     metrics?.updateLag(of: [stalled.thread.loop])
+                    if (try? gauge("lagmonitor_loop_lag_seconds", loop).max()) ?? 0 > 0.1 {
+                        isSeen.store(true, ordering: .releasing)
+                    }
                     // A timer is there before its first value is.
                     return factory.timers(label: "lagmonitor_loop_stall_duration_seconds").contains { !$0.values.isEmpty }
                 }
             )
-            metrics?.updateLag(of: [stalled.thread.loop])
-            let lags = try gauge("lagmonitor_loop_lag_seconds", [("loop", stalled.thread.loop.name)])
-            #expect(lags.max() ?? 0 > 0.1 && lags.last == 0, "\(lags)")
+            let wasSeen = isSeen.load(ordering: .acquiring)
+            #expect(wasSeen)
+            // Once the loop is at rest again.
+            #expect(
+                try eventually {
+                    metrics?.updateLag(of: [stalled.thread.loop])
+                    return try gauge("lagmonitor_loop_lag_seconds", loop).last == 0
+                }
+            )
             let why = [("loop", "real"), ("cause", "syscall")]
             #expect(try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", why).values.count == 1)
         }

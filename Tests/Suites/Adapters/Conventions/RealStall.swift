@@ -1,18 +1,18 @@
 import Glibc
 import LagMonitor
 
-/// A monitor and a thread of its own that really stalls once, for 300 ms.
+/// A monitor and a thread of its own that really stalls once, for 300 ms or as much longer as the test wants.
 struct RealStall {
     let monitor: StallMonitor
     let thread: KeepAliveThread
 
-    init(_ prepare: (StallMonitor) -> Void) throws {
+    init(while isWanted: @escaping @Sendable () -> Bool = { false }, prepare: (StallMonitor) -> Void) throws {
         monitor = StallMonitor()
         thread = try KeepAliveThread(name: "real")
         prepare(monitor)
         try monitor.start()
         try monitor.watch(thread.loop)
-        thread.perform { sleepForTheTest(milliseconds: 300) }
+        thread.perform { repeat { sleepForTheTest(milliseconds: 300) } while isWanted() }
     }
 
     func end() {
