@@ -18,11 +18,21 @@ struct LoopPlacesTests {
                 #expect(run.status == 0, "\(run.errors)")
             case .attach:
                 let running = try RunningProbe(program)
-                let watch = try ProbeRun([ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--output", output])
-                #expect(watch.status == 0, "\(watch.errors)")
+                let watch = try RunningProbe([
+                    ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--listen", "0", "--output", output,
+                ])
+                let port = try watch.port()
+                // Until then it turns: what it does before, nobody can report.
+                let isWatched = eventually {
+                    LoopbackConnection.get("/metrics", port)?.contains(/lagmonitor_target_loops\{.*\} 1\n/) == true
+                }
+                #expect(isWatched)
+                running.send("\n")
+                let end = try watch.end()
+                #expect(end.status == 0, "\(end.errors)")
                 #expect(try running.end().status == 0)
             }
-            found = try text(of: output).split(separator: "\n").compactMap {
+            found = try withoutRunqueue(text(of: output).split(separator: "\n")).compactMap {
                 try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
             }
             // Without notices on what recurs.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import TestSupport
+internal import Testing
 
 /// A program of the test suite, run bare or below `lagmond run --`.
 struct ProbeRun {
@@ -41,6 +42,8 @@ final class RunningProbe {
     private let output = Pipe()
     private let errors = Pipe()
     private lazy var lines = LineReader(output)
+    private lazy var complaints = LineReader(errors)
+    private var complaintsSoFar = ""
 
     init(_ command: [String], environment: [String: String] = [:]) throws {
         process.executableURL = URL(fileURLWithPath: command[0])
@@ -61,6 +64,24 @@ final class RunningProbe {
     /// The next line of stdout; `nil` at the end.
     func line() -> String? { lines.next() }
 
+    /// Waits for a line of stderr that contains this. What is read stays part of the errors of the end.
+    func complaint(containing text: String) throws -> String {
+        while let line = complaints.next() {
+            complaintsSoFar += line + "\n"
+            if line.contains(text) { return line }
+        }
+        try #require(Bool(false), "it ended before it said \(text): \(complaintsSoFar)")
+        return ""
+    }
+
+    /// Where a lagmond with `--listen 0` listens, as it says.
+    func port() throws -> UInt16 {
+        try #require(UInt16(try complaint(containing: "listening on http://").split(separator: ":").last ?? ""))
+    }
+
+    /// Writes to stdin.
+    func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
+
     func end(input data: Data = Data()) throws -> ProbeRun {
         let writer = input.fileHandleForWriting
         let feeding = Thread {
@@ -69,14 +90,14 @@ final class RunningProbe {
         }
         feeding.start()
         let text = try lines.rest()
-        let complaints = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        complaintsSoFar += String(decoding: try complaints.rest(), as: UTF8.self)
         process.waitUntilExit()
         let isSignal = process.terminationReason == .uncaughtSignal
         return ProbeRun(
             status: isSignal ? -1 : process.terminationStatus,
             signal: isSignal ? process.terminationStatus : 0,
             output: text,
-            errors: complaints
+            errors: complaintsSoFar
         )
     }
 }
