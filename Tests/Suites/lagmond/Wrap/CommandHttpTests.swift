@@ -10,10 +10,10 @@ struct CommandHttpTests {
 
     private static func withService(_ command: [String], _ body: (RunningProbe, UInt16, String) throws -> Void) throws {
         try withFolder { folder in
-            let port = LoopbackConnection.freePort()
             let output = folder + "/stalls"
-            let options = [ProbeRun.lagmond, "run", "--listen", "\(port)", "--output", output, "--"]
-            try body(try RunningProbe(options + command), port, output)
+            let options = [ProbeRun.lagmond, "run", "--listen", "0", "--output", output, "--"]
+            let running = try RunningProbe(options + command)
+            try body(running, try running.port(), output)
         }
     }
 
@@ -69,9 +69,8 @@ struct CommandHttpTests {
         let facts = [ProbeRun.probe, "facts"]
         let isDescriptor = { (line: Substring) in line.hasPrefix("descriptor ") }
         let bare = try ProbeRun([ProbeRun.probe, "nohup"] + facts)
-        let port = "\(LoopbackConnection.freePort())"
         let wrapped = try ProbeRun(
-            [ProbeRun.probe, "nohup", ProbeRun.lagmond, "run", "--listen", port, "--output", "/dev/null", "--"] + facts
+            [ProbeRun.probe, "nohup", ProbeRun.lagmond, "run", "--listen", "0", "--output", "/dev/null", "--"] + facts
         )
         #expect(
             wrapped.text.split(separator: "\n").filter(isDescriptor) == bare.text.split(separator: "\n").filter(isDescriptor),
