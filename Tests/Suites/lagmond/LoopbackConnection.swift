@@ -20,21 +20,6 @@ final class LoopbackConnection {
 
     deinit { close(descriptor) }
 
-    /// A port that was free just now.
-    static func freePort() -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = address(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(descriptor, $0, length)
-                _ = getsockname(descriptor, $0, &length)
-            }
-        }
-        return UInt16(bigEndian: address.sin_port)
-    }
-
     /// The answer to one request over HTTP, head and body; nil: nobody listens.
     /// - Parameter isEnough: for an answer without an end.
     static func get(_ path: String, _ port: UInt16, method: String = "GET", until isEnough: (String) -> Bool = { _ in false })
