@@ -60,6 +60,9 @@ package final class Workload: Sendable {
         truth?.finish()
     }
 
+    /// What is in progress.
+    var running: WorkloadKind? { state.withLock { $0.running } }
+
     private static let pollMicroseconds: UInt32 = 2000
 
     private func arm(_ execution: WorkloadPlan.Execution, from start: MonotonicTime) {
