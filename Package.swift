@@ -201,7 +201,7 @@ let package = Package(
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
-        probe("FoundationProbe", ["LagMonitor", "LagMonitorFoundation"]),
+        probe("FoundationProbe", ["TestSupport", "LagMonitor", "LagMonitorFoundation"]),
         // Who runs the main queue is the program's choice, so each choice is a program.
         probe("MainActorProbe", ["TestSupport"]),
         probe("MainQueueProbe", ["TestSupport"]),

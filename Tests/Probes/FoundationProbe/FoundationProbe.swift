@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import LagMonitor
 import LagMonitorFoundation
+import TestSupport
 
 /// The main thread's Foundation loop, in a process of its own: stalls by everything that it runs. Exit 0 and `fine`, or 1.
 @main enum FoundationProbe {
@@ -49,7 +50,8 @@ import LagMonitorFoundation
     }
 
     private static func stalls(_ sink: MemorySink) -> [[String: Any]] {
-        sink.lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }.filter {
+        withoutRunqueue(sink.lines).compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }.filter
+        {
             $0["event"] as? String == "stall"
         }
     }

@@ -145,7 +145,8 @@ private let canCount: Bool = {
         usleep(700_000)
         kill(process.pid, SIGCONT)
         usleep(300_000)
-        #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
+        let lines = withoutRunqueue(process.sink.lines)
+        #expect(lines.isEmpty, "\(lines)")
     }
 
     /// For how long a hypervisor had this machine's processors: the eighth number of the first line of `/proc/stat`, in hundredths of a second.
@@ -174,15 +175,15 @@ private let canCount: Bool = {
         // On a busy machine it may have been off the processor for as long as the threshold; that is a stall, and says so.
         if delay < 150_000_000, stolen < 100 {
             #expect(lines.isEmpty, "\(lines)")
-        } else if stolen >= 100 {
-            // A virtual machine that did not run: neither the program nor the one that looks at it can know.
-            #expect(lines.count <= 1, "\(stolen) ms stolen: \(lines)")
         } else {
             let delays = try lines.map { line in
                 let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-                return try #require(object["run_delay_ms"] as? Double, "waited for \(delay) ns: \(line)")
+                return object["run_delay_ms"] as? Double ?? 0
             }
-            #expect(delays.allSatisfy { $0 > 20 }, "waited for \(delay) ns: \(lines)")
+            // A virtual machine that did not run: neither the program nor the one that looks at it can know. Each time for the threshold or
+            // more.
+            let unknown = stolen < 100 ? 0 : max(1, stolen / 150)
+            #expect(delays.count { $0 <= 20 } <= unknown, "waited for \(delay) ns, \(stolen) ms stolen: \(lines)")
         }
     }
 

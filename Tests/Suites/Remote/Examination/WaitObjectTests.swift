@@ -48,8 +48,21 @@ private final class ObjectProbe {
         (object ?? self.object).work(pidfd: handle.descriptor, process: pid, tid: pid)
     }
 
-    /// The object of the wait that the program sleeps in.
-    func sleepingObject() -> WaitObject? {
+    /// The object of the wait that the letter stands for, while the program sleeps in it. On a busy machine it may be over before it is
+    /// seen: then it is asked again.
+    func sleepingObject(in letter: String) throws -> WaitObject {
+        var object: WaitObject?
+        let isFound = try eventually {
+            begin(letter)
+            object = currentObject()
+            if object == nil { _ = try answer() }
+            return object != nil
+        }
+        try #require(isFound)
+        return try #require(object)
+    }
+
+    private func currentObject() -> WaitObject? {
         for _ in 0..<2000 {
             var call = cll_thread_syscall()
             if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), cll_wait_kind(call.number) != 0 {
@@ -94,8 +107,7 @@ private final class ObjectProbe {
 
     @Test func `the descriptors of a set are those of the last wait`() throws {
         let probe = try ObjectProbe("level")
-        probe.begin("p")
-        let set = try #require(probe.sleepingObject())
+        let set = try probe.sleepingObject(in: "p")
         #expect(set.epoll == nil && probe.look(set) == WaitObject.Work(pending: .none, kind: .loop))
         #expect(try probe.answer() == 0)
         #expect(try probe.ask("w") == 1)
@@ -106,8 +118,7 @@ private final class ObjectProbe {
 
     @Test func `a wait for one pipe is no loops`() throws {
         let probe = try ObjectProbe("level")
-        probe.begin("o")
-        let one = try #require(probe.sleepingObject())
+        let one = try probe.sleepingObject(in: "o")
         #expect(probe.look(one).kind == .peer)
         #expect(try probe.answer() == 0)
     }

@@ -48,7 +48,7 @@ internal import Testing
         // The preloaded library knows the thread's waits, and that is not reported a second time.
         #expect(slots(process).map(\.isFromMonitor).sorted { $0 && !$1 } == [true, false])
         usleep(400_000)
-        #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
+        #expect(process.reported.count == 1, "\(process.reported)")
     }
 
     @Test func `many short callouts are a starvation`() throws {
@@ -56,7 +56,7 @@ internal import Testing
         defer { process.end() }
         process.send("b")
         let line = try process.line("end")
-        #expect(line["kind"] as? String == "starvation" && process.sink.lines.count == 1, "\(process.sink.lines)")
+        #expect(line["kind"] as? String == "starvation" && process.reported.count == 1, "\(process.reported)")
     }
 
     @Test func `a mode made later has no name and its stalls are reported all the same`() throws {
@@ -87,7 +87,7 @@ internal import Testing
         let line = try process.line("abandoned")
         #expect(line["loop"] as? String == "main" && line["activity"] as? String == "after_waiting")
         #expect(line.functions().contains { $0.contains("handlerThatHangs") }, "\(line.functions())")
-        #expect(process.sink.lines.count == 1 && eventually { slots(process).isEmpty })
+        #expect(process.reported.count == 1 && eventually { slots(process).isEmpty })
     }
 
     @Test func `a stall that its own watchdog cannot report is reported here`() throws {
@@ -115,7 +115,7 @@ internal import Testing
         // As long as the child ran the loop.
         #expect(try #require(line["duration_ms"] as? Double) >= 500)
         #expect(slots(process).filter(\.isFromMonitor).map(\.process) == [process.pid])
-        #expect(process.sink.lines.count == 1)
+        #expect(process.reported.count == 1)
     }
 
     @Test func `exec ends the loop of the program before`() throws {
@@ -127,7 +127,7 @@ internal import Testing
         #expect(eventually { mirror(process).map { $0.claim != before.claim } ?? false })
         process.send("s")
         _ = try process.line("end")
-        #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
+        #expect(process.reported.count == 1, "\(process.reported)")
     }
 
     @Test func `a loop that finds no slot is reported by its process alone`() throws {
@@ -143,7 +143,7 @@ internal import Testing
         process.send("s")
         try process.nextLine(until: "stalled")
         #expect(process.nextLine()?.hasPrefix("reported end main ") == true)
-        #expect(process.sink.lines.isEmpty && process.table.raw.pointee.refused > 0)
+        #expect(process.reported.isEmpty && process.table.raw.pointee.refused > 0)
         // It looks again after a thousand turns, which are 5 ms each, and many times that on a busy machine.
         for (index, claim) in claims.enumerated() { _ = clb_loop_table_free(process.table.raw, UInt32(index), claim) }
         #expect(eventually(seconds: 120) { mirror(process) != nil && process.watch.watchedLoops == 1 })
@@ -161,7 +161,7 @@ internal import Testing
         #expect(process.watch.watchedLoops == 2 && slots(process).filter(\.isFromMonitor).count == 2)
         process.send("e")
         #expect(eventually { process.watch.watchedLoops == 1 && slots(process).filter(\.isFromMonitor).count == 1 })
-        #expect(process.sink.lines.count == 1, "\(process.sink.lines)")
+        #expect(process.reported.count == 1, "\(process.reported)")
     }
 
     @Test func `a pause counts here too`() throws {
@@ -174,7 +174,7 @@ internal import Testing
         process.send("r")
         #expect(eventually { mirror(process)?.state == .live })
         usleep(300_000)
-        #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
+        #expect(process.reported.isEmpty, "\(process.reported)")
         process.send("s")
         _ = try process.line("end")
     }
@@ -193,7 +193,7 @@ internal import Testing
         #expect(eventually { mirror(process)?.state == .live })
         process.send("s")
         #expect(try process.line("end", after: 1)["activity"] as? String == "before_sources")
-        #expect(process.sink.lines.count == 2, "\(process.sink.lines)")
+        #expect(process.reported.count == 2, "\(process.reported)")
     }
 
     @Test(arguments: ["", "garbage", "/etc/passwd", "/proc/self/fd/0", "/proc/1/fd/999", String(repeating: "/", count: 4000)])

@@ -51,6 +51,9 @@ final class RemoteProcess {
 
     var pid: Int32 { process.processIdentifier }
 
+    /// What was reported, but for what a busy machine adds.
+    var reported: [String] { withoutRunqueue(sink.lines) }
+
     func end() {
         if process.isRunning { kill(pid, SIGKILL) }
         process.waitUntilExit()

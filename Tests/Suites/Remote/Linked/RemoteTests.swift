@@ -67,6 +67,6 @@ internal import Testing
         usleep(700_000)
         kill(process.pid, SIGCONT)
         usleep(300_000)
-        #expect(process.sink.lines.isEmpty, "\(process.sink.lines)")
+        #expect(process.reported.isEmpty, "\(process.reported)")
     }
 }
