@@ -1,4 +1,5 @@
 import Dispatch
+internal import Foundation
 import Glibc
 internal import LagMonitor
 import LagOutput
@@ -24,26 +25,29 @@ struct HttpLimitsTests {
     )
     private let port: UInt16
 
-    init() throws {
+    init() throws { port = try Self.start(live) }
+
+    /// Whoever is late on a busy machine shall not lose its connection or answer, but where that is the question.
+    private static func start(_ live: LiveLines, head: Int64 = 60_000, close: Int64 = 30_000) throws -> UInt16 {
         var limits = HttpLimits()
         limits.connections = 12
-        limits.headMilliseconds = 1500
+        limits.headMilliseconds = head
         limits.answerMilliseconds = 500
-        limits.closeMilliseconds = 300
+        limits.closeMilliseconds = close
         let service = HttpService(
             address: try #require(ListenAddress("0")),
             live: live,
             output: HealthTrackingSink(MemorySink()),
             limits: limits
         )
-        port = try service.start(Nothing()).port
+        return try service.start(Nothing()).port
     }
 
     @Test func `heads without an end keep no other client waiting`() throws {
         // What blocked the service for minutes: two clients, 2 MB each, no newline.
         let floods = try (0..<2).map { _ in try #require(LoopbackConnection(port)) }
         let flood = Array("GET /".utf8) + [UInt8](repeating: UInt8(ascii: "a"), count: 2_000_000)
-        let before = ProcessTime.now
+        let before = ServiceTime.now
         for flooding in floods { flooding.send(flood) }
         let answer = try #require(LoopbackConnection(port)?.ask("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"))
         #expect(answer.hasPrefix("HTTP/1.1 200"), "\(answer)")
@@ -51,7 +55,8 @@ struct HttpLimitsTests {
             let refusal = flooding.read()
             #expect(refusal.hasPrefix("HTTP/1.1 431"), "\(refusal)")
         }
-        #expect(ProcessTime.now - before < 1, "seconds of a processor")
+        let used = ServiceTime.now - before
+        #expect(used > 0 && used < 1, "\(used) seconds of a processor")
     }
 
     @Test(arguments: [
@@ -73,6 +78,7 @@ struct HttpLimitsTests {
     }
 
     @Test func `a head has a time`() throws {
+        let port = try Self.start(live, head: 1500)
         let connection = try #require(LoopbackConnection(port))
         connection.send("GET /metrics HT")
         let begun = MonotonicTime.now
@@ -82,6 +88,7 @@ struct HttpLimitsTests {
     }
 
     @Test func `a body without an end is cut`() throws {
+        let port = try Self.start(live, close: 300)
         let connection = try #require(LoopbackConnection(port))
         connection.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
         // Refused by an error in the end, whose time is what counts.
@@ -135,11 +142,14 @@ struct HttpLimitsTests {
     }
 }
 
-/// Processor time of this process, in seconds.
-private enum ProcessTime {
+/// Processor time of the threads that serve, in seconds: not of the tests beside this one.
+private enum ServiceTime {
     static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        let folder = "/proc/self/task"
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return threads.reduce(0) { sum, thread in
+            guard text(of: "\(folder)/\(thread)/comm").hasPrefix("NIO-ELT") else { return sum }
+            return sum + (text(of: "\(folder)/\(thread)/schedstat").split(separator: " ").first.flatMap { Double($0) } ?? 0) / 1e9
+        }
     }
 }

@@ -84,7 +84,7 @@ struct HangActionTests {
     @Test func `a command that is stopped does not hang`() throws {
         try withFolder { folder in
             let running = try RunningProbe([
-                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "1.5", "--output", folder + "/stalls",
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "4", "--output", folder + "/stalls",
                 "--",
                 ProbeRun.probe, "hang",
             ])
@@ -92,7 +92,7 @@ struct HangActionTests {
             // In the handler, for a part of the time.
             usleep(800_000)
             kill(pid, SIGSTOP)
-            sleep(4)
+            sleep(6)
             #expect(kill(pid, 0) == 0 && state(of: pid) == "T")
             kill(pid, SIGCONT)
             // What is left of the time.
