@@ -1,0 +1,14 @@
+"""Has celery do tasks, one after the other: celery_client.py SECONDS PATH. With 0 seconds one task,
+and the times of the request and of its end, by the monotonic clock."""
+import sys
+import time
+
+from tasks import work
+
+end = time.monotonic() + float(sys.argv[1])
+asked = time.monotonic()
+while True:
+    print(work.delay(sys.argv[2]).get(timeout=20), flush=True)
+    if time.monotonic() >= end:
+        break
+print(asked, time.monotonic())

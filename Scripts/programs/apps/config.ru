@@ -1,0 +1,10 @@
+# For puma.
+run lambda { |env|
+  case env['PATH_INFO']
+  when '/sleep' then sleep 0.6
+  when '/compute'
+    stop = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.6
+    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < stop
+  end
+  [200, { 'Content-Type' => 'text/plain' }, ["hello\n"]]
+}

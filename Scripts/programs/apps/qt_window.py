@@ -1,0 +1,34 @@
+"""A Qt window that blocks when a key is pressed, and says when it is done: s, c, r."""
+import signal
+import socket
+import sys
+
+from blocking import block
+from PyQt5.QtCore import QSocketNotifier
+from PyQt5.QtWidgets import QApplication, QLabel
+
+PATHS = {"s": "/sleep", "c": "/compute", "r": "/read"}
+
+
+class Window(QLabel):
+    def keyPressEvent(self, event):
+        block(PATHS.get(event.text(), "/"))
+        self.setText(f"{event.text()} pressed")
+        print(f"done {event.text()}", flush=True)
+
+    def showEvent(self, event):
+        print("ready", flush=True)
+
+
+app = QApplication(sys.argv)
+# Python's handler runs when Python does: the signal has to wake Qt.
+inner, outer = socket.socketpair()
+outer.setblocking(False)
+signal.set_wakeup_fd(outer.fileno())
+signal.signal(signal.SIGTERM, lambda *_: None)
+notifier = QSocketNotifier(inner.fileno(), QSocketNotifier.Read)
+notifier.activated.connect(lambda *_: app.exit(3))
+window = Window("press a key")
+window.setWindowTitle("programs-qt")
+window.show()
+sys.exit(app.exec_())

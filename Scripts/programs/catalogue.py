@@ -1,0 +1,21 @@
+"""The programs of Scripts/programs by name."""
+import daemons
+import displays
+import pools
+import python_programs
+import scripted
+import terminals
+
+KINDS = (
+    *daemons.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
+)
+# Attached to when they listen, besides: loops of one thread, pools, loops of several threads, another user's.
+ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "mariadb", "apache-event")
+
+NAMES = {kind.name: (kind, "run") for kind in KINDS}
+NAMES.update({f"{kind.name}-attach": (kind, "attach") for kind in KINDS if kind.name in ATTACHED})
+
+
+def close():
+    """Ends what several programs share."""
+    displays.Display.close()

@@ -1,0 +1,318 @@
+"""Servers with one loop, or a few, as Debian ships them."""
+import os
+import signal
+import socket
+import subprocess
+import time
+
+from harness import Failure, descendants, free_port, repeat_client, run_client, wait_until
+from program import (
+    APPS, BLOCK_SECONDS, CHILD_CALL, FILE_CALL, SLEEP_CALL, HTTPProgram, LeftOut, Program, Stall, block_at_file,
+)
+
+CHILD_CAUSE = ("syscall",)
+
+
+def talk_load(port, seconds, connections, request, end):
+    run_client(["/usr/bin/python3", "-B", str(APPS / "talk_load.py"), str(port), str(seconds), str(connections), request, end], seconds)
+
+
+class Redis(Program):
+    name, is_known = "redis", True
+    needs = ("redis-server", "redis-benchmark")
+
+    def command(self):
+        return ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "", "--enable-debug-command", "yes", "--loglevel", "warning"]
+
+    def converse(self, session):
+        return "".join(session.exchange(line).decode() for line in (b"SET a 1\r\n", b"INCR a\r\n", b"NOSUCH\r\n", b"PING\r\n"))
+
+    def stalls(self):
+        # Time stands still within a script: it computes about that long.
+        source = b'EVAL "local i=0 for j=1,60000000 do i=i+1 end return i" 0\r\n'
+        return [
+            Stall("DEBUG SLEEP", lambda session: session.exchange(b"DEBUG SLEEP 0.6\r\n"), ("syscall",), r"debugCommand", r"debugCommand"),
+            Stall("a slow script", lambda session: session.exchange(source), ("cpu",), r"eval(Generic)?Command", r"(eval|script|lua|luaV_).*"),
+        ]
+
+    def load(self, session, seconds):
+        repeat_client(["redis-benchmark", "-p", str(self.port), "-n", "100000", "-q"], seconds)
+
+
+class Nginx(HTTPProgram):
+    name, is_known = "nginx", True
+    needs = ("nginx", "wrk", "/usr/lib/nginx/modules/ngx_http_echo_module.so")
+
+    def command(self):
+        (self.home / "index.html").write_text("hello\n")
+        temporary = "".join(f"{kind}_temp_path {self.home}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        return ["nginx", "-p", self.home, "-c", self.write("nginx.conf", f"""
+            load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;
+            daemon off; worker_processes 1; pid {self.home}/pid; error_log {self.home}/error.log;
+            events {{ worker_connections 512; }}
+            http {{
+                access_log off; root {self.home}; {temporary}
+                server {{ listen 127.0.0.1:{self.port}; location / {{ }} location /sleep {{ echo_blocking_sleep 0.6; echo slept; }} }}
+            }}""")]
+
+    def stalls(self):
+        name = r"ngx_http_echo_exec_echo_blocking_sleep"
+        return [Stall("a sleep in a module", self.request("/sleep"), ("syscall",), name, name)]
+
+
+class Haproxy(HTTPProgram):
+    name = "haproxy"
+    needs = ("haproxy", "wrk")
+
+    def command(self):
+        lua = self.write("block.lua", """
+            local function answer(applet)
+                applet:set_status(200)
+                applet:add_header("content-length", "6")
+                applet:start_response()
+                applet:send("hello\\n")
+            end
+            core.register_service("sleep", "http", function(applet) os.execute("sleep 0.6") answer(applet) end)
+        """)
+        return ["haproxy", "-db", "-f", self.write("haproxy.cfg", f"""
+global
+    nbthread 1
+    lua-load {lua}
+defaults
+    mode http
+    timeout client 30s
+    timeout server 30s
+    timeout connect 5s
+frontend web
+    bind 127.0.0.1:{self.port}
+    http-request use-service lua.sleep if {{ path /sleep }}
+    http-request return status 200 content-type text/plain string hello
+""")]
+
+    def stalls(self):
+        return [Stall("a Lua service that waits for a child", self.request("/sleep"), CHILD_CAUSE, CHILD_CALL)]
+
+
+class Lighttpd(HTTPProgram):
+    name = "lighttpd"
+    needs = ("lighttpd", "wrk")
+
+    def command(self):
+        self.write("index.html", "hello\n")
+        self.write("sleep.shtml", '<!--#exec cmd="sleep 0.6" -->\nhello\n')
+        return ["lighttpd", "-D", "-f", self.write("lighttpd.conf", f"""
+            server.modules = ("mod_ssi")
+            server.document-root = "{self.home}"
+            server.port = {self.port}
+            server.bind = "127.0.0.1"
+            server.errorlog = "{self.home}/error.log"
+            index-file.names = ("index.html")
+            mimetype.assign = (".html" => "text/html")
+            ssi.extension = (".shtml")
+            ssi.exec = "enable"
+        """)]
+
+    def stalls(self):
+        return [Stall("a page that waits for a child", self.request("/sleep.shtml"), CHILD_CAUSE, CHILD_CALL)]
+
+
+class Memcached(Program):
+    name = "memcached"
+    needs = ("memcached",)
+    no_stalls = "nothing that a client may ask for blocks one of its loops for long"
+
+    def command(self):
+        return ["memcached", "-l", "127.0.0.1", "-p", self.port, "-u", "nobody", "-t", "4"]
+
+    def converse(self, session):
+        return "".join(session.exchange(line).decode() for line in (b"set a 0 0 1\r\n1\r\n", b"get a\r\n", b"nosuch\r\n"))
+
+    def load(self, session, seconds):
+        talk_load(self.port, seconds, 20, r"get a\r\n", r"END\r\n")
+
+
+class Mosquitto(Program):
+    name = "mosquitto"
+    needs = ("mosquitto", "mosquitto_pub", "mosquitto_sub")
+
+    def command(self):
+        self.acl = self.write("acl", "topic readwrite #\n")
+        self.acl.chmod(0o644)
+        return ["mosquitto", "-c", self.write("mosquitto.conf", f"""
+listener {self.port} 127.0.0.1
+allow_anonymous true
+acl_file {self.acl}
+log_type none
+user root
+""")]
+
+    def converse(self, session):
+        subscriber = subprocess.Popen(
+            ["mosquitto_sub", "-p", str(self.port), "-t", "a/#", "-C", "3", "-W", "10"], stdout=subprocess.PIPE, text=True
+        )
+        time.sleep(0.3)
+        for word in ("one", "two", "three"):
+            run_client(["mosquitto_pub", "-p", str(self.port), "-t", "a/b", "-m", word, "-q", "1"], 5)
+        return subscriber.communicate()[0]
+
+    def stalls(self):
+        return [Stall("a list of rights that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+
+    def reload(self, session):
+        return block_at_file(self.acl, lambda: session.process.send_signal(signal.SIGHUP), session.accepts)
+
+    def load(self, session, seconds):
+        subscriber = subprocess.Popen(["mosquitto_sub", "-p", str(self.port), "-t", "l"], stdout=subprocess.DEVNULL)
+        publisher = subprocess.Popen(["mosquitto_pub", "-p", str(self.port), "-t", "l", "-l"], stdin=subprocess.PIPE)
+        end = time.monotonic() + seconds
+        try:
+            while time.monotonic() < end:
+                publisher.stdin.write(b"a line of a message\n" * 20)
+                publisher.stdin.flush()
+                time.sleep(0.01)
+        finally:
+            publisher.stdin.close()
+            publisher.wait()
+            subscriber.terminate()
+            subscriber.wait()
+
+
+def dns_question(name):
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+    return b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0" + labels + b"\0\x01\0\x01"
+
+
+class NameServer(Program):
+    question = "one.example"
+
+    def ask(self, name, seconds=2.0):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+            connection.settimeout(seconds)
+            connection.connect(("127.0.0.1", self.port))
+            connection.sendall(dns_question(name))
+            return connection.recv(4096)
+
+    def is_ready(self, session):
+        # A question would be a first turn of the loop: it is the socket's entry that says.
+        return f"0100007F:{self.port:04X}" in open("/proc/net/udp").read()
+
+    def converse(self, session):
+        return "".join(self.ask(name).hex(" ", 4) + "\n" for name in ("one.example", "two.example", "none.example"))
+
+    def load(self, session, seconds):
+        escaped = "".join(f"\\x{byte:02x}" for byte in dns_question(self.question))
+        talk_load(f"udp:{self.port}", seconds, 8, escaped, "")
+
+    def answers(self):
+        try:
+            return self.ask(self.question)
+        except OSError:
+            return None
+
+
+class Dnsmasq(NameServer):
+    name = "dnsmasq"
+    needs = ("dnsmasq",)
+
+    def command(self):
+        self.hosts = self.write("hosts", "127.0.0.5 one.example\n127.0.0.6 two.example\n")
+        return ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", f"--port={self.port}", "--listen-address=127.0.0.1",
+                "--bind-interfaces", "--no-resolv", "--no-hosts", f"--addn-hosts={self.hosts}", "--log-facility=-", "--user=root", f"--pid-file={self.home}/pid"]
+
+    def stalls(self):
+        return [Stall("a list of hosts that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+
+    def reload(self, session):
+        return block_at_file(self.hosts, lambda: self.hang_up(session), self.answers)
+
+    def hang_up(self, session):
+        session.process.send_signal(signal.SIGHUP)
+
+
+class Unbound(NameServer):
+    name = "unbound"
+    needs = ("unbound", "unbound-control")
+
+    def command(self):
+        self.control = free_port()
+        self.zone = self.write("zone", "example. 60 IN SOA a. b. 1 60 60 60 60\none.example. 60 IN A 127.0.0.5\ntwo.example. 60 IN A 127.0.0.6\n")
+        self.configuration = self.write("unbound.conf", f"""
+server:
+    interface: 127.0.0.1@{self.port}
+    do-daemonize: no
+    chroot: ""
+    username: ""
+    directory: "{self.home}"
+    pidfile: "{self.home}/pid"
+    use-syslog: no
+    verbosity: 0
+    num-threads: 2
+remote-control:
+    control-enable: yes
+    control-interface: 127.0.0.1
+    control-port: {self.control}
+    control-use-cert: no
+auth-zone:
+    name: "example."
+    zonefile: "{self.zone}"
+    for-upstream: yes
+    for-downstream: yes
+""")
+        return ["unbound", "-d", "-c", self.configuration]
+
+    def stalls(self):
+        return [Stall("a zone that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+
+    def reload(self, session):
+        def trigger():
+            client = subprocess.Popen(
+                ["unbound-control", "-c", str(self.configuration), "auth_zone_reload", "example."],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            return client.wait
+
+        return block_at_file(self.zone, trigger, self.answers)
+
+
+class Squid(HTTPProgram):
+    name = "squid"
+    needs = ("squid", "wrk")
+
+    def command(self):
+        self.rights = self.write("rights", "192.0.2.1\n")
+        self.home.chmod(0o777)
+        return ["squid", "--foreground", "-n", f"p{self.port}", "-f", self.write("squid.conf", f"""
+http_port 127.0.0.1:{self.port}
+acl others src "{self.rights}"
+http_access allow all
+cache deny all
+pid_filename {self.home}/pid
+access_log none
+cache_log {self.home}/cache.log
+cache_store_log none
+coredump_dir {self.home}
+netdb_filename none
+pinger_enable off
+shutdown_lifetime 0 seconds
+""")]
+
+    def converse(self, session):
+        return "".join(str(len(session.get("/squid-internal-static/icons/SN.png"))) for _ in range(10))
+
+    def stalls(self):
+        return [Stall("a list of rights that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+
+    def reload(self, session):
+        return block_at_file(self.rights, lambda: self.hang_up(session), session.accepts)
+
+    def hang_up(self, session):
+        # lagmond sends it on to squid's master, and that to the process with the loop.
+        session.process.send_signal(signal.SIGHUP)
+
+    def load(self, session, seconds):
+        text = run_client(["wrk", "-t1", "-c8", f"-d{max(1, round(seconds))}s", f"http://127.0.0.1:{self.port}/squid-internal-static/icons/SN.png"], seconds)
+        if "requests in" not in text or "Non-2xx" in text:
+            raise Failure(f"wrk had errors: {text}")
+
+
+PROGRAMS = (Redis, Nginx, Haproxy, Lighttpd, Memcached, Mosquitto, Dnsmasq, Unbound, Squid)

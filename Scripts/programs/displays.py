@@ -1,0 +1,156 @@
+"""Programs with windows, on a display without a screen (Xvfb)."""
+import http.client
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from harness import Failure, free_port, wait_until
+from program import APPS, BLOCK_SECONDS, FILE_CALL, SLEEP_CALL, Fifo, Program, blocking_stalls
+from python_programs import INTERPRETER
+
+
+class Display:
+    """One Xvfb for all."""
+
+    shared = None
+
+    @classmethod
+    def number(cls):
+        if cls.shared is None:
+            reader, writer = os.pipe()
+            cls.shared = subprocess.Popen(
+                ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1024x768x24", "-nolisten", "tcp"],
+                pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            os.close(writer)
+            cls.text = f":{os.read(reader, 16).decode().strip()}"
+            os.close(reader)
+        return cls.text
+
+    @classmethod
+    def close(cls):
+        if cls.shared:
+            cls.shared.terminate()
+            cls.shared.wait()
+            cls.shared = None
+
+
+class Windowed(Program):
+    needs_display = True
+    title = ""
+
+    def __init__(self, home, port):
+        super().__init__(home, port)
+        self.fifo = home / "fifo"
+        os.mkfifo(self.fifo)
+        self.display = Display.number()
+
+    def environment(self):
+        return {"DISPLAY": self.display, "FIFO": str(self.fifo), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1",
+                "XDG_RUNTIME_DIR": str(self.home), "NO_AT_BRIDGE": "1", "GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb", "HOME": str(self.home)}
+
+    def is_ready(self, session):
+        return "ready" in session.output()
+
+    def xdotool(self, *words):
+        return subprocess.run(
+            ["xdotool", *words], env={**os.environ, "DISPLAY": self.display}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ).stdout.strip()
+
+    def window(self):
+        return wait_until(f"the window {self.title}", lambda: self.xdotool("search", "--name", f"^{self.title}$"), 10).split()[0]
+
+    def focused(self):
+        """Without a window manager, nobody else gives a window the keys."""
+        self.xdotool("windowfocus", "--sync", self.window())
+
+    def press(self, session, key):
+        before = session.output().count(f"done {key}")
+        self.xdotool("key", key)
+        wait_until(f"the key {key}", lambda: session.output().count(f"done {key}") > before, 10)
+
+    def stalls(self):
+        self.focused()
+        return blocking_stalls(lambda path: lambda session: self.blocking_press(session, path), {"/compute": INTERPRETER})
+
+    def blocking_press(self, session, path):
+        if path != "/read":
+            return self.press(session, path[1])
+        before = session.output().count("done r")
+        self.xdotool("key", "r")
+        time.sleep(BLOCK_SECONDS)
+        wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
+        wait_until("the key r", lambda: session.output().count("done r") > before, 10)
+
+    def converse(self, session):
+        self.focused()
+        for key in "xyz":
+            self.press(session, key)
+        return ""
+
+    def load(self, session, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.xdotool("key", "--delay", "5", *"k" * 50)
+            time.sleep(0.1)
+
+
+class GTK(Windowed):
+    name, title = "gtk3", "programs-gtk"
+    needs = ("Xvfb", "xdotool", "/usr/bin/python3")
+
+    def command(self):
+        return ["/usr/bin/python3", APPS / "gtk_window.py"]
+
+
+class Qt(Windowed):
+    name, title = "qt5", "programs-qt"
+    needs = ("Xvfb", "xdotool", "/usr/bin/python3")
+
+    def command(self):
+        return ["/usr/bin/python3", APPS / "qt_window.py"]
+
+
+class QtWithoutGLib(Qt):
+    name = "qt5-no-glib"
+
+    def environment(self):
+        return {**super().environment(), "QT_NO_GLIB": "1"}
+
+
+class Chromium(Windowed):
+    name = "chromium"
+    needs = ("Xvfb", "chromium")
+    no_stalls = "a page's script blocks a thread that waits in a condition variable, which is not watched"
+
+    def command(self):
+        self.page = self.write("page.html", """<title>programs-page</title><p id=n>0</p><script>
+            let n = 0; (function turn() { document.getElementById("n").textContent = ++n; requestAnimationFrame(turn); })();</script>""")
+        return ["chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={self.home}/profile",
+                f"--remote-debugging-port={self.port}", "--password-store=basic", "--disable-background-networking", "--disable-component-update",
+                "--disable-sync", "about:blank"]
+
+    def is_ready(self, session):
+        try:
+            return b"about:blank" in session.get("/json/list", timeout=1)
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def converse(self, session):
+        return "".join(sorted(page["type"] for page in json.loads(session.get("/json/list")) if page["type"] == "page"))
+
+    def load(self, session, seconds):
+        # A page that draws, and the browser asked for its pages beside it.
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request("PUT", f"/json/new?file://{self.page}")
+        target = json.loads(connection.getresponse().read())["id"]
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            session.get("/json/list")
+            time.sleep(0.02)
+        session.get(f"/json/close/{target}")
+
+
+PROGRAMS = (GTK, Qt, QtWithoutGLib, Chromium)

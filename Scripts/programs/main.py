@@ -1,0 +1,88 @@
+"""Many programs that have never heard of lagmond, under it; for Scripts/programs/run: main.py LAGMOND [PROGRAM…].
+
+A line a program on stdout, details on stderr, two lines with the sums at the end: of the programs that were looked at while the monitor
+was built (known), and of all others (unseen). Only the second says what to expect of a program that is not in the list."""
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import catalogue
+from harness import Failure, say
+from measure import Measurement
+from program import LeftOut, has_command
+
+
+def private_copy(lagmond, folder):
+    """lagmond and its library where every user can read them, and where no build replaces them meanwhile."""
+    binaries = folder / "bin"
+    binaries.mkdir()
+    for name in (lagmond, lagmond.with_name("liblagmonitor-preload.so")):
+        shutil.copy(name, binaries)
+    return str(binaries / lagmond.name)
+
+
+def summary(title, results, left_out):
+    """One line for a set of programs."""
+    stalls, found = sum(result.stalls for result in results), sum(result.found for result in results)
+    good = sum(result.is_good for result in results)
+    print(
+        f"programs {title} programs={len(results)} good={good} stalls={stalls} found={found} false={sum(result.false for result in results)} "
+        f"actions={sum(result.actions for result in results)} left_out={left_out}", flush=True,
+    )
+
+
+def measure(name, kind, way, folder, lagmond):
+    """The result, or why there is none."""
+    for need in kind.needs:
+        if not has_command(need):
+            raise LeftOut(f"no {need} here")
+    return Measurement(kind, folder, lagmond, way).run()
+
+
+def main():
+    lagmond = pathlib.Path(sys.argv[1]).resolve()
+    names = sys.argv[2:] or list(catalogue.NAMES)
+    unknown = [name for name in names if name not in catalogue.NAMES]
+    if unknown:
+        sys.exit(f"programs: no program {', '.join(unknown)}; allowed: {', '.join(catalogue.NAMES)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("programs: ended by a signal"))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-programs."))
+    folder.chmod(0o755)
+    results, failed, left_out = [], [], []
+    try:
+        binary = private_copy(lagmond, folder)
+        for name in names:
+            kind, way = catalogue.NAMES[name]
+            begun = time.monotonic()
+            try:
+                result = measure(name, kind, way, folder, binary)
+            except LeftOut as reason:
+                left_out.append(kind)
+                print(f"program {name} left out: {reason}", flush=True)
+                continue
+            except Failure as failure:
+                failed.append(f"{name}: {failure}")
+                print(f"program {name} failed: {' '.join(str(failure).split())}", flush=True)
+                continue
+            results.append(result)
+            print(result.line(), flush=True)
+            say(f"  {name}: {time.monotonic() - begun:.0f} s")
+            failed += [f"{name}: {text}" for text in result.failures]
+    finally:
+        catalogue.close()
+        if os.environ.get("KEEP") == "1":
+            say(f"  records and logs: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    for title, is_known in (("known", True), ("unseen", False)):
+        summary(title, [result for result in results if result.is_known == is_known], sum(kind.is_known == is_known for kind in left_out))
+    for text in failed:
+        say(f"programs: {text}")
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,250 @@
+"""Servers whose threads or processes are a pool: what blocks one of them keeps nobody else waiting, and is no stall."""
+import os
+import pathlib
+import shutil
+import subprocess
+import threading
+import time
+
+from harness import Failure, free_port, repeat_client, run_client, wait_until
+from program import APPS, BLOCK_SECONDS, FILE_CALL, Fifo, HTTPProgram, Program, Stall
+
+POOL = "its handlers block a pool; the loop that accepts goes on"
+
+
+class Apache(HTTPProgram):
+    needs = ("apache2", "wrk")
+    module = ""
+    no_stalls = POOL
+
+    def command(self):
+        modules = "".join(
+            f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n" for name in (f"mpm_{self.module}", "authz_core", "cgi" if self.module == "prefork" else "cgid", "dir")
+        )
+        (self.home / "index.html").write_text("hello\n")
+        script = self.write("sleep.cgi", "#!/bin/sh\nsleep 0.6\nprintf 'Content-Type: text/plain\\r\\n\\r\\nslept\\n'\n")
+        script.chmod(0o755)
+        return ["apache2", "-DFOREGROUND", "-f", self.write("apache.conf", f"""
+{modules}
+ServerName localhost
+Listen 127.0.0.1:{self.port}
+PidFile {self.home}/pid
+DefaultRuntimeDir {self.home}
+ErrorLog {self.home}/error.log
+{"" if self.module == "prefork" else f"ScriptSock {self.home}/cgisock"}
+User www-data
+Group www-data
+DocumentRoot {self.home}
+DirectoryIndex index.html
+<Directory {self.home}>
+    Require all granted
+    Options +ExecCGI
+</Directory>
+<Files "*.cgi">
+    SetHandler cgi-script
+</Files>
+""")]
+
+    def converse(self, session):
+        return session.get("/sleep.cgi").decode() + super().converse(session)
+
+
+class ApachePrefork(Apache):
+    name, is_known, module = "apache-prefork", True, "prefork"
+
+
+class ApacheEvent(Apache):
+    name, module = "apache-event", "event"
+
+
+class PhpFpm(Program):
+    name = "php-fpm"
+    needs = ("php-fpm8.2", "cgi-fcgi")
+    no_stalls = "its processes wait in accept, one request each; its master only starts them"
+
+    def command(self):
+        self.page = self.home / "index.php"
+        shutil.copy(APPS / "index.php", self.page)
+        return ["php-fpm8.2", "--nodaemonize", "--fpm-config", self.write("fpm.conf", f"""
+[global]
+error_log = {self.home}/error.log
+daemonize = no
+[www]
+user = www-data
+group = www-data
+listen = 127.0.0.1:{self.port}
+pm = static
+pm.max_children = 3
+""")]
+
+    def client(self, name):
+        return ["env", "-i", "PATH=/usr/bin:/bin", "REQUEST_METHOD=GET", f"SCRIPT_FILENAME={self.page}", f"SCRIPT_NAME={name}", "QUERY_STRING=",
+                "cgi-fcgi", "-bind", "-connect", f"127.0.0.1:{self.port}"]
+
+    def converse(self, session):
+        return "".join(run_client(self.client(name), 5) for name in ("/sleep", "/", "/", "/"))
+
+    def load(self, session, seconds):
+        repeat_client(self.client("/"), seconds)
+
+
+class Puma(HTTPProgram):
+    name = "puma"
+    needs = ("puma", "wrk")
+    no_stalls = POOL
+
+    def command(self):
+        return ["puma", "--quiet", "--threads", "4:4", "--bind", f"tcp://127.0.0.1:{self.port}", "--silent", str(APPS / "config.ru")]
+
+    def converse(self, session):
+        return session.get("/sleep").decode() + super().converse(session)
+
+
+class JavaServer(HTTPProgram):
+    needs = ("java", "javac", "wrk")
+    threads = 0
+
+    def command(self):
+        subprocess.run(["javac", "-d", self.home, APPS / "WebServer.java"], check=True)
+        self.fifo = self.home / "fifo"
+        os.mkfifo(self.fifo)
+        return ["java", "-XX:TieredStopAtLevel=1", "-cp", self.home, "WebServer", self.port, self.threads, self.fifo]
+
+
+class JavaPool(JavaServer):
+    name, threads, no_stalls = "java-pool", 4, POOL
+
+    def converse(self, session):
+        return session.get("/sleep").decode() + super().converse(session)
+
+
+class JavaDispatcher(JavaServer):
+    """The same server without a pool: its dispatcher, a loop on NIO's selector, runs the handlers."""
+
+    name = "java-nio"
+
+    def stalls(self):
+        # Java's threads have the names that the program gives them, to fifteen characters.
+        loop = r"HTTP-Dispatcher|thread \d+"
+        return [
+            Stall("a handler that sleeps", self.request("/sleep"), ("syscall", "lock"), loop=loop),
+            Stall("a handler that computes", self.request("/compute"), ("cpu",), loop=loop),
+            Stall("a handler that reads a pipe", self.read_of_pipe, ("syscall",), loop=loop),
+        ]
+
+    def read_of_pipe(self, session):
+        request = threading.Thread(target=session.get, args=("/read",))
+        request.start()
+        time.sleep(BLOCK_SECONDS)
+        wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
+        request.join()
+
+
+class Erlang(HTTPProgram):
+    name = "erlang"
+    needs = ("erl", "erlc", "wrk")
+    no_stalls = "its schedulers go on with other processes, whatever one does"
+
+    def command(self):
+        subprocess.run(["erlc", "-o", self.home, APPS / "web.erl"], check=True)
+        return ["erl", "-noshell", "-noinput", "-pa", self.home, "-run", "web", "start", self.port]
+
+    def converse(self, session):
+        return session.get("/sleep").decode() + session.get("/compute").decode() + super().converse(session)
+
+
+class Go(HTTPProgram):
+    name = "go-static"
+    needs = ("go", "wrk")
+    no_stalls = "its scheduler goes on with other goroutines, whatever one does"
+
+    def command(self):
+        shutil.copy(APPS / "web.go", self.home)
+        program = self.home / "web"
+        subprocess.run(
+            ["go", "build", "-o", program, "web.go"], cwd=self.home, check=True,
+            env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GO111MODULE": "off", "GOCACHE": str(go_cache(self.home))},
+        )
+        return [program, self.port]
+
+    def converse(self, session):
+        return session.get("/sleep").decode() + session.get("/compute").decode() + super().converse(session)
+
+
+def go_cache(home):
+    """Beside the programs' folders, so that the second start does not compile Go's library again."""
+    return home.parent / "go-cache"
+
+
+class MariaDB(Program):
+    name, is_known = "mariadb", True
+    user = "mysql"
+    needs = ("mariadbd", "mariadb", "mariadb-slap", "setpriv")
+    no_stalls = "a thread a connection; SLEEP blocks that one alone"
+
+    def command(self):
+        data = self.home / "data"
+        subprocess.run(
+            ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", "--auth-root-authentication-method=normal", "--user=mysql"],
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        return ["mariadbd", "--no-defaults", f"--datadir={data}", f"--port={self.port}", "--bind-address=127.0.0.1", f"--socket={self.home}/socket",
+                f"--pid-file={self.home}/pid", "--innodb-buffer-pool-size=32M", f"--log-error={self.home}/error.log"]
+
+    def options(self):
+        return ["--no-defaults", "--protocol=tcp", "--host=127.0.0.1", f"--port={self.port}", "--user=root"]
+
+    def converse(self, session):
+        return "".join(
+            run_client(["mariadb", *self.options(), "-e", text], 10)
+            for text in ("SELECT 1+1", "SELECT SLEEP(0.6)", "CREATE DATABASE IF NOT EXISTS talk", "CREATE OR REPLACE TABLE talk.t (a INT)", "INSERT INTO talk.t VALUES (1)", "SELECT * FROM talk.t")
+        )
+
+    def load(self, session, seconds):
+        repeat_client(
+            ["mariadb-slap", *self.options(), "--concurrency=4", "--number-of-queries=2000", "--auto-generate-sql", "--auto-generate-sql-load-type=read"], seconds
+        )
+
+    def is_ready(self, session):
+        return session.accepts()
+
+
+class PostgreSQL(Program):
+    name, is_known = "postgresql", True
+    user = "postgres"
+    needs = ("setpriv", "psql")
+    no_stalls = "a process a connection: a query keeps only the one waiting who asked for it"
+
+    def __init__(self, home, port):
+        super().__init__(home, port)
+        self.binaries = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+
+    def command(self):
+        data = self.home / "data"
+        data.mkdir()
+        shutil.chown(data, "postgres", "postgres")
+        subprocess.run(
+            ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", self.binaries / "initdb", "-D", data, "-A", "trust", "-N"],
+            check=True, stdout=subprocess.DEVNULL, cwd="/",
+        )
+        return [self.binaries / "postgres", "-D", data, "-p", self.port, "-h", "127.0.0.1", "-k", ""]
+
+    def options(self):
+        return ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres"]
+
+    def is_ready(self, session):
+        return subprocess.run([self.binaries / "pg_isready", "-q", *self.options()]).returncode == 0
+
+    def converse(self, session):
+        return "".join(
+            run_client(["psql", "-X", *self.options(), "-c", text], 10)
+            for text in ("SELECT 1+1", "SELECT pg_sleep(0.6)", "CREATE TABLE t AS SELECT a, a * 2 AS b FROM generate_series(1, 1000) a", "CREATE INDEX ON t (a)", "SELECT count(*) FROM t")
+        )
+
+    def load(self, session, seconds):
+        # Short queries alone: a backend that computes for long has a reason to be reported.
+        script = self.write("load.sql", "\\set n random(1, 1000)\nSELECT b FROM t WHERE a = :n;\n")
+        run_client([str(self.binaries / "pgbench"), "-n", "-f", str(script), "-c", "4", "-T", str(max(1, round(seconds))), *self.options(), "postgres"], seconds)
+
+
+PROGRAMS = (MariaDB, PostgreSQL, ApachePrefork, ApacheEvent, PhpFpm, Puma, JavaPool, JavaDispatcher, Erlang, Go)

@@ -1,0 +1,184 @@
+"""Servers in Python, as PyPI has them: asyncio, uvloop, tornado, gevent, gunicorn, uvicorn, celery."""
+import os
+import socket
+import subprocess
+import threading
+import time
+
+from harness import free_port, repeat_client, run_client, wait_until
+from program import APPS, BLOCK_SECONDS, FILE_CALL, HTTPProgram, PYTHON, SLEEP_CALL, Fifo, Program, blocking_stalls
+
+# What a computing Python function shows of itself to who reads the native stack.
+INTERPRETER = r"_?Py.*|.*_PyEval_EvalFrameDefault.*"
+
+
+class PythonWeb(HTTPProgram):
+    needs = (PYTHON,)
+
+    def environment(self):
+        return {"PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1", "FIFO": str(self.fifo)}
+
+    @property
+    def fifo(self):
+        path = self.home / "fifo"
+        if not path.exists():
+            os.mkfifo(path)
+        return path
+
+    def stalls(self):
+        return blocking_stalls(self.blocking_request, {"/compute": INTERPRETER})
+
+    def blocking_request(self, path):
+        return self.read_of_pipe if path == "/read" else self.request(path)
+
+    def read_of_pipe(self, session):
+        request = threading.Thread(target=session.get, args=("/read",))
+        request.start()
+        time.sleep(BLOCK_SECONDS)
+        wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
+        request.join()
+
+
+class Asyncio(PythonWeb):
+    name, is_known = "asyncio", True
+
+    def command(self):
+        return ["/usr/bin/python3", APPS / "asyncio_server.py", self.port]
+
+
+class Tornado(PythonWeb):
+    name = "tornado"
+
+    def command(self):
+        return [PYTHON, APPS / "tornado_server.py", self.port]
+
+
+class Gevent(PythonWeb):
+    name = "gevent"
+
+    def command(self):
+        return [PYTHON, APPS / "gevent_server.py", self.port]
+
+
+class Uvicorn(PythonWeb):
+    name = "uvicorn"
+    options = ("--loop", "asyncio")
+
+    def command(self):
+        return [PYTHON, "-m", "uvicorn", "asgi:app", "--port", self.port, "--log-level", "error", *self.options]
+
+
+class UvicornUvloop(Uvicorn):
+    name = "uvicorn-uvloop"
+    options = ("--loop", "uvloop")
+
+
+class UvicornWorkers(Uvicorn):
+    name, is_known = "uvicorn-workers", True
+    options = ("--loop", "asyncio", "--workers", "2")
+
+    def is_ready(self, session):
+        # Each worker takes a second, and its parent has the socket from the start.
+        return session.accepts() and time.monotonic() > self.begun + 2.5
+
+    def command(self):
+        self.begun = time.monotonic()
+        return super().command()
+
+
+class Gunicorn(PythonWeb):
+    options = ()
+
+    def command(self):
+        return [PYTHON, "-m", "gunicorn", "--bind", f"127.0.0.1:{self.port}", "--log-level", "critical", *self.options, "wsgi:app"]
+
+
+class GunicornSync(Gunicorn):
+    name = "gunicorn-sync"
+    options = ("--workers", "2")
+
+
+class GunicornThreads(Gunicorn):
+    name, is_known = "gunicorn-gthread", True
+    options = ("--workers", "1", "--threads", "4")
+    no_stalls = "its handlers block threads of a pool; the loop that accepts goes on"
+
+    def stalls(self):
+        return []
+
+    def converse(self, session):
+        # What blocks a thread of a pool keeps nobody waiting, and is no stall.
+        session.get("/sleep")
+        return super().converse(session)
+
+
+class Celery(Program):
+    needs = (PYTHON, "redis-server")
+    pool = ()
+
+    def __init__(self, home, port):
+        super().__init__(home, port)
+        self.broker = None
+        self.fifo = home / "fifo"
+
+    def environment(self):
+        return {"PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1", "BROKER": f"redis://127.0.0.1:{self.port}/0", "FIFO": str(self.fifo)}
+
+    def command(self):
+        os.mkfifo(self.fifo)
+        self.broker = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""], cwd=self.home, stdout=subprocess.DEVNULL
+        )
+        return [PYTHON, "-m", "celery", "-A", "tasks", "worker", "--loglevel", "WARNING", "--without-mingle", "--without-gossip",
+                "-n", "worker@localhost", *self.pool]
+
+    def is_ready(self, session):
+        # It says when it is ready at a level at which it says all else, too: it has a connection that waits for tasks.
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                connection.sendall(b"CLIENT LIST\r\n")
+                return b"cmd=brpop" in connection.recv(65536)
+        except OSError:
+            return False
+
+    def client(self, path, seconds=0):
+        environment = {**os.environ, **self.environment()}
+        command = ["env", *(f"{key}={environment[key]}" for key in self.environment()), PYTHON, str(APPS / "celery_client.py"), str(seconds), path]
+        return run_client(command, seconds)
+
+    def converse(self, session):
+        return "".join(self.client("/") for _ in range(2))
+
+    def load(self, session, seconds):
+        self.client("/", max(1, seconds - 1))
+
+    def clean_up(self):
+        if self.broker:
+            self.broker.terminate()
+            self.broker.wait()
+
+
+class CelerySolo(Celery):
+    name = "celery-solo"
+    pool = ("--pool", "solo")
+
+    def stalls(self):
+        return blocking_stalls(lambda path: lambda session: self.block(path), {"/compute": INTERPRETER, "/read": ""})
+
+    def block(self, path):
+        # The client takes half a second to start: it says itself when it asked.
+        asked, ended = self.client(path).split()[-2:]
+        return float(asked), float(ended)
+
+
+class CeleryPrefork(Celery):
+    name = "celery-prefork"
+    pool = ("--pool", "prefork", "--concurrency", "2")
+    no_stalls = "its tasks block processes of a pool; the loop that hands them out goes on"
+
+    def converse(self, session):
+        self.client("/sleep")
+        return super().converse(session)
+
+
+PROGRAMS = (Asyncio, UvicornWorkers, GunicornThreads, GunicornSync, Uvicorn, UvicornUvloop, Tornado, Gevent, CelerySolo, CeleryPrefork)

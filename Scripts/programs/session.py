@@ -1,0 +1,176 @@
+"""A program of Scripts/programs while it runs: bare, below `lagmond run`, or with `lagmond attach` beside it."""
+import fcntl
+import http.client
+import json
+import os
+import pathlib
+import pwd
+import re
+import signal
+import subprocess
+import termios
+import threading
+import time
+
+from harness import Failure, Server, Watch, clock_of, descendants, free_port, on_processors, wait_until
+
+
+class FullWatch(Watch):
+    """lagmond as a user has it, with an action on hangs that must not come, and without a limit that would hide records."""
+
+    HANG_SECONDS = 5
+
+    def __init__(self, lagmond, way, folder):
+        super().__init__(lagmond, way)
+        self.health_port = free_port()
+        self.settings = folder / "lagmond.json"
+        self.settings.write_text(json.dumps({"monitor": {"limit_burst": 0, "limit_all_burst": 0}}))
+
+    def command(self, lines, rest):
+        action = ["--on-hang", "restart", "--on-hang-after", str(self.HANG_SECONDS)] if self.way == "run" else []
+        return [
+            self.lagmond, self.way, "--config", str(self.settings), "--listen", str(self.health_port), "--output", str(lines), *action, *rest,
+        ]
+
+
+class Session(Server):
+    def __init__(self, program, watch=None):
+        command = [str(word) for word in program.command()]
+        super().__init__(program.home, command, program.port, watch)
+        self.program, self.watch = program, watch
+        self.name = program.name
+        if program.user:
+            owner = pwd.getpwnam(program.user)
+            for path in [program.home, *program.home.rglob("*")]:
+                os.chown(path, owner.pw_uid, owner.pw_gid, follow_symlinks=False)
+            # lagmond, too: it is not for root to watch what another user runs.
+            self.command = ["setpriv", f"--reuid={program.user}", f"--regid={owner.pw_gid}", "--clear-groups", *self.command]
+        self.out = program.home / "stdout"
+        self.terminal, self.screen = None, b""
+        self.left_behind = []
+
+    def popen(self, command):
+        environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith(("LAGMONITOR_", "PROGRAMS_", "PYTHONPATH"))},
+            **self.program.environment(),
+        }
+        is_program = command is self.command
+        with on_processors(self.processors):
+            if is_program and self.program.needs_terminal:
+                return self.popen_on_terminal(command, environment)
+            with open(self.out if is_program else os.devnull, "ab") as out:
+                return subprocess.Popen(
+                    command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=self.log,
+                    # Some servers end their whole process group (apache), and that is not to be ours.
+                    start_new_session=True,
+                )
+
+    def popen_on_terminal(self, command, environment):
+        self.terminal, inner = os.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, b"\x18\0\x50\0\0\0\0\0")
+
+        def lead():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        process = subprocess.Popen(
+            command, cwd=self.folder, env={**environment, "TERM": "xterm"}, stdin=inner, stdout=inner, stderr=inner, preexec_fn=lead
+        )
+        os.close(inner)
+        threading.Thread(target=self.read_terminal, daemon=True).start()
+        return process
+
+    def read_terminal(self):
+        try:
+            while received := os.read(self.terminal, 65536):
+                self.screen += received
+        except OSError:
+            # What a terminal gives when its last process has ended.
+            pass
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def expect(self, pattern, since=0, seconds=10):
+        """Waits until the terminal has shown that, and gives the text."""
+        wait_until(f"{self.name} shows {pattern}", lambda: re.search(pattern.encode(), self.screen[since:]), seconds)
+        return self.screen[since:].decode(errors="replace")
+
+    def accepts(self):
+        return Server.listens(self)
+
+    def listens(self):
+        """As the base class asks: whether the program is ready."""
+        if self.process.poll() is not None:
+            raise Failure(f"{self.name} ended with {self.process.returncode}: {self.errors()[-400:]}")
+        return self.program.is_ready(self)
+
+    def errors(self):
+        return pathlib.Path(self.log.name).read_text(errors="replace")
+
+    def output(self):
+        return self.screen.decode(errors="replace") if self.terminal else self.out.read_text(errors="replace")
+
+    def finish(self):
+        """Ends the program as its users do, and gives its status."""
+        self.below = descendants(self.process.pid)
+        self.program.end(self)
+        try:
+            return self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.name} does not end within 20 s") from None
+
+    def __exit__(self, *details):
+        below = {pid: start_of(pid) for pid in [*getattr(self, "below", []), *descendants(self.process.pid)]}
+        super().__exit__(*details)
+        self.program.clean_up()
+        for pid, start in below.items():
+            # A daemon that left the tree, or a child that its parent forgot.
+            if start and start_of(pid) == start:
+                self.left_behind.append(pid)
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        if self.terminal:
+            os.close(self.terminal)
+
+    def lagmond_seconds(self):
+        """The processor time of lagmond so far."""
+        watcher = self.attached or (self.process if self.is_wrapped else None)
+        return clock_of(watcher.pid) if watcher else 0.0
+
+    def actions(self):
+        """What lagmond did to the program."""
+        return re.findall(r"lagmond: .*(?:has been hanging in|starting it again).*", self.said_by_lagmond())
+
+    def said_by_lagmond(self):
+        text = self.errors() if not self.terminal else self.errors() + self.output()
+        return "\n".join(line for line in text.replace("\r", "").splitlines() if line.startswith("lagmond: "))
+
+    def loops_page(self):
+        """lagmond's health page; None while there is none."""
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", self.watch.health_port, timeout=3)
+            connection.request("GET", "/healthz")
+            return json.loads(connection.getresponse().read())
+        except (OSError, ValueError):
+            return None
+
+    def loops(self):
+        """(process, loop) of each loop that lagmond watches now, as its health page says."""
+        return [
+            (process["process_name"], loop["loop"])
+            for target in (self.loops_page() or {}).get("targets", [])
+            for process in target["processes"]
+            for loop in process["loops"]
+        ]
+
+
+def start_of(pid):
+    """When a process began, so that another one of its number is not taken for it; None when it is gone."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return None if fields[0] == "Z" else fields[19]
+    except OSError:
+        return None

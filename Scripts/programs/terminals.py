@@ -1,0 +1,108 @@
+"""Programs on a terminal: vim, bash, tmux."""
+import os
+import subprocess
+import time
+
+from harness import wait_until
+from program import Program
+
+
+class Terminal(Program):
+    needs_terminal = True
+    prompt = r"\$ "
+
+    def is_ready(self, session):
+        return self.prompt.encode() in session.screen.replace(b"\\", b"")
+
+    def typed(self, session, text, pattern):
+        since = len(session.screen)
+        session.type(text)
+        session.expect(pattern, since)
+
+    def keep_typing(self, session, seconds, text):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            session.type(text)
+            time.sleep(0.05)
+
+
+class Bash(Terminal):
+    name = "bash"
+    no_stalls = "it reads one terminal, and what it runs it waits for"
+
+    def environment(self):
+        return {"PS1": "ready> ", "HISTFILE": "/dev/null"}
+
+    prompt = "ready> "
+
+    def command(self):
+        return ["bash", "--norc", "--noprofile", "-i"]
+
+    def converse(self, session):
+        self.typed(session, "echo $((20+3))x\r", "23x")
+        self.typed(session, "sleep 0.6; echo slept-$((1))\r", "slept-1")
+        return "23x slept-1"
+
+    def load(self, session, seconds):
+        self.keep_typing(session, seconds, "true\r")
+
+    def end(self, session):
+        session.type("\rexit 7\r")
+
+
+class Vim(Terminal):
+    name = "vim"
+    needs = ("vim",)
+    no_stalls = "it reads one terminal; nobody else waits while it works"
+
+    def is_ready(self, session):
+        return b"[New]" in session.screen or b"text" in session.screen
+
+    def command(self):
+        return ["vim", "-u", "NONE", "-i", "NONE", "-n", "text"]
+
+    def converse(self, session):
+        self.typed(session, "ihello\x1b", "hello")
+        session.type(":sleep 600m\r")
+        time.sleep(0.8)
+        return ""
+
+    def load(self, session, seconds):
+        self.keep_typing(session, seconds, "oa line of text\x1b")
+
+    def end(self, session):
+        session.type("\x1b:cquit 7\r")
+
+
+class Tmux(Terminal):
+    name = "tmux"
+    needs = ("tmux",)
+    no_stalls = "what its clients ask for is short, and what panes run are other processes"
+
+    def environment(self):
+        return {"PS1": "ready> ", "TMUX": "", "TMUX_TMPDIR": str(self.home), "SHELL": "/bin/sh", "ENV": ""}
+
+    prompt = "ready> "
+
+    def command(self):
+        return ["tmux", "-f", "/dev/null", "new-session", "-s", "one", "sh"]
+
+    def control(self, *words):
+        return subprocess.run(
+            ["tmux", *words], env={**os.environ, "TMUX_TMPDIR": str(self.home), "TMUX": ""}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ).stdout
+
+    def converse(self, session):
+        self.control("send-keys", "-t", "one", "echo $((20+3))x", "Enter")
+        wait_until("tmux shows it", lambda: "23x" in self.control("capture-pane", "-p", "-t", "one"), 5)
+        return self.control("list-sessions", "-F", "#{session_name} #{session_windows}")
+
+    def load(self, session, seconds):
+        self.control("send-keys", "-t", "one", f"timeout {seconds:g} seq 1000000000", "Enter")
+        time.sleep(seconds)
+
+    def end(self, session):
+        self.control("kill-server")
+
+
+PROGRAMS = (Bash, Vim, Tmux)
