@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries lint
+.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries lint
 .SILENT:
 
 SWIFT ?= swift
@@ -34,6 +34,11 @@ wrap: setup ## stall, load and measure redis, nginx, node, python3 and SwiftNIO 
 	$(SWIFT) build -c release --product lagmond >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	Scripts/wrap/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)
+
+programs: setup ## start, stall, load and leave idle some 40 real programs under `lagmond run` and `attach` (Debian packages, PyPI; 90 min, QUICK=1: 10)
+	$(SWIFT) build -c release --product lagmond >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
+	Scripts/programs/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)
 
 # Records on stdout, the rest on stderr. A package each, so each builds the library anew the first time.
 examples: setup ## build every example and stall it from outside: fails where a record is missing or wrong (15 min the first time, then 1)

@@ -14,8 +14,3 @@ ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "m
 
 NAMES = {kind.name: (kind, "run") for kind in KINDS}
 NAMES.update({f"{kind.name}-attach": (kind, "attach") for kind in KINDS if kind.name in ATTACHED})
-
-
-def close():
-    """Ends what several programs share."""
-    displays.Display.close()

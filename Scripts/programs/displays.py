@@ -1,8 +1,8 @@
 """Programs with windows, on a display without a screen (Xvfb)."""
+import dataclasses
 import http.client
 import json
 import os
-import pathlib
 import subprocess
 import time
 
@@ -12,51 +12,46 @@ from python_programs import INTERPRETER
 
 
 class Display:
-    """One Xvfb for all."""
+    """An X server for one program: the keys are for whoever has the focus."""
 
-    shared = None
+    def __init__(self):
+        reader, writer = os.pipe()
+        self.process = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1024x768x24", "-nolisten", "tcp"],
+            pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )
+        os.close(writer)
+        # It writes the number and the end of the line one by one, and ends when nobody takes the second.
+        with open(reader) as numbers:
+            self.name = f":{numbers.readline().strip()}"
 
-    @classmethod
-    def number(cls):
-        if cls.shared is None:
-            reader, writer = os.pipe()
-            cls.shared = subprocess.Popen(
-                ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1024x768x24", "-nolisten", "tcp"],
-                pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )
-            os.close(writer)
-            cls.text = f":{os.read(reader, 16).decode().strip()}"
-            os.close(reader)
-        return cls.text
-
-    @classmethod
-    def close(cls):
-        if cls.shared:
-            cls.shared.terminate()
-            cls.shared.wait()
-            cls.shared = None
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
 
 
 class Windowed(Program):
-    needs_display = True
     title = ""
 
     def __init__(self, home, port):
         super().__init__(home, port)
         self.fifo = home / "fifo"
         os.mkfifo(self.fifo)
-        self.display = Display.number()
+        self.display = Display()
 
     def environment(self):
-        return {"DISPLAY": self.display, "FIFO": str(self.fifo), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1",
+        return {"DISPLAY": self.display.name, "FIFO": str(self.fifo), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1",
                 "XDG_RUNTIME_DIR": str(self.home), "NO_AT_BRIDGE": "1", "GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb", "HOME": str(self.home)}
+
+    def clean_up(self):
+        self.display.close()
 
     def is_ready(self, session):
         return "ready" in session.output()
 
     def xdotool(self, *words):
         return subprocess.run(
-            ["xdotool", *words], env={**os.environ, "DISPLAY": self.display}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            ["xdotool", *words], env={**os.environ, "DISPLAY": self.display.name}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ).stdout.strip()
 
     def window(self):
@@ -73,7 +68,9 @@ class Windowed(Program):
 
     def stalls(self):
         self.focused()
-        return blocking_stalls(lambda path: lambda session: self.blocking_press(session, path), {"/compute": INTERPRETER})
+        stalls = blocking_stalls(lambda path: lambda session: self.blocking_press(session, path), {"/compute": INTERPRETER})
+        # By xdotool and the X server.
+        return [dataclasses.replace(stall, way_seconds=0.2) for stall in stalls]
 
     def blocking_press(self, session, path):
         if path != "/read":
@@ -123,6 +120,7 @@ class QtWithoutGLib(Qt):
 class Chromium(Windowed):
     name = "chromium"
     needs = ("Xvfb", "chromium")
+    output_is_same = False
     no_stalls = "a page's script blocks a thread that waits in a condition variable, which is not watched"
 
     def command(self):
@@ -131,6 +129,9 @@ class Chromium(Windowed):
         return ["chromium", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={self.home}/profile",
                 f"--remote-debugging-port={self.port}", "--password-store=basic", "--disable-background-networking", "--disable-component-update",
                 "--disable-sync", "about:blank"]
+
+    def stalls(self):
+        return []
 
     def is_ready(self, session):
         try:

@@ -53,10 +53,10 @@ def wrong_with(made, record):
     """What the record says amiss, a text each."""
     stall, wrong = made.stall, []
     early, late = made.asked - begin_of(record), begin_of(record) - made.asked
-    if early > 0.05 or late > BEGIN_SECONDS:
+    if early > 0.05 or late > BEGIN_SECONDS + stall.way_seconds:
         wrong.append(f"begins {late * 1000:+.0f} ms from the request")
     expected = made.ended - made.asked
-    if abs(seconds_of(record) - expected) > DURATION_SECONDS:
+    if abs(seconds_of(record) - expected) > DURATION_SECONDS + stall.way_seconds:
         wrong.append(f"lasts {record['duration_ms']:.0f} ms, not {expected * 1000:.0f}")
     starved = record["cause"] == "runqueue" and "cpu" in stall.cause
     if record["cause"] not in stall.cause and not starved:

@@ -2,12 +2,15 @@
 
 A line a program on stdout, details on stderr, two lines with the sums at the end: of the programs that were looked at while the monitor
 was built (known), and of all others (unseen). Only the second says what to expect of a program that is not in the list."""
+import concurrent.futures
 import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import catalogue
@@ -35,12 +38,40 @@ def summary(title, results, left_out):
     )
 
 
-def measure(name, kind, way, folder, lagmond):
-    """The result, or why there is none."""
-    for need in kind.needs:
-        if not has_command(need):
-            raise LeftOut(f"no {need} here")
-    return Measurement(kind, folder, lagmond, way).run()
+class Run:
+    """All programs, in two lanes: one is idle while the next one works."""
+
+    LANES = 2
+
+    def __init__(self, names, folder, lagmond):
+        self.names, self.folder, self.lagmond = names, folder, lagmond
+        self.turn = threading.Lock()
+        self.results, self.failed, self.left_out = [], [], []
+
+    def measure(self, name):
+        kind, way = catalogue.NAMES[name]
+        begun = time.monotonic()
+        try:
+            for need in kind.needs:
+                if not has_command(need):
+                    raise LeftOut(f"no {need} here")
+            result = Measurement(kind, self.folder, self.lagmond, way, self.turn).run()
+        except LeftOut as reason:
+            self.left_out.append(kind)
+            print(f"program {name} left out: {reason}", flush=True)
+        except (Failure, OSError, subprocess.SubprocessError) as failure:
+            self.failed.append(f"{name}: {failure}")
+            print(f"program {name} failed: {' '.join(str(failure).split())}", flush=True)
+        else:
+            self.results.append(result)
+            self.failed += [f"{name}: {text}" for text in result.failures]
+            print(result.line(), flush=True)
+            say(f"  {name}: {time.monotonic() - begun:.0f} s")
+
+    def all(self):
+        with concurrent.futures.ThreadPoolExecutor(self.LANES) as lanes:
+            for lane in [lanes.submit(self.measure, name) for name in self.names]:
+                lane.result()
 
 
 def main():
@@ -52,37 +83,20 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("programs: ended by a signal"))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-programs."))
     folder.chmod(0o755)
-    results, failed, left_out = [], [], []
+    run = None
     try:
-        binary = private_copy(lagmond, folder)
-        for name in names:
-            kind, way = catalogue.NAMES[name]
-            begun = time.monotonic()
-            try:
-                result = measure(name, kind, way, folder, binary)
-            except LeftOut as reason:
-                left_out.append(kind)
-                print(f"program {name} left out: {reason}", flush=True)
-                continue
-            except Failure as failure:
-                failed.append(f"{name}: {failure}")
-                print(f"program {name} failed: {' '.join(str(failure).split())}", flush=True)
-                continue
-            results.append(result)
-            print(result.line(), flush=True)
-            say(f"  {name}: {time.monotonic() - begun:.0f} s")
-            failed += [f"{name}: {text}" for text in result.failures]
+        run = Run(names, folder, private_copy(lagmond, folder))
+        run.all()
     finally:
-        catalogue.close()
         if os.environ.get("KEEP") == "1":
             say(f"  records and logs: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
     for title, is_known in (("known", True), ("unseen", False)):
-        summary(title, [result for result in results if result.is_known == is_known], sum(kind.is_known == is_known for kind in left_out))
-    for text in failed:
+        summary(title, [result for result in run.results if result.is_known == is_known], sum(kind.is_known == is_known for kind in run.left_out))
+    for text in run.failed:
         say(f"programs: {text}")
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if run.failed else 0)
 
 
 main()

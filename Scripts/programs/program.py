@@ -41,6 +41,8 @@ class Stall:
     frame: typing.Optional[str] = None
     culprit: typing.Optional[str] = None
     loop: str = "main"
+    # How long the request takes to the loop, where that goes through other programs.
+    way_seconds: float = 0.0
 
 
 class Program:
@@ -52,13 +54,12 @@ class Program:
     # Whose processes they are; None: as we are.
     user: typing.Optional[str] = None
     needs_terminal = False
-    needs_display = False
+    # Whether what it writes to stdout is the same each time; a screen is not, where it is drawn by what comes first.
+    output_is_same = True
     # The commands and files that must be there, besides what `Scripts/programs/run` installs.
     needs: tuple = ()
     # Why it has no stalls that can be caused from outside, for the table.
     no_stalls = ""
-    # The names that its loops may have.
-    loop_names = r".+"
 
     def __init__(self, home, port):
         self.home, self.port = home, port

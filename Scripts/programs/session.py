@@ -77,7 +77,8 @@ class Session(Server):
             command, cwd=self.folder, env={**environment, "TERM": "xterm"}, stdin=inner, stdout=inner, stderr=inner, preexec_fn=lead
         )
         os.close(inner)
-        threading.Thread(target=self.read_terminal, daemon=True).start()
+        self.reader = threading.Thread(target=self.read_terminal, daemon=True)
+        self.reader.start()
         return process
 
     def read_terminal(self):
@@ -116,7 +117,11 @@ class Session(Server):
         self.below = descendants(self.process.pid)
         self.program.end(self)
         try:
-            return self.process.wait(timeout=20)
+            status = self.process.wait(timeout=20)
+            if self.terminal:
+                # Until the terminal has given all; it goes on where a process is left behind that has it.
+                self.reader.join(timeout=2)
+            return status
         except subprocess.TimeoutExpired:
             raise Failure(f"{self.name} does not end within 20 s") from None
 

@@ -4,7 +4,7 @@ import subprocess
 import time
 
 from harness import wait_until
-from program import Program
+from program import SLEEP_CALL, Program, Stall
 
 
 class Terminal(Program):
@@ -53,7 +53,7 @@ class Bash(Terminal):
 class Vim(Terminal):
     name = "vim"
     needs = ("vim",)
-    no_stalls = "it reads one terminal; nobody else waits while it works"
+    output_is_same = False
 
     def is_ready(self, session):
         return b"[New]" in session.screen or b"text" in session.screen
@@ -63,9 +63,23 @@ class Vim(Terminal):
 
     def converse(self, session):
         self.typed(session, "ihello\x1b", "hello")
-        session.type(":sleep 600m\r")
-        time.sleep(0.8)
-        return ""
+        self.typed(session, ":w! out\r", "written")
+        return (self.home / "out").read_text()[:5]
+
+    def stalls(self):
+        return [
+            Stall("a script that sleeps", lambda session: self.run(session, "sleep 600m"), ("syscall",), SLEEP_CALL),
+            Stall("a script that computes", lambda session: self.run(session, "let s=reltime()|while reltimefloat(reltime(s))<0.6|endwhile"), ("cpu",)),
+        ]
+
+    def run(self, session, script):
+        self.count += 1
+        # The file is there when the script has ended.
+        done = self.home / f"done{self.count}"
+        session.type(f":{script}|call writefile([], '{done}')\r")
+        wait_until("vim's script", done.exists, 10)
+
+    count = 0
 
     def load(self, session, seconds):
         self.keep_typing(session, seconds, "oa line of text\x1b")
@@ -76,6 +90,7 @@ class Vim(Terminal):
 
 class Tmux(Terminal):
     name = "tmux"
+    output_is_same = False
     needs = ("tmux",)
     no_stalls = "what its clients ask for is short, and what panes run are other processes"
 
