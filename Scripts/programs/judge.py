@@ -2,8 +2,6 @@
 import dataclasses
 import re
 
-from records import was_starved
-
 # How far a record's begin and duration may be from what the harness saw: its request's way, and the turns of a loop beside it.
 BEGIN_SECONDS, DURATION_SECONDS = 0.15, 0.2
 # What waits for events or starts the program is never to blame for what a handler does.
@@ -83,5 +81,5 @@ def facts(record):
 
 
 def is_excused(record):
-    """True records that nobody caused on purpose: a machine with other work keeps a loop from running."""
-    return was_starved(record)
+    """Whether it would be no stall had the thread not waited for a processor that others had: true, but nobody caused it on purpose."""
+    return record["duration_ms"] - record.get("run_delay_ms", 0) < record["threshold_ms"]

@@ -39,9 +39,9 @@ def summary(title, results, left_out):
 
 
 class Run:
-    """All programs, in two lanes: one is idle while the next one works."""
+    """All programs, in lanes: one is idle, or starts and ends, while another one is stalled and loaded."""
 
-    LANES = 2
+    LANES = 3
 
     def __init__(self, names, folder, lagmond):
         self.names, self.folder, self.lagmond = names, folder, lagmond

@@ -105,10 +105,10 @@ class JavaServer(HTTPProgram):
     threads = 0
 
     def command(self):
-        subprocess.run(["javac", "-d", self.home, APPS / "WebServer.java"], check=True)
+        classes = self.compiled("java", lambda folder: ["javac", "-d", folder, APPS / "WebServer.java"])
         self.fifo = self.home / "fifo"
         os.mkfifo(self.fifo)
-        return ["java", "-XX:TieredStopAtLevel=1", "-cp", self.home, "WebServer", self.port, self.threads, self.fifo]
+        return ["java", "-XX:TieredStopAtLevel=1", "-cp", classes, "WebServer", self.port, self.threads, self.fifo]
 
 
 class JavaPool(JavaServer):
@@ -146,8 +146,8 @@ class Erlang(HTTPProgram):
     no_stalls = "its schedulers go on with other processes, whatever one does"
 
     def command(self):
-        subprocess.run(["erlc", "-o", self.home, APPS / "web.erl"], check=True)
-        return ["erl", "-noshell", "-noinput", "-pa", self.home, "-run", "web", "start", self.port]
+        beam = self.compiled("erlang", lambda folder: ["erlc", "-o", folder, APPS / "web.erl"])
+        return ["erl", "-noshell", "-noinput", "-pa", beam, "-run", "web", "start", self.port]
 
     def converse(self, session):
         return session.get("/sleep").decode() + session.get("/compute").decode() + super().converse(session)
@@ -159,21 +159,14 @@ class Go(HTTPProgram):
     no_stalls = "its scheduler goes on with other goroutines, whatever one does"
 
     def command(self):
-        shutil.copy(APPS / "web.go", self.home)
-        program = self.home / "web"
-        subprocess.run(
-            ["go", "build", "-o", program, "web.go"], cwd=self.home, check=True,
-            env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GO111MODULE": "off", "GOCACHE": str(go_cache(self.home))},
+        folder = self.compiled(
+            "go",
+            lambda folder: ["env", "CGO_ENABLED=0", "GO111MODULE=off", f"GOCACHE={folder}/cache", "go", "build", "-o", folder / "web", APPS / "web.go"],
         )
-        return [program, self.port]
+        return [folder / "web", self.port]
 
     def converse(self, session):
         return session.get("/sleep").decode() + session.get("/compute").decode() + super().converse(session)
-
-
-def go_cache(home):
-    """Beside the programs' folders, so that the second start does not compile Go's library again."""
-    return home.parent / "go-cache"
 
 
 class MariaDB(Program):
@@ -247,4 +240,14 @@ class PostgreSQL(Program):
         run_client([str(self.binaries / "pgbench"), "-n", "-f", str(script), "-c", "4", "-T", str(max(1, round(seconds))), *self.options(), "postgres"], seconds)
 
 
-PROGRAMS = (MariaDB, PostgreSQL, ApachePrefork, ApacheEvent, PhpFpm, Puma, JavaPool, JavaDispatcher, Erlang, Go)
+class PostgreSQLOfOtherUser(PostgreSQL):
+    """lagmond is root's, the server is not from its start on: as containers start it, by gosu or setpriv."""
+
+    name, is_known = "postgresql-setpriv", False
+    user = None
+
+    def command(self):
+        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *super().command()]
+
+
+PROGRAMS = (MariaDB, PostgreSQL, PostgreSQLOfOtherUser, ApachePrefork, ApacheEvent, PhpFpm, Puma, JavaPool, JavaDispatcher, Erlang, Go)

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import threading
 import time
 import typing
 
@@ -12,6 +13,7 @@ from harness import Failure, run_client, wait_until
 APPS = pathlib.Path(__file__).resolve().parent / "apps"
 # Of a virtual environment with what is from PyPI.
 PYTHON = os.environ.get("PROGRAMS_PYTHON", "/usr/bin/python3")
+COMPILING = threading.Lock()
 # For how long a handler blocks: four thresholds.
 BLOCK_SECONDS = 0.6
 # The names that the C library gives to what a file's opening and reading end in.
@@ -89,6 +91,15 @@ class Program:
 
     def clean_up(self):
         """Ends what it needs beside it."""
+
+    def compiled(self, name, command):
+        """A folder with what that makes, once for all starts of the run: command(folder)."""
+        folder = self.home.parent / f"compiled-{name}"
+        with COMPILING:
+            if not folder.exists():
+                folder.mkdir()
+                subprocess.run(command(folder), check=True)
+        return folder
 
     def write(self, name, text):
         path = self.home / name

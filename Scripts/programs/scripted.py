@@ -53,4 +53,22 @@ class Mojolicious(WithPipe):
         return blocking_stalls(self.blocking_request, {"/compute": "Perl_.*"})
 
 
-PROGRAMS = (Node, Mojolicious)
+class SwiftNIO(HTTPProgram):
+    """Examples/PlainNIOServer, which does not have LagMonitor in it."""
+
+    name, is_known = "swiftnio", True
+    server = os.environ.get("WRAP_NIO_SERVER", "build of Examples/PlainNIOServer (WRAP_NIO_SERVER)")
+    needs = ("wrk", server)
+
+    def command(self):
+        return [self.server, self.port]
+
+    def stalls(self):
+        waiting, computing = r".*RequestHandler\.waitForASlowStore", r".*RequestHandler\.resizeAnImage"
+        return [
+            Stall("a sleep in a handler", self.request("/sleep"), ("syscall",), waiting, waiting, loop=".+"),
+            Stall("a handler that computes", self.request("/compute"), ("cpu",), computing, computing, loop=".+"),
+        ]
+
+
+PROGRAMS = (Node, Mojolicious, SwiftNIO)

@@ -7,8 +7,8 @@ import catalogue
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "programs.md"
 BEGIN, END = "<!-- Written by Scripts/programs/table.py -->", "<!-- To here -->"
-COLUMNS = ("loops", "stalls", "found", "false", "actions", "cpu_idle", "cpu_load", "same")
-HEADINGS = ("loops", "stalls", "found", "false", "actions", "lagmond idle", "lagmond loaded", "as bare")
+COLUMNS = ("loops", "stalls", "found", "false", "actions", "cpu_idle", "cpu_load", "same", "silent")
+HEADINGS = ("loops", "stalls", "found", "false", "actions", "lagmond idle", "lagmond loaded", "as bare", "silent")
 
 
 def fields_of(line):
@@ -23,7 +23,7 @@ def row(name, fields):
 
 def table(title, rows):
     """A set of programs; the sums are of its lines."""
-    good = sum(fields["found"] == fields["stalls"] and fields["false"] == fields["actions"] == "0" and fields["same"] == "yes" for _, fields in rows)
+    good = sum(fields["found"] == fields["stalls"] and fields["false"] == fields["actions"] == "0" and fields["same"] == "yes" and fields["silent"] == "no" for _, fields in rows)
     sums = {column: sum(int(fields[column]) for _, fields in rows) for column in ("stalls", "found", "false", "actions")}
     return [
         f"### {title}", "",
