@@ -1,13 +1,14 @@
 """The programs of Scripts/programs by name."""
 import daemons
 import displays
+import name_servers
 import pools
 import python_programs
 import scripted
 import terminals
 
 KINDS = (
-    *daemons.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
+    *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
 )
 # Attached to when they listen, besides: loops of one thread, pools, loops of several threads, another user's.
 ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "mariadb", "apache-event")

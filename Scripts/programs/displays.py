@@ -6,8 +6,8 @@ import os
 import subprocess
 import time
 
-from harness import Failure, free_port, wait_until
-from program import APPS, BLOCK_SECONDS, FILE_CALL, SLEEP_CALL, Fifo, Program, blocking_stalls
+from harness import wait_until
+from program import APPS, BLOCK_SECONDS, Fifo, Program, blocking_stalls
 from python_programs import INTERPRETER
 
 

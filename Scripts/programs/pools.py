@@ -1,13 +1,10 @@
 """Servers whose threads or processes are a pool: what blocks one of them keeps nobody else waiting, and is no stall."""
-import os
 import pathlib
 import shutil
 import subprocess
-import threading
-import time
 
-from harness import Failure, free_port, repeat_client, run_client, wait_until
-from program import APPS, BLOCK_SECONDS, FILE_CALL, Fifo, HTTPProgram, Program, Stall
+from harness import repeat_client, run_client
+from program import APPS, HandlersOfOurs, HTTPProgram, Program, Stall
 
 POOL = "its handlers block a pool; the loop that accepts goes on"
 
@@ -100,14 +97,12 @@ class Puma(HTTPProgram):
         return session.get("/sleep").decode() + super().converse(session)
 
 
-class JavaServer(HTTPProgram):
+class JavaServer(HandlersOfOurs):
     needs = ("java", "javac", "wrk")
     threads = 0
 
     def command(self):
         classes = self.compiled("java", lambda folder: ["javac", "-d", folder, APPS / "WebServer.java"])
-        self.fifo = self.home / "fifo"
-        os.mkfifo(self.fifo)
         return ["java", "-XX:TieredStopAtLevel=1", "-cp", classes, "WebServer", self.port, self.threads, self.fifo]
 
 
@@ -129,15 +124,8 @@ class JavaDispatcher(JavaServer):
         return [
             Stall("a handler that sleeps", self.request("/sleep"), ("syscall", "lock"), loop=loop),
             Stall("a handler that computes", self.request("/compute"), ("cpu",), loop=loop),
-            Stall("a handler that reads a pipe", self.read_of_pipe, ("syscall",), loop=loop),
+            Stall("a handler that reads a pipe", self.request("/read"), ("syscall",), loop=loop),
         ]
-
-    def read_of_pipe(self, session):
-        request = threading.Thread(target=session.get, args=("/read",))
-        request.start()
-        time.sleep(BLOCK_SECONDS)
-        wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
-        request.join()
 
 
 class Erlang(HTTPProgram):

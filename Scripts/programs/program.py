@@ -155,6 +155,28 @@ class Fifo:
             temporary.rename(self.path)
 
 
+class HandlersOfOurs(HTTPProgram):
+    """A server whose handlers are below apps: they sleep, compute, or read a pipe, by the path."""
+
+    def __init__(self, home, port):
+        super().__init__(home, port)
+        self.fifo = home / "fifo"
+        os.mkfifo(self.fifo)
+
+    def environment(self):
+        return {"FIFO": str(self.fifo)}
+
+    def request(self, path):
+        return self.read_of_pipe if path == "/read" else super().request(path)
+
+    def read_of_pipe(self, session):
+        request = threading.Thread(target=session.get, args=("/read",))
+        request.start()
+        time.sleep(BLOCK_SECONDS)
+        wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
+        request.join()
+
+
 def block_at_file(path, trigger, is_over):
     """Replaces a file that the program reads by a pipe, makes it read it, and lets it go on after BLOCK_SECONDS. (asked, ended)."""
     fifo = Fifo(path)
@@ -181,6 +203,10 @@ def blocking_stalls(make, frames=None, loop="main"):
     return [
         Stall(names[path], make(path), causes[path], frames[path], loop=loop) for path in ("/sleep", "/compute", "/read") if frames[path] != ""
     ]
+
+
+def talk_load(port, seconds, connections, request, end):
+    run_client(["/usr/bin/python3", "-B", str(APPS / "talk_load.py"), str(port), str(seconds), str(connections), request, end], seconds)
 
 
 def same_text(text):

@@ -3,41 +3,23 @@ import dataclasses
 import os
 import socket
 import subprocess
-import threading
 import time
 
-from harness import free_port, repeat_client, run_client, wait_until
-from program import APPS, BLOCK_SECONDS, FILE_CALL, HTTPProgram, PYTHON, SLEEP_CALL, Fifo, Program, blocking_stalls
+from harness import run_client
+from program import APPS, PYTHON, HandlersOfOurs, Program, blocking_stalls
 
 # What a computing Python function shows of itself to who reads the native stack.
 INTERPRETER = r"_?Py.*|.*_PyEval_EvalFrameDefault.*"
 
 
-class PythonWeb(HTTPProgram):
+class PythonWeb(HandlersOfOurs):
     needs = (PYTHON,)
 
     def environment(self):
-        return {"PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1", "FIFO": str(self.fifo)}
-
-    @property
-    def fifo(self):
-        path = self.home / "fifo"
-        if not path.exists():
-            os.mkfifo(path)
-        return path
+        return {**super().environment(), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def stalls(self):
-        return blocking_stalls(self.blocking_request, {"/compute": INTERPRETER})
-
-    def blocking_request(self, path):
-        return self.read_of_pipe if path == "/read" else self.request(path)
-
-    def read_of_pipe(self, session):
-        request = threading.Thread(target=session.get, args=("/read",))
-        request.start()
-        time.sleep(BLOCK_SECONDS)
-        wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
-        request.join()
+        return blocking_stalls(self.request, {"/compute": INTERPRETER})
 
 
 class Asyncio(PythonWeb):

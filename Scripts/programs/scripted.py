@@ -1,56 +1,32 @@
 """Servers in JavaScript and Perl."""
 import os
-import threading
-import time
 
-from harness import wait_until
-from program import APPS, BLOCK_SECONDS, FILE_CALL, Fifo, HTTPProgram, Stall, blocking_stalls
+from program import APPS, HandlersOfOurs, HTTPProgram, Stall, blocking_stalls
 
 
-class WithPipe(HTTPProgram):
-    def __init__(self, home, port):
-        super().__init__(home, port)
-        self.fifo = home / "fifo"
-
-    def environment(self):
-        return {"FIFO": str(self.fifo)}
-
-    def blocking_request(self, path):
-        return self.read_of_pipe if path == "/read" else self.request(path)
-
-    def read_of_pipe(self, session):
-        request = threading.Thread(target=session.get, args=("/read",))
-        request.start()
-        time.sleep(BLOCK_SECONDS)
-        wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
-        request.join()
-
-
-class Node(WithPipe):
+class Node(HandlersOfOurs):
     name, is_known = "node", True
     needs = ("node", "wrk")
 
     def command(self):
-        os.mkfifo(self.fifo)
         return ["node", APPS / "server.js", self.port, self.fifo]
 
     def stalls(self):
         # What V8 compiles has no symbol; what called it has, down to the loop. Its sleep is a wait for a condition.
-        stalls = blocking_stalls(self.blocking_request, {"/sleep": "uv_run", "/compute": "uv_run", "/read": "uv_fs_(open|read)"})
+        stalls = blocking_stalls(self.request, {"/sleep": "uv_run", "/compute": "uv_run", "/read": "uv_fs_(open|read)"})
         stalls[0].cause = ("syscall", "lock")
         return stalls
 
 
-class Mojolicious(WithPipe):
+class Mojolicious(HandlersOfOurs):
     name = "mojolicious"
     needs = ("perl", "wrk")
 
     def command(self):
-        os.mkfifo(self.fifo)
         return ["perl", APPS / "app.pl", "daemon", "-m", "production", "-l", f"http://127.0.0.1:{self.port}"]
 
     def stalls(self):
-        return blocking_stalls(self.blocking_request, {"/compute": "Perl_.*"})
+        return blocking_stalls(self.request, {"/compute": "Perl_.*"})
 
 
 class SwiftNIO(HTTPProgram):

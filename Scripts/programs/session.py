@@ -10,7 +10,6 @@ import signal
 import subprocess
 import termios
 import threading
-import time
 
 from harness import Failure, Server, Watch, clock_of, descendants, free_port, on_processors, wait_until
 
