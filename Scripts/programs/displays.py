@@ -1,5 +1,4 @@
 """Programs with windows, on a display without a screen (Xvfb)."""
-import dataclasses
 import http.client
 import json
 import os
@@ -57,32 +56,35 @@ class Windowed(Program):
     def window(self):
         return wait_until(f"the window {self.title}", lambda: self.xdotool("search", "--name", f"^{self.title}$"), 10).split()[0]
 
-    def focused(self):
+    def focus(self):
         """Without a window manager, nobody else gives a window the keys."""
-        self.xdotool("windowfocus", "--sync", self.window())
+        window = self.window()
+        self.xdotool("windowfocus", "--sync", window)
+        wait_until("the focus", lambda: self.xdotool("getwindowfocus", "-f") == window, 5)
 
-    def press(self, session, key):
-        before = session.output().count(f"done {key}")
+    def done(self, session, key):
+        """From when to when the program was at work with each such key."""
+        return [tuple(map(float, line.split()[2:])) for line in session.output().splitlines() if line.startswith(f"done {key} ")]
+
+    def press(self, session, key, meanwhile=lambda: None):
+        before = len(self.done(session, key))
         self.xdotool("key", key)
-        wait_until(f"the key {key}", lambda: session.output().count(f"done {key}") > before, 10)
+        meanwhile()
+        return wait_until(f"the key {key}", lambda: self.done(session, key)[before:], 10)[0]
 
     def stalls(self):
-        self.focused()
-        stalls = blocking_stalls(lambda path: lambda session: self.blocking_press(session, path), {"/compute": INTERPRETER})
-        # By xdotool and the X server.
-        return [dataclasses.replace(stall, way_seconds=0.2) for stall in stalls]
+        self.focus()
+        return blocking_stalls(lambda path: lambda session: self.blocking_press(session, path), {"/compute": INTERPRETER})
 
     def blocking_press(self, session, path):
-        if path != "/read":
-            return self.press(session, path[1])
-        before = session.output().count("done r")
-        self.xdotool("key", "r")
+        return self.press(session, path[1], self.release if path == "/read" else lambda: None)
+
+    def release(self):
         time.sleep(BLOCK_SECONDS)
         wait_until("the pipe is opened", Fifo(self.fifo).release, 5)
-        wait_until("the key r", lambda: session.output().count("done r") > before, 10)
 
     def converse(self, session):
-        self.focused()
+        self.focus()
         for key in "xyz":
             self.press(session, key)
         return ""

@@ -60,7 +60,7 @@ class Result:
 
 def short_names(loops):
     """The loops as process/loop, those that are named by a number of a thread together."""
-    counts = collections.Counter(re.sub(r"\d+", "", f"{process}/{loop}").strip().replace(" ", "_") for process, loop in loops)
+    counts = collections.Counter(f"{process}/{re.sub(r'[0-9]+', '', loop).strip()}".replace(" ", "_") for process, loop in loops)
     return ",".join(name + (f"*{count}" if count > 1 else "") for name, count in sorted(counts.items())) or "-"
 
 

@@ -1,4 +1,5 @@
 """Servers whose threads or processes are a pool: what blocks one of them keeps nobody else waiting, and is no stall."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -101,9 +102,12 @@ class JavaServer(HandlersOfOurs):
     needs = ("java", "javac", "wrk")
     threads = 0
 
+    @classmethod
+    def prepare(cls, folder):
+        subprocess.run(["javac", "-d", folder, APPS / "WebServer.java"], check=True)
+
     def command(self):
-        classes = self.compiled("java", lambda folder: ["javac", "-d", folder, APPS / "WebServer.java"])
-        return ["java", "-XX:TieredStopAtLevel=1", "-cp", classes, "WebServer", self.port, self.threads, self.fifo]
+        return ["java", "-XX:TieredStopAtLevel=1", "-cp", self.home.parent, "WebServer", self.port, self.threads, self.fifo]
 
 
 class JavaPool(JavaServer):
@@ -133,9 +137,12 @@ class Erlang(HTTPProgram):
     needs = ("erl", "erlc", "wrk")
     no_stalls = "its schedulers go on with other processes, whatever one does"
 
+    @classmethod
+    def prepare(cls, folder):
+        subprocess.run(["erlc", "-o", folder, APPS / "web.erl"], check=True)
+
     def command(self):
-        beam = self.compiled("erlang", lambda folder: ["erlc", "-o", folder, APPS / "web.erl"])
-        return ["erl", "-noshell", "-noinput", "-pa", beam, "-run", "web", "start", self.port]
+        return ["erl", "-noshell", "-noinput", "-pa", self.home.parent, "-run", "web", "start", self.port]
 
     def converse(self, session):
         return session.get("/sleep").decode() + session.get("/compute").decode() + super().converse(session)
@@ -146,12 +153,13 @@ class Go(HTTPProgram):
     needs = ("go", "wrk")
     no_stalls = "its scheduler goes on with other goroutines, whatever one does"
 
+    @classmethod
+    def prepare(cls, folder):
+        environment = {**os.environ, "CGO_ENABLED": "0", "GO111MODULE": "off", "GOCACHE": str(folder / "go-cache")}
+        subprocess.run(["go", "build", "-o", folder / "go-web", APPS / "web.go"], check=True, env=environment)
+
     def command(self):
-        folder = self.compiled(
-            "go",
-            lambda folder: ["env", "CGO_ENABLED=0", "GO111MODULE=off", f"GOCACHE={folder}/cache", "go", "build", "-o", folder / "web", APPS / "web.go"],
-        )
-        return [folder / "web", self.port]
+        return [self.home.parent / "go-web", self.port]
 
     def converse(self, session):
         return session.get("/sleep").decode() + session.get("/compute").decode() + super().converse(session)

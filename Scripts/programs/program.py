@@ -13,7 +13,6 @@ from harness import Failure, run_client, wait_until
 APPS = pathlib.Path(__file__).resolve().parent / "apps"
 # Of a virtual environment with what is from PyPI.
 PYTHON = os.environ.get("PROGRAMS_PYTHON", "/usr/bin/python3")
-COMPILING = threading.Lock()
 # For how long a handler blocks: four thresholds.
 BLOCK_SECONDS = 0.6
 # The names that the C library gives to what a file's opening and reading end in.
@@ -66,6 +65,10 @@ class Program:
     def __init__(self, home, port):
         self.home, self.port = home, port
 
+    @classmethod
+    def prepare(cls, folder):
+        """Makes what all its starts need, before any: below the folder in which their homes will be."""
+
     def command(self):
         raise NotImplementedError
 
@@ -91,15 +94,6 @@ class Program:
 
     def clean_up(self):
         """Ends what it needs beside it."""
-
-    def compiled(self, name, command):
-        """A folder with what that makes, once for all starts of the run: command(folder)."""
-        folder = self.home.parent / f"compiled-{name}"
-        with COMPILING:
-            if not folder.exists():
-                folder.mkdir()
-                subprocess.run(command(folder), check=True)
-        return folder
 
     def write(self, name, text):
         path = self.home / name

@@ -1,5 +1,6 @@
-"""A GTK window that blocks when a key is pressed, and says when it is done: s, c, r."""
+"""A GTK window that blocks when a key is pressed, and says from when to when: s, c, r."""
 import sys
+import time
 
 import gi
 
@@ -11,9 +12,10 @@ PATHS = {"s": "/sleep", "c": "/compute", "r": "/read"}
 
 
 def pressed(_, event):
+    begun = time.monotonic()
     block(PATHS.get(event.string, "/"))
     label.set_text(f"{event.string} pressed")
-    print(f"done {event.string}", flush=True)
+    print(f"done {event.string} {begun} {time.monotonic()}", flush=True)
 
 
 window = Gtk.Window(title="programs-gtk")

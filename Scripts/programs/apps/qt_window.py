@@ -1,7 +1,8 @@
-"""A Qt window that blocks when a key is pressed, and says when it is done: s, c, r."""
+"""A Qt window that blocks when a key is pressed, and says from when to when: s, c, r."""
 import signal
 import socket
 import sys
+import time
 
 from blocking import block
 from PyQt5.QtCore import QSocketNotifier
@@ -12,9 +13,10 @@ PATHS = {"s": "/sleep", "c": "/compute", "r": "/read"}
 
 class Window(QLabel):
     def keyPressEvent(self, event):
+        begun = time.monotonic()
         block(PATHS.get(event.text(), "/"))
         self.setText(f"{event.text()} pressed")
-        print(f"done {event.text()}", flush=True)
+        print(f"done {event.text()} {begun} {time.monotonic()}", flush=True)
 
     def showEvent(self, event):
         print("ready", flush=True)
