@@ -15,7 +15,7 @@ import time
 
 import catalogue
 from harness import Failure, say
-from measure import Measurement
+from measure import STOPPING, Measurement
 from program import LeftOut, has_command
 
 
@@ -49,6 +49,8 @@ class Run:
         self.results, self.failed, self.left_out = [], [], []
 
     def measure(self, name):
+        if STOPPING.is_set():
+            return
         kind, way = catalogue.NAMES[name]
         begun = time.monotonic()
         try:
@@ -76,6 +78,8 @@ class Run:
         with concurrent.futures.ThreadPoolExecutor(self.LANES) as lanes:
             for lane in [lanes.submit(self.measure, name) for name in self.names]:
                 lane.result()
+        if STOPPING.is_set():
+            sys.exit("programs: ended by a signal")
 
 
 def main():
@@ -84,7 +88,7 @@ def main():
     unknown = [name for name in names if name not in catalogue.NAMES]
     if unknown:
         sys.exit(f"programs: no program {', '.join(unknown)}; allowed: {', '.join(catalogue.NAMES)}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("programs: ended by a signal"))
+    signal.signal(signal.SIGTERM, lambda *_: STOPPING.set())
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-programs."))
     folder.chmod(0o755)
     run = None

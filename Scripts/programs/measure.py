@@ -21,6 +21,9 @@ SETTLE_SECONDS = 0.5
 # A loop has to come back to its wait between two stalls.
 BETWEEN_STALLS_SECONDS = 0.3
 
+# Set when all is to end: what runs ends its programs, and no other begins.
+STOPPING = threading.Event()
+
 
 @dataclasses.dataclass
 class Result:
@@ -135,7 +138,8 @@ class Measurement:
     def leave_alone(self):
         self.turn.release()
         try:
-            time.sleep(IDLE_SECONDS)
+            if STOPPING.wait(IDLE_SECONDS):
+                raise Failure("ended by a signal")
         finally:
             self.turn.acquire()
 
