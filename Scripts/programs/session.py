@@ -22,7 +22,7 @@ class FullWatch(Watch):
     def __init__(self, lagmond, way, folder):
         super().__init__(lagmond, way)
         self.health_port = free_port()
-        self.settings = folder / "lagmond.json"
+        self.settings = folder / f"lagmond-{self.health_port}.json"
         self.settings.write_text(json.dumps({"monitor": {"limit_burst": 0, "limit_all_burst": 0}}))
 
     def command(self, lines, rest):
