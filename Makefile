@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries lint
+.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof lint
 .SILENT:
 
 SWIFT ?= swift
@@ -95,6 +95,9 @@ diagnosis-libraries: setup ## the same of stalls in libraries that programs use,
 	$(SWIFT) build -c release --product lagdiagnosis >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" --busy 4 $(LIBRARIES) \
 		--program "$$($(SWIFT) build --package-path Evaluation/Libraries -c release --show-bin-path 2>/dev/null)/librarystalls"
+
+proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 2 min)
+	exec Evaluation/Proof/run $(PROOF)
 
 lint: ## check the format; every warning is an error
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \
