@@ -96,7 +96,7 @@ diagnosis-libraries: setup ## the same of stalls in libraries that programs use,
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" --busy 4 $(LIBRARIES) \
 		--program "$$($(SWIFT) build --package-path Evaluation/Libraries -c release --show-bin-path 2>/dev/null)/librarystalls"
 
-proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 2 min)
+proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 3 min)
 	exec Evaluation/Proof/run $(PROOF)
 
 lint: ## check the format; every warning is an error

@@ -9,7 +9,8 @@
  * begins at k and ends at k + 1. A stretch that lasts for the threshold is a bit in `longs`; by then all stores from before it are
  * visible, because a threshold is milliseconds and a store buffer's delay is not.
  *
- * Parameters: STEPS (activities of the loop), RING (clb_beacon.stretches), WEAK, PRESENT_REPLAY, and one MUTANT_... at a time.
+ * Parameters: STEPS (stretches of work), RING (clb_beacon.stretches), WEAK, PRESENT_REPLAY (as StallDetector.replay is), EXACT_END (checks late_end),
+ * NOTES (no arming: a scan at any time), STOP (with owner and reporter; memory without buffers, the waker a semaphore), and one MUTANT_... at a time.
  */
 #ifndef STEPS
 #define STEPS 4
