@@ -9,7 +9,7 @@
  * begins at k and ends at k + 1. A stretch that lasts for the threshold is a bit in `longs`; by then all stores from before it are
  * visible, because a threshold is milliseconds and a store buffer's delay is not.
  *
- * Parameters: STEPS (stretches of work), RING (clb_beacon.stretches), WEAK, PRESENT_REPLAY (as StallDetector.replay is), EXACT_END (checks late_end),
+ * Parameters: STEPS (stretches of work), RING (clb_beacon.stretches), WEAK, MUTANT_REPLAY_DROPS (as StallDetector.replay is), EXACT_END (checks late_end),
  * NOTES (no arming: a scan at any time), STOP (with owner and reporter; memory without buffers, the waker a semaphore), and one MUTANT_... at a time.
  */
 #ifndef STEPS
@@ -333,21 +333,21 @@ inline sampleStack() {
 inline replayOne() {
     if
     :: noteUntil <= ignoreBefore -> skip
-#ifdef PRESENT_REPLAY
+#ifdef MUTANT_REPLAY_DROPS
     /* "Then the next observation reports its end." */
     :: noteUntil > ignoreBefore && IS_SEEN && condition == stalled -> skip
 #else
     :: noteUntil > ignoreBefore && IS_SEEN && condition == stalled -> condition = working; endStall(noteUntil)
 #endif
     :: else ->
-#ifndef PRESENT_REPLAY
+#ifndef MUTANT_REPLAY_DROPS
         if
         :: !IS_SEEN && condition == stalled -> condition = working; endStall(noteSince)
         :: else
         fi;
 #endif
         if
-#ifdef PRESENT_REPLAY
+#ifdef MUTANT_REPLAY_DROPS
         :: condition == stalled -> skip
 #endif
         :: (IS_SEEN -> intervalSince : MAX(noteSince, ignoreBefore)) > noteSince -> skip

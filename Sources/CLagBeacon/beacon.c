@@ -87,7 +87,8 @@ int clb_waker_wait(clb_waker *waker, uint64_t deadline_ns) {
 int clb_waker_wait_shared(clb_waker *waker, uint64_t deadline_ns) { return clb_waker_wait_as(waker, deadline_ns, 0); }
 
 uint64_t clb_waker_drain(clb_waker *waker) {
-    __atomic_store_n(&waker->posts, 0, __ATOMIC_SEQ_CST);
+    // An exchange: a store does not order what is read afterwards (the stop flag) behind it on every processor.
+    (void)__atomic_exchange_n(&waker->posts, 0, __ATOMIC_SEQ_CST);
     return __atomic_exchange_n(&waker->posted_ns, 0, __ATOMIC_ACQUIRE);
 }
 

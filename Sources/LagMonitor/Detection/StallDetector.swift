@@ -121,7 +121,8 @@ package struct StallDetector: Sendable {
     /// A stretch of work is over that the loop itself recorded as long. To be called before ``observe(_:)``, which sees what
     /// came after it.
     ///
-    /// That says no more than the observations do, as long as they come: it is for the watchdog that had no processor meanwhile.
+    /// That says no more than the observations do, as long as they come: it is for the watchdog that had no processor meanwhile. A stall that was in
+    /// progress then ends here, so that one behind it is another one (shown by the model in `Evaluation/Proof`).
     package mutating func replay(since: UInt64, until: UInt64, _ observation: Observation) -> DetectorEvents {
         var events = DetectorEvents()
         // It may have ended after the scan began.
@@ -129,8 +130,12 @@ package struct StallDetector: Sendable {
         // Another process's loop may record anything.
         guard until <= observation.now.saturatingSum(Observation.longestRoundNanoseconds) else { return events }
         let seen = callout.interval.flatMap { since <= $0.since && $0.since < until ? $0 : nil }
-        // Then the next observation reports its end.
-        if seen != nil && callout.isStalled { return events }
+        if activeStall?.lead == .callout, callout.isStalled, let stalled = callout.interval, seen != nil || since > stalled.since
+        {
+            // Of a stretch that is not the stall's own no more is known than that the stall was over by then.
+            close(stalled.ended(at: seen != nil ? until : since, observation.processPause), at: observation.now, &events)
+            if seen != nil { return events }
+        }
         var interval = seen ?? StallInterval(since: since, seen: since)
         interval.begin(notBefore: ignoreBefore)
         let ended = interval.ended(at: until, observation.processPause)

@@ -52,6 +52,20 @@ struct ReplayTests {
         #expect(bench.takeReported().map { $0.until - $0.since } == [200 * millisecond, 190 * millisecond])
     }
 
+    @Test func `one behind a stall in progress is another one`() throws {
+        let (bench, loop, index) = try parked()
+        let begin = start + 300 * millisecond
+        loop.move(to: .afterWaiting, at: begin)
+        bench.scan(at: begin)
+        bench.run(until: begin + 200 * millisecond)
+        #expect(bench.counters(index).stalls == 1)
+        loop.move(to: .beforeTimers, at: begin + 210 * millisecond)
+        loop.move(to: .waiting, at: begin + 410 * millisecond)
+        bench.scan(at: begin + 420 * millisecond)
+        #expect(bench.takeReported().map { $0.until - $0.since } == [210 * millisecond, 200 * millisecond])
+        #expect(bench.counters(index).stalls == 2)
+    }
+
     @Test func `one that the watchdog found is not reported twice`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
