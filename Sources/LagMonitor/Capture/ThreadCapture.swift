@@ -13,7 +13,7 @@ package struct CaptureBudget: Sendable {
     /// processor may need a few scheduling slices.
     let answerNanoseconds: UInt64
 
-    /// Whether the kernel may be asked for a sample of a thread that no signal reaches: making the event may take some milliseconds.
+    /// Whether the kernel may be asked for a sample of a thread: making the event may take some milliseconds.
     let allowsSample: Bool
 
     /// For the first sample of a stall: 12 ms, or 50 ms.
@@ -23,7 +23,7 @@ package struct CaptureBudget: Sendable {
 }
 
 /// Takes another thread's backtrace: passively where the thread sleeps, by a signal where it runs, by a sample
-/// of the kernel's where no signal reaches it; in another process by `ptrace`.
+/// of the kernel's where no signal reaches it; in another process by such a sample, and by `ptrace` where there is none.
 ///
 /// Owned by one thread (the watchdog). After ``init()`` nothing here allocates, and nothing takes the loader's or
 /// malloc's lock, so it does not matter which lock the stalled thread holds. Every wait is bounded.
@@ -148,9 +148,11 @@ package final class ThreadCapture {
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard quietCheck.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
-                if running.prefersSample, !isSampled {
+                if running.prefersSample, budget.allowsSample, !isSampled {
                     isSampled = true
-                    if takeSample(target, budget) { return walkSample(into: frames) }
+                    if takeSample(target, within: Self.sampleNanoseconds) { return walkSample(into: frames) }
+                    // It may sleep by now, or have gone on: what was known of it is old.
+                    continue
                 }
                 let asked = clb_now_ns()
                 let answer = running.take(target, state: state, within: budget.answerNanoseconds)
@@ -175,7 +177,7 @@ package final class ThreadCapture {
                 }
                 if answer.cannotBeAsked, budget.allowsSample, !isSampled {
                     isSampled = true
-                    if takeSample(target, budget) { return walkSample(into: frames) }
+                    if takeSample(target, within: budget.answerNanoseconds) { return walkSample(into: frames) }
                 }
                 // It may be in the kernel by now: then it can be read passively after all.
                 guard let now = ThreadState(tid: target.tid, process: process), !now.isRunnable else {
@@ -231,10 +233,13 @@ package final class ThreadCapture {
         }
     }
 
-    private func takeSample(_ target: ThreadIdentity, _ budget: CaptureBudget) -> Bool {
+    /// A thread that does not run its own code for so long waits for a processor, or works in the kernel.
+    private static let sampleNanoseconds: UInt64 = 5_000_000
+
+    private func takeSample(_ target: ThreadIdentity, within nanoseconds: UInt64) -> Bool {
         let asked = clb_now_ns()
-        defer { recordSleep(since: asked, atMost: budget.answerNanoseconds) }
-        return running.takeSample(target, within: budget.answerNanoseconds)
+        defer { recordSleep(since: asked, atMost: nanoseconds) }
+        return running.takeSample(target, within: nanoseconds)
     }
 
     private func walkRunning(into frames: FrameBuffer) -> CaptureOutcome {

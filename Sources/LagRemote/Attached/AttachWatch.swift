@@ -10,8 +10,8 @@ internal import Synchronization
 /// Watches the loops of a process that runs already, without its help, until it ends.
 ///
 /// One thread finds the loops and notices the process's end; another, the watchdog, samples them (``KernelSampler``). The process is
-/// neither stopped nor changed; a thread that stalls on a processor is held for some µs while its stack is copied, one that may be going
-/// around unseen at its system calls (cll_iteration_check.h). However this process ends, the kernel lets go of what is held.
+/// neither stopped nor changed; a thread that stalls on a processor is sampled by the kernel, or held for some µs while its stack is copied,
+/// one that may be going around unseen is held at its system calls (cll_iteration_check.h). However this process ends, the kernel lets go of what is held.
 // Unchecked: what `run` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 package final class AttachWatch: @unchecked Sendable {
     package let process: Int32
@@ -79,10 +79,15 @@ package final class AttachWatch: @unchecked Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Ends the watch. A stall in progress becomes an `abandoned` line. Some milliseconds; ten seconds at most, where the sink hangs.
-    package func stop() {
+    /// Has the watch end; ``stop()`` waits for it.
+    package func requestStop() {
         stopping.store(true, ordering: .releasing)
         semaphore.post()
+    }
+
+    /// Ends the watch. A stall in progress becomes an `abandoned` line. Some milliseconds; ten seconds at most, where the sink hangs.
+    package func stop() {
+        requestStop()
         _ = thread.withLock { $0.take() }?.join(until: clb_now_ns() + 10_000_000_000)
     }
 

@@ -8,6 +8,8 @@ struct CommandLauncher: @unchecked Sendable {
     let command: WrappedCommand
     /// Why the preloaded library will not publish the command's loops; `nil`: it will.
     let obstacle: String?
+    /// Why it will not publish those of any program that the command starts either.
+    let libraryObstacle: String?
 
     private let program: ProgramFile
     private let environment: ChildEnvironment
@@ -35,12 +37,15 @@ struct CommandLauncher: @unchecked Sendable {
         var changed = environment
         do throws(StallMonitorError) {
             loopTable = try SharedLoopTable()
-            obstacle = Self.preload(library, into: &changed, program: program, loopTable: loopTable.variable.value)
+            libraryObstacle = Self.preload(library, into: &changed, loopTable: loopTable.variable.value)
         } catch {
             // The command runs all the same.
-            obstacle = "no shared loop table: \(error)"
+            libraryObstacle = "no shared loop table: \(error)"
             loopTable = try Self.unsharedTable()
         }
+        // The program's own first: it says more.
+        let own = loopTable.isShared ? program.obstacle() : nil
+        if let own { obstacle = "\(program.path) \(own)" } else { obstacle = libraryObstacle }
         self.environment = changed
     }
 
@@ -58,23 +63,17 @@ struct CommandLauncher: @unchecked Sendable {
         try WrappedProcess.start(command, program, environment: environment, signals: signals, ownSession: ownSession)
     }
 
-    /// - Returns: why the library will not be in the program, or nil.
-    private static func preload(
-        _ library: String?,
-        into environment: inout ChildEnvironment,
-        program: ProgramFile,
-        loopTable: String
-    ) -> String? {
-        // Also where the program itself will not load it: programs that it starts may.
-        if let library {
-            guard environment.preload(library, loopTable: loopTable) else {
-                return "the loader cannot take \(library): its path has a blank, a colon or a dollar sign in it"
-            }
-        } else {
+    /// - Returns: why no program can load the library, or nil.
+    private static func preload(_ library: String?, into environment: inout ChildEnvironment, loopTable: String) -> String? {
+        guard let library else {
             environment.set("LAGMONITOR_PAGE", to: loopTable.utf8.map { CChar(bitPattern: $0) })
+            return "\(PreloadLibrary.name) is not installed"
         }
-        return program.obstacle().map { "\(program.path) \($0)" }
-            ?? (library == nil ? "\(PreloadLibrary.name) is not installed" : nil)
+        // Also where the program itself will not load it: programs that it starts may.
+        guard environment.preload(library, loopTable: loopTable) else {
+            return "the loader cannot take \(library): its path has a blank, a colon or a dollar sign in it"
+        }
+        return nil
     }
 }
 

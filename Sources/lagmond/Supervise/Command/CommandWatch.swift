@@ -46,11 +46,15 @@ final class CommandWatch: Sendable {
         let outside = OutsideWatch(name: name, configuration: configuration, sink: sink, lines: lines)
         self.tableWatch = tableWatch
         self.outside = outside
-        reporter = WatchReporter(lifecycle: lifecycle, outside: outside) {
-            tableWatch.watchedProcesses + outside.watchedProcesses
-        } hasLibrary: {
-            tableWatch.isMapped(in: $0)
-        }
+        reporter = WatchReporter(
+            lifecycle: lifecycle,
+            outside: outside,
+            surroundings: .init(obstacle: launcher.libraryObstacle, table: launcher.loopTable.variable) {
+                tableWatch.isMapped(in: $0)
+            } watched: {
+                tableWatch.watchedProcesses + outside.watchedProcesses
+            }
+        )
     }
 
     func start() throws(StartFailure) {
@@ -59,8 +63,12 @@ final class CommandWatch: Sendable {
         } catch {
             throw StartFailure(status: ExitStatus.systemError, message: "the monitor cannot start: \(error)")
         }
-        try reporter.start()
         try watchForHangs()
+        do throws(StartFailure) {
+            try reporter.start()
+        } catch {
+            lifecycle.say("what is watched is not reported: \(error.message)")
+        }
     }
 
     /// Starts the command, and attaches to it where the preloaded library cannot be in it.
@@ -69,27 +77,26 @@ final class CommandWatch: Sendable {
         if requiresWatch, let obstacle = launcher.obstacle, access("/proc/self/stat", R_OK) != 0 {
             throw Self.notWatched("\(obstacle); nor from outside: /proc is not there")
         }
-        let process = try launcher.start(ownSession: ownSession)
-        lifecycle.started(process)
         // Those of the command that ran before.
         outside.stop()
-        if let obstacle = launcher.obstacle {
-            if let failure = outside.watch(process.pid) {
-                let text = "\(obstacle); nor from outside: \(failure)"
-                if requiresWatch {
-                    process.send(SIGKILL)
-                    while process.ended() == nil { usleep(Self.pollMicroseconds) }
-                    process.closeDescriptor()
-                    throw Self.notWatched(text)
-                }
-                lifecycle.say("not watched: \(text)")
-            } else {
-                lifecycle.say("watched from outside: \(obstacle)")
-            }
-        }
+        let process = try launcher.start(ownSession: ownSession)
+        lifecycle.started(process)
+        if let obstacle = launcher.obstacle { try watchFromOutside(process, obstacle) }
         // Whoever stopped it just before found no process.
         if lifecycle.isStopping { lifecycle.stop() }
         return process
+    }
+
+    private func watchFromOutside(_ process: WrappedProcess, _ obstacle: String) throws(StartFailure) {
+        guard case .failed(let failure) = outside.watch(process.pid) else {
+            return lifecycle.say("watched from outside: \(obstacle)")
+        }
+        let text = "\(obstacle); nor from outside: \(failure)"
+        guard requiresWatch else { return lifecycle.say("not watched: \(text)") }
+        process.send(SIGKILL)
+        while process.ended() == nil { usleep(Self.pollMicroseconds) }
+        process.closeDescriptor()
+        throw Self.notWatched(text)
     }
 
     /// Stays with the command, over its restarts, until it has ended for good.

@@ -2,7 +2,7 @@ internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 
-/// Why the preloaded library is not in a process of the command, with what helps.
+/// Why the preloaded library is not active in a process of the command, with what helps.
 enum LibraryAbsence: Equatable {
     case obstacle(ProgramFile.Obstacle)
     /// It runs as another user, who may not open the library or the shared table.
@@ -11,30 +11,44 @@ enum LibraryAbsence: Equatable {
     case environment
     /// It runs in another root folder or mount namespace, where the library's path leads nowhere.
     case rootFolder
+    /// Below another `lagmond run`, which watches it.
+    case otherMonitor
+    /// The kernel does not let lagmond look at it.
+    case hidden
     case unknown
 
     /// Some files of `/proc`, 50 µs.
-    init(of process: Int32) {
-        if let obstacle = ProgramFile(path: "/proc/\(process)/exe").obstacle() {
+    /// - Parameter table: the variable that names the command's shared table.
+    init(of process: Int32, table: (name: String, value: String)) {
+        let environment = Self.entries(of: process)
+        if let other = environment?.first(where: { $0.hasPrefix(table.name + "=") }), other != "\(table.name)=\(table.value)" {
+            self = .otherMonitor
+        } else if let obstacle = ProgramFile(path: "/proc/\(process)/exe").obstacle() {
             self = .obstacle(obstacle)
-        } else if let environment = Self.text(process, "environ"), !environment.contains(PreloadLibrary.name) {
-            self = .environment
-        } else if Self.link(process, "root") != Self.link(getpid(), "root")
-            || Self.link(process, "ns/mnt") != Self.link(getpid(), "ns/mnt")
-        {
-            self = .rootFolder
         } else if let user = Self.user(of: process), user != geteuid() {
             self = .user(user)
+        } else if environment == nil {
+            self = .hidden
+        } else if Self.isElsewhere(process, "root") || Self.isElsewhere(process, "ns/mnt") {
+            self = .rootFolder
         } else {
-            self = .unknown
+            self = environment?.contains { $0.contains(PreloadLibrary.name) } == true ? .unknown : .environment
         }
     }
 
     private static func text(_ process: Int32, _ name: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 131_072)
         let length = cll_procfs_read(process, 0, name, &buffer, buffer.count)
-        guard length >= 0 else { return nil }
-        return String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return length < 0 ? nil : String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// nil: it cannot be read.
+    private static func entries(of process: Int32) -> [Substring]? { text(process, "environ")?.split(separator: "\0") }
+
+    /// Whether a link of the process leads elsewhere than lagmond's.
+    private static func isElsewhere(_ process: Int32, _ name: String) -> Bool {
+        guard let theirs = link(process, name), let ours = link(getpid(), name) else { return false }
+        return theirs != ours
     }
 
     private static func link(_ process: Int32, _ name: String) -> String? {
@@ -53,11 +67,14 @@ enum LibraryAbsence: Equatable {
 extension LibraryAbsence: CustomStringConvertible {
     var description: String {
         switch self {
-        case .obstacle(let obstacle): "its program \(obstacle)"
-        case .user(let user): "it runs as user \(user); start lagmond as that user, behind what changes it"
-        case .environment: "its environment lacks LD_PRELOAD; start lagmond behind what clears it"
-        case .rootFolder: "it runs in another root folder or mount namespace; start lagmond there"
-        case .unknown: "the loader did not load it"
+        case .obstacle(let obstacle): "the library is not active: its program \(obstacle)"
+        case .user(let user):
+            "the library is not active: it runs as user \(user); start lagmond as that user, behind what changes it"
+        case .environment: "the library is not active: its environment lacks LD_PRELOAD; start lagmond behind what clears it"
+        case .rootFolder: "the library is not active: it runs in another root folder or mount namespace; start lagmond there"
+        case .otherMonitor: "it runs below another lagmond"
+        case .hidden: "the kernel does not show whether the library is active in it"
+        case .unknown: "the library is not active: the loader did not load it"
         }
     }
 }

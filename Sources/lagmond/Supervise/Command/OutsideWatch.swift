@@ -1,16 +1,30 @@
+internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// Watches those processes of a command from outside that the preloaded library is not in. Any thread.
+/// Watches those processes of a command from outside that the preloaded library is not active in. Any thread.
 final class OutsideWatch: Sendable {
+    enum Start {
+        case watching
+        /// It has ended meanwhile, or the command has.
+        case ended
+        case failed(String)
+    }
+
     /// More at the same time are not watched, and that is reported.
     static let most = 16
 
+    private struct Entry {
+        let process: AttachedProcess
+        /// Another number: by exec another program, which the library may be active in.
+        var image: UInt64
+    }
+
     private struct State {
         var configuration: RemoteConfiguration
-        var present: [AttachedProcess] = []
+        var present: [Entry] = []
         var past = StallMonitorStatistics()
         var pastLoops: UInt64 = 0
         var isOver = false
@@ -32,30 +46,46 @@ final class OutsideWatch: Sendable {
     /// For watches that begin from now on.
     func configure(_ configuration: RemoteConfiguration) { state.withLock { $0.configuration = configuration } }
 
-    /// - Returns: why it is not watched; nil: it is, or has ended.
-    func watch(_ process: Int32) -> String? {
-        removeEnded()
+    func watch(_ process: Int32) -> Start {
+        remove { $0.process.watch.isOver }
         guard state.withLock({ $0.present.count }) < Self.most else {
-            return "\(Self.most) processes are watched from outside, which is the limit"
+            return .failed("\(Self.most) processes are watched from outside, which is the limit")
         }
         do throws(StartFailure) {
             let configuration = state.withLock { $0.configuration }
+            let image = Self.image(of: process)
             let made = try AttachedProcess(process, name: name, configuration: configuration, sink: sink, lines: lines)
             try made.start()
             let isOver = state.withLock { state in
-                if !state.isOver { state.present.append(made) }
+                if !state.isOver { state.present.append(Entry(process: made, image: image)) }
                 return state.isOver
             }
             if isOver { made.watch.stop() }
-            return nil
+            return isOver ? .ended : .watching
         } catch {
-            // It has ended meanwhile: nothing was missed.
-            return error.status == ExitStatus.noInput ? nil : error.message
+            return error.status == ExitStatus.noInput ? .ended : .failed(error.message)
         }
     }
 
     func isWatching(_ process: Int32) -> Bool {
-        state.withLock { $0.present.contains { $0.watch.process == process && !$0.watch.isOver } }
+        state.withLock { $0.present.contains { $0.process.watch.process == process && !$0.process.watch.isOver } }
+    }
+
+    /// Ends the watch of each process that has become a program, by exec, in which the library is active: that publishes its loops itself.
+    func leave(where hasLibrary: (Int32) -> Bool?) {
+        for entry in state.withLock({ $0.present }) {
+            let process = entry.process.watch.process
+            let image = Self.image(of: process)
+            guard image != entry.image, image != 0 else { continue }
+            if hasLibrary(process) == true {
+                remove { $0.process === entry.process }
+            } else {
+                state.withLock { state in
+                    guard let index = state.present.firstIndex(where: { $0.process === entry.process }) else { return }
+                    state.present[index].image = image
+                }
+            }
+        }
     }
 
     /// Ends the watches. What the processes were stalled in becomes an `abandoned` line.
@@ -67,14 +97,14 @@ final class OutsideWatch: Sendable {
         stop()
     }
 
-    private func removeEnded() { remove { $0.watch.isOver } }
-
-    private func remove(_ isMeant: (AttachedProcess) -> Bool) {
-        for process in state.withLock({ $0.present.filter(isMeant) }) {
-            // May wait for the sink.
+    private func remove(_ isMeant: (Entry) -> Bool) {
+        let meant = state.withLock { $0.present.filter(isMeant) }.map(\.process)
+        // All of them first: each may wait for the sink.
+        for process in meant { process.watch.requestStop() }
+        for process in meant {
             process.watch.stop()
             state.withLock { state in
-                guard let index = state.present.firstIndex(where: { $0 === process }) else { return }
+                guard let index = state.present.firstIndex(where: { $0.process === process }) else { return }
                 state.present.remove(at: index)
                 state.past += process.watch.statistics
                 state.pastLoops += process.watch.begunLoops
@@ -82,14 +112,23 @@ final class OutsideWatch: Sendable {
         }
     }
 
+    private static func image(of process: Int32) -> UInt64 {
+        var image: UInt64 = 0
+        return cll_procfs_image(process, &image) == 0 ? image : 0
+    }
+
+    private var processes: [AttachedProcess] { state.withLock { $0.present.map(\.process) } }
+
     var statistics: StallMonitorStatistics {
-        state.withLock { state in state.present.reduce(into: state.past) { $0 += $1.watch.statistics } }
+        state.withLock { state in state.present.reduce(into: state.past) { $0 += $1.process.watch.statistics } }
     }
 
     /// Loops whose watch has begun so far.
-    var begunLoops: UInt64 { state.withLock { state in state.present.reduce(state.pastLoops) { $0 + $1.watch.begunLoops } } }
+    var begunLoops: UInt64 {
+        state.withLock { state in state.present.reduce(state.pastLoops) { $0 + $1.process.watch.begunLoops } }
+    }
 
-    var watchedProcesses: [WatchedProcess] { state.withLock { $0.present }.flatMap(\.watchedProcesses) }
+    var watchedProcesses: [WatchedProcess] { processes.flatMap(\.watchedProcesses) }
 
-    func probeLiveness() -> [LivenessProbe.Check] { state.withLock { $0.present }.map { $0.watch.probeLiveness() } }
+    func probeLiveness() -> [LivenessProbe.Check] { processes.map { $0.watch.probeLiveness() } }
 }

@@ -6,12 +6,19 @@ internal import LagMonitor
 struct WatchReport {
     /// A process that is watched, as a poll found it.
     struct Process {
-        let pid: Int32
-        /// With the pid it names the process.
-        let startTicks: UInt64
+        let id: ProcessID
         let name: String
         /// The names of its loops.
         let loops: [String]
+    }
+
+    /// The command's own process.
+    struct Command {
+        /// 0: it does not run.
+        let pid: Int32
+        let name: String
+        /// Whether a process of it may be watched in another way yet: then nothing is known of its loops.
+        var isUndecided = false
     }
 
     static let interval: Duration = .milliseconds(500)
@@ -21,45 +28,39 @@ struct WatchReport {
     static let lines = 8
     private static let namesInLine = 4
 
-    private struct Key: Hashable {
-        let pid: Int32
-        let startTicks: UInt64
-    }
-
     /// Seen once so far: what starts many loops has them all a moment later.
-    private var fresh: Set<Key> = []
-    private var known: Set<Key> = []
+    private var fresh: Set<ProcessID> = []
+    private var known: Set<ProcessID> = []
+    private var lineCount = 0
     private var isSilenceReported = false
-    /// The command's own process, and when it was first seen; another one after a restart.
+    /// The command's process, and when it was first seen; another one after a restart.
     private var root: (pid: Int32, since: MonotonicTime)?
 
-    /// - Parameters:
-    ///   - watched: the processes with a watched loop.
-    ///   - command: the command's own process; 0: it does not run.
+    /// - Parameter watched: the processes with a watched loop.
     /// - Returns: new messages.
-    mutating func update(_ watched: [Process], command: Int32, name: String, at now: MonotonicTime) -> [String] {
-        if root?.pid != command {
-            root = (command, now)
+    mutating func update(_ watched: [Process], of command: Command, at now: MonotonicTime) -> [String] {
+        if root?.pid != command.pid {
+            root = (command.pid, now)
             isSilenceReported = false
+            lineCount = 0
         }
+        let present = Set(watched.lazy.filter { !$0.loops.isEmpty }.map(\.id))
+        known.formIntersection(present)
         var messages: [String] = []
-        for process in watched where !process.loops.isEmpty {
-            let key = Key(pid: process.pid, startTicks: process.startTicks)
-            guard !known.contains(key) else { continue }
-            guard fresh.remove(key) != nil else {
-                fresh.insert(key)
-                continue
-            }
-            known.insert(key)
-            if known.count <= Self.lines { messages.append(Self.message(on: process)) }
-            if known.count == Self.lines + 1 { messages.append("watching further processes, without a line for each") }
+        for process in watched where present.contains(process.id) && !known.contains(process.id) && fresh.contains(process.id) {
+            known.insert(process.id)
+            lineCount += 1
+            if lineCount <= Self.lines { messages.append(Self.message(on: process)) }
+            if lineCount == Self.lines + 1 { messages.append("watching further processes, without a line for each") }
         }
-        let isSilent = watched.allSatisfy(\.loops.isEmpty)
-        if isSilent, !isSilenceReported, command != 0, let root, now - root.since >= Self.patience {
+        fresh = present.subtracting(known)
+        if present.isEmpty, !isSilenceReported, !command.isUndecided, command.pid != 0, let root,
+            now - root.since >= Self.patience
+        {
             isSilenceReported = true
             messages.append(
-                "\(name) [\(command)] has no event loop after \(Self.patience.components.seconds) s: no thread of it waits again and again "
-                    + "in epoll, poll or select; a thread that only computes or reads is not watched"
+                "\(command.name) [\(command.pid)] has no event loop after \((now - root.since).components.seconds) s: no thread of it waits "
+                    + "again and again in epoll, poll or select; a thread that only computes or reads is not watched"
             )
         }
         return messages
@@ -68,6 +69,15 @@ struct WatchReport {
     private static func message(on process: Process) -> String {
         let rest = process.loops.count - namesInLine
         let names = process.loops.prefix(namesInLine).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
-        return "watching \(names) of \(process.name) [\(process.pid)]"
+        return "watching \(names) of \(process.name) [\(process.id.pid)]"
     }
+}
+
+/// A process, which its number alone does not name.
+struct ProcessID: Hashable {
+    let pid: Int32
+    /// When it began, in clock ticks since the machine started.
+    let startTicks: UInt64
+    /// Another number: it became another program by exec. 0: not known.
+    var image: UInt64 = 0
 }

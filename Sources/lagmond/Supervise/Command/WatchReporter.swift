@@ -4,10 +4,11 @@ internal import LagMonitor
 internal import LagRemote
 internal import Synchronization
 
-/// Reports which loops of a command are watched, and finds the processes of it that the preloaded library is not in: those are watched from
-/// outside where the kernel permits it, and reported where it does not.
+/// Reports which loops of a command are watched, and finds the processes of it that the preloaded library is not active in: those are watched
+/// from outside where the kernel permits it, and reported where it does not.
 ///
-/// Runs a thread: some µs each half second, and a list of the machine's processes, 10 µs each, every five.
+/// Runs a thread: some µs each half second, and every five a list of the machine's processes, 10 µs each. What a process maps is read once for
+/// each program that it becomes.
 // Unchecked: what `poll` uses is touched by its thread alone; the rest is immutable, atomic or in a Mutex.
 final class WatchReporter: @unchecked Sendable {
     /// A process of the command that is not watched.
@@ -17,38 +18,45 @@ final class WatchReporter: @unchecked Sendable {
         let reason: String
     }
 
-    private struct Key: Hashable {
-        let pid: Int32
-        let startTicks: UInt64
+    /// What was found out of a process.
+    private enum Finding {
+        case hasLibrary
+        /// Seen once so far: a short-lived one, or one between fork and exec, is no gap in the watch.
+        case withoutLibrary
+        case failed(Unwatched, listsLeft: Int)
+    }
+
+    /// What is common to all processes of the command.
+    struct Surroundings {
+        /// Why the library is in none of them; nil: it can be.
+        let obstacle: String?
+        /// The variable that names the shared table.
+        let table: (name: String, value: String)
+        /// Whether the library is active in a process; nil: that cannot be seen.
+        let hasLibrary: @Sendable (Int32) -> Bool?
+        /// The processes that are watched now.
+        let watched: @Sendable () -> [WatchedProcess]
     }
 
     private let lifecycle: CommandLifecycle
     private let outside: OutsideWatch
-    private let watched: @Sendable () -> [WatchedProcess]
-    private let hasLibrary: @Sendable (Int32) -> Bool?
+    private let surroundings: Surroundings
     private let isOver = Atomic(false)
     private let unwatchedNow = Mutex<[Unwatched]>([])
+    private let waiting = Mutex<[String]>([])
 
     private var report = WatchReport()
     private var listedAt = MonotonicTime.now
-    /// Without the library when the processes were listed last.
-    private var withoutLibrary: Set<Key> = []
-    private var examined: Set<Key> = []
+    private var findings: [ProcessID: Finding] = [:]
     private var linesLeft = WatchReport.lines
 
-    /// - Parameters:
-    ///   - watched: the processes that are watched now.
-    ///   - hasLibrary: whether the preloaded library is active in a process; nil: it cannot be seen.
-    init(
-        lifecycle: CommandLifecycle,
-        outside: OutsideWatch,
-        watched: @escaping @Sendable () -> [WatchedProcess],
-        hasLibrary: @escaping @Sendable (Int32) -> Bool?
-    ) {
+    /// A refused process is tried again after so many lists.
+    private static let listsBeforeRetry = 12
+
+    init(lifecycle: CommandLifecycle, outside: OutsideWatch, surroundings: Surroundings) {
         self.lifecycle = lifecycle
         self.outside = outside
-        self.watched = watched
-        self.hasLibrary = hasLibrary
+        self.surroundings = surroundings
     }
 
     func start() throws(StartFailure) {
@@ -60,7 +68,11 @@ final class WatchReporter: @unchecked Sendable {
         }
     }
 
-    func stop() { isOver.store(true, ordering: .releasing) }
+    /// What was held back is reported now.
+    func stop() {
+        isOver.store(true, ordering: .releasing)
+        flush()
+    }
 
     /// Those that run and are not watched. Any thread.
     var unwatched: [Unwatched] { unwatchedNow.withLock { $0 } }
@@ -68,54 +80,98 @@ final class WatchReporter: @unchecked Sendable {
     private func poll() {
         let now = MonotonicTime.now
         let root = lifecycle.status.pid
-        let present = watched()
+        outside.leave(where: surroundings.hasLibrary)
+        let present = surroundings.watched()
         if now - listedAt >= WatchReport.patience {
             listedAt = now
-            if root != 0 { examineTree(below: root, Set(present.map(\.pid))) }
+            examineTree(below: root, Set(present.map(\.pid)))
         }
+        let isUndecided =
+            present.contains { $0.loops.isEmpty }
+            || !findings.values.allSatisfy { if case .hasLibrary = $0 { true } else { false } }
+        let command = WatchReport.Command(pid: root, name: Self.name(of: root), isUndecided: isUndecided)
         let processes = present.map { process in
             WatchReport.Process(
-                pid: process.pid,
-                startTicks: process.startTicks,
+                id: ProcessID(pid: process.pid, startTicks: process.startTicks),
                 name: process.name,
                 loops: process.loops.map(\.name)
             )
         }
-        for message in report.update(processes, command: root, name: Self.name(of: root), at: now) { lifecycle.say(message) }
+        for message in report.update(processes, of: command, at: now) { say(message) }
+        if !Self.isTerminalTaken { flush() }
     }
 
     private func examineTree(below root: Int32, _ watched: Set<Int32>) {
-        var seen: Set<Key> = []
-        var now: [Unwatched] = []
-        for pid in ProcessTree.members(below: root) where !watched.contains(pid) && !outside.isWatching(pid) {
-            var (ticks, status): (UInt64, cll_thread_status) = (0, cll_thread_status())
-            guard cll_procfs_start_ticks(pid, &ticks) == 0, cll_procfs_status(pid, 0, &status) == 0, status.state != Self.zombie,
-                hasLibrary(pid) != true
-            else { continue }
-            let key = Key(pid: pid, startTicks: ticks)
-            seen.insert(key)
-            // A short-lived one, or one between fork and exec, is nobody's miss.
-            guard withoutLibrary.contains(key) else { continue }
-            let name = Self.name(of: pid)
-            let reason = "the library is not active: \(LibraryAbsence(of: pid))"
-            let failure = outside.watch(pid)
-            if let failure { now.append(Unwatched(pid: pid, name: name, reason: "\(reason); nor from outside: \(failure)")) }
-            guard examined.insert(key).inserted, linesLeft > 0 else { continue }
-            linesLeft -= 1
-            lifecycle.say(
-                failure == nil
-                    ? "watching \(name) [\(pid)] from outside: \(reason)"
-                    : "\(name) [\(pid)] is not watched: \(now.last?.reason ?? reason)"
-            )
-            if linesLeft == 0 {
-                lifecycle.say("further processes without the library get no line; /healthz names those that are not watched")
+        var seen: Set<ProcessID> = []
+        for pid in root == 0 ? [] : ProcessTree.members(below: root) where !watched.contains(pid) && !outside.isWatching(pid) {
+            guard let id = Self.identify(pid) else { continue }
+            seen.insert(id)
+            switch findings[id] {
+            case .hasLibrary: continue
+            case .failed(let unwatched, let left) where left > 0: findings[id] = .failed(unwatched, listsLeft: left - 1)
+            case .withoutLibrary, .failed: watchFromOutside(id, isNew: !isRefused(id))
+            case nil: findings[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
             }
         }
-        withoutLibrary = seen
-        unwatchedNow.withLock { $0 = now }
+        findings = findings.filter { seen.contains($0.key) }
+        let refused = findings.values.compactMap { if case .failed(let unwatched, _) = $0 { unwatched } else { nil } }
+        unwatchedNow.withLock { $0 = refused.sorted { $0.pid < $1.pid } }
     }
 
-    private static let zombie = CChar(UInt8(ascii: "Z"))
+    private func isRefused(_ id: ProcessID) -> Bool { if case .failed = findings[id] { true } else { false } }
+
+    private func watchFromOutside(_ id: ProcessID, isNew: Bool) {
+        let absence = LibraryAbsence(of: id.pid, table: surroundings.table)
+        // It watches that one.
+        guard absence != .otherMonitor else {
+            findings[id] = .hasLibrary
+            return
+        }
+        let reason = surroundings.obstacle ?? "\(absence)"
+        let name = Self.name(of: id.pid)
+        let message: String
+        switch outside.watch(id.pid) {
+        case .ended: return
+        case .watching: message = "watching \(name) [\(id.pid)] from outside: \(reason)"
+        case .failed(let failure):
+            let unwatched = Unwatched(pid: id.pid, name: name, reason: "\(reason); nor from outside: \(failure)")
+            findings[id] = .failed(unwatched, listsLeft: Self.listsBeforeRetry)
+            message = "\(name) [\(id.pid)] is not watched: \(unwatched.reason)"
+        }
+        guard isNew, linesLeft > 0 else { return }
+        linesLeft -= 1
+        say(message)
+        if linesLeft == 0 { say("further processes without the library get no line; /healthz names those that are not watched") }
+    }
+
+    // MARK: Messages
+
+    private func say(_ message: String) { waiting.withLock { $0.append(message) } }
+
+    private func flush() {
+        let messages = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        for message in messages { lifecycle.say(message) }
+    }
+
+    /// Whether stderr is a terminal that a program has for itself (vim, a shell that edits its line): then lines wait.
+    private static var isTerminalTaken: Bool {
+        var mode = termios()
+        return tcgetattr(STDERR_FILENO, &mode) == 0 && mode.c_lflag & tcflag_t(ICANON) == 0
+    }
+
+    /// nil: it has ended, or is a zombie.
+    private static func identify(_ pid: Int32) -> ProcessID? {
+        var status = cll_thread_status()
+        var id: (ticks: UInt64, image: UInt64) = (0, 0)
+        guard cll_procfs_start_ticks(pid, &id.ticks) == 0, cll_procfs_status(pid, 0, &status) == 0,
+            status.state != CChar(UInt8(ascii: "Z"))
+        else { return nil }
+        _ = cll_procfs_image(pid, &id.image)
+        return ProcessID(pid: pid, startTicks: id.ticks, image: id.image)
+    }
 
     private static func name(of process: Int32) -> String {
         var name = cll_name()

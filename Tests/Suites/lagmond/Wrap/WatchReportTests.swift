@@ -7,7 +7,7 @@ internal import Testing
 
 struct WatchReportTests {
     private static func process(_ pid: Int32, startTicks: UInt64 = 1, loops: [String] = ["main"]) -> WatchReport.Process {
-        .init(pid: pid, startTicks: startTicks, name: "p", loops: loops)
+        .init(id: ProcessID(pid: pid, startTicks: startTicks), name: "p", loops: loops)
     }
 
     /// The messages of that many updates, half a second apart.
@@ -15,7 +15,7 @@ struct WatchReportTests {
         var report = WatchReport()
         let start = MonotonicTime.now
         return (0..<count).flatMap { number in
-            report.update(watched(number), command: 7, name: "c", at: start + WatchReport.interval * number)
+            report.update(watched(number), of: .init(pid: 7, name: "c"), at: start + WatchReport.interval * number)
         }
     }
 
@@ -43,26 +43,51 @@ struct WatchReportTests {
         #expect(Self.messages(40) { _ in [Self.process(9)] } == ["watching main of p [9]"])
     }
 
+    @Test func `of a restarted command the lines begin anew`() {
+        var report = WatchReport()
+        let start = MonotonicTime.now
+        let messages = (0..<60).flatMap { number in
+            // A new process every two seconds.
+            let pid = Int32(number / 4 + 1)
+            let command = WatchReport.Command(pid: pid, name: "c")
+            return report.update([Self.process(pid)], of: command, at: start + WatchReport.interval * number)
+        }
+        #expect(messages.count == 15 && messages.last == "watching main of p [15]")
+    }
+
+    @Test func `nothing is reported of a command whose processes may be watched otherwise yet`() {
+        var report = WatchReport()
+        let start = MonotonicTime.now
+        for number in 0..<40 {
+            let command = WatchReport.Command(pid: 7, name: "c", isUndecided: true)
+            #expect(report.update([], of: command, at: start + WatchReport.interval * number).isEmpty)
+        }
+    }
+
     @Test func `a restarted command has its time anew`() {
         var report = WatchReport()
         let start = MonotonicTime.now
         for number in 0..<40 {
-            #expect(report.update([], command: Int32(number / 8), name: "c", at: start + WatchReport.interval * number).isEmpty)
+            let command = WatchReport.Command(pid: Int32(number / 8), name: "c")
+            #expect(report.update([], of: command, at: start + WatchReport.interval * number).isEmpty)
         }
     }
 
+    private static let table = (name: "LAGMONITOR_PAGE", value: "/proc/1/fd/3")
+
     @Test(arguments: [
-        (["env", "-i", "/bin/sleep", "60"], LibraryAbsence.environment),
-        (["env", "LD_PRELOAD=\(PreloadLibrary.name)", "/bin/sleep", "60"], .unknown),
+        (["-i", "/bin/sleep", "60"], LibraryAbsence.environment),
+        (["LD_PRELOAD=/nowhere/\(PreloadLibrary.name)", "/bin/sleep", "60"], .unknown),
+        (["LAGMONITOR_PAGE=/proc/2/fd/3", "/bin/sleep", "60"], .otherMonitor),
     ])
-    func `why the library is not in a process`(command: [String], expected: LibraryAbsence) throws {
+    func `why the library is not in a process`(arguments: [String], expected: LibraryAbsence) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = Array(command.dropFirst())
+        process.arguments = arguments
         process.standardError = FileHandle.nullDevice
         try process.run()
         defer { process.terminate() }
         // Before its exec it is a copy of this process.
-        #expect(eventually { LibraryAbsence(of: process.processIdentifier) == expected })
+        #expect(eventually { LibraryAbsence(of: process.processIdentifier, table: Self.table) == expected })
     }
 }
