@@ -13,7 +13,7 @@ package struct CaptureBudget: Sendable {
     /// processor may need a few scheduling slices.
     let answerNanoseconds: UInt64
 
-    /// Whether the kernel may be asked for a sample of a thread: making the event may take some milliseconds.
+    /// Whether the kernel may be asked for a sample of a thread of this process that no signal reaches: making the event may take some milliseconds.
     let allowsSample: Bool
 
     /// For the first sample of a stall: 12 ms, or 50 ms.
@@ -148,7 +148,7 @@ package final class ThreadCapture {
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard quietCheck.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
-                if running.prefersSample, budget.allowsSample, !isSampled {
+                if running.prefersSample, !isSampled {
                     isSampled = true
                     if takeSample(target, within: Self.sampleNanoseconds) { return walkSample(into: frames) }
                     // It may sleep by now, or have gone on: what was known of it is old.
