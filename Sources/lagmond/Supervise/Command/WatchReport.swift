@@ -44,6 +44,8 @@ struct WatchReport {
             isSilenceReported = false
             lineCount = 0
         }
+        // What is to be known of it is known from then on.
+        if command.isUndecided { root?.since = now }
         let present = Set(watched.lazy.filter { !$0.loops.isEmpty }.map(\.id))
         known.formIntersection(present)
         var messages: [String] = []
