@@ -101,8 +101,15 @@ enum Stalls {
             try monitor.watch(thread.loop, rules: rules)
             let before = monitor.statistics.stalls
             usleep(100_000)
-            if rules.starvationThreshold != nil { starve(thread) } else { thread.perform { compute(milliseconds: 400) } }
             let isAlone = rules.pingWhileWaiting != nil
+            // Without a processor there is nothing to sample: once more, then.
+            var attempts = 0
+            repeat {
+                attempts += 1
+                if rules.starvationThreshold != nil { starve(thread) } else { thread.perform { compute(milliseconds: 400) } }
+                try thread.performAndWait {}
+                usleep(100_000)
+            } while !isAlone && monitor.statistics.stalls == before && attempts < 10
             guard settles({ isAlone || monitor.statistics.stalls > before }) else {
                 AllocationProbe.fail("no stall by \(rules)")
             }
