@@ -115,6 +115,8 @@ int cll_procfs_status(pid_t pid, pid_t tid, cll_thread_status *status) {
     status->state = at ? *at : '?';
     if ((at = cll_status_field(text, "\nSigBlk:\t"))) status->blocked_signals = cll_parse_number(&at, 16);
     if ((at = cll_status_field(text, "\nSigCgt:\t"))) status->caught_signals = cll_parse_number(&at, 16);
+    if ((at = cll_status_field(text, "\nSigPnd:\t"))) status->pending_signals = cll_parse_number(&at, 16);
+    if ((at = cll_status_field(text, "\nShdPnd:\t"))) status->pending_signals |= cll_parse_number(&at, 16);
     if ((at = cll_status_field(text, "\nvoluntary_ctxt_switches:\t"))) status->voluntary_switches = cll_parse_number(&at, 10);
     if ((at = cll_status_field(text, "\nnonvoluntary_ctxt_switches:\t"))) status->involuntary_switches = cll_parse_number(&at, 10);
     return 0;

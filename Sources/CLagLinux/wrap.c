@@ -238,9 +238,25 @@ static int cll_wait(pid_t pid, int pidfd, siginfo_t *info, int flags) {
     return result;
 }
 
-int cll_wrap_has_change(pid_t pid, int pidfd) {
+static int cll_is_terminal_stop(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+int cll_wrap_has_terminal_stop(pid_t pid) {
+    sigset_t pending;
+    cll_thread_status status;
+    if (pid == 0) {
+        if (sigpending(&pending) != 0) return 0;
+        return sigismember(&pending, SIGTSTP) || sigismember(&pending, SIGTTIN) || sigismember(&pending, SIGTTOU);
+    }
+    if (cll_procfs_status(pid, 0, &status) != 0) return 0;
+    return (status.pending_signals & (cll_signal_bit(SIGTSTP) | cll_signal_bit(SIGTTIN) | cll_signal_bit(SIGTTOU))) != 0;
+}
+
+int cll_wrap_has_later_change(pid_t pid, int pidfd) {
     siginfo_t info;
-    return cll_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT) == 0 && info.si_pid != 0;
+    if (cll_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT) != 0 || info.si_pid == 0) return 0;
+    // The terminal stops the whole group, and a SIGCONT takes back what stop waits for its receiver.
+    if (info.si_code == CLD_STOPPED && cll_is_terminal_stop(info.si_status)) return cll_wrap_has_terminal_stop(0);
+    return 1;
 }
 
 int cll_wrap_change(pid_t pid, int pidfd, int *value) {

@@ -13,6 +13,7 @@ typedef struct cll_thread_status {
     uint64_t involuntary_switches;
     uint64_t blocked_signals;      // SigBlk: bit n-1 is signal n
     uint64_t caught_signals;       // SigCgt of the process
+    uint64_t pending_signals;      // SigPnd of the thread, ShdPnd of the process
 } cll_thread_status;
 
 // 0, or an errno (ESRCH when the thread is gone).

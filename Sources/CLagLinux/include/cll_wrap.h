@@ -45,8 +45,10 @@ enum {
 };
 // What became of the child since it was last asked; never blocks. A CLL_CHANGE_…, or -1 and errno.
 int cll_wrap_change(pid_t pid, int pidfd, int *value);
-// Whether there is a change that was not taken yet; it stays.
-int cll_wrap_has_change(pid_t pid, int pidfd);
+// Whether there is a change that was not taken yet, and is none from before this process was continued: it stays.
+int cll_wrap_has_later_change(pid_t pid, int pidfd);
+// Whether a stop from the terminal waits to be taken by a process; 0: this one.
+int cll_wrap_has_terminal_stop(pid_t pid);
 // As process 1 of a PID namespace: takes the ends of processes whose parents have ended before them, which the kernel makes ours. Elsewhere
 // nothing. Any thread; call it after SIGCHLD, when the ends of what was started here have been taken.
 void cll_wrap_reap_orphans(void);

@@ -107,8 +107,10 @@ struct WrappedProcess {
     /// lagmond was continued: continues the command, unless the signal reached it as well.
     private func continueCommand(alsoLaterStops: Bool = false) {
         for _ in 0..<Self.continuePolls {
+            // It has yet to stop for what stopped lagmond as well: the signal that continued lagmond did not reach it, or would have taken that back.
+            if !isStopped, cll_wrap_has_terminal_stop(pid) != 0, cll_wrap_has_terminal_stop(0) == 0 { return send(SIGCONT) }
             // A change that was not reported yet is a later one: it was continued, and perhaps stopped again, which has to stay.
-            guard isStopped, alsoLaterStops || cll_wrap_has_change(pid, pidfd) == 0 else { return }
+            guard isStopped, alsoLaterStops || cll_wrap_has_later_change(pid, pidfd) == 0 else { return }
             usleep(Self.continuePollMicroseconds)
         }
         send(SIGCONT)
