@@ -20,7 +20,7 @@ class Display:
             pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         os.close(writer)
-        # It writes the number and the end of the line one by one, and ends when nobody takes the second.
+        # It writes the number and the end of the line one by one, and ends when the second has no reader.
         with open(reader) as numbers:
             self.name = f":{numbers.readline().strip()}"
 
@@ -57,7 +57,7 @@ class Windowed(Program):
         return wait_until(f"the window {self.title}", lambda: self.xdotool("search", "--name", f"^{self.title}$"), 10).split()[0]
 
     def focus(self):
-        """Without a window manager, nobody else gives a window the keys."""
+        """Without a window manager, no other program gives a window the keys."""
         window = self.window()
         self.xdotool("windowfocus", "--sync", window)
         wait_until("the focus", lambda: self.xdotool("getwindowfocus", "-f") == window, 5)

@@ -81,5 +81,5 @@ def facts(record):
 
 
 def is_excused(record):
-    """Whether it would be no stall had the thread not waited for a processor that others had: true, but nobody caused it on purpose."""
+    """Whether it would be no stall had the thread not waited for a processor that others had: true, but not caused on purpose."""
     return record["duration_ms"] - record.get("run_delay_ms", 0) < record["threshold_ms"]

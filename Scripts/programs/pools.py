@@ -1,4 +1,4 @@
-"""Servers whose threads or processes are a pool: what blocks one of them keeps nobody else waiting, and is no stall."""
+"""Servers whose threads or processes are a pool: what blocks one of them keeps no other client waiting, and is no stall."""
 import os
 import pathlib
 import shutil

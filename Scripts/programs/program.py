@@ -132,7 +132,7 @@ class Fifo:
         temporary.rename(self.path)
 
     def release(self, content=b""):
-        """Lets the reader that waits have the content. Returns False when nobody waits."""
+        """Lets the reader that waits have the content. Returns False when no reader waits."""
         try:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:

@@ -90,7 +90,7 @@ class GunicornThreads(Gunicorn):
         return []
 
     def converse(self, session):
-        # What blocks a thread of a pool keeps nobody waiting, and is no stall.
+        # What blocks a thread of a pool keeps no other client waiting, and is no stall.
         session.get("/sleep")
         return super().converse(session)
 
