@@ -46,7 +46,7 @@ extension Corpus {
         ),
         Scenario("two-functions", [.cpu], ["compressImage"], "two functions compute one after the other, the second for longer") {
             importImage(until: $0)
-        }.with { $0.isSampled = true },
+        },
         Scenario("poll-loop", [.syscall], ["pollDevice"], "short sleeps with a little computing between them") {
             pollDevice(until: $0)
         },

@@ -32,10 +32,6 @@ struct Scenario: Sendable {
     /// Whether the processor is to be its own, where that is permitted: for what computes or wakes often, and would wait for a
     /// processor where others are busy. None of its other threads may compute.
     var needsOwnProcessor = false
-    /// Whether the answer depends on where a few samples fall. Then a miss counts only when one of two more trials misses as well: with one miss
-    /// in 190 trials, as measured, that happens once in 18,000; a monitor that misses every second time is caught in three of eight runs, and
-    /// one that always misses in each.
-    var isSampled = false
     /// The memory control group that the process is put into.
     var memoryLimitBytes: Int?
     /// Whether the kernel's counters agree that the stall was what it was meant to be, where that depends on the machine.

@@ -18,25 +18,13 @@ struct Trial {
     /// is judged as it is.
     private static let mostAttempts = 4
 
-    /// Runs the scenario; a sampled one by the majority of three, where the first answer is wrong.
     func execute() -> Verdict {
-        if program != nil {
-            // Every run counts: how the monitor does where the machine has little time for it belongs to the figures.
-            var verdict = attempt()
+        var verdict = attempt()
+        // Every run of another program counts: how the monitor does where the machine has little time for it belongs to the figures.
+        guard program == nil else {
             verdict.isBusy = isBusy
             return verdict
         }
-        var verdict = executeOnce()
-        guard scenario.isSampled, !verdict.isSkipped, !verdict.isRight else { return verdict }
-        let others = [executeOnce(), executeOnce()]
-        let attempts = ([verdict] + others).reduce(0) { $0 + $1.attempts }
-        if others.allSatisfy(\.isRight) { verdict = others[0] }
-        verdict.attempts = attempts
-        return verdict
-    }
-
-    private func executeOnce() -> Verdict {
-        var verdict = attempt()
         for count in 2...Self.mostAttempts {
             guard !scenario.expectsRunDelay, verdict.truth?.isDisturbed == true || verdict.isDurationUncertain else { break }
             verdict = attempt()

@@ -1,23 +1,29 @@
-/// How far apart the samples of a stalled thread's stack are: the same stack again lengthens the gap, another one shortens it to what
-/// it was at first. A thread that hangs is soon left alone; one that moves is followed.
+/// How far apart the samples of a stalled thread's stack are: a part of the stall's age, so that no sample after the first stands for more
+/// than that part of the stall. A thread that hangs is soon left alone; one that moves is followed more closely.
 ///
-/// (Matrix, the monitor of WeChat, calls this annealing.)
+/// (Matrix, the monitor of WeChat, doubles the gap while the stack is the same. Then the last sample stands for half of the stall, and what
+/// the thread does a tenth of the time is taken for what it does in one stall of ten.)
 struct StackSamplingBackoff: Sendable, Equatable {
     /// The first gap: short enough to see the parts of a stall of a few times the default threshold.
-    static let firstNanoseconds: UInt64 = 50_000_000
+    static let firstNanoseconds: UInt64 = 25_000_000
     /// The longest: a sample of a thread that has hung for hours still shows what it does now.
     static let longestNanoseconds: UInt64 = 10_000_000_000
+    /// While the stack changes. A busy hang is left alone, too.
+    static let longestChangingNanoseconds: UInt64 = 1_000_000_000
 
-    /// A busy hang is left alone, too: after `age / 64` at the earliest, at the latest after this.
-    static let longestFirstNanoseconds: UInt64 = 1_000_000_000
+    private static let agePart: UInt64 = 16
+    private static let changingAgePart: UInt64 = 64
 
     private(set) var gapNanoseconds = StackSamplingBackoff.firstNanoseconds
 
     /// Records a sample.
-    /// - Parameter age: how long the stall has lasted.
+    /// - Parameters:
+    ///   - isSame: the stack is that of the sample before.
+    ///   - age: how long the stall has lasted.
     mutating func record(isSame: Bool, age: UInt64) {
-        let first = min(max(Self.firstNanoseconds, age / 64), Self.longestFirstNanoseconds)
-        gapNanoseconds = isSame ? min(max(gapNanoseconds * 2, first), Self.longestNanoseconds) : first
+        let (part, longest) =
+            isSame ? (age / Self.agePart, Self.longestNanoseconds) : (age / Self.changingAgePart, Self.longestChangingNanoseconds)
+        gapNanoseconds = min(max(part, Self.firstNanoseconds), longest)
     }
 
     /// The gap, longer or shorter by up to a quarter.

@@ -79,7 +79,7 @@ extension Watch {
         let target = cold.pointee.target
         guard target.tid != 0 else {
             isWorthAnother = cold.pointee.unpinned != nil
-            cold.pointee.recording?.backoff.record(isSame: true, age: 0)
+            recordGap(isSame: true, at: services.clock())
             return episode.tally.recordFailure(.failed(.threadUnknown))
         }
         // A stop of another process shows only here: from now on nothing counts until it goes on.
@@ -119,7 +119,7 @@ extension Watch {
         if !isStillStalled(kind, as: reading) { episode.tally.forgetOwners(place.index) }
     }
 
-    /// The same stack again lengthens the gap to the next sample, another one shortens it.
+    /// The gap to the next sample follows the stall's age.
     private func recordGap(isSame: Bool, at now: UInt64) {
         guard let since = cold.pointee.recording?.sinceNanoseconds else { return }
         cold.pointee.recording?.backoff.record(isSame: isSame, age: now.saturatingDifference(since))

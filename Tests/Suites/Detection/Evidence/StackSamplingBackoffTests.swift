@@ -3,52 +3,57 @@ import Testing
 @testable import LagDetection
 
 struct StackSamplingBackoffTests {
-    @Test func `the same stack doubles the gap up to the longest`() {
+    /// The times of the samples of a stall, from when the first is taken; in milliseconds.
+    private func samples(from first: UInt64, until end: UInt64, isSame: Bool) -> [UInt64] {
         var stackSamplingBackoff = StackSamplingBackoff()
-        var gaps = [stackSamplingBackoff.gapNanoseconds]
-        for _ in 0..<12 {
-            stackSamplingBackoff.record(isSame: true, age: 0)
-            gaps.append(stackSamplingBackoff.gapNanoseconds)
+        var times = [first * millisecond]
+        while let time = times.last, time + stackSamplingBackoff.gapNanoseconds < end * millisecond {
+            stackSamplingBackoff.record(isSame: isSame, age: time)
+            times.append(time + stackSamplingBackoff.gapNanoseconds)
         }
-        let milliseconds: [UInt64] = [50, 100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000, 10_000, 10_000]
-        #expect(gaps == milliseconds.map { $0 * millisecond })
+        return times.map { $0 / millisecond }
     }
 
-    @Test func `another stack brings the first gap back`() {
+    /// The first one stands for what came before it.
+    @Test(arguments: [300, 600, 2000, 10_000] as [UInt64])
+    func `no later sample stands for more than a tenth of the stall`(end: UInt64) throws {
+        let times = samples(from: 150, until: end, isSame: true)
+        let gaps = zip(times.dropFirst() + [end], times).map { $0 - $1 }
+        #expect(try #require(gaps.max()) <= end / 10)
+    }
+
+    @Test func `a stack that changes is sampled more often`() {
+        let (changing, same) = (samples(from: 150, until: 10_000, isSame: false), samples(from: 150, until: 10_000, isSame: true))
+        #expect(changing.count > 2 * same.count)
+    }
+
+    @Test func `another stack shortens the gap`() {
         var stackSamplingBackoff = StackSamplingBackoff()
-        for _ in 0..<5 { stackSamplingBackoff.record(isSame: true, age: 0) }
-        stackSamplingBackoff.record(isSame: false, age: 0)
-        #expect(stackSamplingBackoff == StackSamplingBackoff())
-        stackSamplingBackoff.record(isSame: true, age: 0)
+        stackSamplingBackoff.record(isSame: true, age: 1600 * millisecond)
         #expect(stackSamplingBackoff.gapNanoseconds == 100 * millisecond)
+        stackSamplingBackoff.record(isSame: false, age: 1600 * millisecond)
+        #expect(stackSamplingBackoff.gapNanoseconds == 25 * millisecond)
     }
 
-    /// What a hang costs: an hour takes some 360 looks.
+    /// What a hang costs: an hour takes some 420 samples.
     @Test func `a hang is soon left alone`() {
-        var stackSamplingBackoff = StackSamplingBackoff()
-        var (time, looks): (UInt64, Int) = (0, 0)
-        while time < 3_600_000 * millisecond {
-            time += stackSamplingBackoff.gapNanoseconds
-            stackSamplingBackoff.record(isSame: true, age: 0)
-            looks += 1
-        }
-        #expect((360...370).contains(looks))
+        #expect((400...430).contains(samples(from: 150, until: 3_600_000, isSame: true).count))
     }
 
-    /// One that is never the same: twenty looks a second, for hours, would be too many.
+    /// One that is never the same: forty samples a second, for hours, would be too many.
     @Test func `a busy hang is left alone too`() {
         var stackSamplingBackoff = StackSamplingBackoff()
-        stackSamplingBackoff.record(isSame: false, age: 3200 * millisecond)
-        #expect(stackSamplingBackoff.gapNanoseconds == 50 * millisecond)
         stackSamplingBackoff.record(isSame: false, age: 32_000 * millisecond)
         #expect(stackSamplingBackoff.gapNanoseconds == 500 * millisecond)
         stackSamplingBackoff.record(isSame: true, age: 32_000 * millisecond)
-        #expect(stackSamplingBackoff.gapNanoseconds == 1000 * millisecond)
+        #expect(stackSamplingBackoff.gapNanoseconds == 2000 * millisecond)
         stackSamplingBackoff.record(isSame: false, age: .max)
         #expect(stackSamplingBackoff.gapNanoseconds == 1000 * millisecond)
+        stackSamplingBackoff.record(isSame: true, age: .max)
+        #expect(stackSamplingBackoff.gapNanoseconds == 10_000 * millisecond)
     }
 
     @Test(arguments: [0, 1, 12_345_678_901, UInt64.max]) func `the gap is within a quarter of itself`(random: UInt64) {
-        #expect((37_500_000...62_500_000).contains(StackSamplingBackoff().gap(random)))
+        #expect((18_750_000...31_250_000).contains(StackSamplingBackoff().gap(random)))
     }
 }
