@@ -1,3 +1,4 @@
+internal import CLagLinux
 import Dispatch
 import Glibc
 internal import LagActivity

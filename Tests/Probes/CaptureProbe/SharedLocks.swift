@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 import Dispatch
 import Glibc
