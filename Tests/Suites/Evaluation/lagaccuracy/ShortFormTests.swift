@@ -49,14 +49,20 @@ import Testing
             let facts = "\(condition.rawValue): \(values)\n\(errors)"
             #expect(values["injected"] == "\(InjectionPlan(shortFor: condition, seed: RunOptions.defaultSeed).stalls.count)")
             #expect(try #require(Int(values["above"] ?? "")) > 0, "\(facts)")
-            #expect(values["recall"] == "1.0000", "\(facts)")
-            #expect(values["false"] == "0", "\(facts)")
-            let error = try #require(Double(values["duration_err_p99_ms"] ?? ""), "\(facts)")
             // What the loop and the watchdog waited for a processor is what a busy machine adds: next to nothing on a free one.
             let delay = try #require(Double(values["run_delay_ms"] ?? ""), "\(facts)")
+            #expect(values["recall_callout"] == "1.0000", "\(facts)")
+            // One of many short callbacks that waits longer than the threshold for a processor is a stall of its own, and ends the starvation
+            // around it: then one record is of that callback instead.
+            if values["recall"] != "1.0000" || values["false"] != "0" {
+                #expect(delay > Self.calloutThresholdMilliseconds && values["false"] == "1", "\(facts)")
+            }
+            let error = try #require(Double(values["duration_err_p99_ms"] ?? ""), "\(facts)")
             if condition.promisesDurations { #expect(error <= max(1, delay, taken), "\(taken) ms stolen; \(facts)") }
         }
     }
+
+    private static let calloutThresholdMilliseconds = 150.0
 
     /// `steal` of /proc/stat (proc(5)), in ticks of 10 ms, all processors together.
     private static var stolenMilliseconds: Int {
