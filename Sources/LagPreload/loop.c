@@ -191,10 +191,18 @@ static loop_thread *handle_candidate(
     }
     if (is_claimed) return waits > 0 ? rest(thread) : NULL;
     // The main thread's first wait on an epoll instance is nearly always its loop's. A start polls before it loops.
-    if (waits != 1 || thread != main_thread || rank != LOOP_RANK_EPOLL) return NULL;
+    if (waits <= 0 || thread != main_thread || rank != LOOP_RANK_EPOLL) return NULL;
     if (thread->provisional_claims >= LOOP_PROVISIONAL_CLAIMS) return NULL;
     thread->provisional_claims++;
     return claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
+}
+
+// A start-up's instance, which it has closed, is no loop's: what lies before the next wait does not count. (One that another thread makes for this one
+// is taken for the former.)
+void loop_begin_object(int32_t object) {
+    loop_thread *thread = &loop_self;
+    if (thread->process == 0 || !loop_is_same_process(thread) || thread->other_object != object) return;
+    if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
 }
 
 __attribute__((noinline)) loop_thread *loop_consider(

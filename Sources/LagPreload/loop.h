@@ -88,6 +88,9 @@ static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address
     return thread;
 }
 
+// Another object has this number now.
+void loop_begin_object(int32_t object);
+
 extern clb_loop_table *loop_table;
 
 // The wait is over. A signal handler may have forked meanwhile, and this may be the child.

@@ -73,6 +73,13 @@ int run_first_stall(int count, char **arguments) {
         wait_deeper(-1);
         first_handler(STALL_MS);
         turn_on(other);
+    } else if (strcmp(name, "renewed") == 0) {
+        wait_on(set, -1);
+        close(set);
+        first_handler(STALL_MS);
+        // The same number.
+        if (epoll_create1(EPOLL_CLOEXEC) != set) return 4;
+        turn_on(set);
     } else if (strcmp(name, "hang") == 0) {
         wait_on(set, -1);
         first_handler(100000);

@@ -46,7 +46,7 @@ internal import Testing
         #expect(process.reported.count == 1 && process.watch.begunLoops == 1, "\(process.reported)")
     }
 
-    @Test(arguments: ["poll", "other"])
+    @Test(arguments: ["poll", "other", "renewed"])
     func `what a start does between its one wait and the loop is no stall`(name: String) throws {
         let process = try start(name)
         defer { process.end() }
