@@ -126,7 +126,7 @@ int clb_loop_table_read(const clb_loop_table *table, uint32_t index, clb_loop_ta
     if (index >= CLB_LOOP_TABLE_SLOTS) return 0;
     uint64_t claim = clb_loop_table_claim(table, index);
     uint32_t state = clb_claim_state(claim);
-    if (state < CLB_SLOT_LIVE || state > CLB_SLOT_UNWATCHED) return 0;
+    if (state < CLB_SLOT_LIVE || state > CLB_SLOT_WITHDRAWN) return 0;
     // Copied once, and the copy is checked: the slot may change at any time.
     clb_loop_table_slot slot;
     memcpy(&slot, clb_loop_table_slot_at(table, index), offsetof(clb_loop_table_slot, beacon));

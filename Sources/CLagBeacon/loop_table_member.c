@@ -106,24 +106,25 @@ int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t 
     return -1;
 }
 
-void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint64_t *claim) {
-    uint64_t expected = *claim, live = clb_claim_with_state(expected, CLB_SLOT_LIVE);
+void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint32_t state, uint64_t *claim) {
+    uint64_t expected = *claim, published = clb_claim_with_state(expected, state);
     // Another claim here would be damage; then the slot is simply not ours.
-    __atomic_compare_exchange_n(clb_loop_table_claim_word(table, index), &expected, live, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    *claim = live;
+    __atomic_compare_exchange_n(clb_loop_table_claim_word(table, index), &expected, published, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    *claim = published;
     clb_loop_table_post(table);
 }
 
 void clb_loop_table_change(clb_loop_table *table, uint32_t index, uint64_t claim, uint32_t state) {
     uint64_t *word = clb_loop_table_claim_word(table, index);
     uint64_t found = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+    uint64_t desired;
     do {
         uint32_t present = clb_claim_state(found);
         if (clb_claim_with_state(found, 0) != clb_claim_with_state(claim, 0) || present == CLB_SLOT_FREE) return;
-        if (present == CLB_SLOT_ENDED || present == state) return;
-    } while (!__atomic_compare_exchange_n(
-        word, &found, clb_claim_with_state(claim, state), 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST
-    ));
+        if (present == CLB_SLOT_ENDED || present == CLB_SLOT_WITHDRAWN || present == state) return;
+        int is_withdrawn = present == CLB_SLOT_PROVISIONAL && state == CLB_SLOT_ENDED;
+        desired = clb_claim_with_state(claim, is_withdrawn ? CLB_SLOT_WITHDRAWN : state);
+    } while (!__atomic_compare_exchange_n(word, &found, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     clb_loop_table_post(table);
 }
 

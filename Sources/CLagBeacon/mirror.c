@@ -189,7 +189,7 @@ static void clb_link_begin(clb_link *link) {
     clb_beacon *own = __atomic_load_n(&link->own, __ATOMIC_RELAXED);
     uint8_t activity = (uint8_t)__atomic_load_n(&own->word, __ATOMIC_RELAXED);
     clb_mirror_publish(own, link->mirror, activity);
-    clb_loop_table_publish(table, (uint32_t)index, &claim);
+    clb_loop_table_publish(table, (uint32_t)index, CLB_SLOT_LIVE, &claim);
     __atomic_store_n(&link->place, clb_claim_with_state(claim, (uint32_t)index), __ATOMIC_SEQ_CST);
     clb_link_apply(link);
 }

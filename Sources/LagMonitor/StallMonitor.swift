@@ -260,6 +260,9 @@ public final class StallMonitor: Sendable {
         state.withLock { $0.parts?.reporter.wake() }
     }
 
+    /// A ``CandidateLoop`` is confirmed: what was withheld of it is reported. Any thread.
+    package func reportConfirmed() { state.withLock { $0.parts?.reporter.wake() } }
+
     /// What happened so far.
     public var statistics: StallMonitorStatistics {
         state.withLock { state in

@@ -19,6 +19,8 @@ static int is_active;
 static uint32_t last_process;
 static const loop_thread *main_thread;
 static pthread_key_t end_key;
+// Of the main thread once it has withdrawn a claim: a wait may be in progress whose end it publishes.
+static clb_beacon unread_beacon;
 
 // MARK: Processes
 
@@ -45,24 +47,29 @@ static void begin_thread(loop_thread *thread) {
 static void end_thread(void *value) {
     loop_thread *thread = value;
     // Destructors that come after this one may wait as well: from now on that does not count.
-    if (thread->beacon != NULL && loop_is_same_process(thread)) {
+    if (thread->claim != 0 && loop_is_same_process(thread)) {
         clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_FINISHED);
         clb_loop_table_end(loop_table, thread->index, thread->claim);
     }
     thread->place.sp = 0;
     thread->object = LOOP_OTHER_OBJECT;
     thread->beacon = NULL;
+    thread->claim = 0;
     thread->is_over = 1;
     thread->process = hot_process();
 }
 
-static void write_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+static void publish_place(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     __atomic_store_n(&slot->wait_object, object, __ATOMIC_RELAXED);
-    thread->object = object;
-    thread->rank = rank;
     __atomic_store_n(&slot->wait_return, address, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->wait_sp, sp, __ATOMIC_RELAXED);
+}
+
+static void write_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    publish_place(thread, object, address, sp);
+    thread->object = object;
+    thread->rank = rank;
     thread->place = (loop_place){.address = address, .sp = sp};
     thread->other_waits = 0;
 }
@@ -72,7 +79,8 @@ static loop_thread *rest(loop_thread *thread) {
     return thread;
 }
 
-static loop_thread *claim_loop(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+// `state` is CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL. Of a provisional claim the thread knows no place: so each of its waits is considered.
+static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp) {
     int32_t index = clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
         thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
@@ -83,10 +91,11 @@ static loop_thread *claim_loop(loop_thread *thread, int32_t object, int rank, ui
     __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
     // First: from its place on a signal handler's wait is the loop's as well.
     thread->beacon = clb_loop_table_beacon(loop_table, thread->index);
-    write_place(thread, object, rank, address, sp);
+    if (state == CLB_SLOT_LIVE) write_place(thread, object, rank, address, sp);
+    else publish_place(thread, object, address, sp);
     pthread_setspecific(end_key, thread);
     rest(thread);
-    clb_loop_table_publish(loop_table, thread->index, &thread->claim);
+    clb_loop_table_publish(loop_table, thread->index, state, &thread->claim);
     return thread;
 }
 
@@ -155,19 +164,61 @@ static int is_loop(loop_thread *thread, int32_t waits) {
     return waits >= LOOP_MAIN_WAITS && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_MAIN_MS * 1000000;
 }
 
+// What was claimed for a candidate is a loop. Before the rest that ends its work: who sees that, sees a loop.
+static loop_thread *confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    write_place(thread, object, rank, address, sp);
+    clb_loop_table_change(loop_table, thread->index, thread->claim, CLB_SLOT_LIVE);
+    thread->claim = clb_claim_with_state(thread->claim, CLB_SLOT_LIVE);
+    return rest(thread);
+}
+
+// What was claimed for a candidate that another one has replaced never was a loop.
+static void withdraw(loop_thread *thread) {
+    thread->beacon = &unread_beacon;
+    clb_loop_table_end(loop_table, thread->index, thread->claim);
+    thread->claim = 0;
+}
+
+// The candidate has waited so many times in a row, now on `object`; 0: this wait is within its work.
+static loop_thread *handle_candidate(
+    loop_thread *thread, int32_t waits, int32_t object, int rank, uint64_t address, uint64_t sp
+) {
+    if (thread->claim != 0 && waits == 1) withdraw(thread);
+    int is_claimed = thread->claim != 0;
+    if (is_loop(thread, waits)) {
+        if (is_claimed) return confirm(thread, object, rank, address, sp);
+        return claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
+    }
+    if (is_claimed) return waits > 0 ? rest(thread) : NULL;
+    // The main thread's first wait on an epoll instance is nearly always its loop's. A start polls before it loops.
+    if (waits <= 0 || thread != main_thread || rank != LOOP_RANK_EPOLL) return NULL;
+    if (thread->provisional_claims >= LOOP_PROVISIONAL_CLAIMS) return NULL;
+    thread->provisional_claims++;
+    return claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
+}
+
+// A start-up's instance, which it has closed, is no loop's: what lies before the next wait does not count. (One that another thread makes for this one
+// is taken for the former.)
+void loop_begin_object(int32_t object) {
+    loop_thread *thread = &loop_self;
+    if (thread->process == 0 || !loop_is_same_process(thread) || thread->other_object != object) return;
+    if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
+}
+
 __attribute__((noinline)) loop_thread *loop_consider(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int may_last
 ) {
     if (!__atomic_load_n(&is_active, __ATOMIC_ACQUIRE)) return NULL;
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
-    if (thread->beacon != NULL) return handle_other_place(thread, object, rank, address, sp, may_last);
+    uint32_t state = clb_claim_state(thread->claim);
+    if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, may_last);
     // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
     if (!may_last && !is_other(thread, object, address, sp)) return NULL;
-    if (!is_loop(thread, count_other(thread, object, rank, address, sp))) return NULL;
+    int32_t waits = count_other(thread, object, rank, address, sp);
     int saved = errno;
-    loop_thread *result = claim_loop(thread, object, rank, address, sp);
+    loop_thread *result = handle_candidate(thread, waits, object, rank, address, sp);
     errno = saved;
     return result;
 }

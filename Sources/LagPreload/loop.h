@@ -19,6 +19,7 @@ enum {
     LOOP_WAITS = 8,           // in a row at one place: a loop
     LOOP_MAIN_WAITS = 2,      // of the main thread, where the first was
     LOOP_MAIN_MS = 500,       // so long ago: many programs make a wait or two at their start, and are at the next within milliseconds
+    LOOP_PROVISIONAL_CLAIMS = 4,  // of one process at most: a start may wait on an epoll instance or two that are no loop's
     LOOP_OTHER_WAITS = 32,    // at another place, and the loop's own not seen for
     LOOP_GONE_SECONDS = 5,    // this long: the other place is the loop now
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
@@ -49,12 +50,13 @@ typedef struct loop_thread {
     uint64_t other_ns;    // of the main thread: when the first of `other_waits` was
     int32_t inner_waits;  // how many in a row that were probably a handler's, within the loop of `other`
     loop_place place;     // of the loop; sp is 0 until there is one
-    clb_beacon *beacon;   // in the table; NULL until there is a loop
+    clb_beacon *beacon;   // in the table; NULL until there was a claim
     clb_ticker ticker;
     loop_place other;
     int32_t outer_object; // the epoll instance of the loop within which the present one runs; LOOP_OTHER_OBJECT: none
-    uint64_t claim;
+    uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: there is none
     uint32_t index;
+    uint32_t provisional_claims;
     uint32_t is_over;     // the thread's destructors run
 } loop_thread;
 
@@ -85,6 +87,9 @@ static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address
     clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }
+
+// Another object has this number now.
+void loop_begin_object(int32_t object);
 
 extern clb_loop_table *loop_table;
 

@@ -80,6 +80,22 @@ WRAP(
     (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 0), lasts(timeout), -1
 )
 
+// The number of an instance is used anew when that is closed.
+#define WRAP_CREATE(name, parameter) \
+    __attribute__((visibility("default"))) int name(int parameter) { \
+        int (*function)(int) = (int (*)(int))real_function(REAL_##name); \
+        if (__builtin_expect(function == NULL, 0)) { \
+            errno = ENOSYS; \
+            return -1; \
+        } \
+        int set = function(parameter); \
+        if (set >= 0) loop_begin_object(EPOLL); \
+        return set; \
+    }
+
+WRAP_CREATE(epoll_create, size)
+WRAP_CREATE(epoll_create1, flags)
+
 // liburing, where a program uses the shared one. Its calls return negative errors, and submit without waiting when they are to wait
 // for nothing.
 #define WRAP_RING(name, parameters, arguments, waits, missing) \

@@ -1,9 +1,10 @@
 internal import CLagBeacon
 package import LagActivity
 internal import LagMonitor
+internal import Synchronization
 
 /// A loop of another process, found by its waits or published by that process's own monitor.
-package final class RemoteLoop: ForeignLoop {
+package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package let beacon: ActivityBeacon
     package let thread: ThreadIdentity
     package let name: String
@@ -14,6 +15,7 @@ package final class RemoteLoop: ForeignLoop {
     private let index: UInt32
     private let table: SharedLoopTable
     private let examiner: LoopExaminer
+    private let wasConfirmed = Atomic<Bool>(false)
 
     /// - Parameter process: the loop's.
     init(
@@ -32,6 +34,14 @@ package final class RemoteLoop: ForeignLoop {
         claim = loop.claim
         isFromMonitor = loop.isFromMonitor
         modes = loop.modes
+    }
+
+    /// As its process says. The first true answer stays, whatever is written there later; ask before the place is freed.
+    package var isConfirmed: Bool {
+        if wasConfirmed.load(ordering: .relaxed) { return true }
+        guard table.isConfirmed(claim, at: index) else { return false }
+        wasConfirmed.store(true, ordering: .relaxed)
+        return true
     }
 
     /// Nil for a mode that was made after the watch began in the loop's process, or for whose name there was no room.

@@ -59,6 +59,8 @@ package final class SharedLoopTable: @unchecked Sendable {
     struct Loop {
         enum State {
             case live, paused
+            /// It may not be a loop: nothing of it is reported yet.
+            case provisional
             /// Its process does not watch it any more, and may still write.
             case left
             case ended
@@ -80,7 +82,7 @@ package final class SharedLoopTable: @unchecked Sendable {
         var process: Int32 { thread.process }
 
         /// Whether its process still watches it, or still waits there.
-        var isPresent: Bool { state == .live || state == .paused }
+        var isPresent: Bool { state == .live || state == .paused || state == .provisional }
     }
 
     struct ProcessThread: Hashable {
@@ -96,7 +98,8 @@ package final class SharedLoopTable: @unchecked Sendable {
             case CLB_SLOT_LIVE: .live
             case CLB_SLOT_PAUSED: .paused
             case CLB_SLOT_UNWATCHED: .left
-            case CLB_SLOT_ENDED: .ended
+            case CLB_SLOT_PROVISIONAL: .provisional
+            case CLB_SLOT_ENDED, CLB_SLOT_WITHDRAWN: .ended
             default: nil
             }
         guard let state else { return nil }
@@ -111,6 +114,12 @@ package final class SharedLoopTable: @unchecked Sendable {
             name: withUnsafeBytes(of: found.name) { Self.text($0.prefix { $0 != 0 }) },
             modes: modes
         )
+    }
+
+    /// Whether that place is a loop's that counts; false as well when it is not this claim's any more.
+    func isConfirmed(_ claim: UInt64, at index: UInt32) -> Bool {
+        let present = clb_loop_table_claim(raw, index)
+        return clb_claim_with_state(present, 0) == claim && clb_claim_is_confirmed(present) != 0
     }
 
     /// Where a loop waits now, and the descriptor of its epoll instance, if it is one: what its process claims.

@@ -18,16 +18,28 @@ extension SharedLoopTableWatch {
                 refused[index] = nil
                 continue
             }
-            let counts = loop.state == .live && (loop.isFromMonitor || !published.contains(loop.thread))
+            let mayCount = loop.state == .live || loop.state == .provisional
+            let counts = mayCount && (loop.isFromMonitor || !published.contains(loop.thread))
             if !loop.isPresent {
                 forget(loop)
             } else if processes[loop.process]?.loops[index]?.claim == loop.claim {
+                recordConfirmation(at: index, of: loop.process)
                 setPaused(loop, !counts)
             } else if counts {
                 begin(loop)
             }
             if loop.state != .ended, processes[loop.process] == nil { unwatched.insert(loop.process) }
         }
+    }
+
+    /// Counts a loop that is known to be one by now, with what was withheld of it. Also before its place is freed.
+    func recordConfirmation(at index: UInt32, of process: Int32) {
+        guard let watched = processes[process], !watched.confirmed.contains(index), watched.loops[index]?.isConfirmed == true
+        else { return }
+        processes[process]?.confirmed.insert(index)
+        processes[process]?.hasLoops = true
+        loopsBegun.add(1, ordering: .relaxed)
+        watched.monitor.reportConfirmed()
     }
 
     /// What lies before the end of a pause does not count.
@@ -64,11 +76,12 @@ extension SharedLoopTableWatch {
             let remote = RemoteLoop(loop, owner, watched.handle, in: table)
             if let earlier = watched.loops[loop.index] { watched.monitor.unwatch(earlier) }
             watched.paused.remove(loop.index)
+            watched.confirmed.remove(loop.index)
             processes[loop.process] = watched
             try watched.monitor.watch(remote, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
             processes[loop.process]?.loops[loop.index] = remote
             refused[loop.index] = nil
-            loopsBegun.add(1, ordering: .relaxed)
+            recordConfirmation(at: loop.index, of: loop.process)
             relay.pass(remote, to: watched.semaphore, at: loop.index)
         } catch {
             refuse(loop, "\(error)")
@@ -82,8 +95,10 @@ extension SharedLoopTableWatch {
     }
 
     private func forget(_ loop: SharedLoopTable.Loop) {
+        recordConfirmation(at: loop.index, of: loop.process)
         if let remote = processes[loop.process]?.loops.removeValue(forKey: loop.index) {
             relay.forget(loop.index)
+            processes[loop.process]?.confirmed.remove(loop.index)
             processes[loop.process]?.paused.remove(loop.index)
             processes[loop.process]?.monitor.unwatch(remote)
         }

@@ -22,6 +22,10 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         let handle: ProcessHandle
         let name: String
         var loops: [UInt32: RemoteLoop] = [:]
+        /// Those of them that were counted, because they are known to be loops.
+        var confirmed: Set<UInt32> = []
+        /// Whether there was ever one: a process without is no watched one.
+        var hasLoops = false
         /// The loops' words at the last check, by place.
         var words: [UInt32: UInt64] = [:]
 
@@ -169,7 +173,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 endExitedProcesses()
             }
             scan()
-            loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count - $1.paused.count }, ordering: .relaxed)
+            loopCount.store(processes.values.reduce(0) { $0 + $1.confirmed.subtracting($1.paused).count }, ordering: .relaxed)
             publishProcesses()
             probe.answer(call, by: .manager)
             let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty
@@ -180,12 +184,12 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     }
 
     private func publishProcesses() {
-        let now = processes.map { process, watched in
+        let now = processes.lazy.filter(\.value.hasLoops).map { process, watched in
             WatchedProcess(
                 pid: process,
                 startTicks: watched.startTicks,
                 name: watched.name,
-                loops: watched.loops.sorted { $0.key < $1.key }.map(\.value)
+                loops: watched.loops.filter { watched.confirmed.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
             )
         }
         present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
@@ -199,7 +203,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             stop(watched)
             processes[process] = nil
             do throws(StallMonitorError) {
-                let made = try make(process, startTicks: watched.startTicks)
+                var made = try make(process, startTicks: watched.startTicks)
+                (made.confirmed, made.hasLoops) = (watched.confirmed, watched.hasLoops)
                 processes[process] = made
                 for (index, loop) in watched.loops {
                     try made.monitor.watch(loop, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
@@ -265,6 +270,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     }
 
     func end(_ process: Int32) {
+        for index in processes[process]?.loops.keys.map({ $0 }) ?? [] { recordConfirmation(at: index, of: process) }
         guard let watched = processes.removeValue(forKey: process) else { return }
         stop(watched)
         for index in watched.loops.keys {

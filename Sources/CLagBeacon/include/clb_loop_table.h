@@ -7,7 +7,10 @@
 //
 // Slots. One a loop. A slot's claim word carries its state, its process and a generation:
 //   FREE -> CLAIMED   by the loop's process (compare and swap), which then fills the slot;
-//   CLAIMED -> LIVE   by the same thread, with a release store: who sees LIVE sees the slot;
+//   CLAIMED -> LIVE, PROVISIONAL  by the same thread, with a release store: who sees one of these sees the slot;
+//   PROVISIONAL -> LIVE  by the same thread, before it publishes the rest with which it turned out to be a loop: so whoever sees the end of a
+//       stretch of work that lasted until then sees LIVE;
+//   PROVISIONAL -> WITHDRAWN  in place of ENDED: it turned out to be none, or ended before that was known;
 //   LIVE, PAUSED, UNWATCHED  among each other by any thread of a process that mirrors its own monitor's loops (clb_mirror.h);
 //   those -> ENDED    by the loop's own thread at its end; by the process that the claim names when it begins anew (exec);
 //   any -> FREE       by lagmond alone, once it has read it, or when its process or thread is gone without ending it.
@@ -52,6 +55,8 @@ enum {
     CLB_SLOT_ENDED = 3,      // the loop is over; what it published last is still there
     CLB_SLOT_PAUSED = 4,     // still written, but its process wants no stall of it reported, nor what else is known of its thread
     CLB_SLOT_UNWATCHED = 5,  // its process does not watch it any more; until the loop's own thread ends it, it may still be written
+    CLB_SLOT_PROVISIONAL = 6,  // its waits so far do not make a loop: to be watched, and nothing of it to be reported until it is LIVE
+    CLB_SLOT_WITHDRAWN = 7,    // as ENDED, and nothing of it counts
 };
 
 // Who writes the slot.
@@ -117,6 +122,11 @@ static inline uint64_t clb_loop_table_claim(const clb_loop_table *table, uint32_
 static inline uint32_t clb_claim_state(uint64_t claim) { return (uint32_t)(claim >> 32) & 0xff; }
 static inline int32_t clb_claim_pid(uint64_t claim) { return (int32_t)(uint32_t)claim; }
 static inline uint32_t clb_claim_generation(uint64_t claim) { return (uint32_t)(claim >> 40); }
+// Whether what was seen of the slot's loop counts.
+static inline int clb_claim_is_confirmed(uint64_t claim) {
+    uint32_t state = clb_claim_state(claim);
+    return state >= CLB_SLOT_LIVE && state <= CLB_SLOT_UNWATCHED;
+}
 static inline uint64_t clb_claim_with_state(uint64_t claim, uint32_t state) {
     return (claim & ~(UINT64_C(0xff) << 32)) | (uint64_t)state << 32;
 }
@@ -141,7 +151,7 @@ void clb_loop_table_check_clock(clb_loop_table *table);
 // A slot's content at one moment, checked in form.
 typedef struct clb_loop_table_entry {
     uint64_t claim;
-    uint32_t state;      // CLB_SLOT_LIVE, _ENDED, _PAUSED or _UNWATCHED
+    uint32_t state;      // CLB_SLOT_…, from CLB_SLOT_LIVE on
     uint32_t kind;
     int32_t pid, tid;
     uint64_t claimed_ns;
@@ -173,10 +183,10 @@ clb_waker *clb_loop_table_waker_of(const clb_beacon *beacon);
 // A slot of one's own, claimed and empty but for pid, kind and claim time; -1 when none is free (counted in `refused`). `hint` is
 // where to begin. Fill it, then clb_loop_table_publish.
 int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim);
-// The slot counts from now on; wakes lagmond's watchdog.
-void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint64_t *claim);
-// The loop's state is another one, of LIVE, PAUSED, UNWATCHED and ENDED; wakes lagmond's watchdog. Nothing happens when the slot is not
-// `claim`'s any more (its state aside), or has that state or ended already. Any thread of its process.
+// The slot counts from now on, as CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL; wakes lagmond's watchdog.
+void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint32_t state, uint64_t *claim);
+// The loop's state is another one, of LIVE, PAUSED, UNWATCHED and ENDED (of a provisional claim: WITHDRAWN); wakes lagmond's watchdog. Nothing
+// happens when the slot is not `claim`'s any more (its state aside), or has that state or ended already. Any thread of its process.
 void clb_loop_table_change(clb_loop_table *table, uint32_t index, uint64_t claim, uint32_t state);
 // The loop is over.
 static inline void clb_loop_table_end(clb_loop_table *table, uint32_t index, uint64_t claim) {

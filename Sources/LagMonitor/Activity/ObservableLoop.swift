@@ -59,6 +59,12 @@ public protocol TickingLoop: ObservableLoop {
     func startTicking(every interval: Duration, _ tick: @escaping @Sendable () -> Void) -> (any LoopTicker)?
 }
 
+/// A loop of which it may not be known yet that it is one: watched all the same, so that its first stall is not missed.
+package protocol CandidateLoop: ObservableLoop {
+    /// Whether it is known to be a loop; once true, always true. Until then nothing of it is reported or counted. Any thread.
+    var isConfirmed: Bool { get }
+}
+
 /// Ticks in progress.
 public protocol LoopTicker: AnyObject, Sendable {
     /// Ends them; twice is fine. Any thread. Called on the loop, no tick begins after it; called elsewhere, one may just be running.

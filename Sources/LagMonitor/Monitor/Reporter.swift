@@ -5,11 +5,12 @@ internal import Synchronization
 /// The thread that does what is slow: names, lines, sinks, handlers.
 ///
 /// It may need malloc's lock or wait for a disk; the watchdog never waits for it.
-// Unchecked: the builder is the thread's own; the rest is immutable or atomic.
+// Unchecked: the builder and what is withheld are the thread's own; the rest is immutable or atomic.
 final class Reporter: @unchecked Sendable {
     private let registry: WatchRegistry
     private let queue: EpisodeQueue
     private var builder: RecordBuilder
+    private var withheld = WithheldRecords()
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
     private let waitLimit: SymbolizerWaitLimit?
@@ -64,6 +65,8 @@ final class Reporter: @unchecked Sendable {
                 report(queue.episodes[index])
                 queue.giveFree(index)
             }
+            deliverConfirmed()
+            withheld.forget(retired)
             registry.reap(retired)
             deadline = .max
             for owner in registry.owners() {
@@ -79,8 +82,20 @@ final class Reporter: @unchecked Sendable {
 
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
+        if let loop = watch.candidate, !loop.isConfirmed {
+            // What has not ended is not reported: its end will be, if it is a loop.
+            guard episode.facts.phase == .end else { return }
+            let record = builder.build(episode, watch, core.configuration)
+            return withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
+        }
+        // They came before this one.
+        deliverConfirmed()
         let record = builder.build(episode, watch, core.configuration)
         guard episode.facts.phase != .opened else { return core.keep(record) }
         core.deliver(record, registry.counters(of: core))
+    }
+
+    private func deliverConfirmed() {
+        for (record, core) in withheld.takeConfirmed() { core.deliver(record, registry.counters(of: core)) }
     }
 }

@@ -1,10 +1,11 @@
 // liblagmonitor-preload.so: publishes to lagmond the loops of a program that knows nothing of lagmond.
 //
-// Loaded by LD_PRELOAD, it stands before the C library's calls that wait for events, and writes into the shared loop table whose path
+// Loaded by LD_PRELOAD, it stands before the C library's calls that wait for events (and that make epoll instances), and writes into the shared loop table whose path
 // the variable LAGMONITOR_PAGE holds (clb_loop_table.h): at a rest, at work again. Without that table it passes every call on.
 //
 // What a loop is. A thread that waits again and again at the same place of the same activation: the same return address and the
-// same stack pointer. After LOOP_WAITS such waits in a row it gets a slot of the table; what never loops never gets one.
+// same stack pointer. After LOOP_WAITS such waits in a row it gets a slot of the table; what never loops keeps none.
+// The main thread gets one at its first wait on an epoll instance, provisionally: lagmond watches it, and reports nothing until it is a loop.
 // Only waits that may last count towards that; once it is a loop, each wait at that place is a rest, also one with time-out 0.
 // A wait elsewhere is a call that blocks within the loop's work, and no rest: a handler that polls for an answer stalls its loop.
 // Another place of the same function with the same stack pointer counts as the same place: many loops poll first without waiting.

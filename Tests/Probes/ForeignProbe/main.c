@@ -7,6 +7,7 @@ int main(int count, char **arguments) {
     if (strcmp(name, "waits") == 0) return run_waits(count - 1, arguments + 1);
     if (strcmp(name, "epoll") == 0) return run_epoll_loop(count - 1, arguments + 1);
     if (strcmp(name, "places") == 0) return run_places(count - 1, arguments + 1);
+    if (strcmp(name, "first") == 0) return run_first_stall(count - 1, arguments + 1);
     if (strcmp(name, "hostile") == 0) return run_hostile(count - 1, arguments + 1);
     if (strcmp(name, "deny") == 0) return run_denied(count - 1, arguments + 1);
     return run_wrapped(count, arguments);

@@ -4,6 +4,7 @@
 int run_waits(int count, char **arguments);
 int run_epoll_loop(int count, char **arguments);
 int run_places(int count, char **arguments);
+int run_first_stall(int count, char **arguments);
 int run_hostile(int count, char **arguments);
 // deny ERRNO NUMBER… -- COMMAND…: the command, to which the kernel refuses these system calls.
 int run_denied(int count, char **arguments);

@@ -323,6 +323,26 @@ int run_waits(int count, char **arguments) {
         loop(3, 1);
         say("thrice");
         await_line();
+    } else if (strcmp(name, "thrice-main-ends") == 0) {
+        loop(3, 1);
+        say("thrice");
+        await_line();
+        pthread_exit(NULL);
+    } else if (strcmp(name, "after-epoll") == 0) {
+        epoll_wait(set, &(struct epoll_event){0}, 1, 1);
+        say("thrice");
+        await_line();
+        loop(20, 1);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "turn-about") == 0) {
+        int other = epoll_create1(EPOLL_CLOEXEC), first = set;
+        for (int i = 0; i < 40; i++) {
+            set = i % 2 ? other : first;
+            loop(1, 1);
+        }
+        say("looped");
+        await_line();
     } else if (strcmp(name, "thrice-silent") == 0) {
         loop(3, 1);
     } else if (strcmp(name, "closes") == 0) {

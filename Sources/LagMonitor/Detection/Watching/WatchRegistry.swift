@@ -17,6 +17,8 @@ package final class WatchRegistry: @unchecked Sendable {
     /// A watched loop as the reporter sees it.
     package struct Registration: Sendable {
         package let loop: any ObservableLoop
+        /// The loop, if it may turn out to be none.
+        package let candidate: (any CandidateLoop)?
         package let name: String
         package let owner: any WatchOwner
         /// The ticks of the loop, if a rule asks for them.
@@ -86,6 +88,7 @@ package final class WatchRegistry: @unchecked Sendable {
         now: UInt64 = 0
     ) -> Int? {
         let target = loop.thread
+        let candidate = loop as? any CandidateLoop
         if let callout = rules.callout { clb_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
         let ignoreBefore = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
         let remoteTimes = target.process == getpid() ? nil : PersistentProcFile(timesOf: target.tid, process: target.process)
@@ -112,6 +115,7 @@ package final class WatchRegistry: @unchecked Sendable {
             )
             table.registrations[index] = Registration(
                 loop: loop,
+                candidate: candidate,
                 name: name,
                 owner: owner,
                 ticker: ticker,
@@ -205,10 +209,14 @@ package final class WatchRegistry: @unchecked Sendable {
         table.withLock { table in
             var sum = owner.absorbed
             for (index, registration) in table.registrations where registration.owner === owner {
-                sum += coldParts[index].counters
+                sum += counters(of: registration, at: index)
             }
             return sum
         }
+    }
+
+    private func counters(of registration: Registration, at index: Int) -> WatchCounters {
+        registration.candidate?.isConfirmed == false ? WatchCounters() : coldParts[index].counters
     }
 
     /// All owners of present watches, each once.
@@ -241,7 +249,7 @@ package final class WatchRegistry: @unchecked Sendable {
                 guard let registration = table.registrations.removeValue(forKey: index) else { return nil }
                 let key = Key(registration.loop, registration.owner)
                 if table.indices[key] == index { table.indices[key] = nil }
-                registration.owner.absorb(coldParts[index].counters)
+                registration.owner.absorb(counters(of: registration, at: index))
                 coldParts[index].remoteTimes = nil
                 table.freeIndices.append(index)
                 hotParts[index].state.store(.free, ordering: .releasing)

@@ -32,6 +32,8 @@ final class TestLoopTable {
 
     var live: [clb_loop_table_entry] { loops.filter { $0.state == UInt32(CLB_SLOT_LIVE) } }
 
+    var provisional: [clb_loop_table_entry] { loops.filter { $0.state == UInt32(CLB_SLOT_PROVISIONAL) } }
+
     func index(of loop: clb_loop_table_entry) -> UInt32 {
         (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).first { clb_loop_table_claim(raw, $0) == loop.claim } ?? UInt32.max
     }
@@ -44,5 +46,6 @@ final class TestLoopTable {
 
 extension clb_loop_table_entry {
     var isLive: Bool { state == UInt32(CLB_SLOT_LIVE) }
+    var isWithdrawn: Bool { state == UInt32(CLB_SLOT_WITHDRAWN) }
     var isEnded: Bool { state == UInt32(CLB_SLOT_ENDED) }
 }

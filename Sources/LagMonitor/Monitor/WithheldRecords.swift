@@ -1,0 +1,39 @@
+internal import LagActivity
+
+/// Stalls that were over before it was known whether their loop is one (``CandidateLoop``): reported when it is, forgotten when its watch ends first.
+///
+/// Reporter thread only.
+struct WithheldRecords {
+    private struct Entry {
+        let record: StallRecord
+        let loop: any CandidateLoop
+        let core: MonitorCore
+        /// The watch's index in the registry.
+        let watch: Int
+    }
+
+    private var entries: [Entry] = []
+
+    /// A loop is known by its eighth wait. What never becomes one, and stalls again and again, keeps its first stalls.
+    static let capacity = 16
+
+    mutating func add(_ record: StallRecord, of loop: any CandidateLoop, watch: Int, for core: MonitorCore) {
+        guard entries.count < Self.capacity else { return }
+        entries.append(Entry(record: record, loop: loop, core: core, watch: watch))
+    }
+
+    /// Those whose loop is known by now, in the order of their ends. They are withheld no more.
+    mutating func takeConfirmed() -> [(record: StallRecord, core: MonitorCore)] {
+        guard !entries.isEmpty else { return [] }
+        var confirmed: [(record: StallRecord, core: MonitorCore)] = []
+        entries.removeAll { entry in
+            guard entry.loop.isConfirmed else { return false }
+            confirmed.append((entry.record, entry.core))
+            return true
+        }
+        return confirmed
+    }
+
+    /// These watches are over.
+    mutating func forget(_ watches: [Int]) { entries.removeAll { watches.contains($0.watch) } }
+}

@@ -1,0 +1,78 @@
+internal import LagActivity
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LagMonitor
+
+extension MonitorTests {
+    /// Loops of which it is not known at first that they are loops.
+    @Suite struct CandidateTests {
+        private final class Candidate: CandidateLoop {
+            let beacon: ActivityBeacon
+            let thread: ThreadIdentity
+            let name = "candidate"
+            private let confirmed = Atomic(false)
+
+            init(_ loop: ObservedRunLoop) {
+                beacon = loop.beacon
+                thread = loop.thread
+            }
+
+            func modeName(_ number: UInt32) -> String? { nil }
+            var isConfirmed: Bool { confirmed.load(ordering: .acquiring) }
+            func confirm() { confirmed.store(true, ordering: .releasing) }
+        }
+
+        /// One that has stalled for longer than a hang takes.
+        private func stalled(_ body: (Watched, Candidate) throws -> Void) throws {
+            var configuration = MonitorTests.configuration
+            configuration.hangAfter = .milliseconds(200)
+            let watched = try Watched(configuration)
+            defer { watched.end() }
+            watched.monitor.unwatch(watched.thread.loop)
+            let candidate = Candidate(watched.thread.loop)
+            try watched.monitor.watch(candidate)
+            watched.stall(milliseconds: 500)
+            #expect(!eventually(seconds: 1) { !watched.sink.lines.isEmpty }, "\(watched.sink.lines)")
+            #expect(watched.monitor.statistics.withoutPauses == StallMonitorStatistics())
+            try body(watched, candidate)
+        }
+
+        @Test func `a stall is reported once its loop is known`() throws {
+            try stalled { watched, candidate in
+                candidate.confirm()
+                watched.monitor.reportConfirmed()
+                #expect(eventually { watched.sink.records.count == 1 })
+                let line = try #require(watched.sink.records.first)
+                #expect(line.phase == "end" && line.string("loop") == "candidate" && line.number("duration_ms") >= 500)
+                #expect(line.names("blockForTheTest"), "\(line.symbols)")
+                #expect(eventually { watched.monitor.statistics.reported == 1 } && watched.monitor.statistics.stalls == 1)
+                // From now on as of any loop.
+                watched.stall(milliseconds: 500)
+                #expect(eventually { watched.sink.records.count == 3 })
+                #expect(watched.sink.records.map(\.phase) == ["end", "begin", "end"])
+            }
+        }
+
+        @Test func `a stall before it is known comes first`() throws {
+            try stalled { watched, candidate in
+                candidate.confirm()
+                // Nobody says so: the next stall does.
+                watched.stall(milliseconds: 250)
+                #expect(eventually { watched.sink.records.count(where: { $0.phase == "end" }) == 2 })
+                let ends = watched.sink.records.filter { $0.phase == "end" }
+                let (first, second) = try (#require(ends.first), #require(ends.last))
+                #expect(first.number("duration_ms") >= 500 && first.number("mono_us") < second.number("mono_us"))
+            }
+        }
+
+        @Test func `of what is no loop nothing is reported`() throws {
+            try stalled { watched, candidate in
+                watched.monitor.unwatch(candidate)
+                watched.monitor.stop()
+                #expect(watched.sink.lines.isEmpty && watched.monitor.statistics.stalls == 0)
+            }
+        }
+    }
+}
