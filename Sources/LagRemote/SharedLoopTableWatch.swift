@@ -48,9 +48,12 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var refused: [UInt32: UInt64] = [:]
     /// Processes that have places and no loop to be watched: their end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
+    /// Loops that are not selected, by their place, as found since the last check.
+    var unselected: [UInt32: UnselectedLoop] = [:]
     private let past = Mutex(StallMonitorStatistics())
     private let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
+    private let leftOut = Mutex<[UnselectedLoop]>([])
     private let probe = LivenessProbe()
     private let loopCount = Atomic<Int>(0)
     let loopsBegun = Atomic<UInt64>(0)
@@ -115,6 +118,9 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// The processes that are watched now, with their loops. Any thread.
     package var watchedProcesses: [WatchedProcess] { present.withLock { $0 } }
 
+    /// Loops that the selection leaves out now. Any thread.
+    package var unselectedLoops: [UnselectedLoop] { leftOut.withLock { $0 } }
+
     /// The counts of all processes, those that are watched now among them.
     package var totalStatistics: StallMonitorStatistics {
         // Past first: what moves from one to the other meanwhile is reported late rather than twice.
@@ -167,12 +173,13 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 checked = now
                 table.checkClock()
                 endExitedProcesses()
+                unselected = [:]
             }
             scan()
             loopCount.store(processes.values.reduce(0) { $0 + $1.loops.count - $1.paused.count }, ordering: .relaxed)
             publishProcesses()
             probe.answer(call, by: .manager)
-            let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty
+            let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty && unselected.isEmpty
             _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
         }
         for process in Array(processes.keys) { end(process) }
@@ -189,19 +196,25 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             )
         }
         present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
+        let unselected = unselected.sorted { $0.key < $1.key }.map(\.value)
+        leftOut.withLock { $0 = unselected }
     }
 
-    /// Each process gets a new monitor; its loops keep their places.
+    /// Each process gets a new monitor; its loops keep their places. Those that are not selected any more are left to the scan that follows.
     private func takeConfiguration() {
         guard let next = nextConfiguration.withLock({ $0.take() }) else { return }
         configuration = next
+        unselected = [:]
         for (process, watched) in processes {
             stop(watched)
             processes[process] = nil
+            guard next.selection.includes(process: process) else { continue }
+            let loops = watched.loops.filter { next.selection.includes(thread: $0.value.thread.tid, of: process) }
+            guard !loops.isEmpty else { continue }
             do throws(StallMonitorError) {
                 let made = try make(process, startTicks: watched.startTicks)
                 processes[process] = made
-                for (index, loop) in watched.loops {
+                for (index, loop) in loops {
                     try made.monitor.watch(loop, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
                     processes[process]?.loops[index] = loop
                     relay.pass(loop, to: made.semaphore, at: index)
