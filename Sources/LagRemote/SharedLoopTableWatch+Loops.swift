@@ -103,7 +103,6 @@ extension SharedLoopTableWatch {
     }
 
     private func forget(_ loop: SharedLoopTable.Loop) {
-        unselected[loop.index] = nil
         if let remote = processes[loop.process]?.loops.removeValue(forKey: loop.index) {
             relay.forget(loop.index)
             processes[loop.process]?.paused.remove(loop.index)
@@ -111,5 +110,6 @@ extension SharedLoopTableWatch {
         }
         // One that was left is still written until its own thread says so.
         if loop.state == .ended { table.free(loop) }
+        unselected[loop.index] = nil
     }
 }

@@ -200,21 +200,20 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         leftOut.withLock { $0 = unselected }
     }
 
-    /// Each process gets a new monitor; its loops keep their places. Those that are not selected any more are left to the scan that follows.
+    /// Each process gets a new monitor; its loops keep their places. With another selection the scan that follows begins all.
     private func takeConfiguration() {
         guard let next = nextConfiguration.withLock({ $0.take() }) else { return }
+        let isSelectionSame = next.selection == configuration.selection
         configuration = next
         unselected = [:]
         for (process, watched) in processes {
             stop(watched)
             processes[process] = nil
-            guard next.selection.includes(process: process) else { continue }
-            let loops = watched.loops.filter { next.selection.includes(thread: $0.value.thread.tid, of: process) }
-            guard !loops.isEmpty else { continue }
+            guard isSelectionSame else { continue }
             do throws(StallMonitorError) {
                 let made = try make(process, startTicks: watched.startTicks)
                 processes[process] = made
-                for (index, loop) in loops {
+                for (index, loop) in watched.loops {
                     try made.monitor.watch(loop, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
                     processes[process]?.loops[index] = loop
                     relay.pass(loop, to: made.semaphore, at: index)
