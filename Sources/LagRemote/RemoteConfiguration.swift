@@ -7,9 +7,16 @@ package struct RemoteConfiguration: Sendable, Equatable {
     package let monitor: StallMonitorConfiguration
     /// For loops that are known by their waits alone.
     package let preloadRules: StallRules
+    /// Which loops are watched.
+    package let selection: LoopSelection
 
     /// - Parameter preloadRules: the configuration's rules when nil.
-    package init(_ monitor: StallMonitorConfiguration, preloadRules: StallRules? = nil) {
+    package init(
+        _ monitor: StallMonitorConfiguration,
+        preloadRules: StallRules? = nil,
+        selection: LoopSelection = LoopSelection()
+    ) {
+        self.selection = selection
         self.preloadRules = preloadRules ?? monitor.rules
         // One file for all of them; and lagmond, which would keep it, does not die with them.
         var monitor = monitor

@@ -30,7 +30,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         beacon = ActivityBeacon(at: clb_loop_table_beacon(table.raw, loop.index), in: table)
         let stack = owner.stack
         thread = ThreadIdentity(tid: loop.thread.thread, process: loop.process, stackLow: stack.low, stackHigh: stack.high)
-        name = !loop.name.isEmpty ? loop.name : loop.thread.thread == loop.process ? "main" : "thread \(loop.thread.thread)"
+        name = !loop.name.isEmpty ? loop.name : ThreadName.ofLoop(on: loop.thread.thread, of: loop.process)
         claim = loop.claim
         isFromMonitor = loop.isFromMonitor
         modes = loop.modes

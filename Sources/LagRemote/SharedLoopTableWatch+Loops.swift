@@ -16,6 +16,7 @@ extension SharedLoopTableWatch {
         for (index, loop) in zip(UInt32(0)..., loops) {
             guard let loop else {
                 refused[index] = nil
+                unselected[index] = nil
                 continue
             }
             let mayCount = loop.state == .live || loop.state == .provisional
@@ -30,6 +31,8 @@ extension SharedLoopTableWatch {
             }
             if loop.state != .ended, processes[loop.process] == nil { unwatched.insert(loop.process) }
         }
+        // Of these the names are read each second, which finds their end.
+        unwatched.subtract(unselected.values.map(\.process))
     }
 
     /// Counts a loop that is known to be one by now, with what was withheld of it. Also before its place is freed.
@@ -59,6 +62,7 @@ extension SharedLoopTableWatch {
     private func begin(_ loop: SharedLoopTable.Loop) {
         // This process has the table as well, and is not to be taken for one that writes into it.
         guard loop.process != getpid() else { return table.free(loop) }
+        guard isSelected(loop) else { return }
         let owner: SharedLoopTable.Owner
         switch table.owner(of: loop.process, stackPointer: loop.stackPointer) {
         case .found(let found) where found.mapsTable: owner = found
@@ -88,6 +92,23 @@ extension SharedLoopTableWatch {
         }
     }
 
+    /// One that is not selected keeps its place, and is asked for once a second: its thread or its process may get another name.
+    private func isSelected(_ loop: SharedLoopTable.Loop) -> Bool {
+        let selection = configuration.selection
+        guard !selection.includesAll else { return true }
+        if unselected[loop.index]?.claim == loop.claim { return false }
+        let (process, thread) = (loop.process, loop.thread.thread)
+        unselected[loop.index] = nil
+        if selection.includes(process: process), selection.includes(thread: thread, of: process) { return true }
+        unselected[loop.index] = UnselectedLoop(
+            process: process,
+            processName: ProcessContext.processName(of: process) ?? "unknown",
+            name: ThreadName.selectable(thread, of: process) ?? "unknown",
+            claim: loop.claim
+        )
+        return false
+    }
+
     /// Its place stays its own: it goes on writing there.
     private func refuse(_ loop: SharedLoopTable.Loop, _ reason: String) {
         if refused[loop.index] != loop.claim { reportError("cannot watch process \(loop.process): \(reason)") }
@@ -104,5 +125,6 @@ extension SharedLoopTableWatch {
         }
         // One that was left is still written until its own thread says so.
         if loop.state == .ended { table.free(loop) }
+        unselected[loop.index] = nil
     }
 }

@@ -52,9 +52,12 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var refused: [UInt32: UInt64] = [:]
     /// Processes that have places and no loop to be watched: their end would not be noticed otherwise.
     var unwatched: Set<Int32> = []
+    /// Loops that are not selected, by their place, as found since the last check.
+    var unselected: [UInt32: UnselectedLoop] = [:]
     private let past = Mutex(StallMonitorStatistics())
     private let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
+    private let leftOut = Mutex<[UnselectedLoop]>([])
     private let probe = LivenessProbe()
     private let loopCount = Atomic<Int>(0)
     let loopsBegun = Atomic<UInt64>(0)
@@ -119,6 +122,9 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// The processes that are watched now, with their loops. Any thread.
     package var watchedProcesses: [WatchedProcess] { present.withLock { $0 } }
 
+    /// Loops that the selection leaves out now. Any thread.
+    package var unselectedLoops: [UnselectedLoop] { leftOut.withLock { $0 } }
+
     /// The counts of all processes, those that are watched now among them.
     package var totalStatistics: StallMonitorStatistics {
         // Past first: what moves from one to the other meanwhile is reported late rather than twice.
@@ -171,12 +177,13 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 checked = now
                 table.checkClock()
                 endExitedProcesses()
+                unselected = [:]
             }
             scan()
             loopCount.store(processes.values.reduce(0) { $0 + $1.confirmed.subtracting($1.paused).count }, ordering: .relaxed)
             publishProcesses()
             probe.answer(call, by: .manager)
-            let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty
+            let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty && unselected.isEmpty
             _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
         }
         for process in Array(processes.keys) { end(process) }
@@ -193,15 +200,20 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             )
         }
         present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
+        let unselected = unselected.sorted { $0.key < $1.key }.map(\.value)
+        leftOut.withLock { $0 = unselected }
     }
 
-    /// Each process gets a new monitor; its loops keep their places.
+    /// Each process gets a new monitor; its loops keep their places. With another selection the scan that follows begins all.
     private func takeConfiguration() {
         guard let next = nextConfiguration.withLock({ $0.take() }) else { return }
+        let isSelectionSame = next.selection == configuration.selection
         configuration = next
+        unselected = [:]
         for (process, watched) in processes {
             stop(watched)
             processes[process] = nil
+            guard isSelectionSame else { continue }
             do throws(StallMonitorError) {
                 var made = try make(process, startTicks: watched.startTicks)
                 (made.confirmed, made.hasLoops) = (watched.confirmed, watched.hasLoops)

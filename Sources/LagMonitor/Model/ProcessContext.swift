@@ -46,12 +46,17 @@ public struct ProcessContext: Sendable, Equatable {
     package static func of(_ process: Int32) -> ProcessContext {
         var context = current()
         context.pid = process
+        context.processName = processName(of: process) ?? "unknown"
+        return context
+    }
+
+    /// `process_name` of another process: the name that it was started with, which for one file under several names says more than the file's.
+    /// The kernel keeps 15 bytes of that; where it is cut, the file's. Two small files; nil where neither can be read.
+    package static func processName(of process: Int32) -> String? {
         let file = executableName(of: "\(process)")
-        // By the name that it was started with, which for one file under several names says more. The kernel keeps 15 bytes of that.
         let command = firstLine(of: "/proc/\(process)/comm")
         let isCut = command.map { $0.utf8.count >= 15 && file?.hasPrefix($0) == true } ?? true
-        context.processName = (isCut ? file : command) ?? "unknown"
-        return context
+        return isCut ? file : command
     }
 
     /// Lower-case hex digits only, exactly 32 of them; zeros when `text` is not a boot id.

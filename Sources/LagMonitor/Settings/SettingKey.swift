@@ -11,6 +11,8 @@ package struct SettingKey: Sendable {
         case names([String])
         /// Texts, none of them empty: one text with commas, in a file also a list; none at all is allowed.
         case texts
+        /// At least one pattern of a shell: a text with commas, in a file also a list.
+        case patterns
         case text
         /// A path, and not `-`: stdout is for records.
         case file
@@ -151,6 +153,7 @@ package struct SettingKey: Sendable {
         case .choice(let names): names.joined(separator: ", ")
         case .names(let names): "one or more of \(names.joined(separator: ", ")), with commas between them"
         case .texts: "texts that are not empty, as a list or with commas between them"
+        case .patterns: "names, or patterns with *, ? and [], none of them empty, as a list or with commas between them"
         case .text: "a text that is not empty"
         case .file: "the path of a file"
         case .destination: OutputSettings.Destination.allowed
@@ -179,6 +182,9 @@ package struct SettingKey: Sendable {
             text.isEmpty ? nil : Self.validationError(inTexts: RuleName.words(in: text).map(JSONValue.string))
         case (.texts, .array(let texts)): Self.validationError(inTexts: texts)
         case (.texts, _): "\(value.displayText) is not a list of texts"
+        case (.patterns, .string(let text)): Self.validationError(inTexts: RuleName.words(in: text).map(JSONValue.string))
+        case (.patterns, .array(let texts)): texts.isEmpty ? "the list is empty" : Self.validationError(inTexts: texts)
+        case (.patterns, _): "\(value.displayText) is not a list of texts"
         case (.file, .string("-")): "- is no file"
         case (.custom(_, let validate), .string(let text)): validate(text)
         case (.custom(_, let validate), .int(let int)): validate("\(int)")
@@ -219,7 +225,7 @@ package struct SettingKey: Sendable {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .names, .texts, .text, .file, .destination, .custom: .string(word)
+        case .choice, .names, .texts, .patterns, .text, .file, .destination, .custom: .string(word)
         }
     }
 }

@@ -19,7 +19,7 @@ package struct SettingsReader {
     func milliseconds(for key: SettingKey) -> Duration? { int(for: key).map { .milliseconds($0) } }
 
     /// A setting that is a list of texts; one text may hold several, with commas.
-    func texts(for key: SettingKey) -> [String]? {
+    package func texts(for key: SettingKey) -> [String]? {
         switch values[key.path] {
         case .string(let text): text.isEmpty ? [] : RuleName.words(in: text)
         case .array(let texts): Self.texts(texts)

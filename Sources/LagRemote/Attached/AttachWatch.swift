@@ -41,6 +41,8 @@ package final class AttachWatch: @unchecked Sendable {
     private static let shareOfRound: UInt64 = 20
     /// After so many rounds without a loop, that is reported.
     private static let roundsBeforeError = 43
+    /// After so many rounds in which the process is not selected, that is.
+    private static let roundsUnselected = 5
 
     /// - Parameters:
     ///   - loops: threads that are to be watched, and no others; empty: those that rest in waits for events.
@@ -122,13 +124,32 @@ package final class AttachWatch: @unchecked Sendable {
 
     private func run() {
         var image: UInt64 = 0
+        var rounds = 0
         while !stopping.load(ordering: .acquiring), isAlive {
+            guard configuration.selection.includes(process: process) else {
+                rounds += 1
+                passOver(rounds)
+                continue
+            }
             // An exec makes another program of it, with other loops and another map.
             var found: UInt64 = 0
             if cll_procfs_image(process, &found) == 0 { image = found }
             watchImage(image)
         }
         hasEnded.store(true, ordering: .releasing)
+    }
+
+    /// A process that is not selected may get a name that is, by exec or otherwise.
+    private func passOver(_ round: Int) {
+        probe.answer(probe.present, by: .manager)
+        probe.answer(probe.present, by: .relay)
+        if round == Self.roundsUnselected {
+            let name = ProcessContext.processName(of: process) ?? "unknown"
+            let patterns = configuration.selection.shown
+            reportError("process \(process): its name, \(name), is not selected (\(patterns)): nothing is watched so far")
+        }
+        semaphore.drain()
+        waitForEnd(Self.roundNanoseconds)
     }
 
     private var isAlive: Bool {
@@ -166,6 +187,7 @@ package final class AttachWatch: @unchecked Sendable {
         var search = LoopSearch(
             process: handle,
             named: named,
+            selection: configuration.selection,
             hold: Self.hold(configuration),
             mayCount: mayCount,
             semaphore: wake

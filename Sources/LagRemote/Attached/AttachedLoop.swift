@@ -47,7 +47,7 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
         self.examiner = examiner
         waitStackPointer.store(place.stackPointer, ordering: .relaxed)
         self.thread = thread
-        name = thread.tid == thread.process ? "main" : "thread \(thread.tid)"
+        name = ThreadName.ofLoop(on: thread.tid, of: thread.process)
         self.files = files
         self.semaphore = semaphore
         var image: UInt64 = 0

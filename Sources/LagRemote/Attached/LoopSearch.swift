@@ -8,6 +8,7 @@ struct LoopSearch {
     private let process: Int32
     private let handle: ProcessHandle
     private let named: [Int32]
+    private let selection: LoopSelection
     private let hold: UInt64
     private let mayCount: Bool
     private let semaphore: WakeSemaphore
@@ -18,8 +19,17 @@ struct LoopSearch {
 
     /// Of a process with more threads the others are not sampled.
     private static let mostThreads = 1024
+    private static let namesInMessage = 8
 
-    init(process handle: ProcessHandle, named: [Int32], hold: UInt64, mayCount: Bool, semaphore: WakeSemaphore) {
+    init(
+        process handle: ProcessHandle,
+        named: [Int32],
+        selection: LoopSelection,
+        hold: UInt64,
+        mayCount: Bool,
+        semaphore: WakeSemaphore
+    ) {
+        self.selection = selection
         self.mayCount = mayCount
         process = handle.pid
         self.handle = handle
@@ -63,11 +73,20 @@ struct LoopSearch {
     /// What to say when none is found.
     var nothingFound: String {
         let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
+        guard selection.threads.isEmpty else {
+            let names = Set(threads().compactMap { ThreadName.selectable($0, of: process) }).sorted()
+            let others = names.count - Self.namesInMessage
+            let shown = names.prefix(Self.namesInMessage).joined(separator: ", ") + (others > 0 ? " and \(others) more" : "")
+            return "process \(process): no thread that is selected (\(selection.shown)) was seen to rest in \(way) yet: "
+                + "nothing is watched so far; its threads are \(shown)"
+        }
         let hint = named.isEmpty ? "; lagmond attach --loop names a thread that rests elsewhere" : ""
         return "process \(process): no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)"
     }
 
     private mutating func consider(_ tid: Int32) -> AttachedLoop? {
+        // Read each time: a thread may get its name late.
+        guard selection.includes(thread: tid, of: process) else { return nil }
         var files = cll_thread_files()
         var sample = cll_thread_sample()
         guard cll_thread_files_open(process, tid, &files) == 0 else { return nil }

@@ -21,9 +21,15 @@ final class LineDispatcher: Sendable {
     }
 
     func place(process: String, loop: String) -> StallCounts.LoopKey {
-        // A thread's number would make a series of its own of every thread that ever was.
-        let isNumbered = loop.hasPrefix("thread ") && Int(loop.dropFirst(7)) != nil
-        return StallCounts.LoopKey(target: target, process: process, loop: isNumbered ? "thread" : loop)
+        StallCounts.LoopKey(target: target, process: process, loop: Self.withoutNumber(loop))
+    }
+
+    /// A number at the end (`thread 4711`, `conn-17`) would make a series of its own of every thread that ever was.
+    private static func withoutNumber(_ loop: String) -> String {
+        let stem = loop.reversed().drop { $0.isASCII && $0.isNumber }
+        guard stem.count < loop.count else { return loop }
+        let name = String(stem.drop { " -_#:./".contains($0) }.reversed())
+        return name.isEmpty ? "thread" : name
     }
 
     /// How long each loop of these processes has been busy with its current activity.

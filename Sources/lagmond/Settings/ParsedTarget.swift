@@ -17,11 +17,10 @@ struct ParsedTarget {
 
     private static let kinds = ["command", "pid", "pid_file"]
     private static let policies = SettingKey.commandSettings.map { String($0.path.dropFirst(commandPrefix.count)) }
-    static let members = ["name"] + kinds + ["monitor"] + policies
+    static let members = ["name"] + kinds + ["monitor", "watch"] + policies
     static let allowed = "an object with name, one of \(kinds.joined(separator: ", ")), and settings of its own"
 
     private static let commandPrefix = "command."
-    private static let monitorPrefix = "monitor."
     /// It reads the same as a label, in a file's name and in front of a line.
     private static let nameAllowed = "1 to 64 letters, digits, '.', '_' and '-'"
 
@@ -36,7 +35,8 @@ struct ParsedTarget {
             case "command": readCommand(value)
             case "pid": readProcess(value)
             case "pid_file": readProcessFile(value)
-            case "monitor": readMonitor(value)
+            case "monitor": readSettings(value, member, SettingKey.monitorSettings)
+            case "watch": readSettings(value, member, SettingKey.watchSettings)
             default:
                 guard Self.policies.contains(member) else {
                     reject(member, "unknown key", Self.members.joined(separator: ", "))
@@ -108,18 +108,19 @@ struct ParsedTarget {
         kind = .processFile(path)
     }
 
-    private mutating func readMonitor(_ value: JSONValue) {
-        let known = SettingKey.monitorSettings.filter { $0.path.hasPrefix(Self.monitorPrefix) }
-        let names = known.map { String($0.path.dropFirst(Self.monitorPrefix.count)) }
+    /// A member that is an object, as the file itself has one.
+    private mutating func readSettings(_ value: JSONValue, _ member: String, _ known: [SettingKey]) {
+        let prefix = member + "."
+        let names = known.filter { $0.path.hasPrefix(prefix) }.map { String($0.path.dropFirst(prefix.count)) }
         guard case .object(let given) = value else {
-            return reject("monitor", "\(value.displayText) is not an object", "an object with " + names.joined(separator: ", "))
+            return reject(member, "\(value.displayText) is not an object", "an object with " + names.joined(separator: ", "))
         }
         for (name, value) in given.sorted(by: { $0.key < $1.key }) {
             guard names.contains(name) else {
-                reject("monitor.\(name)", "unknown key", names.joined(separator: ", "))
+                reject(prefix + name, "unknown key", names.joined(separator: ", "))
                 continue
             }
-            take(value, as: Self.monitorPrefix + name, "monitor.\(name)")
+            take(value, as: prefix + name, prefix + name)
         }
     }
 

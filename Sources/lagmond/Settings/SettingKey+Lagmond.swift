@@ -38,6 +38,13 @@ extension SettingKey {
         onHang, onHangAfter, restart, restartDelay, restartLongestDelay, restartHealthy, restartCount, restartWindow, stopGrace,
     ]
 
+    static let process = SettingKey("watch.process", .patterns, option: "--process")
+    static let thread = SettingKey("watch.thread", .patterns, option: "--thread")
+
+    /// Which loops of other programs are watched.
+    static let watchSettings = [process, thread]
+
     static let all =
-        [config, duration] + outputSettings + [headers, truth, listen, requireWatch] + commandSettings + monitorSettings
+        [config, duration] + outputSettings + [headers, truth, listen, requireWatch] + commandSettings + watchSettings
+        + monitorSettings
 }

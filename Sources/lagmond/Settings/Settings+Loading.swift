@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 extension Settings {
     /// Combines the sources: command line over environment over file, and the defaults below all of them.
@@ -104,6 +105,8 @@ extension Settings {
         policy = CommandPolicy(sources)
         explicitPolicyKeys = SettingKey.commandSettings.filter(sources.isSet)
         listen = sources.string(.listen).flatMap(ListenAddress.init)
+        let reader = sources.reader
+        selection = LoopSelection(processes: reader.texts(for: .process) ?? [], threads: reader.texts(for: .thread) ?? [])
         requiresWatch = sources.string(.requireWatch) == "yes"
         duration = sources.seconds(.duration)
     }

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 extension Settings {
     /// What lagmond runs.
@@ -11,6 +12,7 @@ extension Settings {
         let given: [(SettingKey, Bool)] = [
             (.duration, duration != nil), (.truth, truthPath != nil), (.unfinished, choosesUnfinished),
             (.serviceName, monitor.serviceName != nil), (.requireWatch, requiresWatch),
+            (.process, !selection.processes.isEmpty), (.thread, !selection.threads.isEmpty),
         ]
         let unused: [SettingKey]
         var others: [String] = []
@@ -32,7 +34,7 @@ extension Settings {
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .workload:
-            unused = [.requireWatch]
+            unused = [.requireWatch] + SettingKey.watchSettings
             (what, allowed) = ("lagmond's own main thread", "only with a command or with targets")
             others = explicitPolicyKeys.map(Self.shown)
         }

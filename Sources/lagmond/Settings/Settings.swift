@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 /// What a run does: the settings of all sources, combined and checked.
 struct Settings: Sendable, WatchSettings {
@@ -17,6 +18,8 @@ struct Settings: Sendable, WatchSettings {
     var truthPath: String?
     /// Where the HTTP service listens; nil: there is no service.
     var listen: ListenAddress?
+    /// Which loops of other programs are watched; of targets what their own settings do not say.
+    var selection = LoopSelection()
     /// Whether a command that cannot be watched does not run.
     var requiresWatch = false
     /// How long the run takes; nil: until a signal ends it.

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 /// One target: what is watched, what counts as its stall, and what is done then.
 struct TargetSettings: Sendable, WatchSettings {
@@ -8,6 +9,7 @@ struct TargetSettings: Sendable, WatchSettings {
     let policy: CommandPolicy
     let monitor: StallMonitorConfiguration
     let choosesRules: Bool
+    let selection: LoopSelection
 
     /// - Parameter settings: its own over those of the file.
     init(_ reading: ParsedTarget, _ settings: Settings) {
@@ -19,5 +21,6 @@ struct TargetSettings: Sendable, WatchSettings {
         monitor.serviceName = reading.name
         self.monitor = monitor
         choosesRules = settings.choosesRules
+        selection = settings.selection
     }
 }

@@ -6,6 +6,8 @@ protocol WatchSettings {
     var monitor: StallMonitorConfiguration { get }
     /// Whether any source says what counts as a stall.
     var choosesRules: Bool { get }
+    /// Which loops are watched.
+    var selection: LoopSelection { get }
     var policy: CommandPolicy { get }
 }
 
@@ -37,6 +39,6 @@ extension WatchSettings {
         } catch {
             throw StartFailure(status: ExitStatus.configuration, message: "\(error)")
         }
-        return RemoteConfiguration(configuration, preloadRules: preloadRules)
+        return RemoteConfiguration(configuration, preloadRules: preloadRules, selection: selection)
     }
 }

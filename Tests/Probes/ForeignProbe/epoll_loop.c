@@ -74,6 +74,15 @@ static void *turn(void *handler) {
     return NULL;
 }
 
+// Its first waits come before its name.
+static void *turn_named_late(void *name) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    for (int turns = 0; turns < 100; turns++) epoll_wait(set, &(struct epoll_event){0}, 1, 5);
+    close(set);
+    pthread_setname_np(pthread_self(), name);
+    return turn(NULL);
+}
+
 int run_epoll_loop(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
     void *handler = strcmp(name, "sleep") == 0     ? (void *)handler_that_sleeps
@@ -95,6 +104,14 @@ int run_epoll_loop(int count, char **arguments) {
         pthread_create(&thread, NULL, turn, handler);
         pthread_setname_np(thread, "worker");
         pause();
+    }
+    if (strcmp(name, "names") == 0) {
+        // Beside the main thread's a loop on a thread with a name, on one without, and on one that gets its name later.
+        pthread_t threads[3];
+        pthread_create(&threads[0], NULL, turn, NULL);
+        pthread_setname_np(threads[0], "worker");
+        pthread_create(&threads[1], NULL, turn, NULL);
+        pthread_create(&threads[2], NULL, turn_named_late, "late");
     }
     turn(handler);
     return 0;

@@ -27,6 +27,9 @@ struct AttachCommand: ParsableCommand {
     @OptionGroup
     var watch: WatchOptions
 
+    @OptionGroup
+    var selection: SelectionOptions
+
     func validate() throws {
         if !loop.isEmpty, pid.count > 1 {
             throw ValidationError(
@@ -42,7 +45,7 @@ struct AttachCommand: ParsableCommand {
         // Before any thread exists, so that all of them inherit the mask.
         let signals = StopSignals()
         signals.block()
-        var values = watch.values
+        var values = watch.values.merging(selection.values) { $1 }
         values[SettingKey.duration.path] = duration.map(JSONValue.double)
         let settings = try Settings.load(commandLine: values, environment: ProcessInfo.processInfo.environment)
         for parameter in settings.unusedOptions { Diagnostics.report("\(parameter)") }

@@ -28,6 +28,9 @@ struct RunCommand: ParsableCommand {
     @OptionGroup
     var watch: WatchOptions
 
+    @OptionGroup
+    var selection: SelectionOptions
+
     @Option(
         name: .customLong("on-hang"),
         help: ArgumentHelp(
@@ -57,7 +60,7 @@ struct RunCommand: ParsableCommand {
 
     /// The values of the options, by key path.
     var values: [String: JSONValue] {
-        var values = watch.values
+        var values = watch.values.merging(selection.values) { $1 }
         values[SettingKey.duration.path] = duration.map(JSONValue.double)
         values[SettingKey.truth.path] = truth.map(JSONValue.string)
         values[SettingKey.onHang.path] = onHang.map(JSONValue.string)

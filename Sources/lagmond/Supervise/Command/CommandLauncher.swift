@@ -57,6 +57,9 @@ struct CommandLauncher: @unchecked Sendable {
         }
     }
 
+    /// As the kernel will name its process.
+    var programName: String { program.path.split(separator: "/").last.map(String.init) ?? program.path }
+
     /// Starts the command; the caller waits for it.
     /// - Parameter ownSession: see ``WrappedProcess/start(_:_:environment:signals:ownSession:)``.
     func start(ownSession: Bool = false) throws(StartFailure) -> WrappedProcess {

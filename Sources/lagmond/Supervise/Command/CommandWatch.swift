@@ -53,6 +53,8 @@ final class CommandWatch: Sendable {
                 tableWatch.isMapped(in: $0)
             } watched: {
                 tableWatch.watchedProcesses + outside.watchedProcesses
+            } unselected: {
+                tableWatch.unselectedLoops
             }
         )
     }
@@ -88,6 +90,8 @@ final class CommandWatch: Sendable {
     }
 
     private func watchFromOutside(_ process: WrappedProcess, _ obstacle: String) throws(StartFailure) {
+        // By its file: the kernel names it a moment after its start.
+        guard outside.selection.includes(processName: launcher.programName) else { return }
         guard case .failed(let failure) = outside.watch(process.pid) else {
             return lifecycle.say("watched from outside: \(obstacle)")
         }

@@ -46,6 +46,9 @@ final class OutsideWatch: Sendable {
     /// For watches that begin from now on.
     func configure(_ configuration: RemoteConfiguration) { state.withLock { $0.configuration = configuration } }
 
+    /// Who is not selected is not to be watched.
+    var selection: LoopSelection { state.withLock { $0.configuration.selection } }
+
     func watch(_ process: Int32) -> Start {
         remove { $0.process.watch.isOver }
         guard state.withLock({ $0.present.count }) < Self.most else {

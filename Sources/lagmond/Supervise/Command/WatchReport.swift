@@ -19,6 +19,10 @@ struct WatchReport {
         let name: String
         /// Whether a process of it may be watched in another way yet: then nothing is known of its loops.
         var isUndecided = false
+        /// The patterns by which loops are selected; empty: all are.
+        var selection = ""
+        /// What is not selected: loops, and processes.
+        var leftOut: [String] = []
     }
 
     static let interval: Duration = .milliseconds(500)
@@ -27,6 +31,7 @@ struct WatchReport {
     /// Processes that get a line each: a server may have hundreds of workers.
     static let lines = 8
     private static let namesInLine = 4
+    private static let leftOutInLine = 8
 
     /// Seen once so far: what starts many loops has them all a moment later.
     private var fresh: Set<ProcessID> = []
@@ -60,18 +65,28 @@ struct WatchReport {
             now - root.since >= Self.patience
         {
             isSilenceReported = true
-            messages.append(
-                "\(command.name) [\(command.pid)] has no event loop after \((now - root.since).components.seconds) s: no thread of it waits "
-                    + "again and again in epoll, poll or select; a thread that only computes or reads is not watched"
-            )
+            messages.append(Self.message(onSilenceOf: command, after: now - root.since))
         }
         return messages
     }
 
     private static func message(on process: Process) -> String {
-        let rest = process.loops.count - namesInLine
-        let names = process.loops.prefix(namesInLine).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
-        return "watching \(names) of \(process.name) [\(process.id.pid)]"
+        "watching \(list(process.loops, namesInLine)) of \(process.name) [\(process.id.pid)]"
+    }
+
+    private static func message(onSilenceOf command: Command, after time: Duration) -> String {
+        let start = "\(command.name) [\(command.pid)] has no event loop"
+        let seconds = "after \(time.components.seconds) s"
+        guard command.leftOut.isEmpty else {
+            return "\(start) that is selected (\(command.selection)) \(seconds): nothing is watched so far; "
+                + "left out are \(list(command.leftOut, leftOutInLine))"
+        }
+        return "\(start) \(seconds): no thread of it waits again and again in epoll, poll or select; "
+            + "a thread that only computes or reads is not watched"
+    }
+
+    private static func list(_ names: [String], _ most: Int) -> String {
+        names.prefix(most).joined(separator: ", ") + (names.count > most ? " and \(names.count - most) more" : "")
     }
 }
 

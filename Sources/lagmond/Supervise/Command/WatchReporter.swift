@@ -23,6 +23,7 @@ final class WatchReporter: @unchecked Sendable {
         case hasLibrary
         /// Seen once so far: a short-lived one, or one between fork and exec, is no gap in the watch.
         case withoutLibrary
+        case notSelected(name: String)
         case failed(Unwatched, listsLeft: Int)
     }
 
@@ -36,6 +37,8 @@ final class WatchReporter: @unchecked Sendable {
         let hasLibrary: @Sendable (Int32) -> Bool?
         /// The processes that are watched now.
         let watched: @Sendable () -> [WatchedProcess]
+        /// Loops in the table that are not selected.
+        let unselected: @Sendable () -> [UnselectedLoop]
     }
 
     private let lifecycle: CommandLifecycle
@@ -80,16 +83,28 @@ final class WatchReporter: @unchecked Sendable {
     private func poll() {
         let now = MonotonicTime.now
         let root = lifecycle.status.pid
-        outside.leave(where: surroundings.hasLibrary)
+        let selection = outside.selection
+        outside.leave { [surroundings] in selection.includes(process: $0) ? surroundings.hasLibrary($0) : true }
         let present = surroundings.watched()
         if now - listedAt >= WatchReport.patience {
             listedAt = now
-            examineTree(below: root, Set(present.map(\.pid)))
+            examineTree(below: root, Set(present.map(\.pid)), selection)
         }
         let isUndecided =
             present.contains { $0.loops.isEmpty }
-            || !findings.values.allSatisfy { if case .hasLibrary = $0 { true } else { false } }
-        let command = WatchReport.Command(pid: root, name: Self.name(of: root), isUndecided: isUndecided)
+            || findings.values.contains {
+                switch $0 {
+                case .hasLibrary, .notSelected: false
+                case .withoutLibrary, .failed: true
+                }
+            }
+        let command = WatchReport.Command(
+            pid: root,
+            name: Self.name(of: root),
+            isUndecided: isUndecided,
+            selection: selection.shown,
+            leftOut: selection.includesAll ? [] : leftOut
+        )
         let processes = present.map { process in
             WatchReport.Process(
                 id: ProcessID(pid: process.pid, startTicks: process.startTicks),
@@ -101,16 +116,31 @@ final class WatchReporter: @unchecked Sendable {
         if !Self.isTerminalTaken { flush() }
     }
 
-    private func examineTree(below root: Int32, _ watched: Set<Int32>) {
+    /// Loops that are not selected, and processes of which none is known.
+    private var leftOut: [String] {
+        let loops = surroundings.unselected()
+        let known = Set(loops.map(\.process))
+        let processes = findings.compactMap { id, finding in
+            if case .notSelected(let name) = finding, !known.contains(id.pid) { (pid: id.pid, name: name) } else { nil }
+        }
+        return loops.map { "\($0.name) of \($0.processName) [\($0.process)]" }
+            + processes.sorted { $0.pid < $1.pid }.map { "\($0.name) [\($0.pid)]" }
+    }
+
+    private func examineTree(below root: Int32, _ watched: Set<Int32>, _ selection: LoopSelection) {
         var seen: Set<ProcessID> = []
         for pid in root == 0 ? [] : ProcessTree.members(below: root) where !watched.contains(pid) && !outside.isWatching(pid) {
             guard let id = Self.identify(pid) else { continue }
             seen.insert(id)
+            guard selection.includes(process: pid) else {
+                findings[id] = .notSelected(name: ProcessContext.processName(of: pid) ?? "unknown")
+                continue
+            }
             switch findings[id] {
             case .hasLibrary: continue
             case .failed(let unwatched, let left) where left > 0: findings[id] = .failed(unwatched, listsLeft: left - 1)
             case .withoutLibrary, .failed: watchFromOutside(id, isNew: !isRefused(id))
-            case nil: findings[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
+            case nil, .notSelected: findings[id] = surroundings.hasLibrary(pid) == true ? .hasLibrary : .withoutLibrary
             }
         }
         findings = findings.filter { seen.contains($0.key) }

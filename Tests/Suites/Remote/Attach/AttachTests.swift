@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Foundation
+internal import Synchronization
 internal import TestSupport
 internal import Testing
 
@@ -16,7 +17,12 @@ private final class AttachedProcess {
     private let output = Pipe()
     private lazy var lines = LineReader(output)
 
-    init(_ argument: String, mayCount: Bool = true) throws {
+    init(
+        _ argument: String,
+        selection: LoopSelection = LoopSelection(),
+        mayCount: Bool = true,
+        reportError: @escaping @Sendable (String) -> Void = { Issue.record("\($0)") }
+    ) throws {
         process = try Self.start(argument, output)
         var configuration = StallMonitorConfiguration()
         configuration.rules = StallRules()
@@ -25,12 +31,11 @@ private final class AttachedProcess {
         do {
             watch = try AttachWatch(
                 process: process.processIdentifier,
-                configuration: RemoteConfiguration(configuration),
+                configuration: RemoteConfiguration(configuration, selection: selection),
                 sink: sink,
-                mayCount: mayCount
-            ) {
-                Issue.record("\($0)")
-            }
+                mayCount: mayCount,
+                reportError: reportError
+            )
             try watch.start()
         } catch {
             // Nobody else would end it.
@@ -123,6 +128,7 @@ private let canCount: Bool = {
         let process = try AttachedProcess("thread")
         defer { process.end() }
         let line = try process.line("end")
+        #expect(line["loop"] as? String == "worker")
         #expect(line["thread_name"] as? String == "worker" && line["thread_id"] as? Int != Int(process.pid))
     }
 
@@ -185,6 +191,34 @@ private let canCount: Bool = {
             let unknown = stolen < 100 ? 0 : max(1, stolen / 150)
             #expect(delays.count { $0 <= 20 } <= unknown, "waited for \(delay) ns, \(stolen) ms stolen: \(lines)")
         }
+    }
+
+    @Test func `of an attached process only loops on the named threads are watched`() throws {
+        let process = try AttachedProcess("names", selection: LoopSelection(processes: ["Foreign*"], threads: ["work*", "late"]))
+        defer { process.end() }
+        let names = { process.watch.watchedProcess?.loops.map(\.name).sorted() ?? [] }
+        #expect(eventually { names() == ["late", "worker"] }, "\(names())")
+        #expect(process.watch.begunLoops == 2)
+    }
+
+    @Test(arguments: [
+        (
+            LoopSelection(processes: ["redis*"]),
+            "its name, ForeignProbe, is not selected (process redis*): nothing is watched so far"
+        ),
+        (
+            LoopSelection(threads: ["redis*"]),
+            "no thread that is selected (thread redis*) was seen to rest in epoll_wait, poll or select yet: nothing is watched so far; "
+                + "its threads are ForeignProbe, late, main, worker"
+        ),
+    ])
+    func `where nothing is selected that is reported`(selection: LoopSelection, expected: String) throws {
+        let errors = Mutex<[String]>([])
+        let process = try AttachedProcess("names", selection: selection) { error in errors.withLock { $0.append(error) } }
+        defer { process.end() }
+        #expect(eventually { errors.withLock { !$0.isEmpty } })
+        #expect(errors.withLock { $0 } == ["process \(process.pid): \(expected)"])
+        #expect(process.watch.begunLoops == 0 && process.watch.watchedProcess?.loops.isEmpty ?? true)
     }
 
     @Test func `another program by exec is watched as well`() throws {

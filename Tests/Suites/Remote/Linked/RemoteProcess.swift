@@ -11,6 +11,7 @@ final class RemoteProcess {
     let sink = MemorySink()
     let watch: SharedLoopTableWatch
     let table: SharedLoopTable
+    private let configuration: StallMonitorConfiguration
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -19,11 +20,13 @@ final class RemoteProcess {
     private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
     /// - Parameters:
+    ///   - selection: which of its loops are watched.
     ///   - path: what the program takes for the table's path; the table's own when nil.
     ///   - prepare: gets the table before anybody writes to it.
     init(
         _ arguments: [String],
         program: String = "ForeignProbe",
+        selection: LoopSelection = LoopSelection(),
         path: String? = nil,
         prepare: (SharedLoopTable) throws -> Void = { _ in }
     ) throws {
@@ -34,7 +37,12 @@ final class RemoteProcess {
         var configuration = StallMonitorConfiguration()
         configuration.rules = StallRules()
         configuration.limits = .none
-        watch = SharedLoopTableWatch(table: table, configuration: RemoteConfiguration(configuration), sink: sink) {
+        self.configuration = configuration
+        watch = SharedLoopTableWatch(
+            table: table,
+            configuration: RemoteConfiguration(configuration, selection: selection),
+            sink: sink
+        ) {
             Issue.record("\($0)")
         }
         try watch.start()
@@ -59,6 +67,11 @@ final class RemoteProcess {
         process.waitUntilExit()
         watch.stop()
     }
+
+    func select(_ selection: LoopSelection) { watch.configure(RemoteConfiguration(configuration, selection: selection)) }
+
+    /// The names of the loops that are watched, in their order.
+    var loopNames: [String] { watch.watchedProcesses.flatMap { $0.loops.map(\.name) }.sorted() }
 
     /// Writes a command to the program.
     func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }

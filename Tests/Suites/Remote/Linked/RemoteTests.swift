@@ -39,6 +39,7 @@ internal import Testing
         let process = try RemoteProcess(["epoll", "thread"])
         defer { process.end() }
         let line = try process.line("end")
+        #expect(line["loop"] as? String == "worker")
         #expect(line["thread_name"] as? String == "worker" && line["thread_id"] as? Int != Int(process.pid))
         #expect(line.functions().contains("handler_that_sleeps"))
     }

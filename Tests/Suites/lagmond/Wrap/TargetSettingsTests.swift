@@ -50,7 +50,7 @@ struct TargetSettingsTests {
         (#"[{"name": "a", "command": "x y"}]"#, "is not a list; allowed: a list of texts: the program and its arguments"),
         (
             #"[{"name": "a", "comand": ["x"]}]"#,
-            "targets[0].comand: unknown key; allowed: name, command, pid, pid_file, monitor, on_hang"
+            "targets[0].comand: unknown key; allowed: name, command, pid, pid_file, monitor, watch, on_hang"
         ),
         (
             #"[{"name": "a", "pid": 3, "on_hang": "restart"}]"#,

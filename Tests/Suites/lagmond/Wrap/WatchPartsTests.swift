@@ -33,7 +33,10 @@ struct WatchPartsTests {
     @Test func `a threads number is no series`() {
         let log = LineDispatcher(live: nil, target: "t")
         #expect(log.place(process: "p", loop: "thread 4711") == .init(target: "t", process: "p", loop: "thread"))
-        #expect(log.place(process: "p", loop: "thread pool").loop == "thread pool")
+        let labels = ["thread pool": "thread pool", "conn-17": "conn", "NIO-ELT-0-#3": "NIO-ELT-0", "42": "thread"]
+        for (name, label) in labels {
+            #expect(log.place(process: "p", loop: name).loop == label)
+        }
     }
 
     @Test func `targets are labelled where there are several`() {

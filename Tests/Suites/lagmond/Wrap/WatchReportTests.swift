@@ -43,6 +43,18 @@ struct WatchReportTests {
         #expect(Self.messages(40) { _ in [Self.process(9)] } == ["watching main of p [9]"])
     }
 
+    @Test func `where nothing is selected the patterns and what is left out are named`() {
+        let leftOut = (1...10).map { "worker of c [\($0)]" }
+        var report = WatchReport()
+        let start = MonotonicTime.now
+        let messages = (0..<40).flatMap { number in
+            let command = WatchReport.Command(pid: 7, name: "c", selection: "process d; thread main", leftOut: leftOut)
+            return report.update([], of: command, at: start + WatchReport.interval * number)
+        }
+        let text = "c [7] has no event loop that is selected (process d; thread main) after 5 s: nothing is watched so far; "
+        #expect(messages == [text + "left out are \(leftOut.prefix(8).joined(separator: ", ")) and 2 more"])
+    }
+
     @Test func `of a restarted command the lines begin anew`() {
         var report = WatchReport()
         let start = MonotonicTime.now
