@@ -32,6 +32,14 @@ struct ProcessTree: ~Copyable {
     /// `root` and what is below it now. Some 10 µs a process of the machine.
     static func members(below root: pid_t) -> Set<pid_t> { members(below: root, parents()) }
 
+    /// Whether a process is `root` or below it now. Some 10 µs a generation.
+    static func contains(_ process: pid_t, below root: pid_t) -> Bool {
+        guard root > 0 else { return false }
+        var member = process
+        while member > 0, member != root { member = parent(of: member) ?? 0 }
+        return member == root
+    }
+
     private static func members(below root: pid_t, _ parents: [pid_t: pid_t]) -> Set<pid_t> {
         var found: Set<pid_t> = [root]
         // Children have been listed before or after their parents: until nothing is added.
