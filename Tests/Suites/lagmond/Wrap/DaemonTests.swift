@@ -225,7 +225,8 @@ struct DaemonTests {
             let file = folder + "/c.json"
             let number = folder + "/pid"
             let script = "\(ProbeRun.probe) turn & echo $! > \(number); wait"
-            let command = #"{"name": "web", "command": ["/bin/sh", "-c", "\#(script)"]}"#
+            // The shell ends without its child.
+            let command = #"{"name": "web", "command": ["/bin/sh", "-c", "\#(script)"], "stop_grace_s": 0.1}"#
             let named = #"{"name": "worker", "pid_file": "\#(number)"}"#
             try Self.write(Self.config(folder, command + "," + named, #", "http": {"listen": 0}"#), file)
             let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
