@@ -29,10 +29,15 @@ import Testing
         #expect(report.gaps.contains { $0.end - $0.begin >= 200_000_000 })
     }
 
-    @Test func `sleep is no gap`() throws {
-        let report = try observe { _, _ in sleepUntil(.now + .milliseconds(400)) }
-        #expect(!report.gaps.contains { $0.end - $0.begin >= 350_000_000 })
-        #expect(!report.awakePeriods.contains { $0.end - $0.begin >= 350_000_000 })
+    @Test func `sleep is no gap and not wakeful`() throws {
+        var asleep: UInt64 = 0
+        let report = try observe { _, _ in
+            // Longer than what counts of either.
+            sleepUntil(.now + .milliseconds(1100))
+            asleep = MonotonicTime.now.nanoseconds
+        }
+        #expect(!report.gaps.contains { $0.begin < asleep && asleep < $0.end })
+        #expect(!report.awakePeriods.contains { $0.begin < asleep && asleep < $0.end })
     }
 
     @Test func `an injected stall is read from inside and from outside`() throws {
@@ -53,6 +58,7 @@ import Testing
     }
 
     @Test func `a stall in the observer of before waiting is work and the sleep after it is not`() throws {
+        var asleep: UInt64 = 0
         let report = try observe { thread, oracle in
             let observer = RunLoopObserver(activities: .beforeWaiting, repeats: false, order: 1000) { _, _ in
                 oracle.begin(stall)
@@ -61,11 +67,12 @@ import Testing
             }
             thread.loop.add(observer, to: .common)
             sleepUntil(.now + .milliseconds(600))
+            asleep = MonotonicTime.now.nanoseconds
         }
         let seen = try #require(report.injected.first)
         // The reading after it comes before the sleep, not after.
-        #expect(seen.after - seen.end < 300_000_000)
-        #expect(!report.gaps.contains { $0.end - $0.begin >= 300_000_000 })
+        #expect(seen.after < asleep)
+        #expect(!report.gaps.contains { $0.begin < asleep && asleep < $0.end })
     }
 
     @Test func `a loop that does not get to sleep is wakeful`() throws {
