@@ -1,5 +1,8 @@
+import Dispatch
+import Foundation
 import LagMonitor
 import LagWorkload
+import Synchronization
 import Testing
 
 @testable import lagaccuracy
@@ -38,6 +41,31 @@ import Testing
         }
         #expect(!report.gaps.contains { $0.begin < asleep && asleep < $0.end })
         #expect(!report.awakePeriods.contains { $0.begin < asleep && asleep < $0.end })
+    }
+
+    @Test func `the time before the loop runs and after it has ended is not its own`() throws {
+        let oracle = Oracle()
+        let done = DispatchSemaphore(value: 0)
+        let times = Mutex((begin: UInt64(0), end: UInt64(0)))
+        let thread = Thread {
+            let loop = ObservedRunLoop.current
+            oracle.attach(to: loop)
+            sleepUntil(.now + .milliseconds(200))
+            let begin = MonotonicTime.now.nanoseconds
+            loop.perform { loop.stop() }
+            loop.run()
+            times.withLock { $0 = (begin, MonotonicTime.now.nanoseconds) }
+            done.signal()
+        }
+        thread.start()
+        done.wait()
+        // Longer than what counts.
+        sleepUntil(.now + .milliseconds(1100))
+        var report = TargetReport()
+        oracle.harvest(into: &report)
+        let (begin, end) = times.withLock { $0 }
+        #expect(report.gaps.allSatisfy { $0.begin >= begin && $0.end <= end })
+        #expect(report.awakePeriods.allSatisfy { $0.begin >= begin && $0.end <= end })
     }
 
     @Test func `an injected stall is read from inside and from outside`() throws {
