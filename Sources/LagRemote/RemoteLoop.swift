@@ -62,6 +62,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: recordPlace(), at: now) }
 
+    /// The preloaded library sees waits and no rests.
+    package var waits: PublishedWaits { isFromMonitor ? .rests : .turns }
+
+    package func countSleeps() -> UInt64? { thread.sleeps }
+
     /// - Returns: the stack pointer of the function that waits.
     private func recordPlace() -> UInt64 {
         let place = table.waitPlace(at: index)

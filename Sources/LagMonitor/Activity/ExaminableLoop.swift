@@ -6,6 +6,28 @@ package protocol ExaminableLoop: ObservableLoop {
 
     /// The loop is at the same work as at the watchdog's last visit. Some 10 µs; nothing unbounded, nothing that the thread notices.
     func examine(at now: UInt64) -> LoopExamination
+
+    /// What it means when the beacon says that the loop waits.
+    var waits: PublishedWaits { get }
+
+    /// How often the loop's thread has gone to sleep by itself since it exists; nil where the kernel does not say. Called by the watchdog, for
+    /// loops whose waits are no proof of a rest. Some 10 µs; no lock, nothing that the thread notices.
+    func countSleeps() -> UInt64?
+}
+
+extension ExaminableLoop {
+    package var waits: PublishedWaits { .rests }
+    package func countSleeps() -> UInt64? { nil }
+}
+
+/// What it means when a loop's beacon says that it waits.
+package enum PublishedWaits: Sendable, Equatable {
+    /// The loop rests, as it says itself.
+    case rests
+    /// The loop came to its wait, which ends a turn. Whether it slept there is not known: events may have been ready.
+    case turns
+    /// A sample found the thread asleep in its wait. Not every wait is seen.
+    case samples
 }
 
 /// Whether events are ready at the object that a loop waits on.

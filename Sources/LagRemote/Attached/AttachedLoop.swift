@@ -109,6 +109,10 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
 
     package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: limit, at: now) }
 
+    package var waits: PublishedWaits { .samples }
+
+    package func countSleeps() -> UInt64? { thread.sleeps }
+
     /// Two calls from one function differ by what the C library's functions around them take of the stack.
     private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(Self.callBytes) }
     private static let callBytes: UInt64 = 64

@@ -55,6 +55,16 @@ package struct BeaconReading: Sendable, Equatable {
         BeaconReading(self, word: word, calloutNanoseconds: max(calloutNanoseconds, time))
     }
 
+    /// The same of a loop that has not rested since `time`, wherever it is now; 0: it rests. For the rule that asks for nothing else.
+    func awake(since time: UInt64) -> BeaconReading {
+        let activity = time > 0 ? LoopActivity.afterWaiting : .waiting
+        return BeaconReading(
+            word: beaconWord & ~0xff | UInt64(activity.rawValue),
+            calloutNanoseconds: calloutNanoseconds,
+            wokeNanoseconds: time
+        )
+    }
+
     private init(_ reading: BeaconReading, word: UInt64, calloutNanoseconds: UInt64) {
         self.word = word
         beaconWord = reading.beaconWord

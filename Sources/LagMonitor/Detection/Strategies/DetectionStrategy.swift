@@ -38,6 +38,8 @@ package struct Observation: Sendable {
     package var tickedNanoseconds: UInt64
     /// What was on top of the stack, if it was sampled.
     package var sample: SampleKey?
+    /// What is known of the loop's rests; nil: what its beacon says.
+    package var wakefulness: Wakefulness?
 
     package init(
         _ reading: BeaconReading,

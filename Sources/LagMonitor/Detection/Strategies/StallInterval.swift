@@ -16,6 +16,8 @@ package struct StallInterval: Sendable, Equatable {
     /// Bounds of the time in it in which the process could not run.
     package private(set) var pausedAtLeast: UInt64 = 0
     package private(set) var pausedAtMost: UInt64 = 0
+    /// How many turns the loop made in it, as of `until`; nil: they were not counted.
+    package var turns: UInt64?
 
     /// - Parameters:
     ///   - earliest: nil where the beginning is exact.

@@ -4,7 +4,8 @@ internal import LagActivity
 /// threshold, so whoever waits for it to be idle waits that long.
 ///
 /// A rest is a wait for events (however short), the end of the run, or an expected block; the beacon says when the last
-/// one ended. A callout that is a stall by itself is not part of it: see ``StallDetector``.
+/// one ended. Where its waits are no proof of a rest, ``RestMeter`` says so. A callout that is a stall by itself is not part of it: see
+/// ``StallDetector``.
 package struct StarvationStrategy: DetectionStrategy {
     package static let kind = StallKind.starvation
 
@@ -13,6 +14,8 @@ package struct StarvationStrategy: DetectionStrategy {
     package private(set) var isStalled = false
     /// When the rest ended after which `interval` began.
     private var woke: UInt64 = 0
+    /// The turns before the one in which `interval` began.
+    private var turnsBefore: UInt64 = 0
     /// Whether the last observation found the loop between two runs. A loop that is run for one source at a time is there for moments.
     private var isBetweenRuns = false
 
@@ -23,7 +26,7 @@ package struct StarvationStrategy: DetectionStrategy {
     package var nextPoll: UInt64? { isStalled ? nil : interval?.time(ofLength: thresholdNanoseconds) }
 
     package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
-        let reading = observation.reading
+        let reading = observation.wakefulness.map { observation.reading.awake(since: $0.since) } ?? observation.reading
         if reading.activity == .notRunning, interval != nil, reading.wokeNanoseconds == woke, !isBetweenRuns {
             isBetweenRuns = true
             interval?.add(observation.processPause, until: observation.now)
@@ -33,14 +36,18 @@ package struct StarvationStrategy: DetectionStrategy {
         // Without published wakes starvation cannot be detected; a wake in the future is ignored.
         let isBusy = reading.isWorking && reading.wokeNanoseconds > 0 && reading.wokeNanoseconds <= observation.now
         guard isBusy, var present = interval, reading.wokeNanoseconds == woke else {
-            let event = end(observation)
+            let event = end(reading, observation)
             woke = reading.wokeNanoseconds
             interval = isBusy ? StallInterval(since: max(woke, ignoreBefore), at: observation.now, observation.processPause) : nil
+            turnsBefore = 0
+            countTurns(observation, isFirst: ignoreBefore > woke)
             return event
         }
+        let isLater = ignoreBefore > present.since
         present.begin(notBefore: ignoreBefore)
         present.extend(at: observation.now, observation.processPause)
         interval = present
+        countTurns(observation, isFirst: isLater || present.turns == nil)
         guard !isStalled, present.length(at: observation.now) >= thresholdNanoseconds else { return .nothing }
         isStalled = true
         return .stalled
@@ -48,17 +55,28 @@ package struct StarvationStrategy: DetectionStrategy {
 
     package mutating func begin(notBefore ignoreBefore: UInt64) {
         interval?.begin(notBefore: ignoreBefore)
+        interval?.turns = nil
         isStalled = false
     }
 
+    /// - Parameter isFirst: the present turn is the interval's first.
+    private mutating func countTurns(_ observation: Observation, isFirst: Bool) {
+        guard let turns = observation.wakefulness?.turns else { return }
+        if isFirst { turnsBefore = turns - 1 }
+        interval?.turns = turns.saturatingDifference(turnsBefore)
+    }
+
     /// The loop has rested since the last observation.
-    private mutating func end(_ observation: Observation) -> RuleEvent {
+    /// - Parameter reading: what the observation shows of the loop's rests.
+    private mutating func end(_ reading: BeaconReading, _ observation: Observation) -> RuleEvent {
         guard isStalled, let interval else { return .nothing }
         isStalled = false
         var end = max(observation.now, interval.since)
         // It answers an arming for that with its rest; without one, its next wake is an upper bound.
-        if let answer = observation.reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }
-        if observation.reading.wokeNanoseconds > interval.since { end = min(end, observation.reading.wokeNanoseconds) }
+        if let answer = reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }
+        if reading.wokeNanoseconds > interval.since { end = min(end, reading.wokeNanoseconds) }
+        // A rest that the thread's sleeps have shown was at some time since it was last seen awake.
+        guard observation.wakefulness == nil else { return .ended(interval.ended(at: min(interval.until, end), latest: end, observation.processPause)) }
         return .ended(interval.ended(at: end, observation.processPause))
     }
 }

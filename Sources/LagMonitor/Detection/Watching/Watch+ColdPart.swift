@@ -38,6 +38,10 @@ extension Watch {
         var deferral = Deferral.none
         /// Whether it keeps work waiting.
         var examination = Examination()
+        /// What its waits say of its rests.
+        let waits: PublishedWaits
+        /// Where they do not say enough, and a rule wants to know.
+        var rests = RestMeter()
         /// Whether the rules saw it last as if it rested (``BeaconReading/atRest``).
         var isShownAtRest = false
         /// What the thread has used.
@@ -55,6 +59,7 @@ extension Watch {
             self.target = target
             pingable = loop as? any PingableLoop
             examinable = loop as? any ExaminableLoop
+            waits = examinable?.waits ?? .rests
             unpinned = loop as? any UnpinnedLoop
             threadPool = loop as? any ThreadPoolLoop
             self.ticks = ticks

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import LagActivity
 
 /// Whether what a loop's beacon reports as work keeps any work waiting.
@@ -53,5 +54,18 @@ extension Watch {
             let gap = min(max(age / 64, Examination.shortestNanoseconds), Examination.longestQuietNanoseconds)
             cold.pointee.examination.next = scan.now.saturatingSum(gap)
         }
+    }
+
+    // MARK: Rests
+
+    /// Whether the loop's beacon does not say when it rests.
+    var countsSleeps: Bool { cold.pointee.waits != .rests }
+
+    /// Finds out whether a loop rests whose waits are no proof of it, for the rule that asks. Nil where they are, or no rule asks.
+    func observeRests(_ reading: BeaconReading, at now: UInt64) -> Wakefulness? {
+        guard countsSleeps, cold.pointee.detector.rules.starvationNanoseconds != nil else { return nil }
+        let sleeps = cold.pointee.examinable?.countSleeps()
+        let hasMoved = clb_beacon_word(hot.pointee.beacon) != reading.beaconWord
+        return cold.pointee.rests.observe(reading, sleeps: sleeps, hasMoved: hasMoved, waits: cold.pointee.waits, at: now)
     }
 }

@@ -22,7 +22,8 @@ extension Watch {
         var stretchCount: UInt16
         let beacon: UnsafeMutablePointer<clb_beacon>
         let tickNanoseconds: UInt64
-        /// A loop that has not rested for so long needs more than a fast poll; `.max`: any may.
+        /// A loop that has not rested for so long needs more than a fast poll; `.max`: a fast poll is always enough; 0: never, because its
+        /// beacon does not say when it rests.
         let starvationNanoseconds: UInt64
         var lastWord: UInt64 = .max
         /// When `lastWord` was first seen.
@@ -32,10 +33,11 @@ extension Watch {
         /// A further time at which an observation is wanted; `.max`: none.
         var deadline: UInt64 = .max
 
-        init(beacon: UnsafeMutablePointer<clb_beacon>, rules: WatchRules) {
+        /// - Parameter publishesRests: see ``PublishedWaits``.
+        init(beacon: UnsafeMutablePointer<clb_beacon>, rules: WatchRules, publishesRests: Bool) {
             self.beacon = beacon
             tickNanoseconds = rules.tickNanoseconds
-            starvationNanoseconds = rules.starvationNanoseconds ?? .max
+            starvationNanoseconds = rules.starvationNanoseconds.map { publishesRests ? $0 : 0 } ?? .max
             canFastPoll = rules.allowsFastPoll
             stretchCount = clb_beacon_stretch_count(beacon)
         }

@@ -34,7 +34,7 @@ extension Watch {
         guard word != hot.pointee.lastWord, hot.pointee.canFastPoll, scan.processPause == nil,
             LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)),
             clb_beacon_stretch_count(hot.pointee.beacon) == hot.pointee.stretchCount,
-            // A wake later than this scan wraps around, and takes the long way; a loop that publishes no wakes cannot be starved.
+            // A wake later than this scan wraps around, and takes the long way; a loop that has published no wake cannot be starved.
             busyFor < hot.pointee.starvationNanoseconds || !isAwake
         else { return false }
         hot.pointee.lastWord = word
@@ -144,6 +144,7 @@ extension Watch {
         observation.pingedNanoseconds = cold.pointee.pinged.load(ordering: .acquiring)
         observation.tickedNanoseconds = cold.pointee.ticks?.lastNanoseconds ?? 0
         observation.sample = sampleForRule(reading, at: now)
+        observation.wakefulness = observeRests(reading, at: now)
         if hasChanged { replay(reading, observation) }
         let events = cold.pointee.detector.observe(observation)
         hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll

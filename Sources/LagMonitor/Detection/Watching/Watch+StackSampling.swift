@@ -149,6 +149,7 @@ extension Watch {
         return switch kind {
         case .callout: now.word == reading.word
         // Any of the many callouts is as much a part of it as another.
+        case .starvation where countsSleeps: cold.pointee.rests.isAwake(sleeps: cold.pointee.examinable?.countSleeps())
         case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
         case .ping: now.pongNanoseconds == reading.pongNanoseconds && isStillOnThread
         case .frame: now.word == reading.word

@@ -76,6 +76,8 @@ struct Watch {
     func arm() {
         switch cold.pointee.detector.activeStall?.lead {
         case .callout: return arm(UInt32(CLB_ARMED_ANY))
+        // A loop that counts its waits, not its rests, would answer with each turn.
+        case .starvation where countsSleeps: return
         case .starvation: break
         // The others know their end without the loop's report; one that goes on working would answer with every activity.
         case .ping, .frame, .sample, nil: return

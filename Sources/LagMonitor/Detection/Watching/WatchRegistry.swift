@@ -89,6 +89,7 @@ package final class WatchRegistry: @unchecked Sendable {
     ) -> Int? {
         let target = loop.thread
         let candidate = loop as? any CandidateLoop
+        let waits = (loop as? any ExaminableLoop)?.waits ?? .rests
         if let callout = rules.callout { clb_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
         let ignoreBefore = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
         let remoteTimes = target.process == getpid() ? nil : PersistentProcFile(timesOf: target.tid, process: target.process)
@@ -102,7 +103,7 @@ package final class WatchRegistry: @unchecked Sendable {
                 index = table.used
                 table.used += 1
             }
-            (hotParts + index).initialize(to: Watch.HotPart(beacon: loop.beacon.raw, rules: rules))
+            (hotParts + index).initialize(to: Watch.HotPart(beacon: loop.beacon.raw, rules: rules, publishesRests: waits == .rests))
             (coldParts + index).initialize(
                 to: Watch.ColdPart(
                     loop,

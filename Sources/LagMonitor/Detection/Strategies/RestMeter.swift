@@ -1,0 +1,57 @@
+package import LagActivity
+
+/// Since when a loop has not rested, where its waits alone do not say so (``PublishedWaits``).
+///
+/// A thread that finds events ready returns from its wait at once. What distinguishes that from a rest is the kernel's count of the thread's
+/// voluntary context switches (proc(5), `voluntary_ctxt_switches`): while it does not grow, the thread has slept nowhere. A thread that sleeps
+/// within a callback (a lock, a file) counts as one that may have rested. Pure: values in, values out.
+package struct RestMeter: Sendable, Equatable {
+    private var sleeps: UInt64?
+    private var since: UInt64 = 0
+    private var firstSequence: UInt64 = 0
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - reading: read before `sleeps`.
+    ///   - sleeps: nil: not known.
+    ///   - hasMoved: whether the beacon's word was another one after `sleeps` was read: then the sleep may be in progress.
+    package mutating func observe(_ reading: BeaconReading, sleeps: UInt64?, hasMoved: Bool, waits: PublishedWaits, at now: UInt64) -> Wakefulness {
+        defer { self.sleeps = sleeps }
+        let isTurning = waits == .turns && reading.activity == .waiting && reading.word == reading.beaconWord
+        guard let sleeps, reading.isWorking || isTurning else { return rest() }
+        let hasSlept = sleeps != self.sleeps
+        if since == 0 || hasSlept {
+            guard reading.isWorking, !hasMoved else { return rest() }
+            // A turn begins with the end of a wait: it has not rested since. A stretch of samples may have a sleep in it that no sample saw.
+            since = max(hasSlept && waits == .samples ? now : min(reading.calloutNanoseconds, now), 1)
+            firstSequence = reading.word >> 8
+        }
+        let activities = (reading.word >> 8) &- firstSequence
+        return Wakefulness(since: since, turns: waits == .turns ? activities / Self.activitiesOfTurn + 1 : nil)
+    }
+
+    /// Whether the thread has not slept since it was last observed, so that what was found meanwhile belongs to the same time without a rest.
+    package func isAwake(sleeps: UInt64?) -> Bool { since > 0 && sleeps != nil && sleeps == self.sleeps }
+
+    private mutating func rest() -> Wakefulness {
+        since = 0
+        return Wakefulness(since: 0)
+    }
+
+    /// A turn's work, and the wait after it.
+    private static let activitiesOfTurn: UInt64 = 2
+}
+
+/// What is known of a loop's rests at one moment, by something else than its beacon.
+package struct Wakefulness: Sendable, Equatable {
+    /// The loop has not rested since, at the earliest; 0: it rests, or that is not known.
+    package var since: UInt64
+    /// The turn that it is in, counted from 1 at `since`; nil where turns are not counted.
+    package var turns: UInt64?
+
+    package init(since: UInt64, turns: UInt64? = nil) {
+        self.since = since
+        self.turns = turns
+    }
+}
