@@ -93,10 +93,11 @@ void loop_begin_object(int32_t object);
 
 extern clb_loop_table *loop_table;
 
-// The wait is over. A signal handler may have forked meanwhile, and this may be the child.
-static inline void loop_leave(loop_thread *thread) {
+// The wait is over; `result` is how many events it returned, or an error. A signal handler may have forked meanwhile, and this may be the child.
+static inline void loop_leave(loop_thread *thread, int result) {
     if (__builtin_expect(thread == NULL, 0)) return;
     if (__builtin_expect(!loop_is_same_process(thread), 0)) return;
+    clb_beacon_set_turn_events(thread->beacon, result > 0 ? (uint32_t)result : 0);
     clb_beacon_wake_shared(thread->beacon, CLB_ACTIVITY_AFTER_WAITING, clb_ticker_now_ns(&thread->ticker, loop_table));
 }
 

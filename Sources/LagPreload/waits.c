@@ -34,7 +34,7 @@ struct __kernel_timespec;
         } \
         loop_thread *thread = loop_enter(object, rank, PLACE, may_last); \
         type result = function arguments; \
-        loop_leave(thread); \
+        loop_leave(thread, result); \
         return result; \
     }
 
@@ -97,7 +97,7 @@ WRAP_CREATE(epoll_create, size)
 WRAP_CREATE(epoll_create1, flags)
 
 // liburing, where a program uses the shared one. Its calls return negative errors, and submit without waiting when they are to wait
-// for nothing.
+// for nothing. What they return is no number of events.
 #define WRAP_RING(name, parameters, arguments, waits, missing) \
     __attribute__((visibility("default"))) int name parameters { \
         int(*function) parameters = (int(*) parameters)real_function(REAL_##name); \
@@ -107,7 +107,7 @@ WRAP_CREATE(epoll_create1, flags)
         } \
         loop_thread *thread = (waits) ? loop_enter(LOOP_OTHER_OBJECT, LOOP_RANK_SEVERAL, PLACE, 1) : NULL; \
         int result = function arguments; \
-        loop_leave(thread); \
+        loop_leave(thread, 0); \
         return result; \
     }
 

@@ -1,6 +1,6 @@
 // The activity beacon: what a run loop publishes to its watchdog, in one cache line, and a second one for long stretches of work.
 //
-// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode`, `answered_ns`, `stretch_count` and
+// Threads. The loop's own thread is the only writer of `word`, `callout_ns`, `woke_ns`, `mode` (`turn_events`), `answered_ns`, `stretch_count` and
 // `stretches`; `pong_ns` is written by whichever thread serves the loop. The watchdog writes `armed` (sets bits of it) and `waker`
 // (once, before it arms); the loop clears bits of `armed`. Whoever begins to watch lowers `limit_ns`, and may give the beacon a
 // mirror (clb_mirror.h), which the loop's own thread writes as well. Any thread may read. A reader that finds the same `word` before
@@ -75,7 +75,10 @@ typedef struct clb_beacon {
     uint64_t answered_ns;  // CLOCK_MONOTONIC when the loop last answered an arming
     uint16_t armed;
     uint16_t stretch_count;        // how many stretches were recorded; wraps around
-    uint32_t mode;         // number of the mode the loop runs in (0 = none)
+    union {
+        uint32_t mode;         // number of the mode the loop runs in (0 = none)
+        uint32_t turn_events;  // of a loop that is known by its waits: how many events the last one returned (0 = none, or not known)
+    };
     clb_waker *waker;      // the watchdog's; never freed
     uint64_t pong_ns;      // CLOCK_MONOTONIC when the loop last answered a ping
     uint64_t limit_ns;     // a stretch of work of this length is recorded; 0: none is
@@ -167,6 +170,10 @@ static inline void clb_beacon_set_mode(clb_beacon *beacon, uint32_t mode) {
     __atomic_store_n(&beacon->mode, mode, __ATOMIC_RELAXED);
 }
 
+static inline void clb_beacon_set_turn_events(clb_beacon *beacon, uint32_t events) {
+    __atomic_store_n(&beacon->turn_events, events, __ATOMIC_RELAXED);
+}
+
 // The loop got to a ping. Any thread, for loops that several threads serve: the latest of them counts, so that an answer
 // that is late with its store does not hide a younger one.
 static inline void clb_beacon_pong(clb_beacon *beacon, uint64_t now_ns) {
@@ -213,6 +220,9 @@ static inline uint64_t clb_beacon_pong_ns(const clb_beacon *beacon) {
 }
 static inline uint32_t clb_beacon_mode(const clb_beacon *beacon) {
     return __atomic_load_n(&beacon->mode, __ATOMIC_RELAXED);
+}
+static inline uint32_t clb_beacon_turn_events(const clb_beacon *beacon) {
+    return __atomic_load_n(&beacon->turn_events, __ATOMIC_RELAXED);
 }
 
 // NULL when there is no memory. Only a waker that no beacon was armed with may be destroyed.

@@ -34,6 +34,8 @@ package final class Episode: @unchecked Sendable {
         /// The thread whose stacks these are; 0: none was found.
         package var thread: Int32 = 0
         package var mode: UInt32 = 0
+        /// How many events the turn in which it was found had to handle; nil: not known.
+        package var turnEvents: UInt32?
         /// Whether work was pending at the loop; nil: it was not examined.
         package var pending: PendingMeter?
         /// What the thread used during the stall.

@@ -35,6 +35,11 @@ extension StallRecord {
         public var pending: Bool?
         /// `pending_ms`: for how long at least, when it was sampled.
         package var pendingNanoseconds: UInt64?
+        /// `turns`: of a starvation, how many turns the loop made without a rest, the first and the last included; nil where they are not counted.
+        public var turns: UInt64?
+        /// `turn_events`: of a callout that is a whole turn of a loop known by its waits, how many descriptors were ready when it began: so many
+        /// callbacks may be in it; nil where the wait did not say.
+        public var turnEvents: UInt64?
 
         /// Nothing measured.
         public init() {}

@@ -84,6 +84,8 @@ package struct RecordBuilder {
         record.evidence = evidence.build(facts.usage, &builder, &sockets)
         record.evidence.pending = facts.pending?.isPending
         if record.evidence.pending == true { record.evidence.pendingNanoseconds = facts.pending?.nanoseconds }
+        if facts.kind == .starvation { record.evidence.turns = facts.interval.turns }
+        if facts.kind == .callout { record.evidence.turnEvents = facts.turnEvents.map(UInt64.init) }
         record.samples = episode.tally.sampleCount
         fill(&record, from: findings, episode, configuration)
         record.group(by: findings.representative?.frames ?? [])

@@ -18,7 +18,7 @@ package struct StallMessage {
         let threads = record.workers.reduce(0) { $0 + $1.threadIDs.count }
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
         // Thread, loop and function names are the program's.
-        text = PlainText.sanitized(begun + Self.why(record) + place + others + Self.waiting(record.evidence) + end)
+        text = PlainText.sanitized(begun + Self.why(record) + place + others + Self.turns(record.evidence) + Self.waiting(record.evidence) + end)
     }
 
     /// Whether somebody waited for the loop meanwhile.
@@ -26,6 +26,13 @@ package struct StallMessage {
         guard evidence.pending == true else { return "" }
         let milliseconds = (evidence.pendingNanoseconds ?? 0) / 1_000_000
         return milliseconds > 0 ? " while work waited for at least \(milliseconds) ms" : " while work waited"
+    }
+
+    /// What shows that it was not one callback.
+    private static func turns(_ evidence: StallRecord.Evidence) -> String {
+        if let turns = evidence.turns { return turns == 1 ? ", in one turn" : ", in \(turns) turns without a rest" }
+        guard let events = evidence.turnEvents, events > 1 else { return "" }
+        return ", in one turn of \(events) events"
     }
 
     private static func why(_ record: StallRecord) -> String {

@@ -130,6 +130,8 @@ struct HostileRecords {
         if random.next() & 7 == 0 { evidence.lockChain = [owner(), owner()] }
         evidence.pending = perhaps { $0.random.next() & 1 == 0 }
         evidence.pendingNanoseconds = perhaps { $0.number() }
+        evidence.turns = perhaps { $0.number() }
+        evidence.turnEvents = perhaps { $0.number() }
         return evidence
     }
 

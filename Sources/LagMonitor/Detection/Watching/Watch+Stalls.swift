@@ -73,6 +73,7 @@ extension Watch {
         arm()
         if let number {
             describe(services.queue.episodes[number], since: interval.since, reading.activity)
+            services.queue.episodes[number].facts.turnEvents = turnEvents(reading)
             services.refreshModules()
             sampleStack(reading)
         }
@@ -83,6 +84,13 @@ extension Watch {
         {
             emit(stall, present, .opened)
         }
+    }
+
+    /// How many events the present turn has to handle; nil where that is not published, or where it is over.
+    private func turnEvents(_ reading: BeaconReading) -> UInt32? {
+        guard cold.pointee.waits == .turns else { return nil }
+        let events = clb_beacon_turn_events(hot.pointee.beacon)
+        return events > 0 && clb_beacon_word(hot.pointee.beacon) == reading.beaconWord ? events : nil
     }
 
     /// The stall that was just opened does not count.
@@ -106,7 +114,7 @@ extension Watch {
         episode.facts.identityRealtimeNanoseconds = episode.facts.startRealtimeNanoseconds
         episode.facts.interval = StallInterval(since: since, seen: since)
         episode.facts.random = (services.random.next(), services.random.next())
-        episode.facts.mode = clb_beacon_mode(hot.pointee.beacon)
+        if cold.pointee.waits == .rests { episode.facts.mode = clb_beacon_mode(hot.pointee.beacon) }
         episode.tally.begin(at: since)
     }
 

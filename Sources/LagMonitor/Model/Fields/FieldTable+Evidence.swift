@@ -149,5 +149,19 @@ extension FieldTable {
             value: .milliseconds(\.evidence.pendingNanoseconds),
             "For how long at least, when it was sampled."
         ),
+        FieldDefinition(
+            .turns,
+            "turns",
+            .count,
+            value: .count(\.evidence.turns),
+            "Of a starvation, how many turns the loop made without a rest, the first and the last included."
+        ),
+        FieldDefinition(
+            .turnEvents,
+            "turn_events",
+            .count,
+            value: .count(\.evidence.turnEvents),
+            "Of a callout that is a whole turn, how many descriptors were ready when it began."
+        ),
     ]
 }
