@@ -70,6 +70,15 @@ struct RecordEncoderTests {
         #expect(try Sample.parse(Sample.line(record))["pending"] as? Bool == false)
     }
 
+    @Test func `turns are in the line where they were counted`() throws {
+        var record = Sample.record()
+        let bare = try Sample.parse(Sample.line(record))
+        #expect(bare["turns"] == nil && bare["turn_events"] == nil)
+        record.evidence.turns = 75
+        record.evidence.turnEvents = 64
+        #expect(try Sample.line(record).contains(#""cause":"unknown","turns":75,"turn_events":64,"capture":"none""#))
+    }
+
     @Test func `keys of a full record come in the order of the schema`() throws {
         let line = try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext, limit: 1_000_000)
         #expect(
