@@ -111,7 +111,8 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
 
     package var waits: PublishedWaits { .samples }
 
-    package func countSleeps() -> UInt64? { thread.sleeps }
+    /// Not known where the thread is held to see whether it goes around: each stop is counted as a sleep.
+    package func countSleeps() -> UInt64? { iterationProbe.isLight ? thread.sleeps : nil }
 
     /// Two calls from one function differ by what the C library's functions around them take of the stack.
     private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(Self.callBytes) }

@@ -115,6 +115,47 @@ __attribute__((noinline)) int handler_that_computes_and_waits(int ms) {
     return cut;
 }
 
+__attribute__((noinline)) void handler_that_computes_briefly(int ms) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        for (volatile int work = 0; work < 30000; work++) continue;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+}
+
+static void watch(int descriptor, uint32_t events) {
+    struct epoll_event interest = {.events = events, .data.fd = descriptor};
+    if (epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) != 0) _exit(3);
+}
+
+// Turns of 20 ms: each wait has something for it at once, but for those of a loop that is busy and healthy, which now and then sleeps for a moment.
+static void turn_busily(int turns, bool sleeps) {
+    struct epoll_event found;
+    watch(event, EPOLLIN);
+    eventfd_write(event, 1);
+    for (int i = 0; i < turns; i++) {
+        if (sleeps && i % 5 == 4) {
+            eventfd_t value;
+            eventfd_read(event, &value);
+            epoll_wait(set, &found, 1, 1);
+            eventfd_write(event, 1);
+        }
+        if (epoll_wait(set, &found, 1, -1) == 1) deeper(512, handler_that_computes_briefly, 20);
+    }
+    epoll_ctl(set, EPOLL_CTL_DEL, event, NULL);
+}
+
+enum { CROWD = 64 };
+
+// One turn that has a callback of 6 ms for each of many descriptors.
+static void turn_with_crowd(void) {
+    struct epoll_event found[CROWD + 1];
+    for (int i = 0; i < CROWD; i++) watch(eventfd(1, EFD_CLOEXEC), EPOLLIN | EPOLLET);
+    int count = epoll_wait(set, found, CROWD + 1, -1);
+    for (int i = 0; i < count; i++) deeper(512, handler_that_computes_briefly, 6);
+}
+
 static void *write_soon(void *argument) {
     sleep_ms((int)(intptr_t)argument);
     return (void *)(intptr_t)write(ends[1], "x", 1);
@@ -135,11 +176,6 @@ static void *share(void *first) {
         else deeper(4096, rest_in_futex, 600);
     }
     return NULL;
-}
-
-static void watch(int descriptor, uint32_t events) {
-    struct epoll_event interest = {.events = events, .data.fd = descriptor};
-    if (epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &interest) != 0) _exit(3);
 }
 
 // `object KIND`: an instance that watches a descriptor. With each line on stdin it does what that says.
@@ -247,6 +283,14 @@ int run_places(int count, char **arguments) {
         // Blocked as long, and nothing comes.
         turn_epoll(FIRST_TURNS);
         deeper(2048, handler_that_waits_for_a_lock, 4000);
+        turn_epoll(20);
+    } else if (strcmp(name, "starve") == 0 || strcmp(name, "busy") == 0) {
+        turn_epoll(FIRST_TURNS);
+        turn_busily(100, strcmp(name, "busy") == 0);
+        turn_epoll(20);
+    } else if (strcmp(name, "crowd") == 0) {
+        turn_epoll(FIRST_TURNS);
+        turn_with_crowd();
         turn_epoll(20);
     } else if (strcmp(name, "cut") == 0) {
         int cut = 0, rounds = count > 2 ? atoi(arguments[2]) : 1;

@@ -48,6 +48,14 @@ struct RestMeterTests {
         #expect(meter.observe(wait(4), sleeps: 6, hasMoved: false, waits: .turns, at: first + 50 * millisecond).since == 0)
     }
 
+    @Test func `a stop that a capture made is no sleep`() {
+        var meter = rested(.turns)
+        let (first, second) = (start + 20 * millisecond, start + 60 * millisecond)
+        _ = meter.observe(work(3, at: first), sleeps: 5, hasMoved: false, waits: .turns, at: first)
+        meter.pass(over: 6)
+        #expect(meter.observe(work(7, at: second), sleeps: 6, hasMoved: false, waits: .turns, at: second).since == first)
+    }
+
     @Test func `a sleep in the wait is a rest`() {
         var meter = rested(.turns)
         let first = start + 20 * millisecond

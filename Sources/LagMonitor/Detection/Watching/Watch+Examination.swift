@@ -61,6 +61,9 @@ extension Watch {
     /// Whether the loop's beacon does not say when it rests.
     var countsSleeps: Bool { cold.pointee.waits != .rests }
 
+    /// Whether a loop whose waits are no proof of a rest was awake when it was last observed, and has not rested since.
+    var isAwakeBySleeps: Bool { countsSleeps && cold.pointee.rests.isAwake(sleeps: cold.pointee.examinable?.countSleeps()) }
+
     /// Finds out whether a loop rests whose waits are no proof of it, for the rule that asks. Nil where they are, or no rule asks.
     func observeRests(_ reading: BeaconReading, at now: UInt64) -> Wakefulness? {
         guard countsSleeps, cold.pointee.detector.rules.starvationNanoseconds != nil else { return nil }

@@ -90,6 +90,7 @@ extension Watch {
         episode.facts.thread = target.tid
         services.takeLateAnswer()
         let now = services.clock()
+        let wasAwake = kind == .starvation && isAwakeBySleeps
         let outcome = services.capture.capture(
             target,
             earlier: cold.pointee.earlier,
@@ -98,6 +99,8 @@ extension Watch {
             // Other loops wait for their observation meanwhile.
             budget: episode.tally.sampleCount == 0 ? .full : .brief
         )
+        // A stop by ptrace is counted as a sleep.
+        if wasAwake, outcome.method == .ptrace { cold.pointee.rests.pass(over: cold.pointee.examinable?.countSleeps()) }
         // After the first sample, whether it has waited for something since the last one.
         cold.pointee.earlier = ThreadState(tid: target.tid, process: target.process)
         guard isStillStalled(kind, as: reading) else {
@@ -149,7 +152,7 @@ extension Watch {
         return switch kind {
         case .callout: now.word == reading.word
         // Any of the many callouts is as much a part of it as another.
-        case .starvation where countsSleeps: cold.pointee.rests.isAwake(sleeps: cold.pointee.examinable?.countSleeps())
+        case .starvation where countsSleeps: isAwakeBySleeps
         case .starvation, .sample: now.isWorking && now.wokeNanoseconds == reading.wokeNanoseconds
         case .ping: now.pongNanoseconds == reading.pongNanoseconds && isStillOnThread
         case .frame: now.word == reading.word

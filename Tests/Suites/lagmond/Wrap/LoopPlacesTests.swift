@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -7,20 +8,19 @@ internal import Testing
 struct LoopPlacesTests {
     enum Way: String, CaseIterable { case run, attach }
 
-    private static func lines(_ name: String, _ way: Way) throws -> [[String: Any]] {
+    private static func lines(_ name: String, _ way: Way, _ options: [String] = []) throws -> [[String: Any]] {
         var found: [[String: Any]] = []
         try withFolder { folder in
             let output = folder + "/stalls"
             let program = [ProbeRun.probe, "places", name]
             switch way {
             case .run:
-                let run = try ProbeRun([ProbeRun.lagmond, "run", "--output", output, "--"] + program)
+                let run = try ProbeRun([ProbeRun.lagmond, "run", "--output", output] + options + ["--"] + program)
                 #expect(run.status == 0, "\(run.errors)")
             case .attach:
                 let running = try RunningProbe(program)
-                let watch = try RunningProbe([
-                    ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--listen", "0", "--output", output,
-                ])
+                let attach = [ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--listen", "0", "--output", output]
+                let watch = try RunningProbe(attach + options)
                 let port = try watch.port()
                 // Until then it turns: what it does before, nobody can report.
                 let isWatched = eventually {
@@ -39,6 +39,13 @@ struct LoopPlacesTests {
             .filter { $0["duration_ms"] != nil }
         }
         return found
+    }
+
+    /// Whether the kernel counts how often a thread comes by a place.
+    private static var hasWaitCounters: Bool {
+        let counter = cll_wait_counter_open(0, 0x1000)
+        if counter >= 0 { close(counter) }
+        return counter >= 0
     }
 
     private static func functions(_ line: [String: Any]) -> [String] {
@@ -74,6 +81,37 @@ struct LoopPlacesTests {
         let lasted = try #require(line["duration_ms"] as? Double)
         #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
         #expect((line["message"] as? String)?.contains(" while work waited for at least \(Int(waited)) ms") == true, "\(line)")
+    }
+
+    /// Two seconds of turns without a rest. Where the kernel gives no counter at the loop's wait, attach cannot know.
+    @Test(arguments: Way.allCases) func `turns without a rest are a starvation for who asks`(way: Way) throws {
+        #expect(try Self.lines("starve", way).isEmpty)
+        let found = try Self.lines("starve", way, ["--starvation-ms", "500"])
+        guard way == .run || Self.hasWaitCounters else { return }
+        // A turn that is a stall itself, on a busy machine, ends it, and another one begins.
+        let starvations = found.filter { $0["kind"] as? String == "starvation" }
+        let line = try #require(starvations.first, "\(found)")
+        #expect(starvations.allSatisfy { ($0["duration_ms"] as? Double ?? 0) >= 500 }, "\(found)")
+        let turns = line["turns"] as? Int
+        #expect(way == .run ? (turns ?? 0) > 1 : turns == nil, "\(line)")
+        if let turns { #expect((line["message"] as? String)?.contains(", in \(turns) turns without a rest") == true, "\(line)") }
+        if line["capture"] as? String != "none" {
+            #expect(Self.functions(line).contains("handler_that_computes_briefly"), "\(line)")
+        }
+    }
+
+    @Test(arguments: Way.allCases) func `a busy loop that sleeps now and then is not starved`(way: Way) throws {
+        let lines = try Self.lines("busy", way, ["--starvation-ms", "500"])
+        #expect(lines.allSatisfy { $0["kind"] as? String == "callout" }, "\(lines)")
+    }
+
+    /// What looks like one long callback from outside.
+    @Test(arguments: Way.allCases) func `one turn of many short callbacks says how many`(way: Way) throws {
+        let lines = try Self.lines("crowd", way)
+        let line = try #require(lines.first)
+        #expect(lines.count == 1 && line["kind"] as? String == "callout", "\(lines)")
+        #expect(line["turn_events"] as? Int == (way == .run ? 64 : nil), "\(line)")
+        if way == .run { #expect((line["message"] as? String)?.contains(", in one turn of 64 events") == true, "\(line)") }
     }
 
     @Test(arguments: ["hang", "burn"]) func `a proved hang is acted upon`(name: String) throws {
