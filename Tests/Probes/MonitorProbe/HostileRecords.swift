@@ -126,6 +126,7 @@ struct HostileRecords {
         evidence.lockKind = perhaps { $0.pick(StallRecord.LockKind.allCases) }
         evidence.lockAddress = perhaps { $0.random.next() }
         evidence.lockOwner = perhaps { $0.owner() }
+        evidence.lockReaders = perhaps { $0.number() }
         if random.next() & 7 == 0 { evidence.lockCycle = [owner(), owner()] }
         if random.next() & 7 == 0 { evidence.lockChain = [owner(), owner()] }
         evidence.pending = perhaps { $0.random.next() & 1 == 0 }
