@@ -6,7 +6,7 @@ const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'se
   'minor_faults', 'major_faults', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_readers', 'lock_cycle',
   'lock_chain', 'culprit', 'culprit_confidence', 'samples', 'samples_matched', 'samples_share', 'frames', 'frames_total', 'sample_tree',
   'workers', 'workers_total', 'host_name', 'process_name', 'pid', 'thread_id', 'thread_name', 'service_name', 'service_version', 'loop',
-  'activity', 'mode', 'capture', 'capture_error', 'unwind_end']);
+  'activity', 'mode', 'incident', 'capture', 'capture_error', 'unwind_end']);
 
 function setUpDetail() {
   let shown = -1;
@@ -209,7 +209,7 @@ function showPlace(panel, stall) {
   panel.append(make('h3', {}, 'Record'));
   const rest = Object.entries(stall).filter(([name]) => !placed.has(name));
   fields(panel, [
-    ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Found by', list(stall.found_by).join(', ') || stall.kind], ['Severity', stall.severity],
+    ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Incident', stall.incident], ['Found by', list(stall.found_by).join(', ') || stall.kind], ['Severity', stall.severity],
     ['Duration known', isNumber(stall.duration_min_ms) ? 'between ' + duration(stall.duration_min_ms) + ' and ' + duration(stall.duration_max_ms ?? stall.duration_ms) : null],
     ['Not counted', isNumber(stall.excluded_ms) && stall.excluded_ms > 0 ? duration(stall.excluded_ms) + ' in which the process could not run' : null],
     ['Stack taken by', stall.capture], ['Stack trouble', stall.capture_error], ['Stack ends early', stall.unwind_end],
