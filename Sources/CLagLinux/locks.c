@@ -197,7 +197,7 @@ static int cll_is_condition(const lock_wait *wait, const uint32_t *words, cll_lo
     return cll_waits_for_bits(wait) && waiters > 0 && waiters <= MOST_WAITERS && references > 0 && references <= waiters;
 }
 
-// struct new_sem of glibc: value, waiters, private (0, or 128 where processes share it). Whoever will post it stands nowhere.
+// struct new_sem of glibc: value, waiters, private (0, or 128 where processes share it). It does not record who will post it.
 static int cll_is_semaphore(const lock_wait *wait, const uint32_t *words, cll_lock *lock) {
     enum { SHARED = 128 };
     if (!cll_waits_for_bits(wait) || words[0] != 0 || wait->expected != 0) return 0;
@@ -207,7 +207,7 @@ static int cll_is_semaphore(const lock_wait *wait, const uint32_t *words, cll_lo
 // A lock as it lies in memory while a thread waits for it.
 typedef struct lock_layout {
     int32_t kind;
-    int words;          // of 32 bits, that are looked at
+    int words;          // of 32 bits, that are read
     int8_t sleeps[3];   // the words on which threads sleep; -1: no more
     int (*matches)(const lock_wait *wait, const uint32_t *words, cll_lock *lock);
 } lock_layout;

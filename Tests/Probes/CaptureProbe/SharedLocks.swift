@@ -113,7 +113,7 @@ final class SharedNumber: @unchecked Sendable {
 /// A `pthread_once_t`, and behind it what a mutex has there: an owner, one user, the usual kind.
 final class OnceBesideNumber: @unchecked Sendable {
     private let words = UnsafeMutablePointer<Int32>.allocate(capacity: 8)
-    private static let begun = Gate()
+    fileprivate static let begun = Gate()
 
     init(_ number: Int32) {
         words.initialize(repeating: 0, count: 8)
@@ -123,12 +123,13 @@ final class OnceBesideNumber: @unchecked Sendable {
     var isBegun: Bool { Self.begun.value != 0 }
 
     /// The first call never comes back, and so no other does.
-    func call() {
-        pthread_once(words) {
-            Self.begun.value = 1
-            while true { poll(nil, 0, -1) }
-        }
-    }
+    func call() { pthread_once(words) { beginForever() } }
+}
+
+// A function: the compiler (Swift 6.3) crashes at this loop in a closure that C gets.
+private func beginForever() {
+    OnceBesideNumber.begun.value = 1
+    while true { poll(nil, 0, -1) }
 }
 
 /// A condition with its mutex right behind it, which readers of a lock's memory run into.

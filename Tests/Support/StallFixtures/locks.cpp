@@ -1,6 +1,7 @@
 // Locks of C++ and of libdispatch, that one thread takes and another one waits for.
 #include "stall_fixtures.h"
 
+#include <chrono>
 #include <mutex>
 #include <shared_mutex>
 
