@@ -12,7 +12,7 @@ struct UnfinishedStallsTests {
     private func kept(at path: String) -> String {
         guard let file = fopen(path, "r") else { return "" }
         defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
         let count = fread(&bytes, 1, bytes.count, file)
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
