@@ -63,7 +63,7 @@ package struct StallMessage {
             case .futex: "a futex"
             }
         if let readers = evidence.lockReaders {
-            return "\(what) held by \(readers) \(readers == 1 ? "reader" : "readers"), not known which"
+            return "\(what) held by \(readers) unknown \(readers == 1 ? "reader" : "readers")"
         }
         guard let owner = evidence.lockOwner else { return what }
         let name = owner.threadName.map { " '\($0)'" } ?? ""
