@@ -75,8 +75,8 @@ public struct OTLPRetryRule: Sendable, Equatable {
             return Double(words[0])
         }
         let clock = words.count == 6 ? words[4].split(separator: ":").compactMap { Int32($0) } : []
-        guard clock.count == 3, words[5] == "GMT", let day = Int32(words[1]), let year = Int32(words[3]), (1900...9999).contains(year),
-            let month = months.firstIndex(where: { $0 == words[2] })
+        guard clock.count == 3, words[5] == "GMT", let month = months.firstIndex(where: { $0 == words[2] }),
+            let day = Int32(words[1]), let year = Int32(words[3]), (1900...9999).contains(year)
         else { return nil }
         var date = tm()
         (date.tm_year, date.tm_mon, date.tm_mday) = (year - 1900, Int32(month), day)

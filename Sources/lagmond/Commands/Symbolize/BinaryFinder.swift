@@ -112,7 +112,9 @@ struct BinaryFinder {
         return found
     }
 
-    private static func names(in folder: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+    private static func names(in folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    }
 
     /// The folders of what this program itself has loaded: the C library's, Swift's.
     private static let systemFolders: [String] = {
