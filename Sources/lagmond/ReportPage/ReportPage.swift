@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import LagReader
 
 /// The page's bytes: one file, without anything from elsewhere.
