@@ -236,8 +236,8 @@ let package = Package(
             "Adapters",
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
-                "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle,
+                "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics",
+                "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle,
                 configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
