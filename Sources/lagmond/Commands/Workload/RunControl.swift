@@ -57,7 +57,7 @@ final class RunControl: Sendable {
 
     private func exitProcess() -> Never {
         WorkloadChild.kill()
-        Diagnostics.report("\(RunSummary(monitor.statistics))")
+        Diagnostics.report("\(RunSummary(monitor.statistics, kept: output.sink.keptLines))")
         _exit(ExitStatus.success)
     }
 
