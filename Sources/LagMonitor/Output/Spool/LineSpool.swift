@@ -73,6 +73,7 @@ struct LineSpool {
         } catch where entries.isEmpty {
             lost += file.records
             file.removeAll()
+            removeEmptyFiles()
         } catch {}
         return entries
     }

@@ -179,7 +179,8 @@ public final class SpooledSink: RecordSink {
         for entry in state.spool.first(Self.batchLines, maxBytes: Self.batchBytes, &state.abandoned) {
             let line = LateMark.marked(entry.line)
             do throws(SinkError) {
-                try line.withUnsafeBytesThrowing { bytes throws(SinkError) in
+                try line.span.withUnsafeBufferPointer { buffer throws(SinkError) in
+                    let bytes = UnsafeRawBufferPointer(buffer)
                     if entry.isRecord { try sink.write(bytes) } else { try sink.write(bytes, about: Self.notice) }
                 }
             } catch {
@@ -201,15 +202,4 @@ public final class SpooledSink: RecordSink {
 
     /// Of a line that is no record and was kept.
     private static let notice = LineFacts(event: "notice", severity: .warning, message: "")
-}
-
-extension [UInt8] {
-    /// `withUnsafeBytes` with a typed error.
-    fileprivate func withUnsafeBytesThrowing(_ body: (UnsafeRawBufferPointer) throws(SinkError) -> Void) throws(SinkError) {
-        let failure = withUnsafeBytes { bytes -> SinkError? in
-            do throws(SinkError) { try body(bytes) } catch { return error }
-            return nil
-        }
-        if let failure { throw failure }
-    }
 }

@@ -111,6 +111,8 @@ internal import Testing
             problems(["output.path": .string("x"), "output.max_files": .int(2)])
                 == ["option --max-files: without output.max_bytes no file is ever renamed; allowed: only with output.max_bytes"]
         )
+        let network = "allowed: only where output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
+        #expect(problems(["output.spool_path": .string("/s")]) == ["option --spool: lines for - are not kept; \(network)"])
         #expect(
             problems(["output.path": .string("otlp:http://h"), "output.format": .string("ecs")])
                 == ["option --format: otlp:http://h takes no lines of format ecs; allowed: otlp"]

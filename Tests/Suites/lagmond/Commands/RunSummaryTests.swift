@@ -35,6 +35,11 @@ internal import Testing
         #expect(RunSummary(statistics).description == Self.always + rest)
     }
 
+    @Test func `lines that wait on disk are part of it`() {
+        #expect(RunSummary(statistics, kept: 3).description == Self.always + " kept=3")
+        #expect(RunSummary(statistics, kept: 0).description == Self.always)
+    }
+
     @Test func `what is zero is left out`() {
         var statistics = statistics
         statistics.pauses.clockSteps = 1
