@@ -38,7 +38,9 @@ struct LineSpool {
                 lost += file.isUnreadable ? 1 : 0
                 if file.isEmpty { file.remove() } else { files.append(file) }
             } catch {
-                if case .failed(let code, let detail) = error { throw SinkError(.cannotOpen, path: path, code: code, detail: detail) }
+                if case .failed(let code, let detail) = error {
+                    throw SinkError(.cannotOpen, path: path, code: code, detail: detail)
+                }
             }
         }
     }
@@ -70,7 +72,7 @@ struct LineSpool {
                 guard entries.isEmpty || bytes <= maxBytes else { break }
                 entries.append(entry)
             }
-        } catch where entries.isEmpty {
+        } catch  where entries.isEmpty {
             lost += file.records
             file.removeAll()
             removeEmptyFiles()

@@ -56,7 +56,9 @@ public final class SpooledSink: RecordSink {
         self.sink = sink
         self.clock = clock
         returning = sink as? any ReturningSink
-        if mkdir(settings.folder, 0o700) != 0, errno != EEXIST { throw SinkError(.cannotOpen, path: settings.folder, code: errno) }
+        if mkdir(settings.folder, 0o700) != 0, errno != EEXIST {
+            throw SinkError(.cannotOpen, path: settings.folder, code: errno)
+        }
         guard access(settings.folder, W_OK | X_OK) == 0 else { throw SinkError(.cannotOpen, path: settings.folder, code: errno) }
         var spool = LineSpool(folder: settings.folder, destination: sink.name, capacity: settings.maxBytes)
         var lost: UInt64 = 0

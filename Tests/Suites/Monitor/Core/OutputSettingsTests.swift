@@ -70,7 +70,9 @@ import Testing
         var settings = try #require(OutputSettings(reader))
         #expect(settings.spool == SpoolSettings(folder: "/s", maxBytes: 70_000))
         // What a weaker source says of streams does not hold for a file.
-        settings = try #require(OutputSettings(SettingsReader(["output.path": .string("x"), "output.spool_path": .string("/s")])))
+        settings = try #require(
+            OutputSettings(SettingsReader(["output.path": .string("x"), "output.spool_path": .string("/s")]))
+        )
         #expect(settings.spool == nil)
         settings.spool = SpoolSettings(folder: "/s")
         #expect(throws: SinkError.self) { try settings.makeSink() }

@@ -262,13 +262,20 @@ struct SpooledSinkTests {
 
     @Test func `a folder that cannot be is an error`() {
         let settings = SpoolSettings(folder: "/nonexistent/spool")
-        #expect(throws: SinkError(.cannotOpen, path: "/nonexistent/spool", code: ENOENT)) { try SpooledSink(Collector(), settings) }
+        #expect(throws: SinkError(.cannotOpen, path: "/nonexistent/spool", code: ENOENT)) {
+            try SpooledSink(Collector(), settings)
+        }
     }
 
     @Test(arguments: RecordFormat.allCases) func `a late line is a whole line with a mark`(format: RecordFormat) throws {
         var encoder = RecordEncoder(context: Sample.context, format: format)
         for isNotice in [false, true] {
-            let notice = Notice.dropped(1, .queueFull, total: 1, time: OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1))
+            let notice = Notice.dropped(
+                1,
+                .queueFull,
+                total: 1,
+                time: OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1)
+            )
             let line = isNotice ? encoder.encode(notice) { Array($0) } : encoder.encode(Sample.record()) { Array($0) }
             let marked = LateMark.marked(line)
             #expect(marked.count - line.count <= LateMark.byteCount(in: format) && marked.count > line.count)
@@ -313,7 +320,12 @@ struct SpooledSinkTests {
         #expect(until(sink) { transport.bodies.count == 2 })
         // On disk until it is known that they arrived.
         #expect(sink.keptLines == 3 && sink.unsettledLines == 3)
-        #expect(until(sink) { _ = transport.answer(200); return sink.keptLines == 0 })
+        #expect(
+            until(sink) {
+                _ = transport.answer(200)
+                return sink.keptLines == 0
+            }
+        )
         #expect(sink.unsettledLines == 0 && sink.takeAbandonedLines() == 0 && files.isEmpty)
         let sent = transport.bodies.dropFirst().joined()
         #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") } && sent.contains("lagmonitor.late"))
@@ -341,7 +353,12 @@ struct SpooledSinkTests {
         #expect(first.takeAbandonedLines() == 0 && first.keptLines == 3)
         let fresh = HeldTransport()
         let second = try sink(otlp(fresh))
-        #expect(until(second) { _ = fresh.answer(200); return second.keptLines == 0 })
+        #expect(
+            until(second) {
+                _ = fresh.answer(200)
+                return second.keptLines == 0
+            }
+        )
         let sent = fresh.bodies.joined()
         #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") })
     }
@@ -352,7 +369,12 @@ struct SpooledSinkTests {
         for number in 0...OTLPSink.capacity { try sink.put(request(number...number, late: false) + "\n") }
         #expect(sink.keptLines == OTLPSink.capacity + 1)
         clock.advance(11)
-        #expect(until(sink) { _ = transport.answer(200); return sink.keptLines == 0 })
+        #expect(
+            until(sink) {
+                _ = transport.answer(200)
+                return sink.keptLines == 0
+            }
+        )
         let numbers = transport.bodies.joined().split(separator: "\"n\":").dropFirst()
             .compactMap { Int($0.prefix { $0.isNumber }) }
         let all = Array(0...OTLPSink.capacity)
