@@ -7,11 +7,13 @@ internal import LagMonitor
 struct RunSummary: CustomStringConvertible {
     let description: String
 
-    /// - Parameter kept: lines that wait on disk for the next start.
-    init(_ statistics: StallMonitorStatistics, kept: Int? = nil) {
+    /// - Parameters:
+    ///   - kept: lines that wait on disk for the next start.
+    ///   - lost: records that the output gave up after the last monitor had counted.
+    init(_ statistics: StallMonitorStatistics, kept: Int? = nil, lost: UInt64 = 0) {
         let pauses = statistics.pauses
         let always = [
-            ("stalls", statistics.stalls), ("reported", statistics.reported), ("dropped", statistics.dropped),
+            ("stalls", statistics.stalls), ("reported", statistics.reported), ("dropped", statistics.dropped + lost),
             ("suppressed", statistics.suppressed),
         ]
         let sometimes: [(String, UInt64)] = [

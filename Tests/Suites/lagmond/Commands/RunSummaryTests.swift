@@ -40,6 +40,12 @@ internal import Testing
         #expect(RunSummary(statistics, kept: 0).description == Self.always)
     }
 
+    @Test func `what the output lost at its end is dropped`() {
+        var statistics = StallMonitorStatistics()
+        statistics.dropped = 2
+        #expect(RunSummary(statistics, lost: 3).description == "stalls=0 reported=0 dropped=5 suppressed=0")
+    }
+
     @Test func `what is zero is left out`() {
         var statistics = statistics
         statistics.pauses.clockSteps = 1
