@@ -27,7 +27,7 @@ def under_fault(storm, place, output, begin, end, arrived, options=(), user=None
 
     - begin, end: make the fault, and mend it.
     - arrived: afterwards, the number of stalls that arrived, or a dictionary of them (attack.stalls_in), and how many lines are torn."""
-    stalls = storm.tries(120, 30)
+    stalls = storm.tries(120, 18)
     before = as_user(user) if user else None
     bare = storm.bare(storm.host("sleep", stalls, idle_ms=40), before)
     truth = storm.place("truth") / "truth"
