@@ -183,6 +183,15 @@ let package = Package(
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
 
+        .executableTarget(
+            name: "lagfuzz",
+            dependencies: cEdge + [
+                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagReader",
+            ],
+            path: "Evaluation/Fuzz",
+            exclude: ["Corpus", "README.md"]
+        ),
+
         // Tests
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
@@ -259,7 +268,7 @@ let package = Package(
         suite(
             "EvaluationTests",
             "Evaluation",
-            ["lagbench", "lagaccuracy", "lagdiagnosis", "LagMonitor", "LagOutput", "LagWorkload"]
+            ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagOutput", "LagWorkload"]
         ),
     ]
 )
