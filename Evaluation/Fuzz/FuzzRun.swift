@@ -122,7 +122,8 @@ struct FuzzRun {
         do {
             let board = try FuzzBoard(folder + "/board")
             guard let kind = Lagfuzz.targets.first(where: { $0.name == options.names[0] }) else { exit(EX_USAGE) }
-            let beside = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path + "/lagmond"
+            let beside =
+                URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path + "/lagmond"
             let lagmond = [options.lagmond, beside].compactMap { $0 }.first { access($0, X_OK) == 0 }
             let target = try kind.init(FuzzSurroundings(folder: folder, lagmond: lagmond))
             defer { target.finish() }

@@ -3,10 +3,13 @@ internal import Foundation
 /// `lagfuzz`: seeded mutations through the readers of bytes that somebody else wrote.
 @main
 enum Lagfuzz {
-    static let targets: [any FuzzTarget.Type] = [
-        ElfTarget.self, DwarfTarget.self, TableTarget.self, LinesTarget.self, GzipTarget.self, SettingsTarget.self, KeptTarget.self,
-        ProcTarget.self, NetworkTableTarget.self, ConfigTarget.self, HttpTarget.self,
-    ]
+    static var targets: [any FuzzTarget.Type] {
+        [
+            ElfTarget.self, DwarfTarget.self, TableTarget.self, LinesTarget.self, GzipTarget.self, SettingsTarget.self,
+            KeptTarget.self,
+            ProcTarget.self, NetworkTableTarget.self, ConfigTarget.self, HttpTarget.self,
+        ]
+    }
 
     static func main() throws {
         let options: FuzzOptions
@@ -23,7 +26,8 @@ enum Lagfuzz {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let run = FuzzRun(target: target, options: options, folder: folder)
-            let isTargetFine = try options.replays ? run.replay() : run.run(seconds: options.seconds / Double(options.names.count))
+            let isTargetFine =
+                try options.replays ? run.replay() : run.run(seconds: options.seconds / Double(options.names.count))
             isFine = isTargetFine && isFine
         }
         exit(isFine ? EXIT_SUCCESS : EXIT_FAILURE)

@@ -12,7 +12,8 @@ final class ConfigTarget: FuzzTarget {
         #""workload":{"steps":[{"kind":"cpu","at_ms":1,"for_ms":2}]},"output":"journald","truth":{"path":"t"}"#,
     ].map { Array($0.utf8) }
     let tokens = [
-        #"""#, "\\", "{", "}", "[", "]", ",", ":", "null", "-1", "1e999", "0.5", "99999999999999999999", "\\ud800", "[[[[[[[[", #"{"a":"#,
+        #"""#, "\\", "{", "}", "[", "]", ",", ":", "null", "-1", "1e999", "0.5", "99999999999999999999", "\\ud800", "[[[[[[[[",
+        #"{"a":"#,
     ]
 
     init(_ surroundings: FuzzSurroundings) throws {
@@ -33,7 +34,9 @@ final class ConfigTarget: FuzzTarget {
         try process.run()
         process.waitUntilExit()
         guard process.terminationReason == .exit, process.terminationStatus != 0 else {
-            throw FuzzError("lagmond ends with \(process.terminationReason == .exit ? "status" : "signal") \(process.terminationStatus)")
+            throw FuzzError(
+                "lagmond ends with \(process.terminationReason == .exit ? "status" : "signal") \(process.terminationStatus)"
+            )
         }
     }
 }

@@ -56,7 +56,8 @@ final class DwarfTarget: FuzzTarget {
         }
         snapshot.known = .max
         for word in 0..<512 {
-            let value = generator.below(2) == 0 ? image + generator.next() % length : UInt64(UInt(bitPattern: stack)) + UInt64(word * 8)
+            let value =
+                generator.below(2) == 0 ? image + generator.next() % length : UInt64(UInt(bitPattern: stack)) + UInt64(word * 8)
             (stack + word * 8).withMemoryRebound(to: UInt64.self, capacity: 1) { $0.pointee = value }
         }
         snapshot.stack = stack

@@ -9,12 +9,15 @@ final class HttpTarget: FuzzTarget {
     private let folder: String
     private let port: UInt16
     let seeds = [
-        "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "GET /healthz HTTP/1.0\r\n\r\n", "GET /stalls?n=1 HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "GET /healthz HTTP/1.0\r\n\r\n",
+        "GET /stalls?n=1 HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
         "HEAD * HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
     ].map { Array($0.utf8) }
     let tokens = [
-        "\r\n", "\n", "\r", ":", " ", "HTTP/2.0", "Content-Length: -1\r\n", "Content-Length: 99999999999999999999\r\n", "Transfer-Encoding: chunked\r\n",
+        "\r\n", "\n", "\r", ":", " ", "HTTP/2.0", "Content-Length: -1\r\n", "Content-Length: 99999999999999999999\r\n",
+        "Transfer-Encoding: chunked\r\n",
         "ffffffffffffffff\r\n", "%00", "../", "?", "Upgrade: websocket\r\n", String(repeating: "a", count: 9000),
     ]
 

@@ -7,7 +7,8 @@ final class LinesTarget: FuzzTarget {
     let seeds = FuzzLines.all.map { Array($0.utf8) }
     let tokens = [
         #"""#, "\\", "{", "}", "[", "]", ",", ":", "\\u0000", "\\ud800", "1e999", "-", "0x", "null", "true", "{}", "[]",
-        "99999999999999999999999", "0.000000000000000000001", #""frames":[]"#, #""sample_tree":[]"#, "2261-12-31T23:59:60.999999999Z",
+        "99999999999999999999999", "0.000000000000000000001", #""frames":[]"#, #""sample_tree":[]"#,
+        "2261-12-31T23:59:60.999999999Z",
     ]
 
     init(_ surroundings: FuzzSurroundings) {}

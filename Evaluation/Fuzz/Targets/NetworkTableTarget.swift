@@ -21,7 +21,9 @@ final class NetworkTableTarget: FuzzTarget {
     init(_ surroundings: FuzzSurroundings) { self.surroundings = surroundings }
 
     func read(_ input: [UInt8]) throws {
-        for table in ["tcp", "tcp6", "udp", "udp6", "unix", "netlink", "packet", "raw"] { _ = try surroundings.write(input, to: table) }
+        for table in ["tcp", "tcp6", "udp", "udp6", "unix", "netlink", "packet", "raw"] {
+            _ = try surroundings.write(input, to: table)
+        }
         let reader = NetworkTableReader(folder: surroundings.folder)
         _ = reader.socket(inode: 12345)
         _ = NetworkTableReader.inode(ofLink: String(decoding: input, as: UTF8.self))

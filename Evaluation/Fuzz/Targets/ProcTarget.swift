@@ -6,7 +6,9 @@ internal import LagCapture
 final class ProcTarget: FuzzTarget {
     static let name = "proc"
     private let surroundings: FuzzSurroundings
-    let seeds = ["comm", "a) R 1 2 3", "lib\n7f00-8000 r-xp 0 08:01 5 /x", "x (deleted)", "[vdso]", "\u{1b}[2J"].map { Array($0.utf8) }
+    let seeds = ["comm", "a) R 1 2 3", "lib\n7f00-8000 r-xp 0 08:01 5 /x", "x (deleted)", "[vdso]", "\u{1b}[2J"].map {
+        Array($0.utf8)
+    }
     let tokens = ["(", ")", " ", "\n", "\t", "R", "S 1", "/", "(deleted)", "r-xp", "\\012", "-"]
 
     init(_ surroundings: FuzzSurroundings) { self.surroundings = surroundings }
@@ -36,7 +38,9 @@ final class ProcTarget: FuzzTarget {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        guard let memory = mmap(nil, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0), memory != MAP_FAILED else { return }
+        guard let memory = mmap(nil, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0), memory != MAP_FAILED else {
+            return
+        }
         defer { munmap(memory, 8192) }
         guard let modules = ModuleMap() else { throw FuzzError("no module map") }
         modules.refresh()

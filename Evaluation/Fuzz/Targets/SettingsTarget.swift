@@ -5,7 +5,8 @@ internal import LagOutput
 final class SettingsTarget: FuzzTarget {
     static let name = "settings"
     let seeds = [
-        "tcp:127.0.0.1:6000", "tcp:[::1]:6000", "unix:/run/x.sock", "otlp:https://c:4318/v1/logs", "journald:/x", "file:a", "callout,starvation",
+        "tcp:127.0.0.1:6000", "tcp:[::1]:6000", "unix:/run/x.sock", "otlp:https://c:4318/v1/logs", "journald:/x", "file:a",
+        "callout,starvation",
         "0.5", "100", "best", "/opt/x, /usr/lib",
     ].map { Array($0.utf8) }
     let tokens = [":", ",", "[", "]", "http://", "otlp:", "tcp:", "65536", "-1", "1e400", "\u{0}", "${", "}", "é", "\u{202e}"]
