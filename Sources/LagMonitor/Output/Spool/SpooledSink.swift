@@ -113,8 +113,13 @@ public final class SpooledSink: RecordSink {
         }
     }
 
-    /// What is not sent stays on disk.
+    /// Tries once more, if it is time; what is not sent stays on disk.
     public func close() {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            settle(&state)
+            sendKept(&state)
+        }
         sink.close()
         state.withLock { state in
             guard !state.isClosed else { return }

@@ -136,6 +136,19 @@ struct SpooledSinkTests {
         #expect(collector.taken == (1...3).map(late) + [line(4)] && files.isEmpty)
     }
 
+    /// Where nothing stalls, nobody writes.
+    @Test func `what is kept is tried at the end`() throws {
+        let gone = Collector()
+        gone.fail(.readerGone)
+        let first = try sink(gone)
+        try first.put(line(1))
+        first.close()
+        let collector = Collector()
+        let second = try sink(collector)
+        second.close()
+        #expect(collector.taken == [late(1)] && second.keptLines == 0 && files.isEmpty)
+    }
+
     /// A process that is killed does not close anything.
     @Test func `a file that was not closed is taken as well`() throws {
         let gone = Collector()
