@@ -264,6 +264,13 @@ __attribute__((noinline)) static void stall_above_gap() {
     expect(gap[0] == 1);
 }
 
+__attribute__((noinline)) static void compute_above_gap() {
+    volatile char gap[GAP_BYTES];
+    gap[0] = 1;
+    compute();
+    expect(gap[0] == 1);
+}
+
 // MARK: The loop
 
 struct Kind {
@@ -290,6 +297,7 @@ static const Kind kinds[] = {
     {"limit-file-size", exhaust_file_size, sleep_to_deadline, nullptr},
     {"limit-memory-group", exhaust_group, sleep_to_deadline, nullptr},
     {"userfaultfd", make_fault_stack, stall_above_gap, nullptr},
+    {"userfaultfd-running", make_fault_stack, compute_above_gap, nullptr},
 };
 
 struct Plan {

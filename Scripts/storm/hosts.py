@@ -86,5 +86,6 @@ ATTACKS = {
     "limit-file-size": hosted("limit-file-size", 100, 20),
     "limit-memory-group": limited_group,
     "userfaultfd": hosted("userfaultfd", 60, 15),
+    "userfaultfd-running": hosted("userfaultfd-running", 60, 15),
     "hostile-table": hostile_table,
 }
