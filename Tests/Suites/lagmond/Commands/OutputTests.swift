@@ -91,7 +91,11 @@ internal import Testing
         let wrong = SettingsFile(path: "F", bytes: Array(#"{"output": "udp:x"}"#.utf8)).problems.map(\.description)
         #expect(wrong.count == 1 && wrong[0].hasPrefix("F: output: unknown destination \"udp:\""))
         let unknown = SettingsFile(path: "F", bytes: Array(#"{"output": {"size": 1}}"#.utf8)).problems.map(\.description)
-        #expect(unknown == ["F: output.size: unknown key; allowed: path, max_bytes, max_files, unfinished_path, headers, format"])
+        #expect(
+            unknown == [
+                "F: output.size: unknown key; allowed: path, max_bytes, max_files, spool_path, spool_max_bytes, unfinished_path, headers, format"
+            ]
+        )
     }
 
     @Test func `what would be ignored is refused where it stands`() throws {
