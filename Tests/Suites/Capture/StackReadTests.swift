@@ -1,6 +1,6 @@
-internal import CLagLinux
-internal import Glibc
-internal import Testing
+import CLagLinux
+import Glibc
+import Testing
 
 /// Copies of stacks leave pages alone that were never touched: on userfaultfd a read of one waits for whoever serves the fault.
 struct StackReadTests {
