@@ -96,6 +96,8 @@ let package = Package(
         // C
         .target(name: "CLagBeacon"),
         .target(name: "CLagLinux", dependencies: ["CLagBeacon"], linkerSettings: [.linkedLibrary("dl")]),
+        // libcurl, loaded when it is needed: OTLP's.
+        .target(name: "CLagCurl", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CLibunwind", dependencies: ["CLagLinux"], linkerSettings: [.linkedLibrary("dl")]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
 
@@ -119,7 +121,7 @@ let package = Package(
         adapter("Foundation", cEdge + ["LagActivity"]),
         adapter("Executors", ["LagRunLoop"]),
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
-        adapter("OTLP", ["LagOutput"]),
+        adapter("OTLP", ["CLagCurl", "LagOutput"]),
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),

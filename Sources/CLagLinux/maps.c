@@ -3,19 +3,18 @@
 #include "procfs_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *context) {
-    char path[40] = "/proc/";
-    memcpy(cll_append_number(path + 6, (unsigned)pid), "/maps", 6);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT ? ESRCH : errno;
+// The map as the thread has it, or the main thread where `tid` is 0. The number of lines, or a negative errno.
+static long cll_maps_of_thread(pid_t pid, pid_t tid, void (*visit)(char *line, void *context), void *context) {
+    int fd = cll_procfs_open(pid, tid, "maps");
+    if (fd < 0) return fd;
     // Lines are up to a path long; what a piece breaks off goes in front of the next one.
     char text[8192 + 1];
     size_t kept = 0;
+    long lines = 0;
     int error = 0;
     for (;;) {
         ssize_t got = read(fd, text + kept, sizeof(text) - 1 - kept);
@@ -27,6 +26,7 @@ int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *con
         while ((end = memchr(line, '\n', kept - (size_t)(line - text))) != NULL) {
             *end = 0;
             visit(line, context);
+            lines++;
             line = end + 1;
         }
         kept -= (size_t)(line - text);
@@ -34,7 +34,23 @@ int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *con
         if (kept == sizeof(text) - 1) kept = 0;  // no line is that long
     }
     close(fd);
-    return error;
+    return error != 0 ? -(long)error : lines;
+}
+
+// Whether the main thread's map says nothing because that has ended.
+static int cll_has_no_map(long result) { return result == 0 || result == -ESRCH; }
+
+int cll_maps_each(pid_t pid, void (*visit)(char *line, void *context), void *context) {
+    long result = cll_maps_of_thread(pid, 0, visit, context);
+    pid_t other = cll_has_no_map(result) ? cll_living_thread(pid) : 0;
+    if (other != 0) result = cll_maps_of_thread(pid, other, visit, context);
+    return result < 0 ? (int)-result : 0;
+}
+
+long cll_procfs_maps(pid_t pid, char *buffer, size_t size) {
+    long result = cll_procfs_read(pid, 0, "maps", buffer, size);
+    pid_t other = cll_has_no_map(result) ? cll_living_thread(pid) : 0;
+    return other != 0 ? cll_procfs_read(pid, other, "maps", buffer, size) : result;
 }
 
 typedef struct {

@@ -1,15 +1,17 @@
 #define _GNU_SOURCE
 #include "cll_memory.h"
+#include "procfs_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-// -1: process_vm_readv works. Otherwise a descriptor of /proc/self/mem, for sandboxes that forbid the call.
+// -1: process_vm_readv works. Otherwise a descriptor of /proc/thread-self/mem, for sandboxes that forbid the call.
 static int memory_descriptor = -1;
 static int prepared;
 
@@ -17,8 +19,8 @@ int cll_memory_prepare(void) {
     if (__atomic_load_n(&prepared, __ATOMIC_ACQUIRE)) return 0;
     uint64_t probe = 1, copy = 0;
     struct iovec local = {&copy, sizeof(copy)}, remote = {&probe, sizeof(probe)};
-    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != (long)sizeof(copy)) {
-        memory_descriptor = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    if (process_vm_readv((pid_t)syscall(SYS_gettid), &local, 1, &remote, 1, 0) != (long)sizeof(copy)) {
+        memory_descriptor = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
         if (memory_descriptor < 0) return errno;
     }
     __atomic_store_n(&prepared, 1, __ATOMIC_RELEASE);
@@ -35,6 +37,14 @@ size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
     } else {
         struct iovec local = {buffer, size}, remote = {(void *)(uintptr_t)address, size};
         got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+        if (got < 0 && errno == ESRCH) {
+            // The main thread may have ended: then a living one's number gives the memory.
+            pid_t other = cll_living_thread(pid);
+            if (other != 0) {
+                pid = other;
+                got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+            }
+        }
         if (got < 0) {
             // The range crosses into a hole: take what lies before it, page by page.
             size_t total = 0;

@@ -26,8 +26,9 @@ char *cll_append_number(char *out, unsigned number) {
     return out;
 }
 
-long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size) {
-    char path[96], *out = cll_append_text(path, "/proc/");
+// The path of a file below the thread's folder, or below the process's where `tid` is 0. Returns where it ends.
+static char *cll_procfs_path(char *out, pid_t pid, pid_t tid, const char *name) {
+    out = cll_append_text(out, "/proc/");
     out = cll_append_number(out, (unsigned)pid);
     if (tid != 0) {
         out = cll_append_text(out, "/task/");
@@ -36,8 +37,19 @@ long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
     *out++ = '/';
     out = cll_append_text(out, name);
     *out = 0;
+    return out;
+}
+
+int cll_procfs_open(pid_t pid, pid_t tid, const char *name) {
+    char path[96];
+    cll_procfs_path(path, pid, tid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -(long)(errno == ENOENT ? ESRCH : errno);
+    return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
+}
+
+long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size) {
+    int fd = cll_procfs_open(pid, tid, name);
+    if (fd < 0) return fd;
     size_t length = 0;
     long error = 0;
     while (length < size - 1) {
@@ -53,10 +65,8 @@ long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_
 }
 
 int cll_procfs_each(pid_t pid, const char *folder, unsigned most, int (*visit)(unsigned number, void *context), void *context) {
-    char path[64], *out = cll_append_text(path, "/proc/");
-    out = cll_append_number(out, (unsigned)pid);
-    *out++ = '/';
-    *cll_append_text(out, folder) = 0;
+    char path[96];
+    cll_procfs_path(path, pid, 0, folder);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return -1;
     // Not readdir(3), which allocates.
@@ -77,6 +87,33 @@ int cll_procfs_each(pid_t pid, const char *folder, unsigned most, int (*visit)(u
     }
     close(fd);
     return result;
+}
+
+static int cll_is_living(unsigned tid, void *context) {
+    pid_t pid = *(const pid_t *)context;
+    return (pid_t)tid != pid && !cll_thread_is_ending(pid, (pid_t)tid) ? (int)tid : 0;
+}
+
+pid_t cll_living_thread(pid_t pid) {
+    enum { MOST = 4096 };
+    if (pid == getpid()) return (pid_t)syscall(SYS_gettid);
+    if (!cll_thread_is_ending(pid, pid)) return 0;
+    int tid = cll_procfs_each(pid, "task", MOST, cll_is_living, &pid);
+    return tid > 0 ? tid : 0;
+}
+
+static ssize_t cll_link_of_thread(pid_t pid, pid_t tid, int descriptor, char *link, size_t size) {
+    char path[96];
+    *cll_append_number(cll_procfs_path(path, pid, tid, "fd/"), (unsigned)descriptor) = 0;
+    return readlink(path, link, size);
+}
+
+ssize_t cll_procfs_link(pid_t pid, int descriptor, char *link, size_t size) {
+    ssize_t length = cll_link_of_thread(pid, 0, descriptor, link, size);
+    if (length >= 0 || errno != ENOENT) return length;
+    pid_t other = cll_living_thread(pid);
+    errno = ENOENT;
+    return other != 0 ? cll_link_of_thread(pid, other, descriptor, link, size) : -1;
 }
 
 uint64_t cll_parse_number(const char **text, int base) {
@@ -207,5 +244,3 @@ uint64_t cll_thread_cpu_ns(pid_t tid) {
 long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size) {
     return cll_procfs_read(pid, tid, "schedstat", buffer, size);
 }
-
-long cll_procfs_maps(pid_t pid, char *buffer, size_t size) { return cll_procfs_read(pid, 0, "maps", buffer, size); }

@@ -22,13 +22,8 @@ enum { LINK_BYTES = 64 };
 
 // What a descriptor refers to, cut to LINK_BYTES. Its length; negative: it is closed, or not ours to see.
 static ssize_t cll_link(pid_t pid, int descriptor, char link[LINK_BYTES]) {
-    char path[64] = "/proc/";
     if (descriptor < 0) return -1;
-    char *out = cll_append_number(path + 6, (unsigned)pid);
-    memcpy(out, "/fd/", 4);
-    out = cll_append_number(out + 4, (unsigned)descriptor);
-    *out = 0;
-    ssize_t length = readlink(path, link, LINK_BYTES - 1);
+    ssize_t length = cll_procfs_link(pid, descriptor, link, LINK_BYTES - 1);
     if (length >= 0) link[length] = 0;
     return length;
 }

@@ -73,11 +73,7 @@ static shape cll_shape_of(const cll_thread_syscall *call) {
 
 // The link shows a path, `socket:[inode]`, `pipe:[inode]`, `anon_inode:[kind]`: without touching the file itself.
 static void cll_read_link(pid_t pid, int descriptor, cll_wait *wait) {
-    char path[48] = "/proc/";
-    char *end = cll_append_number(path + 6, (unsigned)pid);
-    memcpy(end, "/fd/", 4);
-    *cll_append_number(end + 4, (unsigned)descriptor) = 0;
-    ssize_t length = readlink(path, wait->target, sizeof(wait->target));
+    ssize_t length = cll_procfs_link(pid, descriptor, wait->target, sizeof(wait->target));
     wait->target_length = length > 0 ? (uint32_t)length : 0;
 }
 

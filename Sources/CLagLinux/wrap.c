@@ -238,24 +238,27 @@ static int cll_wait(pid_t pid, int pidfd, siginfo_t *info, int flags) {
     return result;
 }
 
-static int cll_is_terminal_stop(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+// The signals by which a terminal stops a job, as bits.
+static uint64_t cll_terminal_stops(void) { return cll_signal_bit(SIGTSTP) | cll_signal_bit(SIGTTIN) | cll_signal_bit(SIGTTOU); }
 
 int cll_wrap_has_terminal_stop(pid_t pid) {
-    sigset_t pending;
-    cll_thread_status status;
+    uint64_t pending = 0;
     if (pid == 0) {
-        if (sigpending(&pending) != 0) return 0;
-        return sigismember(&pending, SIGTSTP) || sigismember(&pending, SIGTTIN) || sigismember(&pending, SIGTTOU);
+        if (syscall(SYS_rt_sigpending, &pending, sizeof(pending)) != 0) return 0;
+    } else {
+        cll_thread_status status;
+        if (cll_procfs_status(pid, 0, &status) != 0) return 0;
+        pending = status.pending_signals;
     }
-    if (cll_procfs_status(pid, 0, &status) != 0) return 0;
-    return (status.pending_signals & (cll_signal_bit(SIGTSTP) | cll_signal_bit(SIGTTIN) | cll_signal_bit(SIGTTOU))) != 0;
+    return (pending & cll_terminal_stops()) != 0;
 }
 
 int cll_wrap_has_later_change(pid_t pid, int pidfd) {
     siginfo_t info;
     if (cll_wait(pid, pidfd, &info, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT) != 0 || info.si_pid == 0) return 0;
     // The terminal stops the whole group, and a SIGCONT takes back what stop waits for its receiver.
-    if (info.si_code == CLD_STOPPED && cll_is_terminal_stop(info.si_status)) return cll_wrap_has_terminal_stop(0);
+    int is_terminal_stop = info.si_code == CLD_STOPPED && (cll_signal_bit(info.si_status) & cll_terminal_stops()) != 0;
+    if (is_terminal_stop) return cll_wrap_has_terminal_stop(0);
     return 1;
 }
 

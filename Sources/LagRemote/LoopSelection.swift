@@ -50,4 +50,6 @@ package struct UnselectedLoop: Sendable {
     package let name: String
     /// Its place in the table, as long as it is this loop's.
     let claim: UInt64
+    /// It may not be a loop.
+    var isProvisional: Bool
 }

@@ -96,7 +96,10 @@ extension SharedLoopTableWatch {
     private func isSelected(_ loop: SharedLoopTable.Loop) -> Bool {
         let selection = configuration.selection
         guard !selection.includesAll else { return true }
-        if unselected[loop.index]?.claim == loop.claim { return false }
+        if unselected[loop.index]?.claim == loop.claim {
+            unselected[loop.index]?.isProvisional = loop.state == .provisional
+            return false
+        }
         let (process, thread) = (loop.process, loop.thread.thread)
         unselected[loop.index] = nil
         if selection.includes(process: process), selection.includes(thread: thread, of: process) { return true }
@@ -104,7 +107,8 @@ extension SharedLoopTableWatch {
             process: process,
             processName: ProcessContext.processName(of: process) ?? "unknown",
             name: ThreadName.selectable(thread, of: process) ?? "unknown",
-            claim: loop.claim
+            claim: loop.claim,
+            isProvisional: loop.state == .provisional
         )
         return false
     }

@@ -122,7 +122,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// The processes that are watched now, with their loops. Any thread.
     package var watchedProcesses: [WatchedProcess] { present.withLock { $0 } }
 
-    /// Loops that the selection leaves out now. Any thread.
+    /// Loops that the selection leaves out now, without what may not be a loop. Any thread.
     package var unselectedLoops: [UnselectedLoop] { leftOut.withLock { $0 } }
 
     /// The counts of all processes, those that are watched now among them.
@@ -200,7 +200,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             )
         }
         present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
-        let unselected = unselected.sorted { $0.key < $1.key }.map(\.value)
+        let unselected = unselected.sorted { $0.key < $1.key }.map(\.value).filter { !$0.isProvisional }
         leftOut.withLock { $0 = unselected }
     }
 

@@ -17,7 +17,9 @@ internal import Synchronization
 /// The loop's thread only, but for ``harvest(into:)``; a lock nobody competes for costs about 20 ns.
 final class Oracle: Sendable {
     private struct State {
-        var last = MonotonicTime.now.nanoseconds
+        /// False before the first reading: the loop has not run.
+        var hasBegun = false
+        var last: UInt64 = 0
         var isResting = false
         /// The stall in progress, and whether it is one of many callouts.
         var open: TargetReport.Injected?
@@ -25,8 +27,8 @@ final class Oracle: Sendable {
         /// An injected stall whose reading after the callout is missing.
         var needsAfterReading = false
         var sleepBegin: UInt64 = 0
-        var awakeSince = MonotonicTime.now.nanoseconds
-        var certainlyAwakeSince = MonotonicTime.now.nanoseconds
+        var awakeSince: UInt64 = 0
+        var certainlyAwakeSince: UInt64 = 0
         var longestCertainlyAwake: UInt64 = 0
         var inLongCallouts: UInt64 = 0
         var injectedStarvation = false
@@ -51,7 +53,7 @@ final class Oracle: Sendable {
     private func first(_ activity: LoopActivity) {
         state.withLock { state in
             let now = MonotonicTime.now.nanoseconds
-            if activity == .afterWaiting { Self.endSleep(&state, now) }
+            if activity == .afterWaiting, state.hasBegun { Self.endSleep(&state, now) }
             Self.read(&state, now)
         }
     }
@@ -106,10 +108,10 @@ final class Oracle: Sendable {
     /// How many injected stalls are over.
     var injectedCount: Int { state.withLock { $0.report.injected.count } }
 
-    /// Adds what was seen. When the loop has ended.
+    /// Adds what was seen. When the loop has ended: the time since then is not its own.
     func harvest(into report: inout TargetReport) {
         state.withLock { state in
-            Self.endAwakePeriod(&state, MonotonicTime.now.nanoseconds)
+            Self.endAwakePeriod(&state, state.last)
             report.injected = state.report.injected
             report.gaps = state.report.gaps
             report.awakePeriods = state.report.awakePeriods
@@ -117,6 +119,10 @@ final class Oracle: Sendable {
     }
 
     private static func read(_ state: inout State, _ now: UInt64) {
+        if !state.hasBegun {
+            state.hasBegun = true
+            (state.last, state.awakeSince, state.certainlyAwakeSince) = (now, now, now)
+        }
         if state.needsAfterReading {
             state.needsAfterReading = false
             state.report.injected[state.report.injected.count - 1].after = now

@@ -13,7 +13,7 @@ struct LibraryTruth: Sendable {
     let part: Part
     /// Own functions that call the culprit: right only in the weaker verdict.
     let callers: [String]
-    /// The thread that holds the lock, where memory can tell.
+    /// The thread that holds the lock, where it stands in memory.
     let owner: String?
     /// Whether what it does not spend on a processor is waiting for one.
     let computes: Bool

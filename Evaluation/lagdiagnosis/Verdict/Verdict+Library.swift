@@ -5,7 +5,7 @@ extension Verdict {
     var culpritIsRightWithCaller: Bool {
         culpritIsRight || (record?.fields.culprit.map { scenario.library?.callers.contains($0) ?? false } ?? false)
     }
-    /// Whether the record names the thread that holds the lock; nil where memory cannot tell.
+    /// Whether the record names the thread that holds the lock; nil where it does not stand in memory.
     var ownerIsRight: Bool? { scenario.library?.owner.map { $0 == record?.fields.lockOwner?.threadName } }
     /// Exactly once.
     var isReported: Bool { reports.own == 1 }

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Foundation
+internal import FoundationEssentials
 internal import Glibc
 public import LagOutput
 internal import Synchronization
@@ -102,7 +102,7 @@ public final class OTLPSink: ReturningSink {
     ///   - headers: go with every request, such as one for authorization.
     ///   - timeout: how long a request may take.
     ///   - rule: what is tried again, and how often.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL when `endpoint` is no such URL.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL when `endpoint` is no such URL, with ELIBACC when libcurl is not installed.
     public convenience init(
         endpoint: String,
         headers: [String: String] = [:],
@@ -110,6 +110,9 @@ public final class OTLPSink: ReturningSink {
         rule: OTLPRetryRule = OTLPRetryRule()
     ) throws(SinkError) {
         guard let url = Self.url(endpoint) else { throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL) }
+        if let obstacle = HTTPTransport.obstacle() {
+            throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: ELIBACC, detail: obstacle)
+        }
         self.init(name: "otlp:\(endpoint)", rule: rule) { HTTPTransport(url: url, headers: headers, timeout: timeout) }
     }
 

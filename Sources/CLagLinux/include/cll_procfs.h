@@ -68,8 +68,8 @@ uint64_t cll_thread_cpu_ns(pid_t tid);
 // and ends it with a NUL. The length, or a negative errno. Async-signal-safe, no allocation.
 long cll_procfs_read(pid_t pid, pid_t tid, const char *name, char *buffer, size_t size);
 
-// The same for a process's `maps`, and for a thread's `schedstat`. With names of their own, because a string that Swift gives
-// to C takes memory in a build without optimisation.
+// The same for a process's `maps` (a living thread's where the main thread has ended), and for a thread's `schedstat`. With names of their own,
+// because a string that Swift gives to C takes memory in a build without optimisation.
 long cll_procfs_maps(pid_t pid, char *buffer, size_t size);
 long cll_procfs_schedstat(pid_t pid, pid_t tid, char *buffer, size_t size);
 

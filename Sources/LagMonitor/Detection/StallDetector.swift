@@ -9,12 +9,7 @@
 ///   is reported after all, because a hang must not stay silent.
 package struct StallDetector: Sendable {
     package let rules: WatchRules
-    package private(set) var callout: CalloutStrategy?
-    package private(set) var starvation: StarvationStrategy?
-    package private(set) var pingWhileWaiting: PingStrategy?
-    package private(set) var ping: PingStrategy?
-    package private(set) var frame: FrameStrategy?
-    package private(set) var sampling: SamplingStrategy?
+    package private(set) var strategies: StrategySet
 
     package private(set) var activeStall: ActiveStall?
     /// Nothing before that counts: a grace, a pause, the last stall.
@@ -26,12 +21,7 @@ package struct StallDetector: Sendable {
     package init(rules: WatchRules, ignoreBefore: UInt64 = 0) {
         self.rules = rules
         self.ignoreBefore = ignoreBefore
-        callout = rules.callout.map { CalloutStrategy(rule: $0) }
-        starvation = rules.starvationNanoseconds.map { StarvationStrategy(thresholdNanoseconds: $0) }
-        pingWhileWaiting = rules.pingWhileWaiting.map { PingStrategy(rule: $0, whileWaiting: true) }
-        ping = rules.ping.map { PingStrategy(rule: $0, whileWaiting: false) }
-        frame = rules.frame.map { FrameStrategy(rule: $0) }
-        sampling = rules.sampling.map { SamplingStrategy(rule: $0) }
+        strategies = StrategySet(rules: rules)
     }
 
     /// Whether a stall is in progress that is, or will be, reported.
@@ -48,8 +38,7 @@ package struct StallDetector: Sendable {
             guard activeStall.lead != .starvation, activeStall.lead != .sample else { return false }
             return !activeStall.isReported && interval.length(at: interval.until) < Self.closeTicks * rules.tickNanoseconds
         }
-        return (callout?.isSuspicious ?? false) || (ping?.isSuspicious ?? false) || (pingWhileWaiting?.isSuspicious ?? false)
-            || (frame?.isSuspicious ?? false)
+        return strategies.areSuspicious
     }
 
     /// Whether a scan that finds the loop at work at another word need not be observed at once, but only recorded with the next
@@ -58,13 +47,7 @@ package struct StallDetector: Sendable {
 
     /// The next time, other than the next tick, at which an observation is wanted.
     package var nextPoll: UInt64? {
-        var next = UInt64.max
-        if let time = callout?.nextPoll { next = min(next, time) }
-        if callout?.isStalled != true, let time = starvation?.nextPoll { next = min(next, time) }
-        if let time = pingWhileWaiting?.nextPoll { next = min(next, time) }
-        if let time = ping?.nextPoll { next = min(next, time) }
-        if let time = frame?.nextPoll { next = min(next, time) }
-        if let time = sampling?.nextPoll { next = min(next, time) }
+        var next = strategies.nextPoll
         if let activeStall {
             if activeStall.isMuted {
                 next = min(next, restoreUntil)
@@ -77,7 +60,7 @@ package struct StallDetector: Sendable {
 
     /// The loop was at work at another word, at that time.
     mutating func recordProgress(to reading: BeaconReading, at seen: UInt64) {
-        callout?.recordProgress(to: reading, at: seen, ignoreBefore: ignoreBefore)
+        strategies.callout?.recordProgress(to: reading, at: seen, ignoreBefore: ignoreBefore)
     }
 
     /// Shows the loop to every rule.
@@ -85,19 +68,20 @@ package struct StallDetector: Sendable {
         var events = DetectorEvents()
         // What has ended is past, unless the clock went back: only a grace lies ahead. (An observation's time may be older than the
         // end of the last stall, by what the scan of other loops took.)
-        let ahead = observation.now.saturatingSum(rules.graceNanoseconds)
+        let now = observation.now
+        let ahead = now.saturatingSum(rules.graceNanoseconds)
         if ignoreBefore > ahead.saturatingSum(Observation.longestRoundNanoseconds) { ignoreBefore = ahead }
-        handle(callout?.observe(observation, ignoreBefore: ignoreBefore), of: .callout, at: observation.now, &events)
+        handle(strategies.callout?.observe(observation, ignoreBefore: ignoreBefore), of: .callout, at: now, &events)
         // A callout that stalls is no starvation; when it is over, `ignoreBefore` is its end.
-        if callout?.isStalled != true {
-            handle(starvation?.observe(observation, ignoreBefore: ignoreBefore), of: .starvation, at: observation.now, &events)
+        if strategies.callout?.isStalled != true {
+            handle(strategies.starvation?.observe(observation, ignoreBefore: ignoreBefore), of: .starvation, at: now, &events)
         }
-        handle(pingWhileWaiting?.observe(observation, ignoreBefore: ignoreBefore), of: .ping, at: observation.now, &events)
-        handle(ping?.observe(observation, ignoreBefore: ignoreBefore), of: .ping, at: observation.now, &events)
-        handle(frame?.observe(observation, ignoreBefore: ignoreBefore), of: .frame, at: observation.now, &events)
-        handle(sampling?.observe(observation, ignoreBefore: ignoreBefore), of: .sample, at: observation.now, &events)
-        reportLongStall(at: observation.now, &events)
-        if (pingWhileWaiting?.wantsPing ?? false) || (ping?.wantsPing ?? false) { events.append(.wantsPing) }
+        handle(strategies.pingWhileWaiting?.observe(observation, ignoreBefore: ignoreBefore), of: .ping, at: now, &events)
+        handle(strategies.ping?.observe(observation, ignoreBefore: ignoreBefore), of: .ping, at: now, &events)
+        handle(strategies.frame?.observe(observation, ignoreBefore: ignoreBefore), of: .frame, at: now, &events)
+        handle(strategies.sampling?.observe(observation, ignoreBefore: ignoreBefore), of: .sample, at: now, &events)
+        reportLongStall(at: now, &events)
+        if strategies.wantPing { events.append(.wantsPing) }
         return events
     }
 
@@ -126,7 +110,7 @@ package struct StallDetector: Sendable {
     package mutating func replay(since: UInt64, until: UInt64, _ observation: Observation) -> DetectorEvents {
         var events = DetectorEvents()
         // It may have ended after the scan began.
-        guard let callout, until > ignoreBefore, since <= until else { return events }
+        guard let callout = strategies.callout, until > ignoreBefore, since <= until else { return events }
         // Another process's loop may record anything.
         guard until <= observation.now.saturatingSum(Observation.longestRoundNanoseconds) else { return events }
         let seen = callout.interval.flatMap { since <= $0.since && $0.since < until ? $0 : nil }
@@ -206,7 +190,7 @@ package struct StallDetector: Sendable {
         let wasMuted = interval(of: kind).flatMap { endEarlier(than: kind, $0, at: now, &events) }
         guard var stall = activeStall else {
             let isMuted = wasMuted ?? isRestoring(at: now)
-            let threshold = threshold(of: kind)
+            let threshold = strategies.threshold(of: kind)
             activeStall = ActiveStall(lead: kind, kinds: StallKinds(kind), thresholdNanoseconds: threshold, isMuted: isMuted)
             if !isMuted { events.append(.opened(kind)) }
             return
@@ -214,7 +198,7 @@ package struct StallDetector: Sendable {
         stall.kinds.insert(StallKinds(kind))
         if kind < stall.lead {
             stall.lead = kind
-            stall.thresholdNanoseconds = threshold(of: kind)
+            stall.thresholdNanoseconds = strategies.threshold(of: kind)
         }
         activeStall = stall
     }
@@ -240,7 +224,7 @@ package struct StallDetector: Sendable {
             return stall.isMuted
         }
         if stall.lead == .starvation {
-            let threshold = threshold(of: kind)
+            let threshold = strategies.threshold(of: kind)
             activeStall?.kinds.remove(StallKinds(.starvation))
             activeStall?.lead = kind
             activeStall?.thresholdNanoseconds = threshold
@@ -270,40 +254,8 @@ package struct StallDetector: Sendable {
 
     private mutating func beginAll(notBefore time: UInt64, exceptFor kind: StallKind? = nil) {
         ignoreBefore = max(ignoreBefore, time)
-        if kind != .callout { callout?.begin(notBefore: ignoreBefore) }
-        if kind != .starvation { starvation?.begin(notBefore: ignoreBefore) }
-        if kind != .ping {
-            pingWhileWaiting?.begin(notBefore: ignoreBefore)
-            ping?.begin(notBefore: ignoreBefore)
-        }
-        if kind != .frame { frame?.begin(notBefore: ignoreBefore) }
-        if kind != .sample { sampling?.begin(notBefore: ignoreBefore) }
+        strategies.begin(notBefore: ignoreBefore, exceptFor: kind)
     }
 
-    package func interval(of kind: StallKind) -> StallInterval? {
-        switch kind {
-        case .callout: callout?.interval
-        case .starvation: starvation?.interval
-        case .ping: stalledPing?.interval
-        case .frame: frame?.interval
-        case .sample: sampling?.interval
-        }
-    }
-
-    /// The one of the two that found a stall.
-    private var stalledPing: PingStrategy? {
-        if let ping, ping.isStalled { return ping }
-        return pingWhileWaiting.flatMap { $0.isStalled ? $0 : nil }
-    }
-
-    /// Of a rule that is there; a ping's while it finds a stall.
-    private func threshold(of kind: StallKind) -> UInt64 {
-        switch kind {
-        case .callout: callout?.thresholdNanoseconds ?? 0
-        case .starvation: starvation?.thresholdNanoseconds ?? 0
-        case .ping: stalledPing?.thresholdNanoseconds ?? 0
-        case .frame: frame?.thresholdNanoseconds ?? 0
-        case .sample: sampling?.thresholdNanoseconds ?? 0
-        }
-    }
+    package func interval(of kind: StallKind) -> StallInterval? { strategies.interval(of: kind) }
 }

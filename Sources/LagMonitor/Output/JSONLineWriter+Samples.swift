@@ -10,7 +10,7 @@ extension JSONLineWriter {
     ///
     /// When it would be longer, the lightest branches are left out until it fits, and each node that lost some says their
     /// weight in `pruned_ms`. When not even the heaviest node fits, names are cut harder and of each node's frames only the
-    /// eight nearest to the leaf stay, `frames_total` telling how many there were; when that does not fit either, nothing is
+    /// eight nearest to the leaf stay, `frames_total` says how many there were; when that does not fit either, nothing is
     /// written.
     ///
     /// - Returns: how many nodes were written. Cost: the tree is written about log2(nodes) times.

@@ -70,7 +70,8 @@ struct AttachFacts: Sendable, Equatable {
         facts.canHaveCapability = ours.bits("CapBnd") & ptraceBit != 0
         facts.hasMoreRights = theirs.bits("CapPrm") & ~ours.bits("CapPrm") != 0
         facts.isFiltered = ours.numbers("Seccomp").first == 2
-        facts.yamaScope = Int(StatusFile(path: "/proc/sys/kernel/yama/ptrace_scope").text.prefix { $0.isNumber }) ?? 0
+        let yama = ProcFile.text(at: "/proc/sys/kernel/yama/ptrace_scope", limit: 16)
+        facts.yamaScope = yama.flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
         if let (own, other) = linked("/proc/self/ns/user", "/proc/\(process)/ns/user") {
             facts.sharesUserNamespace = own == other
         }
@@ -88,39 +89,5 @@ struct AttachFacts: Sendable, Equatable {
         var (own, other) = (stat(), stat())
         guard stat(first, &own) == 0, stat(second, &other) == 0 else { return nil }
         return (own.st_ino, other.st_ino)
-    }
-}
-
-/// A small file of `/proc` with a field a line.
-struct StatusFile {
-    let text: String
-
-    init(process: Int32) { self.init(path: "/proc/\(process)/status") }
-
-    /// Empty where it cannot be read.
-    init(path: String) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            text = ""
-            return
-        }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 8192)
-        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-        text = String(decoding: buffer[..<max(0, count)], as: UTF8.self)
-    }
-
-    var isEmpty: Bool { text.isEmpty }
-
-    func value(_ name: String) -> Substring? {
-        text.split(separator: "\n").first { $0.hasPrefix("\(name):") }?.dropFirst(name.utf8.count + 1)
-    }
-
-    func numbers(_ name: String) -> [Int] {
-        (value(name) ?? "").split(whereSeparator: { $0 == "\t" || $0 == " " }).compactMap { Int($0) }
-    }
-
-    func bits(_ name: String) -> UInt64 {
-        (value(name) ?? "").split(whereSeparator: { $0 == "\t" || $0 == " " }).first.flatMap { UInt64($0, radix: 16) } ?? 0
     }
 }

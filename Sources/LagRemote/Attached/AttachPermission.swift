@@ -51,10 +51,9 @@ struct AttachPermission {
         case ESRCH: throw .noProcess(process)
         default: throw refusal()
         }
-        var image: UInt64 = 0
         var word: UInt64 = 0
-        guard cll_memory_prepare() == 0, cll_procfs_image(process, &image) == 0,
-            cll_memory_read(process, image & ~7, &word, MemoryLayout<UInt64>.size) > 0,
+        guard cll_memory_prepare() == 0, let image = ProgramImage(of: process),
+            cll_memory_read(process, image.firstStack & ~7, &word, MemoryLayout<UInt64>.size) > 0,
             cll_tracer_may_seize(process) != 0
         else { throw refusal() }
     }

@@ -123,7 +123,7 @@ package final class AttachWatch: @unchecked Sendable {
     }
 
     private func run() {
-        var image: UInt64 = 0
+        var image: ProgramImage?
         var rounds = 0
         while !stopping.load(ordering: .acquiring), isAlive {
             guard configuration.selection.includes(process: process) else {
@@ -132,8 +132,7 @@ package final class AttachWatch: @unchecked Sendable {
                 continue
             }
             // An exec makes another program of it, with other loops and another map.
-            var found: UInt64 = 0
-            if cll_procfs_image(process, &found) == 0 { image = found }
+            image = ProgramImage(of: process) ?? image
             watchImage(image)
         }
         hasEnded.store(true, ordering: .releasing)
@@ -158,13 +157,10 @@ package final class AttachWatch: @unchecked Sendable {
         return poll(&entry, 1, 0) == 0
     }
 
-    private func isSame(_ image: UInt64) -> Bool {
-        var found: UInt64 = 0
-        return cll_procfs_image(process, &found) != 0 || found == image
-    }
+    private func isSame(_ image: ProgramImage?) -> Bool { ProgramImage(of: process).map { $0 == image } ?? true }
 
     /// Until the process ends, becomes another program, or is not to be watched any more.
-    private func watchImage(_ image: UInt64) {
+    private func watchImage(_ image: ProgramImage?) {
         let view = KernelSampler()
         let wake = WakeSemaphore()
         let context = configuration.context(of: process)

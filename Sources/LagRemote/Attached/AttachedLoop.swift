@@ -22,8 +22,8 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
     private var iterationProbe: IterationProbe
     private var results = cll_wait_results()
     private var contents: UInt64 = 0
-    /// What the process was when it was found (cll_procfs_image).
-    private let image: UInt64
+    /// What the process was when it was found.
+    private let image: ProgramImage?
     private var samplesAtWork = 0
     private static let samplesPerImageCheck = 4
     private var isOver = false
@@ -50,9 +50,7 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
         name = ThreadName.ofLoop(on: thread.tid, of: thread.process)
         self.files = files
         self.semaphore = semaphore
-        var image: UInt64 = 0
-        _ = cll_procfs_image(thread.process, &image)
-        self.image = image
+        image = ProgramImage(of: thread.process)
         finder = IterationDetector(place: place, hold: hold)
         iterationProbe = IterationProbe(tid: thread.tid, mayCount: mayCount)
         semaphore.attach(beacon)
@@ -124,10 +122,7 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
 
     private var isLive: Bool { cll_thread_is_ending(thread.process, thread.tid) == 0 }
 
-    private var isSameImage: Bool {
-        var found: UInt64 = 0
-        return cll_procfs_image(thread.process, &found) != 0 || found == image
-    }
+    private var isSameImage: Bool { ProgramImage(of: thread.process).map { $0 == image } ?? true }
 
     /// Has it found out until the next sample whether the loop goes around, if that is in doubt. Some µs then.
     func probeIterations(at now: UInt64) {

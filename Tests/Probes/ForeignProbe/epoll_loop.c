@@ -89,6 +89,7 @@ int run_epoll_loop(int count, char **arguments) {
                     : strcmp(name, "compute") == 0 ? (void *)handler_that_computes
                     : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
                     : strcmp(name, "thread") == 0  ? (void *)handler_that_sleeps
+                    : strcmp(name, "alone") == 0   ? (void *)handler_that_sleeps
                                                    : NULL;
     if (strcmp(name, "exec") == 0) {
         // Has rested before, so that it is known.
@@ -99,10 +100,12 @@ int run_epoll_loop(int count, char **arguments) {
     if (strcmp(name, "around") == 0 || strcmp(name, "calls") == 0) {
         go_around(strcmp(name, "around") == 0 ? 20 : 2, strcmp(name, "around") == 0 ? 1 : 30);
     }
-    if (strcmp(name, "thread") == 0) {
+    if (strcmp(name, "thread") == 0 || strcmp(name, "alone") == 0) {
         pthread_t thread;
         pthread_create(&thread, NULL, turn, handler);
         pthread_setname_np(thread, "worker");
+        // The process goes on without its main thread.
+        if (strcmp(name, "alone") == 0) pthread_exit(NULL);
         pause();
     }
     if (strcmp(name, "names") == 0) {

@@ -55,9 +55,7 @@ struct ReplayTests {
     @Test func `one behind a stall in progress is another one`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
-        loop.move(to: .afterWaiting, at: begin)
-        bench.scan(at: begin)
-        bench.run(until: begin + 200 * millisecond)
+        bench.stall(loop, from: begin, in: .afterWaiting)
         #expect(bench.counters(index).stalls == 1)
         loop.move(to: .beforeTimers, at: begin + 210 * millisecond)
         loop.move(to: .waiting, at: begin + 410 * millisecond)
@@ -69,9 +67,7 @@ struct ReplayTests {
     @Test func `one that the watchdog found is not reported twice`() throws {
         let (bench, loop, index) = try parked()
         let begin = start + 300 * millisecond
-        loop.move(to: .afterWaiting, at: begin)
-        bench.scan(at: begin)
-        bench.run(until: begin + 200 * millisecond)
+        bench.stall(loop, from: begin, in: .afterWaiting)
         #expect(bench.counters(index).stalls == 1)
         loop.move(to: .waiting, at: begin + 210 * millisecond)
         bench.scan(at: begin + 211 * millisecond)

@@ -74,9 +74,7 @@ struct SlowRoundTests {
         let bench = try WatchdogBench()
         let loop = FakeLoop()
         _ = bench.watch(loop)
-        loop.move(to: .beforeSources, at: start)
-        bench.scan(at: start)
-        bench.run(until: start + 200 * millisecond)
+        bench.stall(loop, from: start)
         loop.move(to: .waiting, at: start + 210 * millisecond)
         for round: UInt64 in 0...1 {
             bench.clock.now = start + (240 + round * 30) * millisecond

@@ -176,7 +176,7 @@ struct StallDetectorCombinationTests {
         var opened: [StallKind] = []
         for time in stride(from: UInt64(0), through: 500, by: 10) {
             let reading = work(1 + time, since: time)
-            let isDue = detector.sampling!.wantsSample(reading, at: at(time))
+            let isDue = detector.strategies.sampling!.wantsSample(reading, at: at(time))
             let observation = Observation(reading, at: at(time), isTick: time % 50 == 0, sample: isDue ? SampleKey(7) : nil)
             if let kind = detector.observe(observation).opened { opened.append(kind) }
         }

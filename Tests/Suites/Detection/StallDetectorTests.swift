@@ -98,7 +98,7 @@ struct StallDetectorTests {
         }
         #expect(stall.lead == .callout && interval.since == start && interval.until == at(170))
         #expect(interval.length == 170 * millisecond)
-        #expect(stalled.callout?.state == .idle && stalled.activeStall == nil)
+        #expect(stalled.strategies.callout?.state == .idle && stalled.activeStall == nil)
         #expect(stalled.finish(at: at(180)) == nil)
     }
 

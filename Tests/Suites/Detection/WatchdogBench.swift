@@ -63,6 +63,13 @@ final class WatchdogBench {
         registry.add(loop, name: loop.name, owner: owner, rules: rules, ticks: ticks, now: now)!
     }
 
+    /// Lets a loop begin a callout, which goes on; looked at as planned for 200 ms, which the standard rule finds to be a stall.
+    func stall(_ loop: FakeLoop, from begin: UInt64, in activity: LoopActivity = .beforeSources) {
+        loop.move(to: activity, at: begin)
+        scan(at: begin)
+        run(until: begin + 200 * millisecond)
+    }
+
     /// Lets a loop that rests wake and work without a rest: so many callouts of 10 ms, looked at as planned.
     func starve(_ loop: FakeLoop, from begin: UInt64, callouts: UInt64) {
         loop.move(to: .afterWaiting, at: begin)

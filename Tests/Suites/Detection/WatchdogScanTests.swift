@@ -207,9 +207,7 @@ struct WatchdogScanTests {
         let loop = FakeLoop()
         let index = bench.watch(loop)
         while bench.queue.takeFree() != nil {}
-        loop.move(to: .beforeSources, at: start)
-        bench.scan(at: start)
-        bench.run(until: start + 200 * millisecond)
+        bench.stall(loop, from: start)
         loop.move(to: .waiting, at: start + 210 * millisecond)
         bench.scan(at: start + 210 * millisecond)
         #expect(bench.counters(index) == WatchCounters(stalls: 1, dropped: 1))

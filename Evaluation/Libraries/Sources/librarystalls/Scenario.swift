@@ -27,7 +27,7 @@ struct Scenario: Sendable {
     let culprits: [String]
     /// Its direct callers in the program: right only in the weaker verdict.
     var callers: [String] = []
-    /// The thread that holds the lock, where memory can tell.
+    /// The thread that holds the lock, where it stands in memory.
     var owner: String?
     let summary: String
     /// Whether it is a stall of its kind only when the thread is off its processor for most of it.

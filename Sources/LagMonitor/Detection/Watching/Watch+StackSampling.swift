@@ -49,7 +49,7 @@ extension Watch {
     /// What is on top of the loop's stack, if a rule compares stacks and wants to know now. Nil when it does not, or when the loop moved
     /// on meanwhile.
     func sampleForRule(_ reading: BeaconReading, at now: UInt64) -> SampleKey? {
-        guard let sampling = cold.pointee.detector.sampling, sampling.wantsSample(reading, at: now) else { return nil }
+        guard let sampling = cold.pointee.detector.strategies.sampling, sampling.wantsSample(reading, at: now) else { return nil }
         let target = cold.pointee.target
         guard target.tid != 0 else { return nil }
         let earlier = cold.pointee.earlier

@@ -6,7 +6,7 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case loop, activity, mode
     case cause, cpu, runDelay, blocked, system, minorFaults, majorFaults
     case syscall, syscallDescriptor, syscallTarget, wchan
-    case lockKind, lockAddress, lockOwner, lockCycle, lockChain, incident, pending, pendingTime
+    case lockKind, lockAddress, lockOwner, lockReaders, lockCycle, lockChain, incident, pending, pendingTime
     case capture, captureError, framePointerRecovered, unwindEnd
     case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
     case sequence, droppedTotal, suppressedTotal, late, framesTotal, frames, sampleTree

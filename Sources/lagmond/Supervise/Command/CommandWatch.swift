@@ -186,6 +186,13 @@ final class CommandWatch: Sendable {
         return { calls.allSatisfy { $0() } }
     }
 
+    /// Whether a process is this watch's own: selected, and below the command or with its table, as one that has left the command's tree. Some files
+    /// of `/proc`. Any thread.
+    func covers(_ process: Int32) -> Bool {
+        guard process != getpid(), outside.selection.includes(process: process) else { return false }
+        return ProcessTree.contains(process, below: lifecycle.status.pid) || tableWatch.isMapped(in: process) == true
+    }
+
     /// Those that are watched now, with their loops.
     private var processes: [WatchedProcess] {
         tableWatch.watchedProcesses + outside.watchedProcesses

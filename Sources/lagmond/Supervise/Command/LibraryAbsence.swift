@@ -1,6 +1,6 @@
-internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
+internal import LagRemote
 
 /// Why the preloaded library is not active in a process of the command, with what helps.
 enum LibraryAbsence: Equatable {
@@ -36,14 +36,12 @@ enum LibraryAbsence: Equatable {
         }
     }
 
-    private static func text(_ process: Int32, _ name: String) -> String? {
-        var buffer = [CChar](repeating: 0, count: 131_072)
-        let length = cll_procfs_read(process, 0, name, &buffer, buffer.count)
-        return length < 0 ? nil : String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    /// nil: it cannot be read.
+    private static func entries(of process: Int32) -> [Substring]? {
+        ProcFile.text(at: "/proc/\(process)/environ", limit: longestEnvironment)?.split(separator: "\0")
     }
 
-    /// nil: it cannot be read.
-    private static func entries(of process: Int32) -> [Substring]? { text(process, "environ")?.split(separator: "\0") }
+    private static let longestEnvironment = 131_072
 
     /// Whether a link of the process leads elsewhere than lagmond's.
     private static func isElsewhere(_ process: Int32, _ name: String) -> Bool {
@@ -59,8 +57,7 @@ enum LibraryAbsence: Equatable {
 
     /// The effective user (`Uid:` of `status`, proc(5)).
     private static func user(of process: Int32) -> UInt32? {
-        let line = text(process, "status")?.split(separator: "\n").first { $0.hasPrefix("Uid:") }
-        return line?.split(separator: "\t").dropFirst(2).first.flatMap { UInt32($0) }
+        StatusFile(process: process).numbers("Uid").dropFirst().first.map { UInt32(truncatingIfNeeded: $0) }
     }
 }
 

@@ -1,4 +1,3 @@
-internal import CLagLinux
 internal import Glibc
 internal import LagMonitor
 internal import LagRemote
@@ -18,8 +17,8 @@ final class OutsideWatch: Sendable {
 
     private struct Entry {
         let process: AttachedProcess
-        /// Another number: by exec another program, which the library may be active in.
-        var image: UInt64
+        /// Another one: by exec another program, which the library may be active in.
+        var image: ProgramImage?
     }
 
     private struct State {
@@ -56,7 +55,7 @@ final class OutsideWatch: Sendable {
         }
         do throws(StartFailure) {
             let configuration = state.withLock { $0.configuration }
-            let image = Self.image(of: process)
+            let image = ProgramImage(of: process)
             let made = try AttachedProcess(process, name: name, configuration: configuration, sink: sink, lines: lines)
             try made.start()
             let isOver = state.withLock { state in
@@ -78,8 +77,7 @@ final class OutsideWatch: Sendable {
     func leave(where hasLibrary: (Int32) -> Bool?) {
         for entry in state.withLock({ $0.present }) {
             let process = entry.process.watch.process
-            let image = Self.image(of: process)
-            guard image != entry.image, image != 0 else { continue }
+            guard let image = ProgramImage(of: process), image.isKnown, image != entry.image else { continue }
             if hasLibrary(process) == true {
                 remove { $0.process === entry.process }
             } else {
@@ -113,11 +111,6 @@ final class OutsideWatch: Sendable {
                 state.pastLoops += process.watch.begunLoops
             }
         }
-    }
-
-    private static func image(of process: Int32) -> UInt64 {
-        var image: UInt64 = 0
-        return cll_procfs_image(process, &image) == 0 ? image : 0
     }
 
     private var processes: [AttachedProcess] { state.withLock { $0.present.map(\.process) } }

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagRemote
 
 /// What is reported on stderr of the watch of a command: which loops are watched, and that none was found.
 ///
@@ -95,6 +96,6 @@ struct ProcessID: Hashable {
     let pid: Int32
     /// When it began, in clock ticks since the machine started.
     let startTicks: UInt64
-    /// Another number: it became another program by exec. 0: not known.
-    var image: UInt64 = 0
+    /// Another one: it became another program by exec. Nil: not known.
+    var image: ProgramImage?
 }

@@ -195,12 +195,11 @@ final class WatchReporter: @unchecked Sendable {
     /// nil: it has ended, or is a zombie.
     private static func identify(_ pid: Int32) -> ProcessID? {
         var status = cll_thread_status()
-        var id: (ticks: UInt64, image: UInt64) = (0, 0)
-        guard cll_procfs_start_ticks(pid, &id.ticks) == 0, cll_procfs_status(pid, 0, &status) == 0,
+        var startTicks: UInt64 = 0
+        guard cll_procfs_start_ticks(pid, &startTicks) == 0, cll_procfs_status(pid, 0, &status) == 0,
             status.state != CChar(UInt8(ascii: "Z"))
         else { return nil }
-        _ = cll_procfs_image(pid, &id.image)
-        return ProcessID(pid: pid, startTicks: id.ticks, image: id.image)
+        return ProcessID(pid: pid, startTicks: startTicks, image: ProgramImage(of: pid))
     }
 
     private static func name(of process: Int32) -> String {

@@ -129,8 +129,6 @@ extension HangMeter.Reading {
     }
 
     private static func text(_ process: pid_t, _ thread: pid_t, _ name: String) -> String {
-        var buffer = [CChar](repeating: 0, count: 2048)
-        guard cll_procfs_read(process, thread, name, &buffer, buffer.count) > 0 else { return "" }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        ProcFile.text(at: "/proc/\(process)/task/\(thread)/\(name)", limit: 2048) ?? ""
     }
 }

@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagRemote
 
 /// A process and its descendants at one moment, each as a pidfd: a process that reuses one of the numbers is not meant.
 struct ProcessTree: ~Copyable {
@@ -30,6 +31,14 @@ struct ProcessTree: ~Copyable {
 
     /// `root` and what is below it now. Some 10 µs a process of the machine.
     static func members(below root: pid_t) -> Set<pid_t> { members(below: root, parents()) }
+
+    /// Whether a process is `root` or below it now. Some 10 µs a generation.
+    static func contains(_ process: pid_t, below root: pid_t) -> Bool {
+        guard root > 0 else { return false }
+        var member = process
+        while member > 0, member != root { member = parent(of: member) ?? 0 }
+        return member == root
+    }
 
     private static func members(below root: pid_t, _ parents: [pid_t: pid_t]) -> Set<pid_t> {
         var found: Set<pid_t> = [root]
@@ -68,9 +77,7 @@ struct ProcessTree: ~Copyable {
 
     /// From `stat`, field 4 (proc(5)); the name in field 2 may hold anything, parentheses too.
     private static func parent(of pid: pid_t) -> pid_t? {
-        var buffer = [CChar](repeating: 0, count: 1024)
-        guard cll_procfs_read(pid, 0, "stat", &buffer, buffer.count) > 0 else { return nil }
-        let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let text = ProcFile.text(at: "/proc/\(pid)/stat", limit: 1024) ?? ""
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
         return fields.count > 1 ? pid_t(fields[1]) : nil

@@ -59,6 +59,8 @@ final class CommandTarget: Target {
     var status: TargetStatus { watch.status }
     var lags: [StallCounts.LoopKey: UInt64] { watch.lags }
     var statistics: StallMonitorStatistics { watch.statistics }
+    func covers(_ process: Int32) -> Bool { watch.covers(process) }
+
     func probeLiveness() -> LivenessProbe.Check {
         let call = watch.probeLiveness()
         return { [self] in !isWatched.load(ordering: .acquiring) || call() }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import Glibc
 internal import LagMonitor
 internal import Synchronization
@@ -18,7 +18,9 @@ struct Daemon {
         try settings.rejectUnusedSettings(on: .targets)
         let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
         let list = TargetList()
-        let dependencies = TargetDependencies(sink: output.sink, live: output.live, inherited: inherited) {
+        let dependencies = TargetDependencies(sink: output.sink, live: output.live, inherited: inherited) { [weak list] in
+            list?.commandTarget(of: $0)
+        } onEnd: {
             // Handled as a check of the targets.
             kill(getpid(), SIGCHLD)
         }

@@ -10,7 +10,9 @@ final class ProcessTarget: Target {
         var present: AttachedProcess?
         var past = StallMonitorStatistics()
         var end: WrappedProcess.Termination?
-        /// Why it cannot be watched; reported once.
+        /// Why it is not watched now; reported once.
+        var waitReason: String?
+        /// The same, where no other target watches it.
         var fault: String?
     }
 
@@ -31,6 +33,9 @@ final class ProcessTarget: Target {
             var state = State(settings: settings)
             // One that is named by its number must be there, before anything starts.
             if case .process(let pid) = settings.kind {
+                if let overlap = dependencies.overlap(pid) {
+                    throw StartFailure(status: ExitStatus.configuration, message: overlap)
+                }
                 state.present = try Self.make(pid, settings, configuration, dependencies)
             }
             self.state = Mutex(state)
@@ -63,7 +68,7 @@ final class ProcessTarget: Target {
         if let present {
             try present.start()
         } else {
-            do throws(StartFailure) { try attach() } catch { reportFault(error.message) }
+            do throws(StartFailure) { try attach() } catch { reportWait(error.message) }
         }
         hasEnded.store(false, ordering: .releasing)
         do throws(StartFailure) {
@@ -79,11 +84,13 @@ final class ProcessTarget: Target {
 
     private func attach() throws(StartFailure) {
         guard case .processFile(let path) = settings.kind else { return }
-        let attached = try Self.make(Self.number(in: path), settings, configuration, dependencies)
+        let process = try Self.number(in: path)
+        if let overlap = dependencies.overlap(process) { return reportWait(overlap, isFault: false) }
+        let attached = try Self.make(process, settings, configuration, dependencies)
         try attached.start()
         state.withLock { state in
             state.present = attached
-            state.fault = nil
+            (state.waitReason, state.fault) = (nil, nil)
         }
     }
 
@@ -120,17 +127,17 @@ final class ProcessTarget: Target {
                     return dependencies.onEnd()
                 }
             } else if polls % Self.pollsBetweenAttempts == 0 {
-                do throws(StartFailure) { try attach() } catch { reportFault(error.message) }
+                do throws(StartFailure) { try attach() } catch { reportWait(error.message) }
             }
         }
     }
 
-    private func reportFault(_ fault: String) {
+    private func reportWait(_ reason: String, isFault: Bool = true) {
         let isNew = state.withLock { state in
-            defer { state.fault = fault }
-            return state.fault != fault
+            defer { (state.waitReason, state.fault) = (reason, isFault ? reason : nil) }
+            return state.waitReason != reason
         }
-        if isNew { Diagnostics.report("\(settings.name): \(fault); waiting") }
+        if isNew { Diagnostics.report("\(settings.name): \(reason); waiting") }
     }
 
     private func stopWatching(_ process: AttachedProcess) {
@@ -163,6 +170,9 @@ final class ProcessTarget: Target {
         let phase: CommandLifecycle.Phase = end == nil ? .waiting : .ended
         return TargetStatus(name: settings.name, phase: phase.rawValue, fault: fault)
     }
+
+    /// Not of a command's.
+    func covers(_ process: Int32) -> Bool { false }
 
     var lags: [StallCounts.LoopKey: UInt64] { present?.lags ?? [:] }
 

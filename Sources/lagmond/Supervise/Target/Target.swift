@@ -24,6 +24,9 @@ protocol Target: AnyObject, Sendable {
     /// The counts so far; final after ``stop()``.
     var statistics: StallMonitorStatistics { get }
 
+    /// Whether it watches this process as a part of a command, or will. Any thread.
+    func covers(_ process: Int32) -> Bool
+
     /// Sends a probe to all threads that detection needs; the result says whether they have answered.
     func probeLiveness() -> LivenessProbe.Check
 }
@@ -33,8 +36,15 @@ struct TargetDependencies: Sendable {
     let sink: any RecordSink
     let live: LiveLines?
     let inherited: InheritedSignals
+    /// The name of the target whose command a process is part of.
+    let commandTarget: @Sendable (Int32) -> String?
     /// Called when a target has ended for good by itself. Any thread.
     let onEnd: @Sendable () -> Void
+
+    /// Why a process is not to be watched by a target of its own: its stalls would be reported twice, and only one watch can trace its threads.
+    func overlap(_ process: Int32) -> String? {
+        commandTarget(process).map { "process \(process) is part of the command of target \($0), which watches it" }
+    }
 
     /// - Throws: ``StartFailure`` where the settings cannot be had; nothing has started then.
     func makeTarget(_ settings: TargetSettings) throws(StartFailure) -> any Target {

@@ -19,6 +19,9 @@ final class TargetList: HttpStatusSource {
         state.withLock { state in state.targets.filter { !state.ending.contains(ObjectIdentifier($0)) } }
     }
 
+    /// The name of the target whose command a process is part of.
+    func commandTarget(of process: Int32) -> String? { active.first { $0.covers(process) }?.settings.name }
+
     func add(_ target: any Target) { state.withLock { $0.targets.append(target) } }
 
     /// They are about to be ended, and then removed.

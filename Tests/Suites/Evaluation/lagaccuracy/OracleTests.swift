@@ -1,5 +1,8 @@
+import Dispatch
+import Foundation
 import LagMonitor
 import LagWorkload
+import Synchronization
 import Testing
 
 @testable import lagaccuracy
@@ -29,10 +32,40 @@ import Testing
         #expect(report.gaps.contains { $0.end - $0.begin >= 200_000_000 })
     }
 
-    @Test func `sleep is no gap`() throws {
-        let report = try observe { _, _ in sleepUntil(.now + .milliseconds(400)) }
-        #expect(!report.gaps.contains { $0.end - $0.begin >= 350_000_000 })
-        #expect(!report.awakePeriods.contains { $0.end - $0.begin >= 350_000_000 })
+    @Test func `sleep is no gap and not wakeful`() throws {
+        var asleep: UInt64 = 0
+        let report = try observe { _, _ in
+            // Longer than what counts of either.
+            sleepUntil(.now + .milliseconds(1100))
+            asleep = MonotonicTime.now.nanoseconds
+        }
+        #expect(!report.gaps.contains { $0.begin < asleep && asleep < $0.end })
+        #expect(!report.awakePeriods.contains { $0.begin < asleep && asleep < $0.end })
+    }
+
+    @Test func `the time before the loop runs and after it has ended is not its own`() throws {
+        let oracle = Oracle()
+        let done = DispatchSemaphore(value: 0)
+        let times = Mutex((begin: UInt64(0), end: UInt64(0)))
+        let thread = Thread {
+            let loop = ObservedRunLoop.current
+            oracle.attach(to: loop)
+            sleepUntil(.now + .milliseconds(200))
+            let begin = MonotonicTime.now.nanoseconds
+            loop.perform { loop.stop() }
+            loop.run()
+            times.withLock { $0 = (begin, MonotonicTime.now.nanoseconds) }
+            done.signal()
+        }
+        thread.start()
+        done.wait()
+        // Longer than what counts.
+        sleepUntil(.now + .milliseconds(1100))
+        var report = TargetReport()
+        oracle.harvest(into: &report)
+        let (begin, end) = times.withLock { $0 }
+        #expect(report.gaps.allSatisfy { $0.begin >= begin && $0.end <= end })
+        #expect(report.awakePeriods.allSatisfy { $0.begin >= begin && $0.end <= end })
     }
 
     @Test func `an injected stall is read from inside and from outside`() throws {
@@ -53,6 +86,7 @@ import Testing
     }
 
     @Test func `a stall in the observer of before waiting is work and the sleep after it is not`() throws {
+        var asleep: UInt64 = 0
         let report = try observe { thread, oracle in
             let observer = RunLoopObserver(activities: .beforeWaiting, repeats: false, order: 1000) { _, _ in
                 oracle.begin(stall)
@@ -61,11 +95,12 @@ import Testing
             }
             thread.loop.add(observer, to: .common)
             sleepUntil(.now + .milliseconds(600))
+            asleep = MonotonicTime.now.nanoseconds
         }
         let seen = try #require(report.injected.first)
         // The reading after it comes before the sleep, not after.
-        #expect(seen.after - seen.end < 300_000_000)
-        #expect(!report.gaps.contains { $0.end - $0.begin >= 300_000_000 })
+        #expect(seen.after < asleep)
+        #expect(!report.gaps.contains { $0.begin < asleep && asleep < $0.end })
     }
 
     @Test func `a loop that does not get to sleep is wakeful`() throws {

@@ -6,18 +6,7 @@ import Testing
 /// The short form of the whole measurement, as `make test` runs it: every target holds.
 @Suite(.serialized) struct ShortFormTests {
     private func run(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
-        let process = Process()
-        let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        process.executableURL = bin.appendingPathComponent("lagaccuracy")
-        process.arguments = arguments
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        let complaints = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, text, complaints)
+        try Program.run(arguments, of: "lagaccuracy")
     }
 
     /// `accuracy NAME key=value …`

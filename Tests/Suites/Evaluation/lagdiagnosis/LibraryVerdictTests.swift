@@ -50,7 +50,7 @@ struct LibraryVerdictTests {
         #expect(!Verdict(scenario: scenario("a"), records: [try line(), try line()], truth: truth()).isReported)
     }
 
-    @Test func `the owner is judged where memory can tell it`() throws {
+    @Test func `the owner is judged where it stands in memory`() throws {
         let records = [try line(owner: "writer")]
         #expect(Verdict(scenario: scenario("a", owner: "writer"), records: records, truth: truth()).ownerIsRight == true)
         #expect(Verdict(scenario: scenario("a", owner: "reader"), records: records, truth: truth()).ownerIsRight == false)

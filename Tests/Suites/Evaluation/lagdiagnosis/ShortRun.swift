@@ -46,12 +46,14 @@ enum ShortRun {
     }
 }
 
-/// The built program.
+/// A built program.
 enum Program {
-    static func run(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
+    static func run(_ arguments: [String], of name: String = "lagdiagnosis") throws -> (
+        status: Int32, output: String, errors: String
+    ) {
         let process = Process()
         let bin = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        process.executableURL = bin.appendingPathComponent("lagdiagnosis")
+        process.executableURL = bin.appendingPathComponent(name)
         process.arguments = arguments
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import Foundation
 import LagDetection
 internal import TestSupport
@@ -61,6 +62,16 @@ final class RemoteProcess {
 
     /// What was reported, but for what a busy machine adds.
     var reported: [String] { withoutRunqueue(sink.lines) }
+
+    /// Waits until the program has a claim that may not be a loop's, and the watch has seen it.
+    func hasProvisionalClaim() -> Bool {
+        let isThere = eventually {
+            (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).contains { self.table.loop(at: $0)?.state == .provisional }
+        }
+        // Whoever answers this now has seen the claim before.
+        let isAnswered = watch.probeLiveness()
+        return isThere && eventually { isAnswered() }
+    }
 
     func end() {
         if process.isRunning { kill(pid, SIGKILL) }

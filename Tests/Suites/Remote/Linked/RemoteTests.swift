@@ -35,8 +35,10 @@ internal import Testing
         #expect(line.functions().contains("handler_that_computes"), "\(line.functions())")
     }
 
-    @Test func `a loop on another thread is found`() throws {
-        let process = try RemoteProcess(["epoll", "thread"])
+    /// `thread`: beside a main thread that waits; `alone`: after that has ended, with which the process's own map is empty.
+    @Test(arguments: ["thread", "alone"])
+    func `a loop on another thread is found`(handler: String) throws {
+        let process = try RemoteProcess(["epoll", handler])
         defer { process.end() }
         let line = try process.line("end")
         #expect(line["loop"] as? String == "worker")

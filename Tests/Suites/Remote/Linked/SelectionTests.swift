@@ -39,6 +39,16 @@ internal import Testing
         #expect(process.watch.begunLoops == 2)
     }
 
+    @Test func `what may not be a loop is not left out until it is one`() throws {
+        let process = try RemoteProcess(["first", "loop"], selection: LoopSelection(threads: ["worker"]))
+        defer { process.end() }
+        #expect(process.hasProvisionalClaim())
+        #expect(process.watch.unselectedLoops.isEmpty)
+        process.send("\n")
+        #expect(eventually { process.watch.unselectedLoops.map(\.name) == ["main"] })
+        #expect(process.watch.begunLoops == 0)
+    }
+
     @Test func `a process that is not selected counts nowhere`() throws {
         let process = try RemoteProcess(["epoll", "sleep"], selection: LoopSelection(processes: ["redis*"]))
         defer { process.end() }

@@ -1,4 +1,3 @@
-internal import CLagBeacon
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -11,13 +10,7 @@ internal import Testing
     /// A program that is watched, and in its first wait.
     private func start(_ name: String) throws -> RemoteProcess {
         let process = try RemoteProcess(["first", name])
-        let isProvisional = eventually {
-            (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).contains { process.table.loop(at: $0)?.state == .provisional }
-        }
-        #expect(isProvisional)
-        // Whoever answers this now has seen the claim before.
-        let isAnswered = process.watch.probeLiveness()
-        #expect(eventually { isAnswered() })
+        #expect(process.hasProvisionalClaim())
         #expect(process.watch.watchedLoops == 0 && process.watch.begunLoops == 0 && process.watch.watchedProcesses.isEmpty)
         return process
     }

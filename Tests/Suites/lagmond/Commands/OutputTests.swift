@@ -67,7 +67,9 @@ internal import Testing
             directory.write(Self.stall, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", output], in: directory)
             #expect(lagmond.wait() == 0)
-            #expect(lagmond.errors.contains("stalls=1 ") && lagmond.errors.contains(" dropped=1 "), "\(lagmond.errors)")
+            let counts = try #require(lagmond.errors.firstMatch(of: /stalls=([0-9]+) reported=0 dropped=([0-9]+)/)?.output)
+            // The stall of the workload, and what a busy machine adds: all of them are lost.
+            #expect(counts.1 != "0" && counts.2 == counts.1, "\(lagmond.errors)")
         }
     }
 

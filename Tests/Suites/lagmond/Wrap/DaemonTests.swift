@@ -220,6 +220,37 @@ struct DaemonTests {
         }
     }
 
+    @Test func `a process of a commands tree is not attached to as well`() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            let number = folder + "/pid"
+            let script = "\(ProbeRun.probe) turn & echo $! > \(number); wait"
+            // The shell ends without its child.
+            let command = #"{"name": "web", "command": ["/bin/sh", "-c", "\#(script)"], "stop_grace_s": 0.1}"#
+            let named = #"{"name": "worker", "pid_file": "\#(number)"}"#
+            try Self.write(Self.config(folder, command + "," + named, #", "http": {"listen": 0}"#), file)
+            let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
+            let port = try running.port()
+            let reason = "is part of the command of target web, which watches it"
+            let message = try running.complaint(containing: reason)
+            let pid = text(of: number).trimmingCharacters(in: .newlines)
+            #expect(message == "lagmond: worker: process \(pid) \(reason); waiting")
+            // It is watched, once, and that is no fault.
+            let metrics = { LoopbackConnection.get("/metrics", port) ?? "" }
+            #expect(eventually { metrics().contains(#"lagmonitor_target_loops{target="web"} 1"#) })
+            #expect(metrics().contains(#"lagmonitor_target_loops{target="worker"} 0"#))
+            #expect(LoopbackConnection.get("/healthz", port)?.contains(#""faults":[]"#) == true)
+            // By its number as well: that is refused as a whole.
+            let added = #"{"name": "again", "pid": \#(pid)}"#
+            try Self.write(Self.config(folder, command + "," + named + "," + added, #", "http": {"listen": 0}"#), file)
+            kill(running.pid, SIGHUP)
+            #expect(try running.complaint(containing: "again: process \(pid) \(reason)").hasPrefix("lagmond: targets: again"))
+            _ = try running.complaint(containing: "not reloaded")
+            kill(running.pid, SIGTERM)
+            #expect(try running.end().status == 0)
+        }
+    }
+
     @Test func `a hang in one target concerns that one alone`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"

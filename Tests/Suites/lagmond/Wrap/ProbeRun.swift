@@ -52,6 +52,11 @@ final class RunningProbe {
         process.standardInput = input
         process.standardOutput = output
         process.standardError = errors
+        // A test may run on a thread of libdispatch, which blocks nearly all signals; what it starts would inherit that.
+        var none = sigset_t(), before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         try process.run()
     }
 

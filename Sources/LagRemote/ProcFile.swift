@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// Text of the kernel's files. Allocates: for threads that may wait, not for the watchdog's.
+package enum ProcFile {
+    /// The first `limit` bytes at most. Some µs; any thread.
+    /// - Returns: nil where the file cannot be opened, or where reading fails, as of a process that has ended.
+    package static func text(at path: String, limit: Int) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var failed = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            while count < limit {
+                let got = read(descriptor, buffer.baseAddress! + count, limit - count)
+                if got < 0, errno == EINTR { continue }
+                failed = got < 0
+                guard got > 0 else { break }
+                count += got
+            }
+        }
+        return failed ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}
