@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof lint
+.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof storm fuzz lint
 .SILENT:
 
 SWIFT ?= swift
@@ -108,6 +108,15 @@ diagnosis-libraries: setup ## the same of stalls in libraries that programs use,
 
 proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 3 min)
 	exec Evaluation/Proof/run $(PROOF)
+
+storm: setup ## attack lagmond and the programs that it watches: SIGKILL, limits, full disks, bad receivers, hostile neighbours, a soak (root for all; 100 min, QUICK=1: 5)
+	$(SWIFT) build -c release --product lagmond >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
+	Scripts/storm/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(ATTACKS)
+
+fuzz: setup ## seeded mutations through the readers of foreign bytes; SECONDS=600, FUZZ="elf lines"; finds go to Evaluation/Fuzz/Corpus
+	$(SWIFT) build -c release --product lagfuzz >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagfuzz" --seconds $(or $(SECONDS),600) $(FUZZ)
 
 lint: ## check the format; every warning is an error
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \

@@ -185,6 +185,15 @@ let package = Package(
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
 
+        .executableTarget(
+            name: "lagfuzz",
+            dependencies: cEdge + [
+                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagReader",
+            ],
+            path: "Evaluation/Fuzz",
+            exclude: ["Corpus", "README.md"]
+        ),
+
         // Tests
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
@@ -217,7 +226,7 @@ let package = Package(
 
         // A suite a layer; its folders are its parts.
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
-        suite("LagCaptureTests", "Capture", ["LagCapture", "CaptureProbe"]),
+        suite("LagCaptureTests", "Capture", cEdge + ["LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
@@ -261,7 +270,7 @@ let package = Package(
         suite(
             "EvaluationTests",
             "Evaluation",
-            ["lagbench", "lagaccuracy", "lagdiagnosis", "LagMonitor", "LagOutput", "LagWorkload"]
+            ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagOutput", "LagWorkload"]
         ),
     ]
 )

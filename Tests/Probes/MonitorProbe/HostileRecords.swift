@@ -59,6 +59,7 @@ struct HostileRecords {
         record.capture = pick(StallRecord.Capture.allCases)
         record.captureError = perhaps { $0.text() }
         record.framePointerRecovered = random.next() & 1 == 0
+        record.isLate = random.next() & 3 == 0
         record.unwindEnd = perhaps { $0.text() }
         record.samples = number()
         record.samplesMatched = number()

@@ -9,7 +9,7 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case lockKind, lockAddress, lockOwner, lockReaders, lockCycle, lockChain, incident, pending, pendingTime
     case capture, captureError, framePointerRecovered, unwindEnd
     case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
-    case sequence, droppedTotal, suppressedTotal, framesTotal, frames, sampleTree
+    case sequence, droppedTotal, suppressedTotal, late, framesTotal, frames, sampleTree
     // Of notices.
     case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal
 

@@ -25,6 +25,10 @@ void fixture_at_stack_end(uint64_t low, uint64_t margin, void (*callback)(void *
 // Raises SIGUSR1 at itself; the handler, `fixture_signal_handler`, calls back. With an alternate stack if asked.
 void fixture_in_signal_handler(int on_alternate_stack, void (*callback)(void *), void *argument);
 
+// The same with a handler that is nothing but a jump, to `fixture_framed_sleep`, which sleeps for 400 ms.
+void fixture_in_jumping_handler(int on_alternate_stack);
+void fixture_framed_sleep(int number);
+
 // Throws a C++ exception through several frames and catches it: 42 when all is well.
 int fixture_throw_and_catch(void);
 
