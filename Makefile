@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof lint
+.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof storm fuzz lint
 .SILENT:
 
 SWIFT ?= swift
@@ -53,6 +53,16 @@ docs: setup ## build the documentation (DocC) below .build/docs; a link that lea
 dependencies: ## check what users of the library have to resolve: nothing, unless they turn on a trait (1 min)
 	Scripts/check-dependencies
 
+dist: setup ## make the archive of lagmond for machines without a toolchain, and say how large it is (10 min the first time)
+	build=$$(Scripts/dist/build) && Scripts/dist/archive "$$build"
+
+deb: setup ## make lagmond's Debian packages, and check them with lintian
+	Scripts/setup debhelper dpkg-dev lintian >&2
+	build=$$(Scripts/dist/build) && Scripts/dist/deb "$$build"
+
+dist-check: dist deb ## install, try, upgrade and purge the packages in roots of Debian 12 and 13 (root, debootstrap; 10 min)
+	Scripts/dist/check $(SUITES)
+
 bench: setup ## measure, against the observer-and-semaphore watchdog
 	$(SWIFT) build -c release --product lagbench >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
@@ -98,6 +108,15 @@ diagnosis-libraries: setup ## the same of stalls in libraries that programs use,
 
 proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 3 min)
 	exec Evaluation/Proof/run $(PROOF)
+
+storm: setup ## attack lagmond and the programs that it watches: SIGKILL, limits, full disks, bad receivers, hostile neighbours, a soak (root for all; 100 min, QUICK=1: 5)
+	$(SWIFT) build -c release --product lagmond >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
+	Scripts/storm/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(ATTACKS)
+
+fuzz: setup ## seeded mutations through the readers of foreign bytes; SECONDS=600, FUZZ="elf lines"; finds go to Evaluation/Fuzz/Corpus
+	$(SWIFT) build -c release --product lagfuzz >&2
+	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagfuzz" --seconds $(or $(SECONDS),600) $(FUZZ)
 
 lint: ## check the format; every warning is an error
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \

@@ -96,6 +96,8 @@ let package = Package(
         // C
         .target(name: "CLagBeacon"),
         .target(name: "CLagLinux", dependencies: ["CLagBeacon"], linkerSettings: [.linkedLibrary("dl")]),
+        // libcurl, loaded when it is needed: OTLP's.
+        .target(name: "CLagCurl", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CLibunwind", dependencies: ["CLagLinux"], linkerSettings: [.linkedLibrary("dl")]),
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", providers: [.apt(["zlib1g-dev"])]),
 
@@ -119,7 +121,7 @@ let package = Package(
         adapter("Foundation", cEdge + ["LagActivity"]),
         adapter("Executors", ["LagRunLoop"]),
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
-        adapter("OTLP", ["LagOutput"]),
+        adapter("OTLP", ["CLagCurl", "LagOutput"]),
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
@@ -183,6 +185,15 @@ let package = Package(
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
 
+        .executableTarget(
+            name: "lagfuzz",
+            dependencies: cEdge + [
+                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagReader",
+            ],
+            path: "Evaluation/Fuzz",
+            exclude: ["Corpus", "README.md"]
+        ),
+
         // Tests
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
@@ -215,7 +226,7 @@ let package = Package(
 
         // A suite a layer; its folders are its parts.
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "RunLoopProbe"]),
-        suite("LagCaptureTests", "Capture", ["LagCapture", "CaptureProbe"]),
+        suite("LagCaptureTests", "Capture", cEdge + ["LagCapture", "CaptureProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
@@ -234,8 +245,8 @@ let package = Package(
             "Adapters",
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
-                "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics", "LagMonitorLifecycle",
-                "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle,
+                "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics",
+                "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle,
                 configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
@@ -259,7 +270,7 @@ let package = Package(
         suite(
             "EvaluationTests",
             "Evaluation",
-            ["lagbench", "lagaccuracy", "lagdiagnosis", "LagMonitor", "LagOutput", "LagWorkload"]
+            ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagOutput", "LagWorkload"]
         ),
     ]
 )

@@ -23,6 +23,8 @@ def hostile(path):
         for key in ("message", "fingerprint", "culprit", "loop", "host_name", "process_name", "thread_name", "syscall", "wchan", "service_name"):
             record[key] = attack
         record["id"] = record["id"][:-2] + f"{number:02x}"
+        # Two stalls make an incident.
+        record["incident"] = ATTACKS[number // 2]
         record[attack[:100]] = {attack[:100]: [attack]}
         for frame in record["frames"]:
             frame["symbol"] = frame["module"] = frame["file"] = attack
@@ -294,6 +296,10 @@ def check(folder):
     checks.that("hostile: details open", details >= len(ATTACKS), details)
     browser.keys("\ue00c")
     everything = browser.js("document.body.innerText")
+    incidents = browser.all("#incident-table tbody tr")
+    checks.that("hostile: stalls of one incident are one row", len(incidents) == len(ATTACKS) // 2, len(incidents))
+    browser.click("#incident-table li[data-detail] .pick")
+    checks.that("incidents: a stall opens its detail", browser.one("#detail").is_displayed() and len(browser.all("#incident-table li.chosen")) == 1)
     checks.that("hostile: it is there as text", ATTACKS[0] in everything and ATTACKS[1] in everything)
     checks.that("hostile: no element came of it", browser.all("main img, aside img, main style, svg[onload]") == [])
     checks.that("hostile: nothing turns the text around", "\u202e" not in everything)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -60,6 +61,62 @@ size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
     }
     errno = saved;
     return got < 0 ? 0 : (size_t)got;
+}
+
+// Bits 62 and 63 of an entry (proc(5), /proc/<pid>/pagemap): swapped out, or being moved; present.
+#define PAGEMAP_IS_THERE (3ull << 62)
+
+// Whether the pages from `page` on were touched: up to `count` entries. How many could be read.
+static size_t cll_pagemap_read(int descriptor, uint64_t page, uint64_t *entries, size_t count) {
+    long got = pread(descriptor, entries, count * sizeof(*entries), (off_t)(page * sizeof(*entries)));
+    return got < 0 ? 0 : (size_t)got / sizeof(*entries);
+}
+
+// Copies a part of a range; false where it could not all be read.
+static int cll_copy_run(pid_t pid, uint64_t address, void *buffer, size_t from, size_t to, size_t *end) {
+    size_t got = cll_memory_read(pid, address + from, (char *)buffer + from, to - from);
+    if (got > 0) *end = from + got;
+    return got == to - from;
+}
+
+size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t size, int is_one_mapping) {
+    int saved = errno;
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        errno = saved;
+        return cll_memory_read(pid, address, buffer, size);
+    }
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t entries[64];
+    size_t known = 0, next = 0;
+    // [from, at): touched, and not copied yet, while `is_open`. Everything before `end` is copied.
+    size_t at = 0, from = 0, end = 0;
+    int is_open = 0, is_whole = 1;
+    while (is_whole && at < size) {
+        size_t step = (size_t)(page - ((address + at) & (page - 1)));
+        if (step > size - at) step = size - at;
+        if (next == known) {
+            known = cll_pagemap_read(descriptor, (address + at) / page, entries, sizeof(entries) / sizeof(*entries));
+            next = 0;
+            if (known == 0) break;
+        }
+        int is_there = (entries[next++] & PAGEMAP_IS_THERE) != 0;
+        // The page that the red zone begins in may never have been touched.
+        if (!is_there && !is_one_mapping && at > 0) break;
+        if (is_there && !is_open) from = at;
+        if (!is_there) {
+            if (is_open) is_whole = cll_copy_run(pid, address, buffer, from, at, &end);
+            memset((char *)buffer + at, 0, step);
+        }
+        is_open = is_there;
+        at += step;
+    }
+    if (is_open) cll_copy_run(pid, address, buffer, from, at, &end);
+    close(descriptor);
+    errno = saved;
+    return end;
 }
 
 void *cll_memory_map(size_t size) {

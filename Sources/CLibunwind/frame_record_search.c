@@ -127,6 +127,18 @@ static call_kind clu_call_before(const memory_view *view, uint64_t return_addres
 }
 #endif
 
+// Whether a signal handler returns there: the kernel lets it, without a call before that place (rt_sigreturn(2)). A handler that ends in a jump leaves
+// the function that it jumps to with this return address.
+static int clu_is_signal_return(const memory_view *view, uint64_t address) {
+#if defined(__x86_64__)
+    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};  // mov rax, 15; syscall
+#else
+    static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};  // mov x8, 139; svc 0
+#endif
+    uint8_t bytes[sizeof(code)];
+    return cll_memory_read(view->pid, address, bytes, sizeof(bytes)) == sizeof(bytes) && memcmp(bytes, code, sizeof(code)) == 0;
+}
+
 int clu_is_plausible_return_address(const memory_view *view, uint64_t address) {
     return clu_is_executable(view, address) && clu_call_before(view, address, 0) != CALL_NONE;
 }
@@ -229,6 +241,8 @@ uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t 
     call_kind kind = CALL_NONE;
     if (expected != 0 && (expected & 15) == 0 && clu_memory_view_word(view, expected + 8, &return_address) && clu_is_executable(view, return_address)) {
         kind = clu_call_before(view, return_address, function);
+        // Only where the prologue says so: old signal frames lie about in every stack.
+        if (kind == CALL_NONE && clu_is_signal_return(view, return_address)) kind = CALL_DIRECT;
     }
     if (kind == CALL_DIRECT) return expected;
     // Without that proof the prologue may mislead: a frame that grew since (alloca, pushed arguments) has old records of

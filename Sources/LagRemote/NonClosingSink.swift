@@ -22,4 +22,5 @@ final class NonClosingSink: RecordSink {
     func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
     func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
     var unsettledLines: Int { sink.unsettledLines }
+    var keptLines: Int? { sink.keptLines }
 }

@@ -24,6 +24,7 @@ struct GroupSummary {
     var text: String {
         let reported = judged.filter { $0.record != nil }
         let owners = reported.compactMap(\.ownerIsRight)
+        let bounds = reported.compactMap(\.boundsAreRight)
         let errors = reported.compactMap(\.durationErrorMs).sorted()
         return [
             "libraries \(group)",
@@ -35,6 +36,7 @@ struct GroupSummary {
             "owner=\(owners.count { $0 })/\(owners.count)",
             "duration_error_p50_ms=\(Self.number(Self.quantile(0.5, of: errors)))",
             "duration_error_p99_ms=\(Self.number(Self.quantile(0.99, of: errors)))",
+            "bounds_ok=\(bounds.count { $0 })/\(bounds.count)",
             "skipped=\(skipped)",
         ].joined(separator: " ")
     }

@@ -31,9 +31,11 @@ struct Summary {
         } of: {
             $0.durationMs
         }
+        let bounds = judged.compactMap(\.boundsAreRight)
         return "shares sum_ok=\(right)/\(judged.count) measured=\(sums.count) sum_error_max=\(Self.percent(sums.max())) "
             + "cpu_error_p50_ms=\(Self.number(Self.median(cpu))) cpu_error_max_ms=\(Self.number(cpu.max())) "
-            + "duration_error_p50_ms=\(Self.number(Self.median(duration))) duration_error_max_ms=\(Self.number(duration.max()))"
+            + "duration_error_p50_ms=\(Self.number(Self.median(duration))) duration_error_max_ms=\(Self.number(duration.max())) "
+            + "bounds_ok=\(bounds.count { $0 })/\(bounds.count)"
     }
 
     /// What the issue of the shares promises: the sum is within 5 % of the duration.

@@ -50,6 +50,16 @@ struct Verdict: Sendable {
     var isDurationUncertain: Bool { (record?.uncertaintyMs ?? 0) > Self.toleratedUncertaintyMs }
     private static let toleratedUncertaintyMs = 60.0
 
+    /// Whether the record's bounds hold its own duration and, to a millisecond, the true one; nil where it gives none.
+    var boundsAreRight: Bool? {
+        guard let fields = record?.fields, let least = fields.durationMinMs, let most = fields.durationMaxMs,
+            let said = fields.durationMs, let truth, least <= most
+        else { return nil }
+        let tolerated = least - Self.exactMs...most + Self.exactMs
+        return (least...most).contains(said) && tolerated.contains(truth.durationMs)
+    }
+    private static let exactMs = 1.0
+
     var isSkipped: Bool {
         if case .skipped = missingResult { true } else { false }
     }

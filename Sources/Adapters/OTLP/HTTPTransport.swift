@@ -1,39 +1,49 @@
-internal import Foundation
+internal import CLagCurl
+internal import Dispatch
+internal import FoundationEssentials
+internal import Glibc
 
-#if canImport(FoundationNetworking)
-    internal import FoundationNetworking
-#endif
+/// Requests by libcurl: connections are kept, `https` is checked against the system's certificates, redirects are not followed.
+// Unchecked: `client` is made here and destroyed by `deinit`. Only blocks on `queue` make requests, one at a time, and each keeps `self`
+// alive; `clc_client_cancel` may be called on any thread.
+final class HTTPTransport: OTLPTransport, @unchecked Sendable {
+    private let client: OpaquePointer?
+    /// Each request takes the thread of its block until it is answered.
+    private let queue = DispatchQueue(label: "lag-otlp-http", qos: .utility)
 
-/// Requests by Foundation's client: connections are kept, `https` is checked against the system's certificates.
-final class HTTPTransport: OTLPTransport {
-    private let session: URLSession
-    private let request: URLRequest
+    /// - Returns: why no request can be made, or nil: libcurl is missing. Takes the loader's lock the first time.
+    static func obstacle() -> String? { clc_load().map { String(cString: $0) } }
 
     init(url: URL, headers: [String: String], timeout: Duration) {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.httpShouldSetCookies = false
-        configuration.timeoutIntervalForRequest = timeout / .seconds(1)
-        configuration.timeoutIntervalForResource = timeout / .seconds(1)
-        session = URLSession(configuration: configuration)
-        var request = URLRequest(url: url)
-        request.httpMethod = "POST"
-        request.timeoutInterval = timeout / .seconds(1)
-        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.setValue("LagMonitor", forHTTPHeaderField: "User-Agent")
-        self.request = request
+        var fields = headers
+        fields["Content-Type"] = "application/json"
+        fields["User-Agent"] = "LagMonitor"
+        // Without a value libcurl leaves it out: no request waits for an interim answer.
+        let lines = fields.map { "\($0.key): \($0.value)" } + ["Expect:"]
+        let copies = lines.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        var pointers = copies.map { UnsafePointer<CChar>($0) }
+        client = clc_client_create(url.absoluteString, &pointers, pointers.count, Int(timeout / .milliseconds(1)))
     }
+
+    deinit { if let client { clc_client_destroy(client) } }
 
     func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
-        var request = request
-        request.httpBody = body
-        session.dataTask(with: request) { body, response, _ in
-            guard let response = response as? HTTPURLResponse else { return done(OTLPAnswer()) }
-            let retryAfter = response.value(forHTTPHeaderField: "Retry-After")
-            done(OTLPAnswer(response: .init(status: response.statusCode, retryAfter: retryAfter, body: body ?? Data())))
-        }.resume()
+        queue.async { done(self.answer(to: body)) }
     }
 
-    func cancel() { session.invalidateAndCancel() }
+    func cancel() { if let client { clc_client_cancel(client) } }
+
+    private func answer(to body: Data) -> OTLPAnswer {
+        guard let client else { return OTLPAnswer() }
+        var answer = clc_answer()
+        let status = body.withUnsafeBytes { clc_client_post(client, $0.baseAddress, $0.count, &answer) }
+        defer { free(answer.body) }
+        guard status == 0 else { return OTLPAnswer() }
+        let retryAfter = withUnsafeBytes(of: answer.retry_after) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let text = answer.body.map { Data(bytes: $0, count: answer.body_bytes) } ?? Data()
+        return OTLPAnswer(
+            response: .init(status: Int(answer.status), retryAfter: retryAfter.isEmpty ? nil : retryAfter, body: text)
+        )
+    }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import LagOutput
 
 /// Lines put together to one `ExportLogsServiceRequest`: each is such a request itself, with one element.

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Which requests are made again, and when: the rules of OTLP over HTTP (OpenTelemetry Protocol 1.x, "Failures").
 ///
@@ -41,26 +42,45 @@ public struct OTLPRetryRule: Sendable, Equatable {
         return .retry(afterNanoseconds: nanoseconds < 0x1p63 ? UInt64(nanoseconds) : UInt64(Int64.max))
     }
 
-    /// `partialSuccess.rejectedLogRecords`, an int64: a string, or a number where the receiver is not strict.
-    private static func rejected(in body: Data) -> UInt64 {
-        guard let answer = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
-            let partial = answer["partialSuccess"] as? [String: Any]
-        else { return 0 }
-        switch partial["rejectedLogRecords"] {
-        case let text as String: return UInt64(text) ?? 0
-        case let number as NSNumber: return UInt64(clamping: number.int64Value)
-        default: return 0
+    /// What an answer says of records that were not taken. An int64: a string, or a number where the receiver is not strict.
+    private struct Answer: Decodable {
+        struct PartialSuccess: Decodable {
+            let rejectedLogRecords: UInt64
+
+            private enum CodingKeys: CodingKey { case rejectedLogRecords }
+
+            init(from decoder: any Decoder) throws {
+                let values = try decoder.container(keyedBy: CodingKeys.self)
+                if let number = try? values.decode(Int64.self, forKey: .rejectedLogRecords) {
+                    rejectedLogRecords = UInt64(clamping: number)
+                } else {
+                    rejectedLogRecords = UInt64((try? values.decode(String.self, forKey: .rejectedLogRecords)) ?? "") ?? 0
+                }
+            }
         }
+
+        let partialSuccess: PartialSuccess
     }
 
-    /// RFC 9110, section 10.2.3: seconds, or a date in the preferred form. Nil when it is neither.
+    private static func rejected(in body: Data) -> UInt64 {
+        (try? JSONDecoder().decode(Answer.self, from: body))?.partialSuccess.rejectedLogRecords ?? 0
+    }
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// RFC 9110, section 10.2.3: seconds, or a date in the preferred form (`Sun, 06 Nov 1994 08:49:37 GMT`). Nil when it is neither.
     private static func seconds(ofRetryAfter text: String, now: Date) -> Double? {
-        let text = text.trimmingCharacters(in: .whitespaces)
-        if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) { return Double(text) }
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(identifier: "GMT")
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.date(from: text).map { max(0, $0.timeIntervalSince(now)) }
+        let words = text.split { $0 == " " || $0 == "\t" }
+        if words.count == 1, words[0].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            return Double(words[0])
+        }
+        let clock = words.count == 6 ? words[4].split(separator: ":").compactMap { Int32($0) } : []
+        guard clock.count == 3, words[5] == "GMT", let month = months.firstIndex(where: { $0 == words[2] }),
+            let day = Int32(words[1]), let year = Int32(words[3]), (1900...9999).contains(year)
+        else { return nil }
+        var date = tm()
+        (date.tm_year, date.tm_mon, date.tm_mday) = (year - 1900, Int32(month), day)
+        (date.tm_hour, date.tm_min, date.tm_sec) = (clock[0], clock[1], clock[2])
+        return max(0, Double(timegm(&date)) - now.timeIntervalSince1970)
     }
 }

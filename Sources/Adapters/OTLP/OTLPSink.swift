@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Foundation
+internal import FoundationEssentials
 internal import Glibc
 public import LagOutput
 internal import Synchronization
@@ -17,10 +17,10 @@ internal import Synchronization
 /// that no monitor ever waits for the network. A request that failed in a way that may pass is made again (``OTLPRetryRule``). When the
 /// queue is full, lines are refused (``SinkError/Reason/tooSlow``) and counted by the monitor; lines that the receiver refused, or
 /// that no request could bring to it, are counted as ``takeAbandonedLines()``, or given back as ``takeAbandonedNotices()``. A line may
-/// arrive twice where an answer got lost: its `id` shows that.
+/// arrive twice where an answer got lost: its `id` shows that. In a ``SpooledSink`` nothing that may still arrive is lost: it is kept on disk.
 ///
 /// ``close()`` waits for what is on its way, up to the monitor's deadline, else up to one second; what is left is counted.
-public final class OTLPSink: RecordSink {
+public final class OTLPSink: ReturningSink {
     /// Lines that may wait, and be on their way.
     public static let capacity = 512
     /// Lines of one request, and their bytes.
@@ -63,6 +63,19 @@ public final class OTLPSink: RecordSink {
         /// Counts the requests and the ends; an answer to an older one is not listened to.
         var generation: UInt64 = 0
         var transport: any OTLPTransport
+        /// Lines are given back instead of sent again.
+        var isReturning = false
+        var returned = ReturnedLines()
+        /// Of requests in a row that are to be made again.
+        var failures = 0
+
+        /// Whatever comes of the request that is on its way, its lines are given back.
+        mutating func giveBack(afterNanoseconds delay: UInt64 = 0) {
+            returned.lines += (sending + waiting).map { ReturnedLines.Line(bytes: $0.bytes, isRecord: $0.isRecord) }
+            returned.retryAfterNanoseconds = max(returned.retryAfterNanoseconds, delay)
+            (sending, waiting) = ([], [])
+            generation += 1
+        }
 
         mutating func abandon(_ lines: [Line]) {
             for line in lines {
@@ -89,7 +102,7 @@ public final class OTLPSink: RecordSink {
     ///   - headers: go with every request, such as one for authorization.
     ///   - timeout: how long a request may take.
     ///   - rule: what is tried again, and how often.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL when `endpoint` is no such URL.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL when `endpoint` is no such URL, with ELIBACC when libcurl is not installed.
     public convenience init(
         endpoint: String,
         headers: [String: String] = [:],
@@ -97,6 +110,9 @@ public final class OTLPSink: RecordSink {
         rule: OTLPRetryRule = OTLPRetryRule()
     ) throws(SinkError) {
         guard let url = Self.url(endpoint) else { throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: EINVAL) }
+        if let obstacle = HTTPTransport.obstacle() {
+            throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: ELIBACC, detail: obstacle)
+        }
         self.init(name: "otlp:\(endpoint)", rule: rule) { HTTPTransport(url: url, headers: headers, timeout: timeout) }
     }
 
@@ -149,7 +165,7 @@ public final class OTLPSink: RecordSink {
             usleep(5000)
         }
         let transport = state.withLock { state in
-            state.abandon(state.sending + state.waiting)
+            if state.isReturning { state.giveBack() } else { state.abandon(state.sending + state.waiting) }
             state.sending = []
             state.waiting = []
             state.generation += 1
@@ -177,7 +193,17 @@ public final class OTLPSink: RecordSink {
         }
     }
 
-    public var unsettledLines: Int { state.withLock { $0.waiting.count + $0.sending.count } }
+    public var unsettledLines: Int { state.withLock { $0.waiting.count + $0.sending.count + $0.returned.lines.count } }
+
+    package func returnsUndelivered() { state.withLock { $0.isReturning = true } }
+
+    package func takeReturned(all: Bool) -> ReturnedLines {
+        state.withLock { state in
+            if all { state.giveBack() }
+            defer { state.returned = ReturnedLines() }
+            return state.returned
+        }
+    }
 
     /// The lines of the next request, if there are any.
     private func sendNext(_ state: inout State) {
@@ -217,8 +243,11 @@ public final class OTLPSink: RecordSink {
     private func take(_ answer: OTLPAnswer, _ generation: UInt64) {
         state.withLock { state in
             guard generation == state.generation, !state.sending.isEmpty else { return }
-            switch rule.verdict(on: answer, attempt: state.attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
+            // What is given back is not lost, however often it failed.
+            let attempt = state.isReturning ? min(state.failures + 1, rule.attempts - 1) : state.attempt
+            switch rule.verdict(on: answer, attempt: attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
             case .accepted(let rejected):
+                state.failures = 0
                 if rejected >= UInt64(state.sending.count) {
                     state.abandon(state.sending)
                 } else {
@@ -226,6 +255,9 @@ public final class OTLPSink: RecordSink {
                     state.abandoned += min(rejected, UInt64(state.sending.count { $0.isRecord }))
                 }
                 sendNext(&state)
+            case .retry(let nanoseconds) where state.isReturning:
+                state.failures += 1
+                state.giveBack(afterNanoseconds: nanoseconds)
             case .retry(let nanoseconds): send(&state, afterNanoseconds: nanoseconds)
             case .lost:
                 state.abandon(state.sending)

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// How a request gets to the receiver; another one in tests.
 protocol OTLPTransport: Sendable {

@@ -37,19 +37,22 @@ int64_t cll_snapshot_call(pid_t pid, const cll_snapshot *snapshot);
 
 enum {
     CLL_LOCK_NONE = 0,          // not asleep in a futex
-    CLL_LOCK_FUTEX = 1,         // a futex without an owner that we know: a semaphore, a condition variable, …
+    CLL_LOCK_FUTEX = 1,         // a futex without an owner that we know
     CLL_LOCK_MUTEX = 2,         // a pthread mutex (pthread_mutex_t of glibc: lock, count, owner, users, kind)
     CLL_LOCK_OWNED_WORD = 3,    // the futex word may be its owner's tid: dispatch_once
     CLL_LOCK_THREAD = 4,        // the futex word is a thread's tid, cleared at its end: pthread_join
     CLL_LOCK_QUEUE = 5,         // dispatch_sync: the queue's state word holds the tid of the thread that drains it
-    CLL_LOCK_READ_WRITE = 6,    // a pthread rwlock that a writer holds
+    CLL_LOCK_READ_WRITE = 6,    // a pthread rwlock that a writer holds, or that readers hold while a writer waits for them
     CLL_LOCK_PRIORITY = 7,      // a futex with priority inheritance, whose word is its owner's tid (futex(2)): Swift's Mutex
+    CLL_LOCK_CONDITION = 8,     // a pthread condition, which has no owner
+    CLL_LOCK_SEMAPHORE = 9,     // a sem_t, which has no owner
 };
 
 typedef struct cll_lock {
     uint64_t address;           // of the futex; of the queue
     pid_t owner;                // a live thread of the same process; 0: none, or not known
     int32_t kind;               // CLL_LOCK_…
+    uint32_t readers;           // hold a read-write lock, whose memory names none of them; 0: none, or not known
 } cll_lock;
 
 // Learns where libdispatch keeps a queue's owner, by asking a queue of our own. Allocates and calls libdispatch: at start only.

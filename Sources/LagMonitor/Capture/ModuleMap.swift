@@ -1,5 +1,5 @@
 internal import CLagLinux
-internal import CLibunwind
+package import CLibunwind
 internal import Glibc
 internal import LagModel
 
@@ -63,7 +63,7 @@ package final class ModuleMap: @unchecked Sendable {
         cll_memory_unmap(text, Self.textCapacity)
     }
 
-    var table: clu_module_table {
+    package var table: clu_module_table {
         clu_module_table(
             modules: modules,
             active: active,

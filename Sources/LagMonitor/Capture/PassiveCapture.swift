@@ -54,6 +54,8 @@ struct PassiveCapture {
         let length = own ? min(target.stackHigh - begin, UInt64(Snapshot.stackCapacity)) : UInt64(Snapshot.stackCapacity)
         raw.pointee.stack_begin = begin
         raw.pointee.stack_high = own ? target.stackHigh : 0
-        raw.pointee.stack_length = UInt64(cll_memory_read(target.process, begin, raw.pointee.stack, Int(length)))
+        raw.pointee.stack_length = UInt64(
+            cll_memory_read_stack(target.process, begin, raw.pointee.stack, Int(length), own ? 1 : 0)
+        )
     }
 }

@@ -15,7 +15,10 @@ extension StallRecord.LockKind {
         ("__DISPATCH_WAIT_FOR_QUEUE__", .queue), ("dispatch_sync", .queue), ("_dispatch_sync", .queue),
         ("dispatch_barrier_sync", .queue), ("_dispatch_barrier_sync", .queue), ("dispatch_async_and_wait", .queue),
         ("_dispatch_async_and_wait", .queue),
-        ("dispatch_once", .owned), ("_dispatch_once", .owned), ("swift_once", .owned), ("std::call_once", .owned),
+        ("dispatch_once", .owned), ("_dispatch_once", .owned), ("swift_once", .owned),
+        ("swift::threading_impl::once_slow", .owned), ("std::call_once", .owned), ("pthread_once", .owned),
+        ("__pthread_once", .owned), ("___pthread_once", .owned),
+        ("__cxa_guard_acquire", .owned),
     ]
 
     /// - Parameter symbols: the simplified names from the leaf up to the program's own code; nil where there is none.

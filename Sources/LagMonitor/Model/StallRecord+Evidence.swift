@@ -27,6 +27,9 @@ extension StallRecord {
         public var lockAddress: UInt64?
         /// `lock_owner`: the thread that holds the lock.
         public var lockOwner: LockOwner?
+        /// `lock_readers`: how often a read-write lock is held for reading, where a writer waits for the readers. Its memory has
+        /// their number, and does not say which threads they are.
+        public var lockReaders: UInt64?
         /// `lock_cycle`: of a deadlock, the threads that wait for each other, each for the next one and the last for the first.
         public var lockCycle: [LockOwner] = []
         /// `lock_chain`: the thread that the lock's owner waits for, the one that this waits for, and so on.

@@ -64,7 +64,8 @@ extension StallRecord {
     public enum LockKind: String, Sendable, CaseIterable {
         /// A pthread mutex, `NSLock` and the like.
         case mutex
-        /// A lock whose word holds its owner: `Synchronization.Mutex`, Swift's lazy globals, `dispatch_once`.
+        /// A lock whose word holds its owner: `Synchronization.Mutex`, Swift's lazy globals, `dispatch_once`. Also what else runs once
+        /// (`pthread_once`, C++'s static locals), where no memory names the owner.
         case owned
         /// A pthread rwlock.
         case readWrite = "read_write"

@@ -71,6 +71,7 @@ struct EvidenceBuilder {
     ) {
         evidence.lockKind = Self.kind(lock, namedStack.waitKind)
         evidence.lockAddress = lock.address
+        if lock.readers > 0 { evidence.lockReaders = UInt64(lock.readers) }
         guard lock.owner > 0 else { return }
         var chain = [StallRecord.LockOwner(threadID: thread.id, threadName: thread.name, waitsFor: lock.address)]
         for number in 0..<namedStack.stack.owners {
@@ -101,17 +102,19 @@ struct EvidenceBuilder {
     }
 
     private static func kind(_ lock: cll_lock, _ waitKind: StallRecord.LockKind?) -> StallRecord.LockKind {
-        if lock.owner > 0 {
+        let known: StallRecord.LockKind =
             switch lock.kind {
-            case Int32(CLL_LOCK_MUTEX): return .mutex
-            case Int32(CLL_LOCK_READ_WRITE): return .readWrite
-            case Int32(CLL_LOCK_THREAD): return .thread
-            case Int32(CLL_LOCK_QUEUE): return .queue
-            case Int32(CLL_LOCK_PRIORITY): return waitKind == .mutex ? .mutex : .owned
-            case Int32(CLL_LOCK_OWNED_WORD): return .owned
-            default: break
+            case Int32(CLL_LOCK_MUTEX): .mutex
+            case Int32(CLL_LOCK_READ_WRITE): .readWrite
+            case Int32(CLL_LOCK_THREAD): .thread
+            case Int32(CLL_LOCK_QUEUE): .queue
+            case Int32(CLL_LOCK_PRIORITY): waitKind == .mutex ? .mutex : .owned
+            case Int32(CLL_LOCK_OWNED_WORD): .owned
+            case Int32(CLL_LOCK_CONDITION): .condition
+            case Int32(CLL_LOCK_SEMAPHORE): .semaphore
+            default: .futex
             }
-        }
-        return waitKind ?? (lock.kind == Int32(CLL_LOCK_PRIORITY) ? .owned : .futex)
+        // What names its holders is what memory says it is; of the rest the functions know more.
+        return lock.owner > 0 || lock.readers > 0 ? known : waitKind ?? known
     }
 }

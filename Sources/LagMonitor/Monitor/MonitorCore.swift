@@ -88,6 +88,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             )
         outputs = sinks.map {
             let format = $0.format ?? configuration.format
+            let limits = $0.keptLines == nil ? limits : limits.leavingRoomForLateMark(in: format)
             return RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: $0)
         }
         unfinished = configuration.unfinishedPath.map {

@@ -48,9 +48,9 @@ struct StallFindings {
 
         var isWaiting: Bool { sampledState == .waiting || isInFutex }
 
-        /// The lock with an owner that its kind can have.
+        /// The lock, if its kind is one that the functions can have led to; otherwise a futex.
         ///
-        /// Memory near a futex may look like a lock's owner by chance; the functions that led there know better.
+        /// Memory near a futex may look like a lock by chance; the functions that led there know better.
         var lock: cll_lock? {
             guard isInFutex else { return nil }
             var lock = stack.lock
@@ -61,9 +61,15 @@ struct StallFindings {
                 case Int32(CLL_LOCK_THREAD): waitKind == .thread
                 case Int32(CLL_LOCK_QUEUE): waitKind == nil || waitKind == .queue
                 case Int32(CLL_LOCK_OWNED_WORD): waitKind == nil || waitKind == .owned
+                case Int32(CLL_LOCK_CONDITION): waitKind == nil || waitKind == .condition
+                case Int32(CLL_LOCK_SEMAPHORE): waitKind == nil || waitKind == .semaphore
                 default: true
                 }
-            if !isPossible { lock.owner = 0 }
+            if !isPossible {
+                lock = cll_lock()
+                lock.kind = Int32(CLL_LOCK_FUTEX)
+                lock.address = stack.wait.call.arguments.0
+            }
             return lock
         }
 

@@ -69,6 +69,9 @@ package struct StallMessage {
             case .group: "a group"
             case .futex: "a futex"
             }
+        if let readers = evidence.lockReaders {
+            return "\(what) held by \(readers) unknown \(readers == 1 ? "reader" : "readers")"
+        }
         guard let owner = evidence.lockOwner else { return what }
         let name = owner.threadName.map { " '\($0)'" } ?? ""
         switch evidence.lockKind {

@@ -32,6 +32,8 @@ struct UnfinishedStalls: ~Copyable {
         var record = record
         record.phase = .abandoned
         record.severity = .critical
+        // They are those of the moment at which it was reported; when a process that is gone went, nothing says.
+        record.durationBounds = nil
         stalls.removeAll { $0.record.id == record.id }
         stalls.append(Stall(record: record, seenNanoseconds: now))
         write(&outputs, at: now)

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Rotation: before each line the path is looked up (one `stat`, about a microsecond); when it leads to another file or to
 /// none, the file is opened anew, and created. ``reopen()`` does the same on request (SIGHUP). Truncation in place
 /// (`copytruncate`) leaves no hole because of `O_APPEND`. When the new file cannot be opened, lines go on to the old one,
-/// where they are not lost, and the next line tries again.
+/// where they are not lost, and the next line tries again; an old one that was removed takes none.
 ///
 /// A file that does not end in a newline gets one first, so that our line does not continue somebody's broken one.
 /// There is never a header. One process a file: two can damage each other's lines where a write is short.
@@ -77,7 +77,8 @@ public final class FileSink: RecordSink {
                 do throws(SinkError) {
                     try reopen(&state, deadline: deadline)
                 } catch {
-                    if state.line == nil { throw error }
+                    // Where the folder was removed, nobody can read the old file any more.
+                    if state.line == nil || Self.hasNoName(state) { throw error }
                 }
             }
             if let rotation, state.isFile, rotation.isDue(state.descriptor, adding: line.count), rotation.rotate(name) {
@@ -169,6 +170,11 @@ public final class FileSink: RecordSink {
         defer { _ = Glibc.close(descriptor) }
         var last: UInt8 = 0
         return pread(descriptor, &last, 1, size - 1) == 1 && last == UInt8(ascii: "\n")
+    }
+
+    private static func hasNoName(_ state: borrowing State) -> Bool {
+        var status = stat()
+        return state.isFile && fstat(state.descriptor, &status) == 0 && status.st_nlink == 0
     }
 
     private static func pathMoved(_ path: String, from state: borrowing State) -> Bool {

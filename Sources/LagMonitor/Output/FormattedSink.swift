@@ -29,4 +29,5 @@ public final class FormattedSink: RecordSink {
     public func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
     public func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
     public var unsettledLines: Int { sink.unsettledLines }
+    public var keptLines: Int? { sink.keptLines }
 }

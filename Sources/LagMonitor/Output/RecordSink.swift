@@ -43,6 +43,10 @@ public protocol RecordSink: AnyObject, Sendable {
 
     /// Lines that were taken and may still be given up after this, without a further call. 0, as by default: none ever are.
     var unsettledLines: Int { get }
+
+    /// Of ``unsettledLines`` those that wait on disk, also beyond the end of the process, and will be marked as late. Nil, as by default: the sink
+    /// keeps none.
+    var keptLines: Int? { get }
 }
 
 extension RecordSink {
@@ -54,4 +58,5 @@ extension RecordSink {
     public func takeAbandonedLines() -> UInt64 { 0 }
     public func takeAbandonedNotices() -> [Notice] { [] }
     public var unsettledLines: Int { 0 }
+    public var keptLines: Int? { nil }
 }

@@ -20,6 +20,9 @@ struct RetryDelay: Sendable {
         notBefore = now.saturatingSum(delay)
     }
 
+    /// Not before that time, whatever the delay is.
+    mutating func postpone(until time: UInt64) { notBefore = max(notBefore, time) }
+
     /// It works again, or somebody asks for it now.
     mutating func reset() {
         delay = 0

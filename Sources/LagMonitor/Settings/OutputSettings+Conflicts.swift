@@ -9,11 +9,26 @@ package struct OutputConflict: Sendable {
 
 extension OutputSettings.Destination {
     var isFile: Bool { if case .file = self { true } else { false } }
+    /// Its lines may be kept: the reader may be away for a while.
+    var isNetwork: Bool {
+        switch self {
+        case .stream, .otlp: true
+        case .stdout, .file, .journald: false
+        }
+    }
+
+    /// Whether a setting of ``OutputSettings/conflictingKeys`` has an effect here, whatever the others say.
+    fileprivate func uses(_ key: SettingKey) -> Bool {
+        switch key.path {
+        case SettingKey.spool.path, SettingKey.spoolBytes.path: isNetwork
+        default: isFile
+        }
+    }
 
     /// Which of these settings this destination would ignore.
     /// - Parameters:
     ///   - text: the destination as it was given.
-    ///   - names: of the keys `output.max_bytes`, `output.max_files`, `output.format`, those that are set.
+    ///   - names: of ``OutputSettings/conflictingKeys`` those that are set.
     ///   - format: the value of the last one.
     func conflicts(_ text: String, _ names: Set<String>, format: String?) -> [OutputConflict] {
         var conflicts: [OutputConflict] = []
@@ -30,6 +45,14 @@ extension OutputSettings.Destination {
             let reason = "without output.max_bytes no file is ever renamed"
             conflicts.append(OutputConflict(key: .outputFiles, reason: reason, allowed: "only with output.max_bytes"))
         }
+        let spool = [SettingKey.spool, .spoolBytes].filter { names.contains($0.path) }
+        if !isNetwork {
+            let allowed = "only where output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
+            conflicts += spool.map { OutputConflict(key: $0, reason: "lines for \(text) are not kept", allowed: allowed) }
+        } else if spool.map(\.path) == [SettingKey.spoolBytes.path] {
+            let reason = "without output.spool_path no line is kept"
+            conflicts.append(OutputConflict(key: .spoolBytes, reason: reason, allowed: "only with output.spool_path"))
+        }
         if case .otlp = self, names.contains(SettingKey.format.path), let format, format != RecordFormat.otlp.rawValue {
             let reason = "\(text) takes no lines of format \(format)"
             conflicts.append(OutputConflict(key: .format, reason: reason, allowed: RecordFormat.otlp.rawValue))
@@ -39,6 +62,9 @@ extension OutputSettings.Destination {
 }
 
 extension OutputSettings {
+    /// Settings that only some destinations have.
+    private static let conflictingKeys = [SettingKey.outputBytes, .outputFiles, .spool, .spoolBytes, .format]
+
     /// Settings of the output that would be ignored, of one that is checked.
     /// - Parameters:
     ///   - standard: the destination where none is named; nil: there is no output then, and nothing to say.
@@ -51,9 +77,9 @@ extension OutputSettings {
     ) -> [OutputConflict] {
         guard let text = reader.string(for: .output) ?? standard, let destination = try? Destination(text) else { return [] }
         let own = rank(.output) ?? .max
-        let keys = [SettingKey.outputBytes, .outputFiles, .format].filter { key in
-            // For a file all count: a weaker source's size is in force there.
-            rank(key).map { destination.isFile || $0 <= own } ?? false
+        let keys = conflictingKeys.filter { key in
+            // For a file all sizes count, for a stream the folder: a weaker source's is in force there.
+            rank(key).map { $0 <= own || destination.uses(key) } ?? false
         }
         return destination.conflicts(text, Set(keys.map(\.path)), format: reader.string(for: .format))
     }

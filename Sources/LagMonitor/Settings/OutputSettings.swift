@@ -31,6 +31,8 @@ public struct OutputSettings: Sendable, Equatable {
     public var destination: Destination
     /// For files; no other destination is opened with one.
     public var rotation: FileRotation?
+    /// Where lines are kept that a ``Destination/stream(_:)`` or ``Destination/otlp(endpoint:)`` does not take; nil: they are lost.
+    public var spool: SpoolSettings?
 
     /// A destination without rotation.
     public init(_ destination: Destination) { self.destination = destination }
@@ -64,11 +66,21 @@ public struct OutputSettings: Sendable, Equatable {
     /// Opens the destination.
     /// - Parameter otlp: makes the sink for ``Destination/otlp(endpoint:)``, which is not the core's: the product LagMonitorOTLP
     ///   has it. Unless given, that destination cannot be opened.
-    /// - Throws: ``SinkError/Reason/cannotOpen``; with EINVAL where something else than a file is to be rotated.
+    /// - Throws: ``SinkError/Reason/cannotOpen``; with EINVAL where something else than a file is to be rotated, or lines of another
+    ///   destination than a stream or OTLP are to be kept.
     public func makeSink(
         otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
     ) throws(SinkError) -> any RecordSink {
         guard rotation == nil || destination.isFile else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
+        let sink = try makeDirectSink(otlp: otlp)
+        guard let spool else { return sink }
+        guard destination.isNetwork else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
+        return try SpooledSink(sink, spool)
+    }
+
+    private func makeDirectSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)?
+    ) throws(SinkError) -> any RecordSink {
         switch destination {
         case .stdout: return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
         case .file(let path): return try FileSink(path: path, rotation: rotation)
@@ -97,6 +109,9 @@ public struct OutputSettings: Sendable, Equatable {
         guard let text = reader.string(for: .output), let destination = try? Destination(text) else { return nil }
         self.init(destination)
         // What a weaker source says of files does not hold for what a stronger one chose.
+        if destination.isNetwork, let folder = reader.string(for: .spool) {
+            spool = SpoolSettings(folder: folder, maxBytes: reader.int(for: .spoolBytes) ?? SpoolSettings.defaultBytes)
+        }
         guard destination.isFile, let bytes = reader.int(for: .outputBytes) else { return }
         rotation = try? FileRotation(maxBytes: bytes, maxFiles: reader.int(for: .outputFiles) ?? FileRotation.defaultFiles)
     }

@@ -16,6 +16,8 @@ package struct SettingKey: Sendable {
         case text
         /// A path, and not `-`: stdout is for records.
         case file
+        /// The path of a folder.
+        case folder
         /// Where lines go: ``OutputSettings/Destination``.
         case destination
         /// A text that lagmond parses.
@@ -81,6 +83,8 @@ package struct SettingKey: Sendable {
         .wholeNumber(FileRotation.allowedFiles),
         option: "--max-files"
     )
+    package static let spool = SettingKey("output.spool_path", .folder, option: "--spool")
+    package static let spoolBytes = SettingKey("output.spool_max_bytes", .wholeNumber(SpoolSettings.allowedBytes))
     package static let unfinished = SettingKey("output.unfinished_path", .file)
     package static let preset = SettingKey(
         "monitor.preset",
@@ -135,7 +139,7 @@ package struct SettingKey: Sendable {
     package static let serviceVersion = SettingKey("service.version", .text)
 
     /// Where the lines go.
-    package static let outputSettings = [output, outputBytes, outputFiles, unfinished]
+    package static let outputSettings = [output, outputBytes, outputFiles, spool, spoolBytes, unfinished]
 
     /// The settings of a monitor itself.
     package static let monitorSettings = [
@@ -156,6 +160,7 @@ package struct SettingKey: Sendable {
         case .patterns: "names, or patterns with *, ? and [], none of them empty, as a list or with commas between them"
         case .text: "a text that is not empty"
         case .file: "the path of a file"
+        case .folder: "the path of a folder"
         case .destination: OutputSettings.Destination.allowed
         case .custom(let allowed, _): allowed
         }
@@ -189,9 +194,9 @@ package struct SettingKey: Sendable {
         case (.custom(_, let validate), .string(let text)): validate(text)
         case (.custom(_, let validate), .int(let int)): validate("\(int)")
         case (.destination, .string(let text)): OutputSettings.Destination.validationError(for: text)
-        case (.text, .string(let text)), (.file, .string(let text)):
+        case (.text, .string(let text)), (.file, .string(let text)), (.folder, .string(let text)):
             text.isEmpty ? "the text is empty" : text.utf8.contains(0) ? "the text holds a zero byte" : nil
-        case (.text, _), (.file, _), (.destination, _), (.custom, _): "\(value.displayText) is not a text"
+        case (.text, _), (.file, _), (.folder, _), (.destination, _), (.custom, _): "\(value.displayText) is not a text"
         }
     }
 
@@ -225,7 +230,7 @@ package struct SettingKey: Sendable {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .names, .texts, .patterns, .text, .file, .destination, .custom: .string(word)
+        case .choice, .names, .texts, .patterns, .text, .file, .folder, .destination, .custom: .string(word)
         }
     }
 }

@@ -48,6 +48,11 @@ package struct LineCheck: ~Copyable {
         if let least = scanner.nanoseconds(.durationMinimum), let most = scanner.nanoseconds(.durationMaximum), least > most {
             validationErrors.append("duration_min_ms is more than duration_max_ms")
         }
+        if let duration = scanner.nanoseconds(.duration),
+            duration < scanner.nanoseconds(.durationMinimum) ?? 0 || duration > scanner.nanoseconds(.durationMaximum) ?? .max
+        {
+            validationErrors.append("duration_ms is not between duration_min_ms and duration_max_ms")
+        }
         if let first = scanner.time(.firstTime), let last = scanner.time(.lastTime), first > last {
             validationErrors.append("first_time is after last_time")
         }

@@ -11,7 +11,8 @@ package struct WaitObject: Sendable {
         case loop
         /// No descriptor at all: a sleep.
         case timer
-        /// One connection, pipe or terminal: a blocking read with a time-out, of a thread that serves one other party.
+        /// One connection, pipe or terminal: a blocking read with a time-out, of a thread that serves one other party. So is what a process of
+        /// one thread waits on that serves one client by a connection that was accepted: who waits for it is the one who asked.
         case peer
         /// The program has closed it.
         case gone

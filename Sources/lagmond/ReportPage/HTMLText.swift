@@ -24,10 +24,10 @@ enum HTMLText {
     }
 
     /// Cut to what a cell shows.
-    static func short(_ text: String) -> String {
+    static func short(_ text: String, _ most: Int = maximumCharacters) -> String {
         // Not by what a reader takes for one character: that may be a letter with a thousand accents.
         let scalars = text.unicodeScalars
-        let end = scalars.index(scalars.startIndex, offsetBy: maximumCharacters, limitedBy: scalars.endIndex)
+        let end = scalars.index(scalars.startIndex, offsetBy: most, limitedBy: scalars.endIndex)
         guard let end, end < scalars.endIndex else { return escaped(text) }
         return escaped(text[..<end]) + "…"
     }
@@ -35,7 +35,11 @@ enum HTMLText {
     static func short(_ bytes: [UInt8]) -> String { short(String(decoding: bytes, as: UTF8.self)) }
 
     /// A name that may be broken behind its dots.
-    static func breakable(_ bytes: [UInt8]) -> String { short(bytes).replacing(".", with: ".<wbr>") }
+    static func breakable(_ bytes: [UInt8]) -> String { breakable(String(decoding: bytes, as: UTF8.self)) }
+
+    static func breakable(_ text: String, _ most: Int = maximumCharacters) -> String {
+        short(text, most).replacing(".", with: ".<wbr>")
+    }
 
     /// Digits in groups of three.
     static func number(_ number: some BinaryInteger) -> String {

@@ -12,6 +12,19 @@ struct Report {
         let details: [Int]
     }
 
+    /// Stalls that one thread or one lock caused at the same time.
+    struct Incident {
+        struct Victim {
+            let stall: RetainedStall
+            let culprit: String
+            let lane: LaneTable.Lane?
+        }
+
+        let stalls: IncidentTable.Incident
+        /// The longest ones, the earliest first.
+        let victims: [Victim]
+    }
+
     /// Of all groups that are shown; the others together have a tree of their own, which is wide.
     private static let treeNodes = 14_000
     private static let leastTreeNodes = 120
@@ -33,6 +46,12 @@ struct Report {
     let laneCells: TimeCells
     let marks: [RetainedStall]
     let worst: [RetainedStall]
+    /// Those of several stalls, the one that stalled most first.
+    let incidents: [Incident]
+    /// Incidents of several stalls that are not shown.
+    let otherIncidentCount: Int
+    /// Stalls whose incident found no place.
+    let withoutIncident: UInt64
     /// Stalls of which the page has everything.
     let details: [RetainedStall]
     let hostCount: Int
@@ -44,6 +63,7 @@ struct Report {
     let withoutDetails: Int
 
     static let maximumLanes = 24
+    static let maximumIncidents = 25
     static let heatColumns: Int64 = 160
     private static let laneColumns: Int64 = 400
     private static let maximumCells = 20_000
@@ -95,6 +115,23 @@ struct Report {
         let settled = { (stall: RetainedStall) in Self.placed(stall, group: place, lane: lane) }
         marks = parts.marked.sorted.map(settled)
         worst = parts.worst.sorted.map(settled)
+        let several = parts.incidents.incidents.filter { $0.count > 1 }.sorted(by: IncidentTable.Incident.isBefore)
+        incidents = several.prefix(Self.maximumIncidents).map { incident in
+            let victims = incident.victims.sorted { ($0.stall.time, $0.stall.id) < ($1.stall.time, $1.stall.id) }
+            return Incident(
+                stalls: incident,
+                victims: victims.map { victim in
+                    let lanes = parts.lanes.lanes
+                    return Incident.Victim(
+                        stall: settled(victim.stall),
+                        culprit: victim.culprit,
+                        lane: lanes.indices.contains(victim.stall.lane) ? lanes[victim.stall.lane] : nil
+                    )
+                }
+            )
+        }
+        otherIncidentCount = several.count - incidents.count
+        withoutIncident = parts.incidents.restCount
         self.details = details.map { Self.placed($0, group: { $0 }, lane: lane) }
         withoutDetails = chosen.without
         hostCount = parts.hosts.count

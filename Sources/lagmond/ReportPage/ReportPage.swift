@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import LagReader
 
 /// The page's bytes: one file, without anything from elsewhere.
@@ -100,6 +100,8 @@ struct ReportPage {
             <div id="filter" class="filter" role="status" aria-live="polite" hidden></div>
             <section id="groups" aria-labelledby="groups-title"><h2 id="groups-title">Groups</h2>
             \(tables.groups())</section>
+            <section id="incidents" aria-labelledby="incidents-title"><h2 id="incidents-title">Incidents</h2>
+            \(tables.incidents())</section>
             <section id="flame" aria-labelledby="flame-title" hidden><h2 id="flame-title">Where the time went</h2></section>
             <section id="heat" aria-labelledby="heat-title" hidden><h2 id="heat-title">How long, and when</h2></section>
             <section id="timeline" aria-labelledby="timeline-title" hidden><h2 id="timeline-title">Timeline</h2></section>

@@ -17,6 +17,7 @@ struct ReportParts: Sendable {
     private(set) var marked = LongestStalls(limit: marks)
     private(set) var worst = LongestStalls(limit: worst)
     private(set) var lineStore = LineStore()
+    private(set) var incidents = IncidentTable()
     private(set) var hosts = DistinctCount()
     /// When the last stall ended, as far as known.
     private(set) var lastEnd = Int64.min
@@ -45,6 +46,7 @@ struct ReportParts: Sendable {
         marked.add(other.marked, groups: group, lanes: lane)
         worst.add(other.worst, groups: group, lanes: lane)
         lineStore.add(other.lineStore, groups: group, lanes: lane)
+        incidents.add(other.incidents, groups: group, lanes: lane)
         hosts.add(other.hosts)
         lastEnd = max(lastEnd, other.lastEnd)
         abandonedCount += other.abandonedCount
@@ -78,6 +80,7 @@ struct ReportParts: Sendable {
         if marked.admits(nanoseconds) { marked.add(stall(withLine: false)) }
         if worst.admits(nanoseconds) { worst.add(stall(withLine: true)) }
         lineStore.add(group: group, nanoseconds: nanoseconds) { stall(withLine: true) }
+        incidents.add(line, time: time, nanoseconds: nanoseconds) { stall(withLine: false) }
     }
 
     private mutating func addNotice(_ line: borrowing LineScanner) {

@@ -69,6 +69,8 @@ struct ReportSummary {
                 all.count - min(all.count, UInt64(report.marks.count)),
                 "The \(marks) longest have one; the shades are of all."
             ),
+            item("Incidents that are not listed", UInt64(report.otherIncidentCount), "Those that stalled most are."),
+            item("Stalls whose incident found no room", report.withoutIncident),
             item("Loops that share the timeline’s last lane", UInt64(report.laneCount - report.lanes.count)),
             item(
                 "Light branches left out of the call graph",

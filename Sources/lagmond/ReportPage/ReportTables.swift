@@ -5,6 +5,9 @@ internal import LagReader
 struct ReportTables {
     let report: Report
 
+    /// Of each name in the list of an incident's stalls: the page has a place for all of them.
+    private static let maximumVictimCharacters = 60
+
     private struct Column {
         let title: String
         let isNumber: Bool
@@ -55,6 +58,52 @@ struct ReportTables {
         return "<tr data-group=\"\(number)\">" + cells.enumerated().map(cell).joined() + "</tr>"
     }
 
+    func incidents() -> String {
+        let columns = [
+            Column(title: "#", isNumber: true), Column(title: "Began (UTC)", isNumber: false),
+            Column(title: "Lasted", isNumber: true), Column(title: "Total", isNumber: true),
+            Column(title: "Stalls", isNumber: true),
+            Column(title: "Loops that stalled", isNumber: false),
+        ]
+        let details = detailIndices
+        let rows = report.incidents.enumerated().map { number, incident in row(number, incident, details) }
+        let caption = "Stalls that one thread or one lock caused at the same time"
+        return table("incident-table", caption: caption, columns, rows, none: "No incident of several stalls was found.")
+    }
+
+    private func row(_ number: Int, _ incident: Report.Incident, _ details: [String: Int]) -> String {
+        let stalls = incident.stalls
+        let length = UInt64(clamping: stalls.end.subtractingReportingOverflow(stalls.start).partialValue)
+        var victims = incident.victims.map { victim in item(victim, detail: details[victim.stall.id]) }.joined()
+        let others = stalls.count - min(stalls.count, UInt64(incident.victims.count))
+        if others > 0 { victims += "<li class=\"none\">\(HTMLText.number(others)) shorter ones</li>" }
+        let cells: [(value: String?, html: String)] = [
+            ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stalls.start, withMilliseconds: true))</time>"),
+            (milliseconds(length), TopText.duration(length)),
+            (milliseconds(stalls.nanoseconds), TopText.duration(stalls.nanoseconds)),
+            ("\(stalls.count)", HTMLText.number(stalls.count)), (nil, "<ul class=\"victims\">\(victims)</ul>"),
+        ]
+        return "<tr>" + cells.enumerated().map(cell).joined() + "</tr>"
+    }
+
+    private func item(_ victim: Report.Incident.Victim, detail: Int?) -> String {
+        let stall = victim.stall
+        func short(_ text: String) -> String { "<bdi>\(HTMLText.breakable(text, Self.maximumVictimCharacters))</bdi>" }
+        let loop = victim.lane?.loop ?? ""
+        let process = victim.lane.map { " of \(short("\($0.process)[\($0.pid)]"))" } ?? ""
+        let duration = (stall.phase == .end ? "" : "≥ ") + TopText.duration(stall.nanoseconds)
+        let culprit = victim.culprit.isEmpty ? "" : " in \(short(victim.culprit))"
+        let times = " data-time=\"\(stall.time / 1_000_000)\" data-ms=\"\(milliseconds(stall.nanoseconds))\""
+        let reference = " data-group=\"\(stall.group)\"" + (detail.map { " data-detail=\"\($0)\"" } ?? "")
+        return "<li\(times)\(reference)>\(short(loop.isEmpty ? "a loop" : loop))\(process) \(duration) "
+            + cause(StallGroup.causes[stall.cause]) + culprit + "</li>"
+    }
+
+    /// Where the details of stalls are, by the stalls' ids.
+    private var detailIndices: [String: Int] {
+        Dictionary(report.details.enumerated().map { ($1.id, $0) }) { first, _ in first }
+    }
+
     func worst() -> String {
         let columns = [
             Column(title: "#", isNumber: true), Column(title: "Began (UTC)", isNumber: false),
@@ -62,7 +111,7 @@ struct ReportTables {
             Column(title: "Cause", isNumber: false), Column(title: "Host", isNumber: false),
             Column(title: "Process and loop", isNumber: false),
         ]
-        let details = Dictionary(report.details.enumerated().map { ($1.id, $0) }) { first, _ in first }
+        let details = detailIndices
         var scanner = LineScanner()
         let rows = report.worst.enumerated().map { number, stall in
             row(number, stall, detail: details[stall.id], &scanner)

@@ -49,6 +49,7 @@ final class HealthTrackingSink: RecordSink {
     }
 
     func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
+    var keptLines: Int? { sink.keptLines }
 
     var unsettledLines: Int {
         let lines = sink.unsettledLines

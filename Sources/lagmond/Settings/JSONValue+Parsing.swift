@@ -1,32 +1,43 @@
-internal import Foundation
 internal import LagMonitor
+internal import LagReader
 
 extension JSONValue {
-    /// Why a text is not JSON, in Foundation's words.
+    /// Why a text is not JSON, and where.
     struct Failure: Error, Equatable, CustomStringConvertible {
         let description: String
     }
 
-    /// Reads a document (RFC 8259). Of two members with one name the last counts, as everywhere in Foundation.
+    /// Reads a document (RFC 8259). Of two members with one name the last counts.
     init(parsing bytes: [UInt8]) throws(Failure) {
-        do {
-            self.init(try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed))
+        guard String(validating: bytes, as: UTF8.self) != nil else { throw Failure(description: "it is not UTF-8") }
+        let text: JSONText
+        do throws(JSONCursor.Failure) {
+            text = try JSONText(bytes)
         } catch {
-            let reason = (error as NSError).userInfo["NSDebugDescription"] as? String ?? error.localizedDescription
-            throw Failure(description: reason.hasSuffix(".") ? String(reason.dropLast()) : reason)
+            let before = bytes.prefix(error.offset)
+            let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+            let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+            throw Failure(description: "\(error.reason) in line \(line), column \(column)")
+        }
+        self.init(text.root, in: text)
+    }
+
+    private init(_ value: JSONText.Value, in text: JSONText) {
+        switch value.content {
+        case .object(let members):
+            let pairs = members.map { ($0.name, JSONValue($0.value, in: text)) }
+            self = .object(Dictionary(pairs, uniquingKeysWith: { $1 }))
+        case .array(let elements): self = .array(elements.map { JSONValue($0, in: text) })
+        case .string: self = .string(text.string(value) ?? "")
+        case .number: self = Self.number(text.written(value))
+        case .word: self = text.boolean(value).map(JSONValue.bool) ?? .null
         }
     }
 
-    private init(_ value: Any) {
-        switch value {
-        // A number 1 also casts to Bool; Objective-C's type code distinguishes them.
-        case let number as NSNumber where String(cString: number.objCType) == "c": self = .bool(number.boolValue)
-        case let int as Int: self = .int(int)
-        case let double as Double: self = .double(double)
-        case let string as String: self = .string(string)
-        case let array as [Any]: self = .array(array.map(JSONValue.init))
-        case let object as [String: Any]: self = .object(object.mapValues(JSONValue.init))
-        default: self = .null
-        }
+    /// A number without a fraction is an `int`, also `2e3`. One beyond the range of `Double` is infinite, which no setting allows.
+    private static func number(_ text: String) -> JSONValue {
+        if let int = Int(text) { return .int(int) }
+        let double = Double(text) ?? .infinity
+        return Int(exactly: double).map(JSONValue.int) ?? .double(double)
     }
 }

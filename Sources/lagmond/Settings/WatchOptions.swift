@@ -33,6 +33,14 @@ struct WatchOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Keep lines in this folder while a unix:, tcp: or otlp: destination does not take them, and send them later.",
+            valueName: "folder"
+        )
+    )
+    var spool: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Serve /metrics, /healthz and /stalls over HTTP at this address: 127.0.0.1:9464, or a port of 127.0.0.1.",
             valueName: "address"
         )
@@ -78,6 +86,7 @@ struct WatchOptions: ParsableArguments {
         values[SettingKey.format.path] = format.map(JSONValue.string)
         values[SettingKey.outputBytes.path] = maxBytes.map(JSONValue.int)
         values[SettingKey.outputFiles.path] = maxFiles.map(JSONValue.int)
+        values[SettingKey.spool.path] = spool.map(JSONValue.string)
         values[SettingKey.listen.path] = listen.map(JSONValue.string)
         values[SettingKey.preset.path] = preset.map(JSONValue.string)
         values[SettingKey.rules.path] = rules.map(JSONValue.string)

@@ -33,6 +33,11 @@ final class RunOutput: Sendable {
     /// Ends the HTTP service: before the sink is closed.
     func stopServing() { service?.finish() }
 
+    /// What the monitors counted, and what the output lost when it was closed, or still keeps. Once, after the end.
+    func summary(_ statistics: StallMonitorStatistics) -> RunSummary {
+        RunSummary(statistics, kept: sink.keptLines, lost: sink.takeAbandonedLines())
+    }
+
     func close() {
         stopServing()
         sink.close()

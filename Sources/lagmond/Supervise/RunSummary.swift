@@ -7,13 +7,17 @@ internal import LagMonitor
 struct RunSummary: CustomStringConvertible {
     let description: String
 
-    init(_ statistics: StallMonitorStatistics) {
+    /// - Parameters:
+    ///   - kept: lines that wait on disk for the next start.
+    ///   - lost: records that the output gave up after the last monitor had counted.
+    init(_ statistics: StallMonitorStatistics, kept: Int? = nil, lost: UInt64 = 0) {
         let pauses = statistics.pauses
         let always = [
-            ("stalls", statistics.stalls), ("reported", statistics.reported), ("dropped", statistics.dropped),
+            ("stalls", statistics.stalls), ("reported", statistics.reported), ("dropped", statistics.dropped + lost),
             ("suppressed", statistics.suppressed),
         ]
-        let sometimes = [
+        let sometimes: [(String, UInt64)] = [
+            ("kept", UInt64(kept ?? 0)),
             ("recurring", statistics.recurring), ("dismissed", statistics.dismissed),
             ("process_pauses", pauses.processPauses), ("stopped_ms", Self.milliseconds(pauses.paused)),
             ("throttled_ms", Self.milliseconds(pauses.throttled)),

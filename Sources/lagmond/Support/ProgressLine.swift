@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import LagReader
 internal import Synchronization
 
@@ -8,15 +8,15 @@ final class ProgressLine: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let isShown = Atomic<Bool>(false)
 
-    private static let firstSeconds = 1.0
-    private static let nextSeconds = 0.25
+    private static let firstMicroseconds: UInt32 = 1_000_000
+    private static let nextMicroseconds: UInt32 = 250_000
 
     init(_ files: [InputFile]) {
         progress = ReadProgress(total: files.reduce(0) { $0 + ($1.bytes ?? 0) })
         guard isatty(STDERR_FILENO) == 1 else { return }
         try? HelperThread.start("progress") { [weak self] in
-            Thread.sleep(forTimeInterval: Self.firstSeconds)
-            while let line = self, line.show() { Thread.sleep(forTimeInterval: Self.nextSeconds) }
+            usleep(Self.firstMicroseconds)
+            while let line = self, line.show() { usleep(Self.nextMicroseconds) }
         }
     }
 
@@ -38,5 +38,5 @@ final class ProgressLine: Sendable {
         return true
     }
 
-    private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+    private static func write(_ text: String) { _ = Glibc.write(STDERR_FILENO, text, text.utf8.count) }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import LagMonitor
 internal import Synchronization
 
@@ -62,11 +62,6 @@ private let longestSequence = Atomic(0)
 /// Renders a report about this process's memory map, with every number and date formatted, again and again.
 @inline(never)
 func renderReportUntil(_ deadline: MonotonicTime) {
-    let numbers = NumberFormatter()
-    numbers.numberStyle = .decimal
-    let dates = DateFormatter()
-    dates.dateStyle = .full
-    dates.timeStyle = .full
     repeat {
         var report = ""
         let map = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? "0-1000 r--p no map"
@@ -74,10 +69,8 @@ func renderReportUntil(_ deadline: MonotonicTime) {
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
             let bounds = (fields.first ?? "").split(separator: "-").compactMap { UInt64($0, radix: 16) }
             guard bounds.count == 2 else { continue }
-            let size = numbers.string(from: NSNumber(value: bounds[1] &- bounds[0])) ?? ""
-            let date = dates.string(from: Date(timeIntervalSince1970: Double(bounds[0] % 4_000_000_000)))
-            report += String(format: "%16llx ", bounds[0]) + size.padding(toLength: 20, withPad: " ", startingAt: 0)
-            report += "\(date)  \(fields.last ?? "")\n"
+            let date = Date(timeIntervalSince1970: Double(bounds[0] % 4_000_000_000)).formatted(.iso8601)
+            report += "\(String(bounds[0], radix: 16)) \(bounds[1] &- bounds[0]) \(date) \(fields.last ?? "")\n"
             if MonotonicTime.now >= deadline { break }
         }
         withExtendedLifetime(report) {}

@@ -3,6 +3,7 @@ import Dispatch
 import Glibc
 internal import LagActivity
 import LagCapture
+import StallFixtures
 import Synchronization
 
 /// Threads that wait for each other: `kind=…`, `owner=NAME`, `threads=NAME …` (the chain), `cycle=N`, `last=KIND`.
@@ -42,6 +43,51 @@ extension Scenario {
         "wait-write-lock-of-reader": {
             let lock = SharedReadWriteLock()
             try oneWaits({ lock.read() }, { lock.write() })
+        },
+        "wait-write-lock-of-readers": {
+            let lock = SharedReadWriteLock()
+            lock.read()
+            lock.read()
+            try oneWaits({ lock.read() }, { lock.write() })
+        },
+        // Its first writer waits for the reader, and a second one for the first.
+        "wait-write-lock-of-writer-behind-reader": {
+            let lock = SharedReadWriteLock()
+            lock.read()
+            try oneWaits({}, { lock.write() }, besides: { lock.write() })
+        },
+        // Such a lock lets no reader pass a writer that waits.
+        "wait-read-lock-behind-writer": {
+            let lock = SharedReadWriteLock(prefersWriters: true)
+            lock.read()
+            try oneWaits({}, { lock.read() }, besides: { lock.write() })
+        },
+        "wait-std-mutex": { try standardWait(FIXTURE_MUTEX) },
+        "wait-std-recursive-mutex": { try standardWait(FIXTURE_RECURSIVE_MUTEX) },
+        "wait-std-timed-mutex": { try standardWait(FIXTURE_TIMED_MUTEX) },
+        "wait-std-shared-mutex-of-writer": { try standardWait(FIXTURE_SHARED_MUTEX_WRITE) },
+        "wait-std-shared-mutex-of-reader": { try standardWait(FIXTURE_SHARED_MUTEX_READ) },
+        "wait-dispatch-once": {
+            let holder = StalledThread { thread in callInOnce { sleepForever(thread) } }
+            holder.waitUntilStalled(sleeping: true)
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                callInOnce {}
+            }
+            report(waiter, [("holder", holder)])
+        },
+        // Its word is no tid, and what lies beside it here looks like a mutex with an owner.
+        "wait-once-beside-a-tid": {
+            let holder = StalledThread { sleepForever($0) }
+            holder.waitUntilStalled(sleeping: true)
+            let once = OnceBesideNumber(holder.target.tid)
+            let initialiser = StalledThread { _ in once.call() }
+            while !once.isBegun { usleep(1000) }
+            let waiter = StalledThread { thread in
+                thread.setReady()
+                once.call()
+            }
+            report(waiter, [("holder", holder), ("initialiser", initialiser)])
         },
         "wait-join": {
             let holder = StalledThread { sleepForever($0) }
@@ -176,17 +222,34 @@ extension Scenario {
     ]
 
     /// `holder` takes a lock and sleeps; `waiter` waits for it.
-    private static func oneWaits(_ take: @escaping @Sendable () -> Void, _ wait: @escaping @Sendable () -> Void) throws {
+    ///
+    /// - Parameter waitBefore: what another thread already waits for by then.
+    private static func oneWaits(
+        _ take: @escaping @Sendable () -> Void,
+        _ wait: @escaping @Sendable () -> Void,
+        besides waitBefore: (@Sendable () -> Void)? = nil
+    ) throws {
         let holder = StalledThread { thread in
             take()
             sleepForever(thread)
         }
         holder.waitUntilStalled(sleeping: true)
+        if let waitBefore {
+            let other = StalledThread { thread in
+                thread.setReady()
+                waitBefore()
+            }
+            other.waitUntilStalled(sleeping: true)
+        }
         let waiter = StalledThread { thread in
             thread.setReady()
             wait()
         }
         report(waiter, [("holder", holder)])
+    }
+
+    private static func standardWait(_ lock: fixture_lock) throws {
+        try oneWaits({ fixture_lock_take(lock) }, { fixture_lock_wait(lock) })
     }
 
     private static func mutexWait(
@@ -243,6 +306,7 @@ extension Scenario {
         chain.follow(waiter.target.tid, in: call)
         print("kind=\(name(ofKind: chain[0].lock.kind))")
         print("owner=\(names[chain[0].lock.owner] ?? "?")")
+        print("readers=\(chain[0].lock.readers)")
         print("threads=\((0..<chain.count).map { names[chain[$0].tid] ?? "?" }.joined(separator: " "))")
         print("cycle=\(chain.cycle.map(String.init) ?? "none")")
         print("last=\(name(ofKind: chain[chain.count - 1].lock.kind))")
@@ -259,9 +323,20 @@ extension Scenario {
         case Int32(CLL_LOCK_QUEUE): "queue"
         case Int32(CLL_LOCK_READ_WRITE): "read-write"
         case Int32(CLL_LOCK_PRIORITY): "priority"
+        case Int32(CLL_LOCK_CONDITION): "condition"
+        case Int32(CLL_LOCK_SEMAPHORE): "semaphore"
         default: "?"
         }
     }
+}
+
+/// In the one `dispatch_once` of the process.
+func callInOnce(_ body: @escaping () -> Void) {
+    let call = Call {
+        body()
+        return 0
+    }
+    fixture_dispatch_once({ Call.run($0) }, Unmanaged.passUnretained(call).toOpaque())
 }
 
 /// Not one of a lock's waits.

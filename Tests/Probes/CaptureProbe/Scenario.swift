@@ -132,6 +132,20 @@ enum Scenario {
                 return stallInHandler(alternateStack: false) { sleepUndisturbed(400) }
             }
         },
+        "jumping-handler": {
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                fixture_in_jumping_handler(0)
+                return 0
+            }
+        },
+        "jumping-handler-alternate": {
+            try stall(sleeping: true) { thread in
+                thread.setReady()
+                fixture_in_jumping_handler(1)
+                return 0
+            }
+        },
         "stack-end-sleeping": {
             try stall(sleeping: true, stackBytes: 128 * 1024) { thread in
                 stallAtStackEnd(thread, margin: 6000) {

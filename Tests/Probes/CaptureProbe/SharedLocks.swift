@@ -63,7 +63,15 @@ final class SharedMutex: @unchecked Sendable {
 final class SharedReadWriteLock: @unchecked Sendable {
     private let raw = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
 
-    init() { pthread_rwlock_init(raw, nil) }
+    init(prefersWriters: Bool = false) {
+        var attributes = pthread_rwlockattr_t()
+        pthread_rwlockattr_init(&attributes)
+        if prefersWriters {
+            pthread_rwlockattr_setkind_np(&attributes, Int32(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP))
+        }
+        pthread_rwlock_init(raw, &attributes)
+    }
+
     func read() { pthread_rwlock_rdlock(raw) }
     func write() { pthread_rwlock_wrlock(raw) }
 }
@@ -100,6 +108,28 @@ final class SharedNumber: @unchecked Sendable {
     }
 
     func wait() { while true { fixture_futex_wait(raw, raw.pointee) } }
+}
+
+/// A `pthread_once_t`, and behind it what a mutex has there: an owner, one user, the usual kind.
+final class OnceBesideNumber: @unchecked Sendable {
+    private let words = UnsafeMutablePointer<Int32>.allocate(capacity: 8)
+    fileprivate static let begun = Gate()
+
+    init(_ number: Int32) {
+        words.initialize(repeating: 0, count: 8)
+        (words[2], words[3]) = (number, 1)
+    }
+
+    var isBegun: Bool { Self.begun.value != 0 }
+
+    /// The first call never comes back, and so no other does.
+    func call() { pthread_once(words) { beginForever() } }
+}
+
+// A function: the compiler (Swift 6.3) crashes at this loop in a closure that C gets.
+private func beginForever() {
+    OnceBesideNumber.begun.value = 1
+    while true { poll(nil, 0, -1) }
 }
 
 /// A condition with its mutex right behind it, which readers of a lock's memory run into.

@@ -15,10 +15,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -208,6 +210,35 @@ static int be_object(const char *kind) {
     return 0;
 }
 
+// One connection on the instance, which was accepted or made by this process; the other end is a child's, which does nothing.
+static void be_connected(bool serves) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof(address);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    // Without a name the kernel gives one (unix(7), autobind).
+    if (bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) != 0 || listen(listener, 1) != 0
+        || getsockname(listener, (struct sockaddr *)&address, &length) != 0)
+        _exit(3);
+    pid_t child = fork();
+    int connection = -1;
+    if ((child == 0) == serves) {
+        connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (connect(connection, (struct sockaddr *)&address, length) != 0) _exit(3);
+    } else {
+        connection = accept(listener, NULL, NULL);
+    }
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) pause();
+    }
+    close(listener);
+    watch(connection, EPOLLIN);
+    turn_epoll(FIRST_TURNS);
+    deeper(2048, handler_that_naps, STALL_MS);
+    turn_epoll(20);
+    kill(child, SIGKILL);
+}
+
 int run_places(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
     // Whatever was blocked in the thread that started this.
@@ -224,6 +255,8 @@ int run_places(int count, char **arguments) {
         work_as_pool(turn_peer);
     } else if (strcmp(name, "pool-epoll") == 0) {
         work_as_pool(turn_epoll);
+    } else if (strcmp(name, "served") == 0 || strcmp(name, "connected") == 0) {
+        be_connected(strcmp(name, "served") == 0);
     } else if (strcmp(name, "pool-shared") == 0) {
         pthread_t thread;
         pthread_barrier_init(&both, NULL, 2);

@@ -45,7 +45,8 @@ struct HostileRecords {
         record.fingerprint = random.next() & 7 == 0 ? text() : "v1:0123456789abcdef"
         record.stackHash = random.next() & 7 == 0 ? text() : "0123456789abcdef"
         if random.next() & 1 == 0 {
-            record.durationBounds = 0...number()
+            let duration = record.durationNanoseconds
+            record.durationBounds = min(duration, number())...max(duration, number())
             record.excludedNanoseconds = number()
         }
         record.activity = perhaps { $0.text() }
@@ -58,6 +59,7 @@ struct HostileRecords {
         record.capture = pick(StallRecord.Capture.allCases)
         record.captureError = perhaps { $0.text() }
         record.framePointerRecovered = random.next() & 1 == 0
+        record.isLate = random.next() & 3 == 0
         record.unwindEnd = perhaps { $0.text() }
         record.samples = number()
         record.samplesMatched = number()
@@ -126,6 +128,7 @@ struct HostileRecords {
         evidence.lockKind = perhaps { $0.pick(StallRecord.LockKind.allCases) }
         evidence.lockAddress = perhaps { $0.random.next() }
         evidence.lockOwner = perhaps { $0.owner() }
+        evidence.lockReaders = perhaps { $0.number() }
         if random.next() & 7 == 0 { evidence.lockCycle = [owner(), owner()] }
         if random.next() & 7 == 0 { evidence.lockChain = [owner(), owner()] }
         evidence.pending = perhaps { $0.random.next() & 1 == 0 }

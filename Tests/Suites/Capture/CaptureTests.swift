@@ -123,6 +123,18 @@ import Testing
         #expect(handler < trampoline && trampoline < interrupted)
     }
 
+    /// Where the handler jumped to, no call stands before the return address.
+    @Test(arguments: ["jumping-handler", "jumping-handler-alternate"])
+    func `a handler that ends in a jump hides no stack`(scenario: String) throws {
+        let run = try ProbeRun(scenario)
+        #expect(run["end"] == "complete", "\(run.lines)")
+        #expect(run["undisturbed"] == "yes")
+        let sleeping = try #require(run.index(of: "fixture_framed_sleep"))
+        let trampoline = try #require(run.index(of: "[signal]"))
+        let interrupted = try #require(run.index(of: "fixture_in_jumping_handler"))
+        #expect(sleeping < trampoline && trampoline < interrupted)
+    }
+
     @Test func `no signal goes to a thread at the end of its stack`() throws {
         let run = try ProbeRun("stack-end-running")
         #expect(run.status == 0, "the process died")

@@ -12,7 +12,9 @@ import Testing
             ("wait-swift-mutex", "priority", "holder"), ("wait-read-lock-of-writer", "read-write", "holder"),
             ("wait-write-lock-of-writer", "read-write", "holder"), ("wait-join", "thread", "holder"),
             ("wait-queue", "queue", "worker"), ("wait-queue-of-sync", "queue", "holder"),
-            ("wait-queue-barrier", "queue", "worker"),
+            ("wait-queue-barrier", "queue", "worker"), ("wait-std-mutex", "mutex", "holder"),
+            ("wait-std-recursive-mutex", "mutex", "holder"), ("wait-std-timed-mutex", "mutex", "holder"),
+            ("wait-std-shared-mutex-of-writer", "read-write", "holder"), ("wait-dispatch-once", "owned-word", "holder"),
         ]
     )
     func `the owner of a lock is found`(scenario: String, kind: String, owner: String) throws {
@@ -24,14 +26,28 @@ import Testing
     /// There is none, or it cannot be known: then nobody is accused.
     @Test(
         arguments: [
-            "wait-write-lock-of-reader", "wait-semaphore", "wait-dispatch-semaphore", "wait-group", "wait-condition",
-            "wait-ended-owner", "wait-number", "wait-condition-before-mutex",
+            ("wait-semaphore", "semaphore"), ("wait-dispatch-semaphore", "semaphore"), ("wait-group", "futex"),
+            ("wait-condition", "condition"), ("wait-ended-owner", "futex"), ("wait-number", "futex"),
+            ("wait-condition-before-mutex", "condition"), ("wait-once-beside-a-tid", "futex"),
         ]
     )
-    func `what has no owner gets no owner`(scenario: String) throws {
+    func `what has no owner gets no owner`(scenario: String, kind: String) throws {
         let run = try ProbeRun(scenario)
-        #expect(run.status == 0 && run["owner"] == "none" && run["kind"] == "futex", "\(run.lines)")
+        #expect(run.status == 0 && run["owner"] == "none" && run["kind"] == kind && run["readers"] == "0", "\(run.lines)")
         #expect(run["threads"] == "waiter" && run["cycle"] == "none", "\(run.lines)")
+    }
+
+    /// Memory has their number alone.
+    @Test(
+        arguments: [
+            ("wait-write-lock-of-reader", 1), ("wait-write-lock-of-readers", 3), ("wait-write-lock-of-writer-behind-reader", 1),
+            ("wait-read-lock-behind-writer", 1), ("wait-std-shared-mutex-of-reader", 1),
+        ]
+    )
+    func `the readers of a lock are counted and not named`(scenario: String, readers: Int) throws {
+        let run = try ProbeRun(scenario)
+        #expect(run.status == 0 && run["kind"] == "read-write" && run["owner"] == "none", "\(run.lines)")
+        #expect(run["readers"] == "\(readers)" && run["threads"] == "waiter", "\(run.lines)")
     }
 
     @Test func `a sleep is no lock`() throws {

@@ -17,6 +17,8 @@ struct WaitKindTests {
         (["syscall", "_dispatch_thread_event_wait_slow", "__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow"], .queue),
         (["syscall", "_dispatch_once_wait", "dispatch_once_f"], .owned),
         (["syscall", "__pthread_once_slow", "swift_once"], .owned),
+        (["syscall", "swift::threading_impl::once_slow"], .owned),
+        (["futex_wait", "__pthread_once_slow", "___pthread_once"], .owned), (["syscall", "__cxa_guard_acquire"], .owned),
     ])
     func `what the functions say`(symbols: [String], expected: StallRecord.LockKind) {
         #expect(StallRecord.LockKind.of(symbols) == expected)

@@ -119,10 +119,9 @@ __attribute__((noinline)) void fixture_signal_handler(int number) {
     __asm__ volatile("" ::: "memory");
 }
 
-__attribute__((noinline)) void fixture_in_signal_handler(int on_alternate_stack, void (*callback)(void *), void *argument) {
+// Raises SIGUSR1 at this thread, with that handler for it.
+static inline __attribute__((always_inline)) void raise_with(void (*handler)(int), int on_alternate_stack) {
     enum { SIZE = 64 * 1024 };
-    handler_callback = callback;
-    handler_argument = argument;
     stack_t stack = {.ss_size = SIZE}, off = {.ss_flags = SS_DISABLE};
     if (on_alternate_stack) {
         stack.ss_sp = malloc(SIZE);
@@ -130,7 +129,7 @@ __attribute__((noinline)) void fixture_in_signal_handler(int on_alternate_stack,
     }
     struct sigaction action;
     memset(&action, 0, sizeof(action));
-    action.sa_handler = fixture_signal_handler;
+    action.sa_handler = handler;
     action.sa_flags = SA_RESTART | (on_alternate_stack ? SA_ONSTACK : 0);
     sigaction(SIGUSR1, &action, NULL);
     pthread_kill(pthread_self(), SIGUSR1);
@@ -138,6 +137,33 @@ __attribute__((noinline)) void fixture_in_signal_handler(int on_alternate_stack,
         sigaltstack(&off, NULL);
         free(stack.ss_sp);
     }
+}
+
+__attribute__((noinline)) void fixture_in_signal_handler(int on_alternate_stack, void (*callback)(void *), void *argument) {
+    handler_callback = callback;
+    handler_argument = argument;
+    raise_with(fixture_signal_handler, on_alternate_stack);
+}
+
+void fixture_jumping_handler(int number);
+
+#if defined(__x86_64__)
+// What compilers make of a handler whose last statement is a call: a jump. What it jumps to finds its caller by the frame pointer.
+__asm__(".text\n"
+        ".globl fixture_jumping_handler\n.type fixture_jumping_handler, @function\nfixture_jumping_handler:\n"
+        "  .cfi_startproc\n  jmp fixture_framed_sleep\n  .cfi_endproc\n.size fixture_jumping_handler, . - fixture_jumping_handler\n"
+        ".globl fixture_framed_sleep\n.type fixture_framed_sleep, @function\nfixture_framed_sleep:\n"
+        "  .cfi_startproc\n  push %rbp\n  .cfi_def_cfa_offset 16\n  .cfi_offset %rbp, -16\n  mov %rsp, %rbp\n"
+        "  .cfi_def_cfa_register %rbp\n  sub $32, %rsp\n  mov $400000, %edi\n  call usleep@PLT\n"
+        "  leave\n  .cfi_def_cfa %rsp, 8\n  ret\n  .cfi_endproc\n.size fixture_framed_sleep, . - fixture_framed_sleep\n");
+#else
+void fixture_framed_sleep(int number) { usleep(400000); }
+void fixture_jumping_handler(int number) { fixture_framed_sleep(number); }
+#endif
+
+__attribute__((noinline)) void fixture_in_jumping_handler(int on_alternate_stack) {
+    raise_with(fixture_jumping_handler, on_alternate_stack);
+    __asm__ volatile("" ::: "memory");
 }
 
 void fixture_malloc_stats(void) {

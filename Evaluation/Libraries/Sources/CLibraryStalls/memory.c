@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -95,6 +98,58 @@ int protect_pages(moment end) {
     }
     munmap(start, bytes);
     return changes;
+}
+
+enum { pipe_bytes = 1 << 16, room_bytes = 16 };
+static int log_ends[2];
+
+// All threads in one arena, as GLIBC_TUNABLES or a container's limit have it, and a log that nobody reads: with room for a few words.
+static const char *share_arena(void) {
+    static char text[pipe_bytes - room_bytes];
+    if (mallopt(M_ARENA_MAX, 1) != 1) return "mallopt refuses one arena";
+    if (pipe2(log_ends, O_CLOEXEC) != 0 || fcntl(log_ends[1], F_SETPIPE_SZ, pipe_bytes) != pipe_bytes) return failed("pipe");
+    return write(log_ends[1], text, sizeof text) == sizeof text ? NULL : failed("a pipe");
+}
+
+// malloc_stats writes to stderr while it has the arena's lock.
+static void *log_statistics(void *unused) {
+    pthread_setname_np(pthread_self(), "statistician");
+    int own = dup(STDERR_FILENO);
+    dup2(log_ends[1], STDERR_FILENO);
+    malloc_stats();
+    dup2(own, STDERR_FILENO);
+    close(own);
+    close(log_ends[1]);
+    return NULL;
+}
+
+static int read_log(void *unused) {
+    static char text[4096];
+    while (read(log_ends[0], text, sizeof text) > 0) {}
+    return 0;
+}
+
+static void hold_arena(moment end) {
+    pthread_t thread;
+    int count = 0;
+    act_at(end, "log-reader", read_log, NULL);
+    if (pthread_create(&thread, NULL, log_statistics, NULL) != 0) abort();
+    pthread_detach(thread);
+    // Its first words fit, and come when it has the lock.
+    while (count <= pipe_bytes - room_bytes && moment_now() < end) {
+        sched_yield();
+        ioctl(log_ends[0], FIONREAD, &count);
+    }
+}
+
+int build_reply(moment end) {
+    // Too large for what a thread keeps for itself, and too small for pages of its own.
+    enum { bytes = 40000 };
+    char *reply = malloc(bytes);
+    memset(reply, 1, bytes);
+    int last = reply[bytes - 1];
+    free(reply);
+    return last;
 }
 
 // The folder of a new control group of version 1 or 2.
@@ -190,6 +245,9 @@ const struct stall memory_stalls[] = {
      NULL, NULL, give_memory_back},
     {"malloc-new-pages", "page_fault", "clear_new_frames", NULL, NULL, "large allocations: the kernel clears every page", NULL,
      NULL, clear_new_frames},
+    {"malloc-arena-held", "lock", "build_reply", NULL, NULL,
+     "malloc in an arena whose lock another thread has, which writes statistics that nobody reads", share_arena, hold_arena,
+     build_reply},
     {"mprotect", "syscall|cpu", "protect_pages", NULL, NULL, "mprotect of many pages: the kernel computes", NULL, NULL,
      protect_pages},
     {"cgroup-quota", "runqueue", "compute_forecast", NULL, NULL, "it computes in a control group with a tenth of a processor",

@@ -110,6 +110,13 @@ extension FieldTable {
             "Who holds the lock."
         ),
         FieldDefinition(
+            .lockReaders,
+            "lock_readers",
+            .count,
+            value: .count(\.evidence.lockReaders),
+            "How many readers hold a read-write lock that a writer waits for; the lock does not say which threads they are."
+        ),
+        FieldDefinition(
             .lockCycle,
             "lock_cycle",
             .threads,

@@ -135,6 +135,14 @@ extension FieldTable {
             "Stalls held back by a limit so far in this process."
         ),
         FieldDefinition(
+            .late,
+            "late",
+            .flag,
+            in: .fields,
+            value: .flag(\.isLate),
+            "Only when true: the line was kept on disk while its destination did not take it, and sent afterwards."
+        ),
+        FieldDefinition(
             .framesTotal,
             "frames_total",
             .count,

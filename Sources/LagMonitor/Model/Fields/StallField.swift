@@ -6,10 +6,10 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case loop, activity, mode
     case cause, cpu, runDelay, blocked, system, minorFaults, majorFaults
     case syscall, syscallDescriptor, syscallTarget, wchan
-    case lockKind, lockAddress, lockOwner, lockCycle, lockChain, incident, pending, pendingTime, turns, turnEvents
+    case lockKind, lockAddress, lockOwner, lockReaders, lockCycle, lockChain, incident, pending, pendingTime, turns, turnEvents
     case capture, captureError, framePointerRecovered, unwindEnd
     case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
-    case sequence, droppedTotal, suppressedTotal, framesTotal, frames, sampleTree
+    case sequence, droppedTotal, suppressedTotal, late, framesTotal, frames, sampleTree
     // Of notices.
     case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal
 

@@ -62,7 +62,7 @@ package struct RecoveredStalls: ~Copyable {
         let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) != 0
         // Whoever made it found it locked, by one who looked just then, and took another name.
         if status.st_size == 0 { return isLocked ? nil : .success(UnfinishedLayout.Content(identity: nil, stalls: [])) }
-        let content = UnfinishedLayout.read(bytes(of: descriptor, Int(status.st_size)))
+        let content = UnfinishedLayout.read(bytes(of: descriptor, Int(status.st_size), at: 0))
         switch content {
         case .failure(let error) where error.refusal == .foreign: return nil
         case .failure: if isLocked { return nil }
@@ -78,11 +78,12 @@ package struct RecoveredStalls: ~Copyable {
         return content
     }
 
-    private static func bytes(of descriptor: Int32, _ size: Int) -> [UInt8] {
+    /// Fewer than `size` where the file ends, or cannot be read.
+    static func bytes(of descriptor: Int32, _ size: Int, at offset: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             count = 0
             while count < size {
-                let read = pread(descriptor, buffer.baseAddress! + count, size - count, off_t(count))
+                let read = pread(descriptor, buffer.baseAddress! + count, size - count, off_t(offset + count))
                 if read < 0 && errno == EINTR { continue }
                 guard read > 0 else { return }
                 count += read

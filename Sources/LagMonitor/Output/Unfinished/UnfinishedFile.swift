@@ -99,7 +99,9 @@ package struct UnfinishedFile: ~Copyable {
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    private func write(_ bytes: [UInt8], at offset: Int) -> Bool {
+    private func write(_ bytes: [UInt8], at offset: Int) -> Bool { Self.write(bytes, to: descriptor, at: offset) }
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int) -> Bool {
         var written = 0
         return bytes.withUnsafeBytes { bytes in
             while written < bytes.count {

@@ -25,7 +25,7 @@ struct AttachRun {
         reader.report()
         for process in subject.processes { process.watch.stop() }
         output.close()
-        Diagnostics.report("\(RunSummary(subject.statistics))")
+        Diagnostics.report("\(output.summary(subject.statistics))")
     }
 
     /// All or none: with one wrong number the others are not watched either.

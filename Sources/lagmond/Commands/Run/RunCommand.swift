@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import FoundationEssentials
 internal import LagMonitor
 
 /// `lagmond run`: watches a command, the targets of the settings, or its own main thread while a workload stalls it.

@@ -38,7 +38,7 @@ struct WrappedCommandRun {
         output.close()
         let statistics = watch.statistics
         Diagnostics.report(
-            "\(RunSummary(statistics)); watched loops: \(watch.begunLoops)"
+            "\(output.summary(statistics)); watched loops: \(watch.begunLoops)"
                 + (statistics.stalls > 0 ? "; lines in \(output.sink.name)" : "")
         )
         WrappedProcess.exitProcess(as: end)

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import LagDiagnosis
 
 /// Finds files of machine code by build-id: those that were named, those in folders that were named, what this
@@ -93,23 +94,31 @@ struct BinaryFinder {
     private static func index(of folders: [String]) -> [String: Candidate] {
         var found: [String: Candidate] = [:]
         for folder in folders {
-            let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
-            guard let walk = FileManager.default.enumerator(atPath: root) else { continue }
+            var waiting = [URL(fileURLWithPath: folder).resolvingSymlinksInPath().path]
             var count = 0
-            for case let name as String in walk {
-                count += 1
-                if count > maximumFiles { break }
-                let path = "\(root)/\(name)"
-                if let summary = BinarySummary(path: path) { keep(path, summary, in: &found) }
+            while let folder = waiting.popLast(), count < maximumFiles {
+                for name in names(in: folder) {
+                    count += 1
+                    let path = "\(folder)/\(name)"
+                    var status = stat()
+                    if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+                        waiting.append(path)
+                    } else if let summary = BinarySummary(path: path) {
+                        keep(path, summary, in: &found)
+                    }
+                }
             }
         }
         return found
     }
 
+    private static func names(in folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    }
+
     /// The folders of what this program itself has loaded: the C library's, Swift's.
     private static let systemFolders: [String] = {
-        let file = FileHandle(forReadingAtPath: "/proc/self/maps")
-        let maps = String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)
+        let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
         let paths = maps.split(separator: "\n").compactMap { line in line.firstIndex(of: "/").map { String(line[$0...]) } }
         return Set(paths.filter { $0.contains(".so") }.map(folder)).sorted()
     }()
@@ -117,7 +126,7 @@ struct BinaryFinder {
     private static func folder(_ path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
 
     private static func isFolder(_ path: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 }

@@ -53,7 +53,8 @@ struct StallText {
             times.compactMap { name, meaning in number(name).map { "\($0) ms \(meaning)" } }
             + [
                 string("syscall").map { "in \($0)" }, string("syscall_target").map { "on \($0)" },
-                string("lock_kind").map { "lock \($0)" }, string("wchan").map { "kernel waits in \($0)" },
+                string("lock_kind").map { "lock \($0)" }, number("lock_readers").map { "readers that hold it: \($0)" },
+                string("wchan").map { "kernel waits in \($0)" },
             ].compactMap { $0 }
             + [("major_faults", "pages read from disk"), ("minor_faults", "pages mapped")].compactMap { name, meaning in
                 number(name).flatMap { $0 == "0" ? nil : "\($0) \(meaning)" }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import Glibc
 internal import LagReader
 
 extension GroupKey: ExpressibleByArgument {}

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import Glibc
 internal import LagReader
 
 /// `lagmond top --follow`: the table again and again, while the files grow.

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import LagModel
 internal import LagReader
 
@@ -63,10 +63,16 @@ struct TopText {
     static func duration(_ nanoseconds: UInt64) -> String {
         let seconds = Double(nanoseconds) / 1e9
         switch seconds {
-        case ..<0.9995: return String(format: "%.0f ms", seconds * 1000)
-        case ..<99.95: return String(format: "%.2f s", seconds)
-        case ..<5400: return String(format: "%.1f min", seconds / 60)
-        default: return String(format: "%.1f h", seconds / 3600)
+        case ..<0.9995: return rounded(seconds * 1000, digits: 0) + " ms"
+        case ..<99.95: return rounded(seconds, digits: 2) + " s"
+        case ..<5400: return rounded(seconds / 60, digits: 1) + " min"
+        default: return rounded(seconds / 3600, digits: 1) + " h"
         }
+    }
+
+    private static func rounded(_ number: Double, digits: Int) -> String {
+        var buffer = [CChar](repeating: 0, count: 64)
+        let count = withVaList([digits, number]) { vsnprintf(&buffer, buffer.count, "%.*f", $0) }
+        return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -57,7 +57,7 @@ final class RunControl: Sendable {
 
     private func exitProcess() -> Never {
         WorkloadChild.kill()
-        Diagnostics.report("\(RunSummary(monitor.statistics))")
+        Diagnostics.report("\(output.summary(monitor.statistics))")
         _exit(ExitStatus.success)
     }
 

@@ -3,10 +3,10 @@
 // Members that have a place of their own; what is left is listed as it stands.
 const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'severity', 'kind', 'found_by', 'fingerprint', 'duration_ms',
   'duration_min_ms', 'duration_max_ms', 'excluded_ms', 'threshold_ms', 'cause', 'cpu_ms', 'run_delay_ms', 'blocked_ms', 'system_ms',
-  'minor_faults', 'major_faults', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_cycle',
+  'minor_faults', 'major_faults', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_readers', 'lock_cycle',
   'lock_chain', 'culprit', 'culprit_confidence', 'samples', 'samples_matched', 'samples_share', 'frames', 'frames_total', 'sample_tree',
   'workers', 'workers_total', 'host_name', 'process_name', 'pid', 'thread_id', 'thread_name', 'service_name', 'service_version', 'loop',
-  'activity', 'mode', 'capture', 'capture_error', 'unwind_end']);
+  'activity', 'mode', 'incident', 'capture', 'capture_error', 'unwind_end']);
 
 function setUpDetail() {
   let shown = -1;
@@ -112,6 +112,7 @@ function showCause(panel, stall) {
     ['In the kernel', isNumber(stall.system_ms) && stall.system_ms > 0 ? duration(stall.system_ms) + ' of the processor’s time' : null],
     ['Page faults', stall.major_faults || stall.minor_faults ? (stall.major_faults ?? 0) + ' with reading, ' + (stall.minor_faults ?? 0) + ' without' : null],
     ['Lock', stall.lock_kind && stall.lock_kind + (stall.lock_address ? ' at ' + stall.lock_address : '')],
+    ['Its readers', isNumber(stall.lock_readers) ? stall.lock_readers + ', not known which' : null],
   ]);
 }
 
@@ -208,7 +209,7 @@ function showPlace(panel, stall) {
   panel.append(make('h3', {}, 'Record'));
   const rest = Object.entries(stall).filter(([name]) => !placed.has(name));
   fields(panel, [
-    ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Found by', list(stall.found_by).join(', ') || stall.kind], ['Severity', stall.severity],
+    ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Incident', stall.incident], ['Found by', list(stall.found_by).join(', ') || stall.kind], ['Severity', stall.severity],
     ['Duration known', isNumber(stall.duration_min_ms) ? 'between ' + duration(stall.duration_min_ms) + ' and ' + duration(stall.duration_max_ms ?? stall.duration_ms) : null],
     ['Not counted', isNumber(stall.excluded_ms) && stall.excluded_ms > 0 ? duration(stall.excluded_ms) + ' in which the process could not run' : null],
     ['Stack taken by', stall.capture], ['Stack trouble', stall.capture_error], ['Stack ends early', stall.unwind_end],

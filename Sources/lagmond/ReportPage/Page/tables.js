@@ -28,8 +28,37 @@ function setUpTables() {
       row.addEventListener('click', () => (id === 'group-table' ? pickGroup(row) : pickStall(row)));
     }
   }
+  setUpIncidents();
   addBars();
   views.push(showTables);
+}
+
+/** A stall of an incident that has a detail opens it. */
+function setUpIncidents() {
+  const table = byId('incident-table');
+  if (!table) return;
+  makeSortable(table);
+  for (const item of table.querySelectorAll('li[data-detail]')) {
+    const name = item.firstChild;
+    const pick = make('button', { class: 'pick', type: 'button', onclick: () => choose({ detail: Number(item.dataset.detail) }) });
+    name.replaceWith(pick);
+    pick.append(name);
+  }
+}
+
+/** An incident is shown when one of its stalls is among what is chosen. */
+function showIncidents() {
+  let shown = 0;
+  for (const row of rowsOf('incident-table')) {
+    const items = [...row.querySelectorAll('li[data-group]')];
+    const chosen = items.filter((item) => (state.group < 0 || Number(item.dataset.group) === state.group)
+      && inBoxAt(Number(item.dataset.time), Number(item.dataset.ms)));
+    row.hidden = chosen.length === 0;
+    for (const item of items) item.classList.toggle('chosen', item.dataset.detail !== undefined && Number(item.dataset.detail) === state.detail);
+    if (!row.hidden) shown += 1;
+  }
+  const note = byId('incidents-note');
+  if (note) note.textContent = shown === 0 ? 'No incident holds a stall that is chosen.' : '';
 }
 
 function pickGroup(row) {
@@ -45,6 +74,7 @@ function pickStall(row) {
 }
 
 function showTables() {
+  showIncidents();
   const sums = state.box ? boxByGroup() : null;
   for (const row of rowsOf('group-table')) {
     const group = Number(row.dataset.group);

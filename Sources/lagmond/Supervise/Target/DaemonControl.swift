@@ -187,7 +187,7 @@ struct DaemonControl {
         // A start in progress ends by itself.
         changes.sync {}
         output.close()
-        Diagnostics.report("\(RunSummary(list.statistics)); lines in \(output.sink.name)")
+        Diagnostics.report("\(output.summary(list.statistics)); lines in \(output.sink.name)")
         _exit(isFailure ? ExitStatus.targetFailed : ExitStatus.success)
     }
 }

@@ -102,6 +102,21 @@ struct VerdictTests {
         )
     }
 
+    @Test(arguments: [
+        (#""duration_ms":601.0"#, Bool?.none), (#""duration_min_ms":540.0,"duration_ms":601.0,"duration_max_ms":601.0"#, true),
+        (#""duration_min_ms":600.9,"duration_ms":601.0,"duration_max_ms":601.0"#, true),
+        (#""duration_min_ms":601.1,"duration_ms":602.0,"duration_max_ms":640.0"#, false),
+        (#""duration_min_ms":500.0,"duration_ms":550.0,"duration_max_ms":598.9"#, false),
+        (#""duration_min_ms":540.0,"duration_ms":610.0,"duration_max_ms":605.0"#, false),
+    ])
+    func `bounds are right that hold the record's duration and the true one`(times: String, isRight: Bool?) throws {
+        let record = try StallLine("{\(times),\"phase\":\"end\",\"mono_us\":1}")
+        let verdict = Verdict(scenario: scenario, records: [record], truth: truth())
+        #expect(verdict.boundsAreRight == isRight)
+        let (right, all) = (isRight == true ? 1 : 0, isRight == nil ? 0 : 1)
+        #expect(Summary(verdicts: [verdict]).sharesText.hasSuffix(" bounds_ok=\(right)/\(all)"))
+    }
+
     @Test func `a stall is mostly blocked when it neither ran nor could run for more than half of it`() {
         var truth = truth(cpu: 200)
         #expect(truth.isMostlyBlocked)

@@ -66,6 +66,22 @@ extension MonitorTests {
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(holder.tid))
         }
 
+        /// The lock knows how many they are, and not who.
+        @Test func `a read-write lock that two readers hold`() throws {
+            let lock = RawReadWriteLock()
+            let holders = (0..<2).map { _ in
+                Holder(milliseconds: 450, locking: { lock.read() }, unlocking: { lock.unlock() })
+            }
+            let line = try line {
+                for holder in holders { holder.begin() }
+                writeLockForTheTest(lock)
+            }
+            #expect(line.string("cause") == "lock" && line.string("lock_kind") == "read_write", "\(line.text)")
+            #expect(line.integer("lock_readers") == 2 && line.object("lock_owner").isEmpty, "\(line.text)")
+            #expect(line.string("lock_address") == "0x" + String(UInt(bitPattern: lock.raw), radix: 16))
+            #expect(line.string("message").contains("held by 2 unknown readers"), "\(line.string("message"))")
+        }
+
         /// What `print` waits for while another thread has stdout.
         @Test func `a stream that another thread holds`() throws {
             let stream = RawStream()

@@ -22,6 +22,20 @@ final class RawMutex: @unchecked Sendable {
     var isWanted: Bool { raw.pointee.__data.__lock == 2 }
 }
 
+// Unchecked: a lock is made to be shared. Never freed.
+final class RawReadWriteLock: @unchecked Sendable {
+    let raw = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
+
+    init() { pthread_rwlock_init(raw, nil) }
+    func read() { pthread_rwlock_rdlock(raw) }
+    func unlock() { pthread_rwlock_unlock(raw) }
+}
+
+@inline(never) func writeLockForTheTest(_ lock: RawReadWriteLock) {
+    pthread_rwlock_wrlock(lock.raw)
+    pthread_rwlock_unlock(lock.raw)
+}
+
 /// A stream that goes nowhere.
 // Unchecked: a FILE is made to be shared. Never closed.
 final class RawStream: @unchecked Sendable {

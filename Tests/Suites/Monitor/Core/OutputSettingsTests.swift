@@ -63,6 +63,21 @@ import Testing
         #expect(error?.reason == .cannotOpen && error?.code == 22)
     }
 
+    @Test func `a stream is kept in the folder of the settings`() throws {
+        let reader = SettingsReader([
+            "output.path": .string("tcp:127.0.0.1:9"), "output.spool_path": .string("/s"), "output.spool_max_bytes": .int(70_000),
+        ])
+        var settings = try #require(OutputSettings(reader))
+        #expect(settings.spool == SpoolSettings(folder: "/s", maxBytes: 70_000))
+        // What a weaker source says of streams does not hold for a file.
+        settings = try #require(
+            OutputSettings(SettingsReader(["output.path": .string("x"), "output.spool_path": .string("/s")]))
+        )
+        #expect(settings.spool == nil)
+        settings.spool = SpoolSettings(folder: "/s")
+        #expect(throws: SinkError.self) { try settings.makeSink() }
+    }
+
     @Test(arguments: [
         (["PATH": "x", "MAX_FILES": "2"], ["MAX_FILES: without output.max_bytes no file is ever renamed"]),
         (["PATH": "-", "MAX_BYTES": "5000"], ["MAX_BYTES: - is no file and is not rotated"]),
@@ -70,6 +85,8 @@ import Testing
             ["PATH": "tcp:h:1", "MAX_BYTES": "5000", "MAX_FILES": "2"],
             ["MAX_BYTES: tcp:h:1 is no file and is not rotated", "MAX_FILES: tcp:h:1 is no file and is not rotated"]
         ),
+        (["PATH": "x", "SPOOL_PATH": "/s"], ["SPOOL_PATH: lines for x are not kept"]),
+        (["PATH": "tcp:h:1", "SPOOL_MAX_BYTES": "100000"], ["SPOOL_MAX_BYTES: without output.spool_path no line is kept"]),
     ])
     func `what would be ignored is refused`(variables: [String: String], wrong: [String]) {
         var errors: [String] = []

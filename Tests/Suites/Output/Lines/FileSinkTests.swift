@@ -94,6 +94,19 @@ struct FileSinkTests {
         #expect(try scratch.text("log") == "c\n")
     }
 
+    @Test func `a removed folder is an error until it is there again`() throws {
+        let directory = try ScratchDirectory()
+        let folder = directory.path + "/folder"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let sink = try FileSink(path: folder + "/a")
+        try sink.put("1\n")
+        try FileManager.default.removeItem(atPath: folder)
+        #expect(throws: SinkError(.cannotOpen, path: folder + "/a", code: ENOENT)) { try sink.put("2\n") }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try sink.put("3\n")
+        #expect(try directory.text("folder/a") == "3\n")
+    }
+
     @Test func `full disk is an error that names the path and the reason`() throws {
         let sink = try FileSink(path: "/dev/full")
         let error = #expect(throws: SinkError.self) { try sink.put("a\n") }

@@ -106,6 +106,7 @@ enum Sample {
         evidence.lockKind = .readWrite
         evidence.lockAddress = .max
         evidence.lockOwner = owner
+        evidence.lockReaders = .max
         evidence.lockCycle = Array(repeating: owner, count: 5)
         evidence.lockChain = Array(repeating: owner, count: 5)
         record.evidence = evidence

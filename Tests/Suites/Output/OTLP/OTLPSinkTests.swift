@@ -158,7 +158,7 @@ struct OTLPSinkTests {
         #expect(sink.takeAbandonedLines() == 0)
     }
 
-    /// A session that is over must not be asked for a request: Foundation's ends the process then.
+    /// A transport that is over is not asked for a request.
     @Test func `the end waits until a request is made`() throws {
         final class SlowTransport: OTLPTransport {
             let isPosting = Atomic(false)

@@ -30,7 +30,7 @@ struct LineCheckTests {
             capture: .passive,
             frames: [.init(pc: 1, module: "a", offset: 2, symbol: "f", line: 3, inlined: true, inApp: true), .init(pc: .max)]
         )
-        record.durationBounds = 1...2_000_000
+        record.durationBounds = 1...2_000_000_000
         record.evidence.cpuNanoseconds = 5
         record.evidence.syscallDescriptor = -1
         record.evidence.lockOwner = .init(threadID: 6, threadName: "w", waitsFor: 9, frames: [.init(pc: 3)])
@@ -64,6 +64,8 @@ struct LineCheckTests {
             #""culprit_confidence":0.900"#, #""culprit_confidence":1.1"#,
             "culprit_confidence is 1.1; allowed: a number from 0 to 1"
         ),
+        (#""duration_ms":7123.456"#, #""duration_ms":7123.456,"duration_min_ms":7123.457"#, "duration_ms is not between"),
+        (#""duration_ms":7123.456"#, #""duration_ms":7123.456,"duration_max_ms":7123.455"#, "duration_ms is not between"),
         (#""samples_matched":3"#, #""samples_matched":4"#, "samples_matched is 4, more than samples, 3"),
         (#""line":7"#, #""line":"7""#, #"frames[1].line is "7"; allowed: a whole number"#),
         (#"{"pc":"0x55e5d2a20000","#, "{", "frames[2].pc is missing"),

@@ -12,10 +12,10 @@ struct WrittenLinesTests {
         let validator = try SchemaValidator(SchemaFile.json())
         var count = 0
         var wrong = 0
-        data.withUnsafeBytes { bytes in
+        try data.withUnsafeBytes { bytes in
             for line in bytes.split(separator: UInt8(ascii: "\n")) {
                 count += 1
-                let problems = validator.problems(of: Data(line))
+                let problems = try validator.problems(of: Data(line)) + durationProblems(of: Data(line))
                 guard !problems.isEmpty else { continue }
                 wrong += 1
                 if wrong <= 10 { Issue.record("\(problems) in \(String(decoding: line, as: UTF8.self))") }
@@ -24,5 +24,13 @@ struct WrittenLinesTests {
         #expect(wrong == 0)
         #expect(count > 0, "\(path) has no line: LAG_TEST_LINES did not reach the tests")
         print("schema: lines=\(count) valid=\(count - wrong)")
+    }
+
+    /// A stall's duration is between its bounds, whatever found it and whatever became of it.
+    private func durationProblems(of line: Data) throws -> [String] {
+        guard line.firstRange(of: Data("\"duration_min_ms\"".utf8)) != nil else { return [] }
+        let fields = try JSONSerialization.jsonObject(with: line) as? [String: Any]
+        let numbers = ["duration_min_ms", "duration_ms", "duration_max_ms"].compactMap { (fields?[$0] as? NSNumber)?.doubleValue }
+        return numbers.count == 3 && numbers == numbers.sorted() ? [] : ["the duration is outside of its bounds"]
     }
 }

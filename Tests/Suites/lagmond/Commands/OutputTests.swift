@@ -93,7 +93,11 @@ internal import Testing
         let wrong = SettingsFile(path: "F", bytes: Array(#"{"output": "udp:x"}"#.utf8)).problems.map(\.description)
         #expect(wrong.count == 1 && wrong[0].hasPrefix("F: output: unknown destination \"udp:\""))
         let unknown = SettingsFile(path: "F", bytes: Array(#"{"output": {"size": 1}}"#.utf8)).problems.map(\.description)
-        #expect(unknown == ["F: output.size: unknown key; allowed: path, max_bytes, max_files, unfinished_path, headers, format"])
+        #expect(
+            unknown == [
+                "F: output.size: unknown key; allowed: path, max_bytes, max_files, spool_path, spool_max_bytes, unfinished_path, headers, format"
+            ]
+        )
     }
 
     @Test func `what would be ignored is refused where it stands`() throws {
@@ -113,6 +117,8 @@ internal import Testing
             problems(["output.path": .string("x"), "output.max_files": .int(2)])
                 == ["option --max-files: without output.max_bytes no file is ever renamed; allowed: only with output.max_bytes"]
         )
+        let network = "allowed: only where output.path is unix:SOCKET, tcp:HOST:PORT or otlp:URL"
+        #expect(problems(["output.spool_path": .string("/s")]) == ["option --spool: lines for - are not kept; \(network)"])
         #expect(
             problems(["output.path": .string("otlp:http://h"), "output.format": .string("ecs")])
                 == ["option --format: otlp:http://h takes no lines of format ecs; allowed: otlp"]

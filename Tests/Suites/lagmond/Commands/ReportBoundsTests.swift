@@ -39,6 +39,36 @@ struct ReportBoundsTests {
         #expect(report.withoutDetails > 0)
     }
 
+    @Test func `incidents of any number and size have a bounded list`() {
+        let name = String(repeating: "<.", count: 300)
+        let lines = (0..<1000).map { number in
+            StallLines.line(number, fingerprint: "v1:\(number)", culprit: name, more: ",\"incident\":\"incident-\(number / 20)\"")
+        }
+        let report = Report(aggregate(lines), title: "wide", inputs: ["a"], inputErrors: [], top: 10)
+        #expect(report.incidents.count == Report.maximumIncidents)
+        #expect(report.otherIncidentCount == 50 - Report.maximumIncidents && report.withoutIncident == 0)
+        for incident in report.incidents {
+            #expect(incident.stalls.count == 20 && incident.victims.count == IncidentTable.maximumVictims)
+        }
+        let table = ReportTables(report: report).incidents()
+        #expect(table.utf8.count < 300_000, "\(table.utf8.count)")
+        #expect(table.contains("12 shorter ones"))
+    }
+
+    /// Several threads read, and what each found is added up.
+    @Test func `incidents of two readers are those of one`() {
+        let lines = (0..<60).map { number in
+            let incident = ",\"incident\":\"incident-\(number % 3)\""
+            return StallLines.line(number, milliseconds: "\(100 + number * 7 % 60).000", more: incident)
+        }
+        let whole = Report(aggregate(lines), title: "", inputs: [], inputErrors: [], top: 10)
+        var parts = aggregate(Array(lines.prefix(23)))
+        parts.add(aggregate(Array(lines.dropFirst(23))))
+        let added = Report(parts, title: "", inputs: [], inputErrors: [], top: 10)
+        #expect(whole.incidents.count == 3)
+        #expect(ReportTables(report: whole).incidents() == ReportTables(report: added).incidents())
+    }
+
     @Test func `cells grow wider instead of more`() {
         var cells = TimeCells()
         var total: UInt64 = 0

@@ -131,6 +131,32 @@ struct ReportTests {
         #expect(first == (try page(separate.reversed().joined())))
     }
 
+    /// As `top --by incident` groups them; a stall that delays no other is not listed.
+    @Test func `an incident is one row with its stalls`() throws {
+        let (first, second) = (#","incident":"01a1ff4b-first""#, #","incident":"01a1ff4b-second""#)
+        let lines = [
+            StallLines.line(1, culprit: "App.hold", more: first),
+            StallLines.line(2, phase: "begin", milliseconds: "600.000", culprit: "App.wait", more: first),
+            StallLines.line(2, milliseconds: "700.000", fingerprint: "v1:2", culprit: "App.wait", more: first),
+            StallLines.line(3, phase: "begin", milliseconds: "900.000", fingerprint: "v1:3", culprit: "App.queue", more: first),
+            StallLines.line(4, milliseconds: "5000.000", culprit: "App.alone", more: second),
+            StallLines.line(5, milliseconds: "6000.000", culprit: "App.other"),
+        ]
+        let page = try page(lines.joined())
+        let table = try element(page, "<table id=\"incident-table\">", "</table>")
+        #expect(table.components(separatedBy: "<tr>").count == 3, "the head and one incident: \(table)")
+        #expect(table.components(separatedBy: "<li").count == 4, "\(table)")
+        #expect(table.contains("2.00 s") && table.contains(">3</td>"), "\(table)")
+        #expect(table.contains("App.<wbr>hold") && table.contains("≥ 900 ms") && table.contains("700 ms"), "\(table)")
+        #expect(!table.contains("alone") && !table.contains("other"), "\(table)")
+        // Each opens its detail.
+        let details = table.matches(of: /data-detail="(\d+)"/).map { String($0.1) }
+        #expect(details.count == 3 && Set(details).count == 3)
+        for detail in details { #expect(try data(page, "stall-\(detail)")["incident"] as? String == "01a1ff4b-first") }
+        #expect(page == (try self.page(lines.reversed().joined())))
+        #expect(try self.page(StallLines.line(1)).contains("No incident of several stalls was found."))
+    }
+
     @Test func `no lines make a page that says so`() throws {
         let page = try page("")
         #expect(page.contains("Nothing stalled in what was read."))

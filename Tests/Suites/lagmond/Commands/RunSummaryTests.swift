@@ -35,6 +35,17 @@ internal import Testing
         #expect(RunSummary(statistics).description == Self.always + rest)
     }
 
+    @Test func `lines that wait on disk are part of it`() {
+        #expect(RunSummary(statistics, kept: 3).description == Self.always + " kept=3")
+        #expect(RunSummary(statistics, kept: 0).description == Self.always)
+    }
+
+    @Test func `what the output lost at its end is dropped`() {
+        var statistics = StallMonitorStatistics()
+        statistics.dropped = 2
+        #expect(RunSummary(statistics, lost: 3).description == "stalls=0 reported=0 dropped=5 suppressed=0")
+    }
+
     @Test func `what is zero is left out`() {
         var statistics = statistics
         statistics.pauses.clockSteps = 1

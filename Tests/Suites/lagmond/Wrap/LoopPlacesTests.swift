@@ -58,6 +58,13 @@ struct LoopPlacesTests {
         #expect(lines.isEmpty, "\(lines)")
     }
 
+    @Test(arguments: Way.allCases) func `a session of one client is no loop, a client of one server is`(way: Way) throws {
+        let served = try Self.lines("served", way)
+        #expect(served.isEmpty, "\(served)")
+        let connected = try Self.lines("connected", way)
+        #expect(connected.count == 1 && connected.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(connected)")
+    }
+
     @Test(arguments: ["start", "turns", "moving"], Way.allCases)
     func `a loop that moves is found, with its stall and no other`(name: String, way: Way) throws {
         let lines = try Self.lines(name, way)

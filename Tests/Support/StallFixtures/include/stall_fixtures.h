@@ -25,6 +25,10 @@ void fixture_at_stack_end(uint64_t low, uint64_t margin, void (*callback)(void *
 // Raises SIGUSR1 at itself; the handler, `fixture_signal_handler`, calls back. With an alternate stack if asked.
 void fixture_in_signal_handler(int on_alternate_stack, void (*callback)(void *), void *argument);
 
+// The same with a handler that is nothing but a jump, to `fixture_framed_sleep`, which sleeps for 400 ms.
+void fixture_in_jumping_handler(int on_alternate_stack);
+void fixture_framed_sleep(int number);
+
 // Throws a C++ exception through several frames and catches it: 42 when all is well.
 int fixture_throw_and_catch(void);
 
@@ -63,10 +67,25 @@ int fixture_trace_detach(int pid);
 // Lets any process of this user trace this one, where the kernel asks for that.
 void fixture_trace_allow(void);
 
+// Sleeps in a futex as long as the word has this value.
+void fixture_futex_wait(unsigned *word, unsigned value);
+
+// Locks of C++'s library, of which there is one each. What is taken for reading is waited for to write, and the other way round.
+typedef enum {
+    FIXTURE_MUTEX,
+    FIXTURE_RECURSIVE_MUTEX,
+    FIXTURE_TIMED_MUTEX,
+    FIXTURE_SHARED_MUTEX_WRITE,
+    FIXTURE_SHARED_MUTEX_READ,
+} fixture_lock;
+void fixture_lock_take(fixture_lock lock);
+void fixture_lock_wait(fixture_lock lock);
+
+// Calls back in dispatch_once, of which there is one: whoever comes second waits for the first.
+void fixture_dispatch_once(void (*callback)(void *), void *argument);
+
 #ifdef __cplusplus
 }
 #endif
-// Sleeps in a futex as long as the word has this value.
-void fixture_futex_wait(unsigned *word, unsigned value);
 
 #endif

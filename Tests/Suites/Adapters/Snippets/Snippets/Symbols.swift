@@ -52,6 +52,12 @@ struct SymbolSnippets {
         theirs.send(id: 101, payload: bytes, replyTo: mine)
     }
 
+    static func spool() throws {
+        let stream = try StreamSink(.tcp(host: "127.0.0.1", port: 6000))
+        let monitor = StallMonitor(sinks: [try SpooledSink(stream, SpoolSettings(folder: "/var/lib/shop"))])
+        _ = monitor
+    }
+
     static func pingedQueue() {
         let watched = PingedQueue(.main)
         watched.ping()

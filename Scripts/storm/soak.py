@@ -1,0 +1,74 @@
+"""Stalls at 30 a second for an hour: memory, descriptors and threads of lagmond stay flat.
+
+The test: the Theil-Sen slope (the median of the slopes of all pairs of samples, which outliers do not move) of the second half of the samples. Of
+descriptors and threads it has to be 0. Of the resident memory, in an hour: less than 8 MB; less than 128 MB where the soak is shorter than ten
+minutes, as warming up is then a part of it."""
+import json
+import os
+import pathlib
+import statistics
+import time
+
+from attack import Result, difference, true_stalls
+
+STALLS_PER_SECOND = 30
+STALL_MS, IDLE_MS = 15, 17
+
+
+def sample(pid):
+    """Kilobytes, descriptors and threads; None where it is gone."""
+    try:
+        status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+        return int(status["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(status["Threads"])
+    except (OSError, KeyError):
+        return None
+
+
+def slope(times, values):
+    """Theil-Sen, a second."""
+    pairs = [(values[b] - values[a]) / (times[b] - times[a]) for a in range(len(times)) for b in range(a + 1, len(times))]
+    return statistics.median(pairs) if pairs else 0.0
+
+
+def soak(storm):
+    seconds = int(os.environ.get("SOAK_SECONDS", "25" if storm.quick else "3600"))
+    stalls = seconds * STALLS_PER_SECOND
+    place = storm.place("soak")
+    config, truth, lines = place / "config.json", place / "truth", place / "lines"
+    config.write_text(json.dumps({"monitor": {**storm.MONITOR, "interval_ms": 5, "timeouts": 2}}))
+    command = [
+        storm.lagmond, "run", "--config", str(config), "--output", str(lines), "--max-bytes", "20000000", "--",
+        *storm.host("sleep", stalls, truth, STALL_MS, IDLE_MS),
+    ]
+    times, samples = [], []
+    with storm.start(command, place) as process:
+        begun = time.monotonic()
+        while process.poll() is None and time.monotonic() - begun < seconds * 2 + 60:
+            # At most some thousand pairs and samples.
+            time.sleep(max(0.5, seconds / 400))
+            found = sample(process.pid)
+            if found and process.poll() is None:
+                times.append(time.monotonic() - begun)
+                samples.append(found)
+        outcome = storm.wait(process, place, 10)
+    expected = f"stalls={stalls} errors=0\n"
+    result = Result()
+    harm = outcome.crash() or ("" if (outcome.status, outcome.output) == (0, expected) else f"{outcome.status} {outcome.output!r}")
+    # Without the last samples, in which it ends.
+    times, samples = times[len(times) // 2 : -2], samples[len(samples) // 2 : -2]
+    memory, descriptors, threads = (slope(times, [values[index] for values in samples]) for index in range(3))
+    allowed = 8192 if seconds >= 600 else 131_072
+    if memory * 3600 > allowed:
+        harm = harm or f"memory grows by {memory * 3600:.0f} kB an hour; allowed: {allowed}"
+    if descriptors > 0 or threads > 0:
+        harm = harm or f"an hour more of it: {descriptors * 3600:.0f} descriptors, {threads * 3600:.0f} threads"
+    happened = len(true_stalls(truth))
+    counted = sum(outcome.count(name) for name in ("reported", "dropped", "suppressed"))
+    result.judge(
+        stalls, harm, max(0, happened - counted),
+        f"memory {memory * 3600:.0f} kB an hour, {samples[-1] if samples else 'no samples'} at the end, {happened / max(1, times[-1] if times else 1):.0f} stalls a second",
+    )
+    return result
+
+
+ATTACKS = {"soak": soak}

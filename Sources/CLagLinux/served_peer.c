@@ -1,0 +1,104 @@
+// Whether a process is there for one connection: a session that was forked for a client, as PostgreSQL's backends and sshd's are.
+#define _GNU_SOURCE
+#include "served_peer.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cll_procfs.h"
+#include "procfs_text.h"
+
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+static int cll_visit_second_thread(unsigned tid, void *context) { return (pid_t)tid != *(const pid_t *)context; }
+
+// The first port that connect(2) chooses by itself (ip_sysctl, ip_local_port_range); below it a port was asked for, as a server's is.
+static unsigned cll_first_chosen_port(void) {
+    static unsigned first;
+    unsigned known = __atomic_load_n(&first, __ATOMIC_RELAXED);
+    if (known != 0) return known;
+    char text[32] = {0};
+    int fd = open("/proc/sys/net/ipv4/ip_local_port_range", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        if (read(fd, text, sizeof(text) - 1) < 0) text[0] = 0;
+        close(fd);
+    }
+    const char *at = text;
+    known = (unsigned)cll_parse_number(&at, 10);
+    if (known == 0) known = 32768;
+    __atomic_store_n(&first, known, __ATOMIC_RELAXED);
+    return known;
+}
+
+// A connected socket that accept(2) made has its listener's address: a name, or a server's port. One that connect(2) made has none, or one that the
+// kernel chose.
+static int cll_was_accepted(int socket) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_un local;
+        struct sockaddr_in ip4;
+        struct sockaddr_in6 ip6;
+        struct sockaddr_storage room;
+    } own, other;
+    socklen_t length = sizeof(other);
+    if (getpeername(socket, &other.any, &length) != 0) return 0;
+    length = sizeof(own);
+    if (getsockname(socket, &own.any, &length) != 0) return 0;
+    switch (own.any.sa_family) {
+        case AF_UNIX: return length > offsetof(struct sockaddr_un, sun_path);
+        case AF_INET: return ntohs(own.ip4.sin_port) < cll_first_chosen_port();
+        case AF_INET6: return ntohs(own.ip6.sin6_port) < cll_first_chosen_port();
+        default: return 0;
+    }
+}
+
+// What a member of an epoll instance is to this question.
+enum { MEMBER_OWN, MEMBER_CLIENT, MEMBER_OTHER };
+
+static int cll_member(int pidfd, pid_t pid, int descriptor) {
+    static const char *const own[] = {
+        "pipe:", "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]", "anon_inode:[pidfd]", "anon_inode:inotify",
+    };
+    char link[64];
+    ssize_t length = cll_procfs_link(pid, descriptor, link, sizeof(link) - 1);
+    if (length < 0) return MEMBER_OTHER;
+    link[length] = 0;
+    for (size_t index = 0; index < sizeof(own) / sizeof(own[0]); index++) {
+        if (strncmp(link, own[index], strlen(own[index])) == 0) return MEMBER_OWN;
+    }
+    if (strncmp(link, "socket:", 7) != 0) return MEMBER_OTHER;
+    int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
+    if (duplicate < 0) return MEMBER_OTHER;
+    int was_accepted = cll_was_accepted(duplicate);
+    close(duplicate);
+    return was_accepted ? MEMBER_CLIENT : MEMBER_OTHER;
+}
+
+int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll) {
+    enum { MOST_THREADS = 1, MOST_MEMBERS = 8, LINE_BYTES = 96 };
+    if (cll_procfs_each(pid, "task", MOST_THREADS, cll_visit_second_thread, &pid) != 0) return 0;
+    char name[24] = "fdinfo/", text[(MOST_MEMBERS + 2) * LINE_BYTES];
+    *cll_append_number(name + 7, (unsigned)epoll) = 0;
+    long length = cll_procfs_read(pid, 0, name, text, sizeof(text));
+    // A list that does not fit is a loop's.
+    if (length < 0 || (size_t)length >= sizeof(text) - 1) return 0;
+    int clients = 0;
+    for (const char *line = strstr(text, "tfd:"); line != NULL; line = strstr(line, "tfd:")) {
+        line += 4;
+        switch (cll_member(pidfd, pid, (int)cll_parse_number(&line, 10))) {
+            case MEMBER_OWN: break;
+            case MEMBER_CLIENT: clients++; break;
+            default: return 0;
+        }
+    }
+    return clients == 1;
+}

@@ -1,0 +1,212 @@
+internal import Glibc
+internal import Synchronization
+
+/// Keeps lines on disk while the sink within cannot bring them to its destination, and sends them when it can again: also after a restart.
+///
+/// ```swift
+/// import LagMonitor
+///
+/// let stream = try StreamSink(.tcp(host: "127.0.0.1", port: 6000))
+/// let monitor = StallMonitor(sinks: [try SpooledSink(stream, SpoolSettings(folder: "/var/lib/shop"))])
+/// ```
+///
+/// Lines arrive in the order in which they were written: while some are kept, new ones go behind them. A line that was kept is marked as late (`late`;
+/// `lagmonitor.late` in other formats than the native one). Lines that are kept count neither as reported nor as dropped
+/// (``unsettledLines``, ``keptLines``). When the spool is full, lines are refused (``SinkError/Reason/tooSlow``) and counted where they are missing.
+///
+/// A line is removed from disk when the sink within has brought it to the destination, as far as that sink can know (a stream: the kernel has it). A
+/// line may arrive twice where an answer got lost or the process was killed: its `id` shows that. What a process that is killed has in
+/// memory, not yet refused by the destination, is lost with it.
+///
+/// What is kept is sent by the reporter thread: with each line, and once a second while there is something; up to ``batchLines`` at a time.
+public final class SpooledSink: RecordSink {
+    private struct State {
+        var spool: LineSpool
+        /// The first lines of the spool, which the sink within has and may still give back.
+        var onTheirWay: [SpoolFile.Entry] = []
+        var retry = RetryDelay()
+        /// Records alone.
+        var abandoned: UInt64 = 0
+        var isClosed = false
+    }
+
+    /// Lines that are sent at a time, and their bytes.
+    static let batchLines = 256
+    static let batchBytes = 1 << 20
+    /// So that new lines need not wait for long behind old ones.
+    private static let batchNanoseconds: UInt64 = 200_000_000
+
+    private let sink: any RecordSink
+    private let returning: (any ReturningSink)?
+    private let clock: @Sendable () -> UInt64
+    private let state: Mutex<State>
+
+    /// Takes what an earlier process left for the same destination.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` where the folder, or a file in it, cannot be used.
+    public convenience init(_ sink: any RecordSink, _ settings: SpoolSettings) throws(SinkError) {
+        try self.init(sink, settings) { WriteDeadline.now }
+    }
+
+    /// - Parameter clock: `CLOCK_MONOTONIC`; for tests.
+    package init(
+        _ sink: any RecordSink,
+        _ settings: SpoolSettings,
+        clock: @escaping @Sendable () -> UInt64
+    ) throws(SinkError) {
+        self.sink = sink
+        self.clock = clock
+        returning = sink as? any ReturningSink
+        if mkdir(settings.folder, 0o700) != 0, errno != EEXIST {
+            throw SinkError(.cannotOpen, path: settings.folder, code: errno)
+        }
+        guard access(settings.folder, W_OK | X_OK) == 0 else { throw SinkError(.cannotOpen, path: settings.folder, code: errno) }
+        var spool = LineSpool(folder: settings.folder, destination: sink.name, capacity: settings.maxBytes)
+        var lost: UInt64 = 0
+        try spool.open(&lost)
+        state = Mutex(State(spool: spool, abandoned: lost))
+        returning?.returnsUndelivered()
+    }
+
+    public var name: String { sink.name }
+    public var format: RecordFormat? { sink.format }
+
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { try write(line, about: nil) }
+    public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) {
+        try write(line, about: Optional(facts))
+    }
+
+    private func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts?) throws(SinkError) {
+        let failure: SinkError? = state.withLock { state in
+            guard !state.isClosed else { return SinkError(.closed, path: name) }
+            settle(&state)
+            sendKept(&state)
+            var failure = SinkError(.tooSlow, path: name)
+            if state.spool.isEmpty {
+                do throws(SinkError) {
+                    if let facts { try sink.write(line, about: facts) } else { try sink.write(line) }
+                    return nil
+                } catch {
+                    // Not a line of the destination's format: it never will be.
+                    if error.reason == .writeFailed, error.code == EINVAL { return error }
+                    failure = error
+                }
+                // They are older.
+                if let returned = returning?.takeReturned(all: true) { keep(returned, &state) }
+                state.retry.recordFailure(at: clock())
+            }
+            return state.spool.append([UInt8](line), isRecord: facts?.notice == nil) ? nil : failure
+        }
+        if let failure { throw failure }
+    }
+
+    public func reopen() throws(SinkError) {
+        state.withLock { $0.retry.reset() }
+        try sink.reopen()
+    }
+
+    public func resume() throws(SinkError) {
+        try sink.resume()
+        try state.withLock { state throws(SinkError) in
+            guard state.isClosed else { return }
+            state.isClosed = false
+            try state.spool.open(&state.abandoned)
+        }
+    }
+
+    /// Tries once more, if it is time; what is not sent stays on disk.
+    public func close() {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            settle(&state)
+            sendKept(&state)
+        }
+        sink.close()
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            settle(&state)
+            state.onTheirWay = []
+            state.retry.reset()
+            state.spool.close()
+            state.isClosed = true
+        }
+    }
+
+    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {
+        sink.limitWaiting(untilMonotonicNanoseconds: deadline)
+    }
+
+    /// Sends what is kept, if it is time.
+    public func takeAbandonedLines() -> UInt64 {
+        let own: UInt64 = state.withLock { state in
+            defer { state.abandoned = 0 }
+            guard !state.isClosed else { return state.abandoned }
+            settle(&state)
+            sendKept(&state)
+            return state.abandoned
+        }
+        return own + sink.takeAbandonedLines()
+    }
+
+    public func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
+
+    public var unsettledLines: Int {
+        state.withLock { state in state.spool.lines + (state.onTheirWay.isEmpty ? sink.unsettledLines : 0) }
+    }
+
+    public var keptLines: Int? { state.withLock { $0.spool.lines } }
+
+    /// What came of the lines that the sink within has.
+    private func settle(_ state: inout State) {
+        if let returned = returning?.takeReturned(all: false), !returned.lines.isEmpty { keep(returned, &state) }
+        guard !state.onTheirWay.isEmpty, sink.unsettledLines == 0 else { return }
+        state.spool.remove(state.onTheirWay)
+        state.onTheirWay = []
+        state.retry.reset()
+    }
+
+    private func keep(_ returned: ReturnedLines, _ state: inout State) {
+        guard !returned.lines.isEmpty else { return }
+        if state.onTheirWay.isEmpty {
+            for line in returned.lines where !state.spool.append(line.bytes, isRecord: line.isRecord) && line.isRecord {
+                state.abandoned += 1
+            }
+        } else {
+            // These are the last of them, and on disk.
+            state.spool.remove(state.onTheirWay.dropLast(returned.lines.count))
+            state.onTheirWay = []
+        }
+        state.retry.recordFailure(at: clock())
+        state.retry.postpone(until: clock().saturatingSum(returned.retryAfterNanoseconds))
+    }
+
+    private func sendKept(_ state: inout State) {
+        guard state.onTheirWay.isEmpty, !state.spool.isEmpty else { return }
+        let start = clock()
+        guard state.retry.allows(at: start) else { return }
+        for entry in state.spool.first(Self.batchLines, maxBytes: Self.batchBytes, &state.abandoned) {
+            let line = LateMark.marked(entry.line)
+            do throws(SinkError) {
+                try line.span.withUnsafeBufferPointer { buffer throws(SinkError) in
+                    let bytes = UnsafeRawBufferPointer(buffer)
+                    if entry.isRecord { try sink.write(bytes) } else { try sink.write(bytes, about: Self.notice) }
+                }
+            } catch {
+                guard error.reason == .writeFailed, error.code == EINVAL else {
+                    state.retry.recordFailure(at: clock())
+                    return
+                }
+                // It was of another format; with lines on their way before it, it is its turn later.
+                guard state.onTheirWay.isEmpty else { return }
+                state.spool.remove([entry])
+                if entry.isRecord { state.abandoned += 1 }
+                continue
+            }
+            state.onTheirWay.append(entry)
+            settle(&state)
+            guard state.retry.allows(at: clock()), clock() &- start < Self.batchNanoseconds else { return }
+        }
+    }
+
+    /// Of a line that is no record and was kept.
+    private static let notice = LineFacts(event: "notice", severity: .warning, message: "")
+}

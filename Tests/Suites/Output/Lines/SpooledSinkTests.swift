@@ -1,0 +1,397 @@
+import Foundation
+import Glibc
+import LagOutput
+import Synchronization
+import Testing
+
+@testable import LagMonitorOTLP
+@testable import LagOutput
+
+/// A destination that comes and goes as a test says.
+private final class Collector: RecordSink {
+    private struct State {
+        var taken: [String] = []
+        var failure: SinkError?
+    }
+
+    let name: String
+    private let state = Mutex(State())
+
+    init(_ name: String = "tcp:collector:1") { self.name = name }
+
+    var taken: [String] { state.withLock { $0.taken } }
+
+    func fail(_ failure: SinkError.Reason?, code: Int32 = 0) {
+        state.withLock { $0.failure = failure.map { SinkError($0, path: name, code: code) } }
+    }
+
+    func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
+        let failure = state.withLock { state in
+            if state.failure == nil { state.taken.append(String(decoding: line, as: UTF8.self)) }
+            return state.failure
+        }
+        if let failure { throw failure }
+    }
+
+    func close() {}
+}
+
+/// Keeps requests until the test answers them.
+private final class HeldTransport: OTLPTransport {
+    private struct State {
+        var bodies: [String] = []
+        var held: [@Sendable (OTLPAnswer) -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    var bodies: [String] { state.withLock { $0.bodies } }
+
+    func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
+        state.withLock { state in
+            state.bodies.append(String(decoding: body, as: UTF8.self))
+            state.held.append(done)
+        }
+    }
+
+    /// Answers the requests that are there; false: none is.
+    func answer(_ status: Int?, retryAfter: String? = nil) -> Bool {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for done in held { done(OTLPAnswer(response: status.map { .init(status: $0, retryAfter: retryAfter) })) }
+        return !held.isEmpty
+    }
+
+    func cancel() {}
+}
+
+private final class Clock: Sendable {
+    private let nanoseconds = Atomic<UInt64>(1_000_000_000)
+    var now: UInt64 { nanoseconds.load(ordering: .relaxed) }
+    func advance(_ seconds: UInt64) { nanoseconds.add(seconds * 1_000_000_000, ordering: .relaxed) }
+}
+
+struct SpooledSinkTests {
+    private let folder: ScratchDirectory
+    private let clock = Clock()
+
+    init() throws { folder = try ScratchDirectory() }
+
+    private func sink(_ collector: some RecordSink, maxBytes: Int = SpoolSettings.defaultBytes) throws -> SpooledSink {
+        try SpooledSink(collector, SpoolSettings(folder: folder.path, maxBytes: maxBytes)) { [clock] in clock.now }
+    }
+
+    private func line(_ number: Int) -> String { "{\"schema\":\"x\",\"n\":\(number)}\n" }
+    private func late(_ number: Int) -> String { "{\"schema\":\"x\",\"n\":\(number),\"late\":true}\n" }
+    private var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? [] }
+
+    @Test func `while the destination takes lines there is no file`() throws {
+        let collector = Collector()
+        let sink = try sink(collector)
+        try sink.put(line(1))
+        #expect(collector.taken == [line(1)] && files.isEmpty && sink.unsettledLines == 0 && sink.keptLines == 0)
+    }
+
+    @Test(arguments: [SinkError.Reason.readerGone, .tooSlow, .cannotOpen])
+    func `lines are kept and sent in order when it comes back`(reason: SinkError.Reason) throws {
+        let collector = Collector()
+        let sink = try sink(collector)
+        collector.fail(reason)
+        for number in 1...3 { try sink.put(line(number)) }
+        #expect(sink.keptLines == 3 && sink.unsettledLines == 3 && files.count == 1)
+        collector.fail(nil)
+        // It is asked again after its delay, not with every line.
+        try sink.put(line(4))
+        #expect(collector.taken.isEmpty)
+        clock.advance(11)
+        try sink.put(line(5))
+        // The last one finds nothing before it.
+        #expect(collector.taken == (1...4).map(late) + [line(5)])
+        #expect(sink.keptLines == 0 && files.isEmpty && sink.takeAbandonedLines() == 0)
+    }
+
+    @Test func `what is kept is sent without a new line`() throws {
+        let collector = Collector()
+        let sink = try sink(collector)
+        collector.fail(.readerGone)
+        try sink.put(line(1))
+        collector.fail(nil)
+        clock.advance(11)
+        #expect(sink.takeAbandonedLines() == 0 && collector.taken == [late(1)] && sink.unsettledLines == 0)
+    }
+
+    @Test func `the next process sends what was kept before its own lines`() throws {
+        let gone = Collector()
+        gone.fail(.readerGone)
+        let first = try sink(gone)
+        for number in 1...3 { try first.put(line(number)) }
+        first.close()
+        #expect(first.keptLines == 3 && first.unsettledLines == 3 && first.takeAbandonedLines() == 0)
+        let collector = Collector()
+        let second = try sink(collector)
+        #expect(second.keptLines == 3)
+        try second.put(line(4))
+        #expect(collector.taken == (1...3).map(late) + [line(4)] && files.isEmpty)
+    }
+
+    /// Where nothing stalls, nobody writes.
+    @Test func `what is kept is tried at the end`() throws {
+        let gone = Collector()
+        gone.fail(.readerGone)
+        let first = try sink(gone)
+        try first.put(line(1))
+        first.close()
+        let collector = Collector()
+        let second = try sink(collector)
+        second.close()
+        #expect(collector.taken == [late(1)] && second.keptLines == 0 && files.isEmpty)
+    }
+
+    /// A process that is killed does not close anything.
+    @Test func `a file that was not closed is taken as well`() throws {
+        let gone = Collector()
+        gone.fail(.readerGone)
+        var first: SpooledSink? = try sink(gone)
+        try first?.put(line(1))
+        #expect(first?.keptLines == 1)
+        first = nil
+        let collector = Collector()
+        #expect(try sink(collector).takeAbandonedLines() == 0 && collector.taken == [late(1)])
+    }
+
+    @Test func `what another process has is left to it`() throws {
+        let gone = Collector()
+        gone.fail(.readerGone)
+        let first = try sink(gone)
+        try first.put(line(1))
+        let second = try sink(gone)
+        #expect(second.keptLines == 0)
+        try second.put(line(2))
+        #expect(files.count == 2 && first.keptLines == 1 && second.keptLines == 1)
+    }
+
+    @Test func `each destination has its own lines`() throws {
+        let gone = Collector("tcp:a:1")
+        gone.fail(.readerGone)
+        let first = try sink(gone)
+        try first.put(line(1))
+        first.close()
+        #expect(try sink(Collector("tcp:b:1")).keptLines == 0)
+    }
+
+    @Test func `what does not fit is refused and the rest arrives`() throws {
+        let collector = Collector()
+        let sink = try sink(collector, maxBytes: SpoolSettings.allowedBytes.lowerBound)
+        collector.fail(.readerGone)
+        let text = String(repeating: "x", count: 1000)
+        func long(_ number: Int, _ end: String = "") -> String { "{\"schema\":\"\(text)\",\"n\":\(number)\(end)}\n" }
+        var kept = 0
+        while (try? sink.put(long(kept))) != nil, kept < 1000 { kept += 1 }
+        #expect((60...65).contains(kept))
+        #expect(throws: SinkError(.tooSlow, path: collector.name)) { try sink.put(long(-1)) }
+        collector.fail(nil)
+        clock.advance(11)
+        #expect(sink.takeAbandonedLines() == 0)
+        #expect(collector.taken == (0..<kept).map { long($0, ",\"late\":true") })
+        // The ring goes on from where it was.
+        for round in 0..<3 {
+            collector.fail(.readerGone)
+            for number in 0..<40 { try sink.put(long(round * 100 + number)) }
+            collector.fail(nil)
+            clock.advance(11)
+            #expect(sink.takeAbandonedLines() == 0 && sink.keptLines == 0)
+        }
+        #expect(collector.taken.count == kept + 120)
+    }
+
+    /// Lines come while others are sent: head and tail go around the ring, and no line is torn or changes its place.
+    @Test func `a ring that goes round keeps order and content`() throws {
+        let path = folder.path + "/ring"
+        let file = try SpoolFile.create(path, capacity: 1000)
+        var expected: [[UInt8]] = []
+        for number in 0..<2000 {
+            let line = [UInt8](repeating: UInt8(number % 251), count: number * 7 % 200)
+            if file.append(line, isRecord: number % 3 == 0) { expected.append(line) }
+            guard number % 2 == 1 || expected.count > 3 else { continue }
+            let entry = try #require(try file.entry())
+            #expect(entry.line == expected.removeFirst())
+            file.remove([entry])
+            #expect(file.lines == expected.count)
+        }
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_size <= 1000 + 4096 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func `a line that can never be taken is counted and the next goes on`() throws {
+        let collector = Collector()
+        let sink = try sink(collector)
+        collector.fail(.readerGone)
+        try sink.put(line(1))
+        collector.fail(.writeFailed, code: EINVAL)
+        clock.advance(11)
+        #expect(sink.takeAbandonedLines() == 1 && sink.keptLines == 0)
+        #expect(throws: SinkError(.writeFailed, path: collector.name, code: EINVAL)) { try sink.put(line(2)) }
+    }
+
+    @Test(arguments: [0, 8, 16, 40, 64, 72, 128, 4096, 4100, 4104, 4112, 4120])
+    func `a damaged file loses counted lines and nothing else`(offset: Int) throws {
+        let gone = Collector()
+        gone.fail(.readerGone)
+        let first = try sink(gone)
+        for number in 1...3 { try first.put(line(number)) }
+        first.close()
+        let path = folder.path + "/" + (try #require(files.first))
+        let handle = try #require(FileHandle(forUpdatingAtPath: path))
+        try handle.seek(toOffset: UInt64(offset))
+        try handle.write(contentsOf: Data(repeating: 0xa5, count: 8))
+        try handle.close()
+        let collector = Collector()
+        let second = try sink(collector)
+        let lost = second.takeAbandonedLines()
+        #expect(lost + UInt64(collector.taken.count) >= 1 && collector.taken.allSatisfy { (1...3).map(late).contains($0) })
+        clock.advance(11)
+        try second.put(line(4))
+        #expect(collector.taken.last == line(4) && files.isEmpty)
+    }
+
+    @Test func `a planted file or link is refused and left alone`() throws {
+        let gone = Collector()
+        gone.fail(.readerGone)
+        let first = try sink(gone)
+        try first.put(line(1))
+        let path = folder.path + "/" + (try #require(files.first))
+        first.close()
+        let other = folder.path + "/other"
+        try FileManager.default.moveItem(atPath: path, toPath: other)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
+        #expect(throws: SinkError(.cannotOpen, path: path, code: ELOOP)) { try sink(gone) }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.linkItem(atPath: other, toPath: path)
+        #expect(throws: SinkError.self) { try sink(gone) }
+        #expect(FileManager.default.fileExists(atPath: other))
+    }
+
+    @Test func `a folder that cannot be is an error`() {
+        let settings = SpoolSettings(folder: "/nonexistent/spool")
+        #expect(throws: SinkError(.cannotOpen, path: "/nonexistent/spool", code: ENOENT)) {
+            try SpooledSink(Collector(), settings)
+        }
+    }
+
+    @Test(arguments: RecordFormat.allCases) func `a late line is a whole line with a mark`(format: RecordFormat) throws {
+        var encoder = RecordEncoder(context: Sample.context, format: format)
+        for isNotice in [false, true] {
+            let notice = Notice.dropped(
+                1,
+                .queueFull,
+                total: 1,
+                time: OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1)
+            )
+            let line = isNotice ? encoder.encode(notice) { Array($0) } : encoder.encode(Sample.record()) { Array($0) }
+            let marked = LateMark.marked(line)
+            #expect(marked.count - line.count <= LateMark.byteCount(in: format) && marked.count > line.count)
+            let text = String(decoding: marked, as: UTF8.self)
+            _ = try Sample.parse(text)
+            #expect(text.contains("late") && text.hasSuffix("}\n") && text.split(separator: "\n").count == 1)
+        }
+        #expect(LateMark.marked(Array("no line".utf8)) == Array("no line".utf8))
+    }
+
+    // MARK: OTLP
+
+    private func request(_ numbers: ClosedRange<Int>, late: Bool) -> String {
+        let mark = late ? #"{"key":"lagmonitor.late","value":{"boolValue":true}}"# : ""
+        let records = numbers.map { "{\"n\":\($0),\"scopeLogs\":[{\"logRecords\":[{\"attributes\":[\(mark)]}]}]}" }
+        return "{\"resourceLogs\":[\(records.joined(separator: ","))]}"
+    }
+
+    private func otlp(_ transport: HeldTransport) -> OTLPSink {
+        OTLPSink(name: "otlp:test", rule: OTLPRetryRule()) { transport }
+    }
+
+    private func until(_ sink: SpooledSink, _ condition: () -> Bool) -> Bool {
+        for _ in 0..<2000 {
+            _ = sink.takeAbandonedLines()
+            if condition() { return true }
+            usleep(5000)
+        }
+        return false
+    }
+
+    @Test func `requests that may pass later are kept and made again`() throws {
+        let transport = HeldTransport()
+        let sink = try sink(otlp(transport))
+        for number in 1...3 { try sink.put(request(number...number, late: false) + "\n") }
+        #expect(sink.unsettledLines == 3 && sink.keptLines == 0)
+        #expect(until(sink) { transport.answer(503, retryAfter: "20") })
+        #expect(until(sink) { sink.keptLines == 3 })
+        clock.advance(19)
+        #expect(sink.takeAbandonedLines() == 0 && transport.bodies.count == 1)
+        clock.advance(2)
+        #expect(until(sink) { transport.bodies.count == 2 })
+        // On disk until it is known that they arrived.
+        #expect(sink.keptLines == 3 && sink.unsettledLines == 3)
+        #expect(
+            until(sink) {
+                _ = transport.answer(200)
+                return sink.keptLines == 0
+            }
+        )
+        #expect(sink.unsettledLines == 0 && sink.takeAbandonedLines() == 0 && files.isEmpty)
+        let sent = transport.bodies.dropFirst().joined()
+        #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") } && sent.contains("lagmonitor.late"))
+    }
+
+    @Test func `what the receiver does not want is counted`() throws {
+        let transport = HeldTransport()
+        let sink = try sink(otlp(transport))
+        try sink.put(request(1...1, late: false) + "\n")
+        var lost: UInt64 = 0
+        for _ in 0..<2000 where lost == 0 {
+            _ = transport.answer(400)
+            lost += sink.takeAbandonedLines()
+            usleep(5000)
+        }
+        #expect(lost == 1 && sink.keptLines == 0 && files.isEmpty)
+    }
+
+    @Test func `at the end what is on its way is kept`() throws {
+        let transport = HeldTransport()
+        let first = try sink(otlp(transport))
+        for number in 1...3 { try first.put(request(number...number, late: false) + "\n") }
+        first.limitWaiting(untilMonotonicNanoseconds: 0)
+        first.close()
+        #expect(first.takeAbandonedLines() == 0 && first.keptLines == 3)
+        let fresh = HeldTransport()
+        let second = try sink(otlp(fresh))
+        #expect(
+            until(second) {
+                _ = fresh.answer(200)
+                return second.keptLines == 0
+            }
+        )
+        let sent = fresh.bodies.joined()
+        #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") })
+    }
+
+    @Test func `a full queue goes to disk in order`() throws {
+        let transport = HeldTransport()
+        let sink = try sink(otlp(transport))
+        for number in 0...OTLPSink.capacity { try sink.put(request(number...number, late: false) + "\n") }
+        #expect(sink.keptLines == OTLPSink.capacity + 1)
+        clock.advance(11)
+        #expect(
+            until(sink) {
+                _ = transport.answer(200)
+                return sink.keptLines == 0
+            }
+        )
+        let numbers = transport.bodies.joined().split(separator: "\"n\":").dropFirst()
+            .compactMap { Int($0.prefix { $0.isNumber }) }
+        let all = Array(0...OTLPSink.capacity)
+        // The first request may have been on its way when its line was taken back.
+        #expect(numbers == all || numbers == [0] + all)
+    }
+}
