@@ -18,7 +18,9 @@ package struct StallMessage {
         let threads = record.workers.reduce(0) { $0 + $1.threadIDs.count }
         let others = threads > 1 ? ", with \(threads) threads busy" : ""
         // Thread, loop and function names are the program's.
-        text = PlainText.sanitized(begun + Self.why(record) + place + others + Self.turns(record.evidence) + Self.waiting(record.evidence) + end)
+        text = PlainText.sanitized(
+            begun + Self.why(record) + place + others + Self.turns(record.evidence) + Self.waiting(record.evidence) + end
+        )
     }
 
     /// Whether somebody waited for the loop meanwhile.

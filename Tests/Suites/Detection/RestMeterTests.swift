@@ -79,7 +79,10 @@ struct RestMeterTests {
         var meter = rested(.samples)
         let first = start + 20 * millisecond
         // It was awake since that sample: the sleep that ended was counted when it began.
-        #expect(meter.observe(work(3, at: first - 5), sleeps: 5, hasMoved: false, waits: .samples, at: first) == Wakefulness(since: first - 5))
+        #expect(
+            meter.observe(work(3, at: first - 5), sleeps: 5, hasMoved: false, waits: .samples, at: first)
+                == Wakefulness(since: first - 5)
+        )
         #expect(meter.observe(wait(4), sleeps: 5, hasMoved: false, waits: .samples, at: first + 10 * millisecond).since == 0)
     }
 

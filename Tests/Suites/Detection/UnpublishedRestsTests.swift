@@ -11,14 +11,18 @@ private final class FakeWaitingLoop: ExaminableLoop {
     let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
     let name = "waiting"
     let waits: PublishedWaits
+    private let isQuiet: Bool
     private let sleeps = Atomic<UInt64>(0)
     private let readings = Atomic<Int>(0)
 
-    init(_ waits: PublishedWaits = .turns) { self.waits = waits }
+    init(_ waits: PublishedWaits = .turns, isQuiet: Bool = false) {
+        self.waits = waits
+        self.isQuiet = isQuiet
+    }
 
     func modeName(_ number: UInt32) -> String? { nil }
     func recordRest(at now: UInt64) {}
-    func examine(at now: UInt64) -> LoopExamination { LoopExamination(work: .none) }
+    func examine(at now: UInt64) -> LoopExamination { LoopExamination(isQuiet: isQuiet, work: .none) }
 
     func countSleeps() -> UInt64? {
         readings.add(1, ordering: .relaxed)
@@ -62,7 +66,9 @@ struct UnpublishedRestsTests {
     }
 
     /// Turns of 7 ms; after each `each` is done.
-    private func run(_ loop: FakeWaitingLoop, _ bench: WatchdogBench, from begin: UInt64, turns: UInt64, each: () -> Void = {}) -> UInt64 {
+    private func run(_ loop: FakeWaitingLoop, _ bench: WatchdogBench, from begin: UInt64, turns: UInt64, each: () -> Void = {})
+        -> UInt64
+    {
         for turn in 1...turns {
             each()
             loop.turn(at: begin + turn * 7 * millisecond)
@@ -103,6 +109,16 @@ struct UnpublishedRestsTests {
         bench.run(until: end + 1000 * millisecond)
         #expect(bench.counters(index) == WatchCounters() && bench.takeReported().isEmpty)
         #expect(bench.plan.deadline == .max)
+    }
+
+    @Test func `a thread that runs no loop is never starved`() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeWaitingLoop(isQuiet: true)
+        let index = begin(loop, bench, rules())
+        let end = run(loop, bench, from: start, turns: 500)
+        loop.rest()
+        bench.run(until: end + 1000 * millisecond)
+        #expect(bench.counters(index) == WatchCounters() && bench.takeReported().isEmpty)
     }
 
     @Test func `without the rule nobody counts`() throws {

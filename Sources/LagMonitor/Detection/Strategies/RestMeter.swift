@@ -16,7 +16,13 @@ package struct RestMeter: Sendable, Equatable {
     ///   - reading: read before `sleeps`.
     ///   - sleeps: nil: not known.
     ///   - hasMoved: whether the beacon's word was another one after `sleeps` was read: then the sleep may be in progress.
-    package mutating func observe(_ reading: BeaconReading, sleeps: UInt64?, hasMoved: Bool, waits: PublishedWaits, at now: UInt64) -> Wakefulness {
+    package mutating func observe(
+        _ reading: BeaconReading,
+        sleeps: UInt64?,
+        hasMoved: Bool,
+        waits: PublishedWaits,
+        at now: UInt64
+    ) -> Wakefulness {
         defer { self.sleeps = sleeps }
         let isTurning = waits == .turns && reading.activity == .waiting && reading.word == reading.beaconWord
         guard let sleeps, reading.isWorking || isTurning else { return rest() }

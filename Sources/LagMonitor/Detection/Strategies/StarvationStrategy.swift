@@ -76,7 +76,9 @@ package struct StarvationStrategy: DetectionStrategy {
         if let answer = reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }
         if reading.wokeNanoseconds > interval.since { end = min(end, reading.wokeNanoseconds) }
         // A rest that the thread's sleeps have shown was at some time since it was last seen awake.
-        guard observation.wakefulness == nil else { return .ended(interval.ended(at: min(interval.until, end), latest: end, observation.processPause)) }
+        guard observation.wakefulness == nil else {
+            return .ended(interval.ended(at: min(interval.until, end), latest: end, observation.processPause))
+        }
         return .ended(interval.ended(at: end, observation.processPause))
     }
 }

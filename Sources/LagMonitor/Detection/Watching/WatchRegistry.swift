@@ -103,7 +103,9 @@ package final class WatchRegistry: @unchecked Sendable {
                 index = table.used
                 table.used += 1
             }
-            (hotParts + index).initialize(to: Watch.HotPart(beacon: loop.beacon.raw, rules: rules, publishesRests: waits == .rests))
+            (hotParts + index).initialize(
+                to: Watch.HotPart(beacon: loop.beacon.raw, rules: rules, publishesRests: waits == .rests)
+            )
             (coldParts + index).initialize(
                 to: Watch.ColdPart(
                     loop,
