@@ -55,7 +55,10 @@ struct LoopPlacesTests {
         let served = try Self.lines("served", way)
         #expect(served.isEmpty, "\(served)")
         let connected = try Self.lines("connected", way)
-        #expect(connected.count == 1 && connected.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(connected)")
+        #expect(
+            connected.count == 1 && connected.first.map { Self.functions($0).contains("handler_that_naps") } == true,
+            "\(connected)"
+        )
     }
 
     @Test(arguments: ["start", "turns", "moving"], Way.allCases)
