@@ -246,7 +246,8 @@ let package = Package(
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
                 "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics",
-                "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe", "MonitorProbe", logging, lifecycle,
+                "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe",
+                "MonitorProbe", logging, lifecycle,
                 configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),

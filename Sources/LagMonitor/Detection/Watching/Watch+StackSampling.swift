@@ -118,8 +118,7 @@ extension Watch {
         let place = episode.tally.add(outcome, services.scratch, key: services.key(of: outcome), at: now, slept: slept)
         recordGap(isSame: place.isSame, at: now)
         guard case .waiting(let call) = outcome.state else { return }
-        services.describe(call, of: target, in: episode, place.index, isNew: place.isNew)
-        if !isStillStalled(kind, as: reading) { episode.tally.forgetOwners(place.index) }
+        services.describe(call, of: target, in: episode, place.index, isNew: place.isNew) { isStillStalled(kind, as: reading) }
     }
 
     /// The gap to the next sample follows the stall's age.

@@ -51,8 +51,9 @@ extension Watch {
             found += 1
             isSame = isSame && place.isSame
             guard case .waiting(let call) = outcome.state else { continue }
-            services.describe(call, of: target, in: episode, place.index, isNew: place.isNew)
-            if !isStillStalled(kind, as: reading) { tally.forgetOwners(place.index) }
+            services.describe(call, of: target, in: episode, place.index, isNew: place.isNew) {
+                isStillStalled(kind, as: reading)
+            }
         }
         services.roundStart &+= 1
         guard found > 0 else {

@@ -68,30 +68,38 @@ extension WatchServices {
 
     /// What the thread waits for, and who holds it. Again and again for a lock: its owner may be another one, and a deadlock
     /// closes when the last thread comes to it.
+    /// - Parameter isStillStalled: asked when something was found: at the end of a stall the lock has no owner any more, or another one.
     func describe(
         _ call: cll_thread_syscall,
         of target: ThreadIdentity,
         in episode: Episode,
         _ index: Int,
-        isNew: Bool
+        isNew: Bool,
+        isStillStalled: () -> Bool
     ) {
         let isLock = call.number == cll_syscall_futex
         guard isNew || isLock else { return }
         if isLock {
             chain.follow(target.tid, in: call)
-            let known = episode.tally[index]
-            let isOther = known.lock.owner != chain[0].lock.owner || known.lock.address != chain[0].lock.address
+            let (known, found) = (episode.tally[index], chain[0].lock)
+            // A lock that nobody holds is about to be taken: who held it is known.
+            let isOther =
+                (known.lock.owner != found.owner || known.lock.address != found.address)
+                && (found.owner != 0 || known.lock.owner == 0)
             guard isNew || isOther || (chain.cycle != nil && known.cycle < 0) else { return }
         }
         var call = call
         cll_wait_describe(target.process, target.tid, &call, &wait)
+        guard isNew || isStillStalled() else { return }
         let inode = cll_wait_socket(&wait)
         if inode != 0 {
             queue.giveSocket(inode)
             notify()
         }
         episode.tally.describe(index, wait, isLock ? chain[0].lock : cll_lock(), cycle: isLock ? chain.cycle : nil)
-        if isLock { addOwners(to: index, in: episode) }
+        guard isLock else { return }
+        addOwners(to: index, in: episode)
+        if !isStillStalled() { episode.tally.forgetOwners(index) }
     }
 
     /// The threads of the chain of owners, with the stacks of the first ones.

@@ -113,7 +113,7 @@ final class WatchServices: @unchecked Sendable {
         tally.recordFailure(outcome)
         _ = tally.add(outcome, scratch, key: key(of: outcome), at: clock())
         if case .waiting(let call) = outcome.state {
-            describe(call, of: starter, in: queue.episodes[0], 0, isNew: true)
+            describe(call, of: starter, in: queue.episodes[0], 0, isNew: true) { true }
         }
         tally.close(at: clock())
         var meter = UsageMeter()

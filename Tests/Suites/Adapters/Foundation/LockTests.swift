@@ -20,13 +20,14 @@ extension FoundationTests {
             defer { watching.monitor.stop() }
             let (taken, begun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let holder = Thread {
+                // Not before its start: then the kernel's name is that of the thread that made it.
+                Thread.current.name = "holder"
                 take()
                 taken.signal()
                 begun.wait()
                 blockForTheTest()
                 release()
             }
-            holder.name = "holder"
             holder.start()
             taken.wait()
             thread.perform {

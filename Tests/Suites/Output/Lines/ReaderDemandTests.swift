@@ -102,11 +102,13 @@ struct ReaderDemandTests {
         var output = output(sink)
         try output.write(Sample.record(), now: now)
         try FileManager.default.removeItem(atPath: directory)
-        // Nowhere to go but the file that is open and has no name: not lost for us, and no error.
-        try output.write(Sample.record(), now: now)
+        // Nowhere to go but the file that is open and has no name, where nobody would find it.
+        #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
+        #expect(output.droppedTotal == 1)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try output.write(Sample.record(), now: now)
-        #expect(try scratch.text("d/log").split(separator: "\n").count == 1)
+        let events = try scratch.text("d/log").split(separator: "\n").map { try Sample.parse(String($0))["event"] as? String }
+        #expect(events.count { $0 == "stall" } == 1, "\(events)")
     }
 
     /// As root there is no permission to lose, so as another user, in a process of its own.

@@ -53,7 +53,8 @@ final class RunningProbe {
         process.standardOutput = output
         process.standardError = errors
         // A test may run on a thread of libdispatch, which blocks nearly all signals; what it starts would inherit that.
-        var none = sigset_t(), before = sigset_t()
+        var none = sigset_t()
+        var before = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
