@@ -97,7 +97,13 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let isAsleep = if case .blocked = observation.doing { true } else { false }
         // The thread was sampled between `now` and then.
         let seen = clb_now_ns()
-        let trace = recorder.take(sampled: now, until: seen, wasAsleep: last.wasAsleep, stamps: iterationProbe.stamps)
+        let trace = recorder.take(
+            sampled: now,
+            until: seen,
+            wasAsleep: last.wasAsleep,
+            isAsleep: isAsleep,
+            stamps: iterationProbe.stamps
+        )
         let isStamped = iterationProbe.stamps != .none
         let wasWatched = iterationProbe.isWatching
         let outcome = iterationProbe.poll()
@@ -109,11 +115,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             } else {
                 recordIteration(outcome, until: clb_now_ns())
             }
-            // Until it was watched it may have gone around.
-            if wasWatched {
-                finder.recordUnwatched(until: watchedNanoseconds)
-            } else if finder.hasMoved {
-                finder.recordUnwatched(until: seen)
+            // Until it was watched for that it may have gone around.
+            if finder.hasMoved, !wasWatched || watchedNanoseconds > last.nanoseconds {
+                finder.recordUnwatched(until: wasWatched ? watchedNanoseconds : seen)
             }
             sampledStretches.refine(finder.began)
         }
@@ -180,7 +184,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// The trace with the pass that was seen while the thread was held.
     private func withHeld(_ outcome: IterationProbe.Outcome, _ trace: SwitchTrace?, at now: UInt64) -> SwitchTrace? {
         guard case .iteration(let time?) = outcome else { return trace }
-        var held = SwitchTrace(sampled: now, wasAsleep: last.wasAsleep, isRecorded: false, stamps: .some)
+        var held = SwitchTrace(wasAsleep: last.wasAsleep)
+        held.end(sampled: now, isRecorded: false, stamps: .some)
         held.record(.pass, at: time)
         return held
     }

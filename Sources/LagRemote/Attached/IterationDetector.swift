@@ -107,10 +107,11 @@ struct IterationDetector: Sendable {
         // It ended with its first pass, also if the sleep came with a later one.
         if let pass = trace.firstPass { return TimeBounds(trace.hasFirstPass ? pass : earliest, likely: pass, pass) }
         if trace.hasAllSwitches, case .blocked = last?.observation.doing, let wake = trace.firstWake { earliest = max(earliest, wake) }
-        guard trace.hasAllSwitches, !trace.isUnsettled, let sleep = trace.lastSleep else {
-            return TimeBounds(earliest, likely: earliest + (seen.saturatingDifference(earliest)) / 2, seen)
+        guard trace.hasAllSwitches, !trace.isUnsettled, let first = trace.firstSleep, let sleep = trace.lastSleep else {
+            return TimeBounds(earliest, likely: earliest + seen.saturatingDifference(earliest) / 2, seen)
         }
-        return TimeBounds(earliest, likely: sleep, sleep)
+        // A loop that has caught up sleeps in its wait each time.
+        return TimeBounds(earliest, likely: first, sleep)
     }
 
     /// How long the thread can have been up since it was last seen at rest: what the scheduler has counted, and no longer.

@@ -11,8 +11,8 @@ struct SwitchRecorder: ~Copyable {
     private var isOpen = false
     private var hasFailed = false
     private var isRecording = false
-    /// Whether it has recorded since the last ``take(sampled:until:wasAsleep:stamps:)``, which took all there was by then.
-    private var isComplete = false
+    /// What was recorded since the last sample so far; nil: recording has begun since.
+    private var next: SwitchTrace?
     /// More than a ring was switched between two samples: recording that is not worth what it costs the thread.
     private var isOverrun = false
 
@@ -37,7 +37,7 @@ struct SwitchRecorder: ~Copyable {
         if wanted { cll_switches_discard(&switches) }
         cll_switches_set(&switches, wanted ? 1 : 0)
         isRecording = wanted
-        isComplete = false
+        next = nil
     }
 
     /// The thread rests: what it did before says nothing of how often it will be switched.
@@ -53,33 +53,42 @@ struct SwitchRecorder: ~Copyable {
     /// - Parameters:
     ///   - sampled: when the thread was sampled, at the earliest.
     ///   - until: when at the latest. What is younger stays for the next call.
-    mutating func take(sampled: UInt64, until: UInt64, wasAsleep: Bool, stamps: SwitchTrace.Stamps) -> SwitchTrace? {
+    ///   - wasAsleep: whether the sample before found it asleep.
+    ///   - isAsleep: whether this one did.
+    mutating func take(sampled: UInt64, until: UInt64, wasAsleep: Bool, isAsleep: Bool, stamps: SwitchTrace.Stamps) -> SwitchTrace? {
         guard isOpen, isRecording || stamps != .none else { return nil }
-        var trace = SwitchTrace(
-            sampled: sampled,
-            wasAsleep: wasAsleep,
-            isRecorded: isRecording && isComplete,
-            stamps: stamps
-        )
+        let isComplete = isRecording && next != nil
+        var trace = isComplete ? next! : SwitchTrace(wasAsleep: wasAsleep)
+        trace.end(sampled: sampled, isRecorded: isComplete, stamps: stamps)
+        // What came after the sample, or may have, is the next one's as well.
+        var late: SwitchTrace?
         let isFull = cll_switches_is_full(&switches) != 0
         var found = cll_switch()
         var count = 0
         while count < Self.mostRecords, cll_switches_next(&switches, until, &found) != 0 {
-            if let event = SwitchTrace.Event(found) { trace.record(event, at: found.time_ns) }
             count += 1
+            guard let event = SwitchTrace.Event(found) else { continue }
+            let isLate = trace.isLate(event, at: found.time_ns)
+            if isLate, late == nil { late = SwitchTrace(wasAsleep: trace.isAsleep) }
+            trace.record(event, at: found.time_ns)
+            if isLate { late!.record(event, at: found.time_ns) }
         }
-        if isFull || count == Self.mostRecords {
-            trace.recordFull()
-            // What is left is older than the next trace.
-            cll_switches_discard(&switches)
-            if isRecording {
-                record(false)
-                isOverrun = true
-            }
-        }
-        // What was switched after the sample was taken with it.
-        isComplete = isRecording && !isFull && !trace.isUnsettled
+        next = late
+        // Where it is not known from before, the sample says whether it is asleep.
+        if late == nil { next = SwitchTrace(wasAsleep: isComplete ? trace.isAsleep : isAsleep) }
+        if isFull || count == Self.mostRecords { stop(&trace) }
+        if !isRecording { next = nil }
         return trace
+    }
+
+    /// What is left is older than the next trace.
+    private mutating func stop(_ trace: inout SwitchTrace) {
+        trace.recordFull()
+        cll_switches_discard(&switches)
+        next = nil
+        guard isRecording else { return }
+        record(false)
+        isOverrun = true
     }
 
     private mutating func prepare() -> Bool {

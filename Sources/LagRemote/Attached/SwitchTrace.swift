@@ -22,40 +22,46 @@ struct SwitchTrace: Sendable, Equatable {
     }
 
     /// When the thread was sampled: not before. What happened later may have happened after the sample.
-    let sampledNanoseconds: UInt64
+    private(set) var sampledNanoseconds: UInt64 = 0
     /// Whether switches were recorded all the time, from the last sample on.
-    private(set) var hasAllSwitches: Bool
+    private(set) var hasAllSwitches = false
     /// Whether no pass before the first one that was recorded was missed, since the last sample.
-    private(set) var hasFirstPass: Bool
+    private(set) var hasFirstPass = false
     /// Whether none was missed after the last.
-    private(set) var hasLastPass: Bool
+    private(set) var hasLastPass = false
     private(set) var firstPass: UInt64?
     private(set) var lastPass: UInt64?
     /// When it got a processor after a sleep.
     private(set) var firstWake: UInt64?
     private(set) var lastWake: UInt64?
-    /// When it last went to sleep.
+    /// When it went to sleep.
+    private(set) var firstSleep: UInt64?
     private(set) var lastSleep: UInt64?
     /// Whether it was switched while, or after, it was sampled.
     private(set) var isUnsettled = false
-    private var isAsleep: Bool
+    private(set) var isAsleep: Bool
 
+    /// - Parameter wasAsleep: whether it was asleep when the sample before was made.
+    init(wasAsleep: Bool) { isAsleep = wasAsleep }
+
+    /// The sample at whose time it ends was made.
     /// - Parameters:
-    ///   - sampled: nothing that is sampled was sampled before that.
-    ///   - wasAsleep: whether the sample before found it asleep.
-    ///   - isRecorded: whether switches were recorded since then.
+    ///   - sampled: not before that.
+    ///   - isRecorded: whether switches were recorded since the sample before.
     ///   - stamps: which passes were.
-    init(sampled: UInt64, wasAsleep: Bool, isRecorded: Bool, stamps: Stamps) {
+    mutating func end(sampled: UInt64, isRecorded: Bool, stamps: Stamps) {
         sampledNanoseconds = sampled
-        isAsleep = wasAsleep
         hasAllSwitches = isRecorded
         hasFirstPass = stamps == .all
         hasLastPass = stamps != .none
     }
 
+    /// Whether what happened then may have come after the sample.
+    func isLate(_ event: Event, at time: UInt64) -> Bool { event != .pass && time > sampledNanoseconds }
+
     /// Takes the next record, in order of time.
     mutating func record(_ event: Event, at time: UInt64) {
-        if event != .pass, time > sampledNanoseconds { isUnsettled = true }
+        if isLate(event, at: time) { isUnsettled = true }
         switch event {
         case .running:
             guard isAsleep else { return }
@@ -65,6 +71,7 @@ struct SwitchTrace: Sendable, Equatable {
         case .preempted: isAsleep = false
         case .asleep:
             isAsleep = true
+            if firstSleep == nil { firstSleep = time }
             lastSleep = time
         case .pass:
             if firstPass == nil { firstPass = time }
