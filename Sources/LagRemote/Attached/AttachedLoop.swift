@@ -39,6 +39,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// The sample before.
     private var last: (nanoseconds: UInt64, wasAsleep: Bool) = (0, false)
     private let hold: UInt64
+    private var restsInARow = 0
+    /// A second without a doubt.
+    private static let restsToClose = 50
     /// From when on it would have been seen going around, as long as it is watched for that.
     private var watchedNanoseconds: UInt64 = 0
 
@@ -129,10 +132,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             // What is at work may be on its way to another program, which rests elsewhere.
             if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { return finish() }
         } else {
-            iterationProbe.end()
-            calm.recordRest(runs: observation.runs, at: now)
-            recorder.forgetOverrun()
-            recorder.record(calm.isCalm)
+            restRecording(observation, at: now, wasAtWork: wasAtWork)
             contents = 0
             results = cll_results_of_wait(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
@@ -140,6 +140,18 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             quiet.store(false, ordering: .relaxed)
         }
         return true
+    }
+
+    /// What is recorded of a loop at rest: of one that is woken seldom all switches, so that the beginning of its next stretch of work is known.
+    private func restRecording(_ observation: ThreadObservation, at now: UInt64, wasAtWork: Bool) {
+        iterationProbe.end()
+        calm.recordRest(runs: observation.runs, at: now)
+        recorder.forgetOverrun()
+        recorder.record(calm.isCalm)
+        restsInARow = wasAtWork || calm.isCalm ? 0 : restsInARow + 1
+        guard restsInARow == Self.restsToClose else { return }
+        iterationProbe.close()
+        recorder.close()
     }
 
     /// Whether it is to be sampled closely.

@@ -106,7 +106,9 @@ struct IterationDetector: Sendable {
         guard let trace else { return TimeBounds(earliest, likely: earliest + (seen - earliest) / 2, seen) }
         // It ended with its first pass, also if the sleep came with a later one.
         if let pass = trace.firstPass { return TimeBounds(trace.hasFirstPass ? pass : earliest, likely: pass, pass) }
-        if trace.hasAllSwitches, case .blocked = last?.observation.doing, let wake = trace.firstWake { earliest = max(earliest, wake) }
+        if trace.hasAllSwitches, case .blocked = last?.observation.doing, let wake = trace.firstWake {
+            earliest = max(earliest, wake)
+        }
         guard trace.hasAllSwitches, !trace.isUnsettled, let first = trace.firstSleep, let sleep = trace.lastSleep else {
             return TimeBounds(earliest, likely: earliest + seen.saturatingDifference(earliest) / 2, seen)
         }
@@ -167,10 +169,16 @@ struct IterationDetector: Sendable {
     ///   - latest: it may have done so until then.
     mutating func recordIteration(at time: UInt64?, after earliest: UInt64, before latest: UInt64) -> Step {
         if let time {
-            return recordIteration(ended: TimeBounds(min(earliest, time), likely: time, time), began: TimeBounds(time, likely: time, latest))
+            return recordIteration(
+                ended: TimeBounds(min(earliest, time), likely: time, time),
+                began: TimeBounds(time, likely: time, latest)
+            )
         }
         let middle = earliest + latest.saturatingDifference(earliest) / 2
-        return recordIteration(ended: TimeBounds(earliest, likely: middle, latest), began: TimeBounds(earliest, likely: latest, latest))
+        return recordIteration(
+            ended: TimeBounds(earliest, likely: middle, latest),
+            began: TimeBounds(earliest, likely: latest, latest)
+        )
     }
 
     /// It came by its wait since the observation before the last, and is at work.
@@ -183,7 +191,9 @@ struct IterationDetector: Sendable {
         guard trace.hasLastPass else { return recordIteration(ended: ended, began: TimeBounds(last, likely: seen, seen)) }
         // It may have slept in its wait, which is known where its switches are.
         guard trace.hasAllSwitches else { return recordIteration(ended: ended, began: TimeBounds(last, likely: last, seen)) }
-        if let wake = trace.lastWake, wake > last { return recordIteration(ended: ended, began: TimeBounds(last, likely: wake, wake)) }
+        if let wake = trace.lastWake, wake > last {
+            return recordIteration(ended: ended, began: TimeBounds(last, likely: wake, wake))
+        }
         return recordIteration(ended: ended, began: .exact(last))
     }
 

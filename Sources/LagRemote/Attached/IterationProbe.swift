@@ -32,7 +32,7 @@ struct IterationProbe: ~Copyable {
     }
 
     deinit {
-        if let counter { close(counter.descriptor) }
+        if let counter { Glibc.close(counter.descriptor) }
         if let check {
             var seen: UInt64 = 0
             _ = cll_iteration_check_end(check, &seen)
@@ -88,11 +88,18 @@ struct IterationProbe: ~Copyable {
         cll_wait_counter_set(counter.descriptor, 0)
     }
 
+    /// Gives the counter back: also one that is off costs a thread that is switched often. Some µs.
+    mutating func close() {
+        end()
+        if let counter { Glibc.close(counter.descriptor) }
+        counter = nil
+    }
+
     /// One for this place.
     private mutating func prepareCounter(_ address: UInt64, _ recorder: inout SwitchRecorder) -> Bool {
         if let counter {
             if counter.address == address { return true }
-            close(counter.descriptor)
+            Glibc.close(counter.descriptor)
             self.counter = nil
             isCounting = false
         }

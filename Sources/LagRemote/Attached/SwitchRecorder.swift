@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Has the kernel record when a thread leaves and gets its processor, and comes by its wait (cll_switches.h).
 ///
-/// The ring is made when it is first wanted, and kept. Where the kernel gives none, nothing is recorded, and samples are all that is known.
+/// The ring is made when it is wanted, and kept until ``close()``. Where the kernel gives none, nothing is recorded, and samples are all that is known.
 /// The watchdog's thread alone.
 struct SwitchRecorder: ~Copyable {
     private let tid: Int32
@@ -31,6 +31,14 @@ struct SwitchRecorder: ~Copyable {
         Self.open.subtract(1, ordering: .relaxed)
     }
 
+    /// Gives the ring back: also an event that is off costs a thread that is switched often. Some µs.
+    mutating func close() {
+        guard isOpen else { return }
+        cll_switches_close(&switches)
+        Self.open.subtract(1, ordering: .relaxed)
+        (isOpen, isRecording, next) = (false, false, nil)
+    }
+
     /// Records switches from now on, or not any more. Some µs, and some ten for the first time.
     mutating func record(_ wanted: Bool) {
         guard wanted != isRecording, !wanted || !isOverrun && prepare() else { return }
@@ -55,7 +63,9 @@ struct SwitchRecorder: ~Copyable {
     ///   - until: when at the latest. What is younger stays for the next call.
     ///   - wasAsleep: whether the sample before found it asleep.
     ///   - isAsleep: whether this one did.
-    mutating func take(sampled: UInt64, until: UInt64, wasAsleep: Bool, isAsleep: Bool, stamps: SwitchTrace.Stamps) -> SwitchTrace? {
+    mutating func take(sampled: UInt64, until: UInt64, wasAsleep: Bool, isAsleep: Bool, stamps: SwitchTrace.Stamps)
+        -> SwitchTrace?
+    {
         guard isOpen, isRecording || stamps != .none else { return nil }
         let isComplete = isRecording && next != nil
         var trace = isComplete ? next! : SwitchTrace(wasAsleep: wasAsleep)

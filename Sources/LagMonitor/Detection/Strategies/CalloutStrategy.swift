@@ -158,7 +158,9 @@ package struct CalloutStrategy: DetectionStrategy {
 
     /// Of a sampled loop more may be known of the beginning by now.
     private static func refine(_ interval: inout StallInterval, by reading: BeaconReading) {
-        guard let bounds = reading.sampled?.began(word: reading.word, publishedNanoseconds: reading.calloutNanoseconds) else { return }
+        guard let bounds = reading.sampled?.began(word: reading.word, publishedNanoseconds: reading.calloutNanoseconds) else {
+            return
+        }
         interval.mayHaveBegun(until: bounds.latest)
     }
 
