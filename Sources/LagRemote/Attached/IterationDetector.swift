@@ -77,8 +77,8 @@ struct IterationDetector: Sendable {
         return .wake(began.likely)
     }
 
-    /// It was at rest, and is at work. It may have gone around since it woke, without a sleep: so what is recorded of its switches makes a beginning likely, and
-    /// says no more for certain than that it began between its first wake and now.
+    /// It was at rest, and is at work. It may have gone around since it woke, without a sleep: what is recorded of its switches makes a
+    /// beginning likely, and says no more for certain than that it began between its first wake and now.
     private func boundsOfBeginning(
         _ observation: ThreadObservation,
         at now: UInt64,
@@ -103,7 +103,7 @@ struct IterationDetector: Sendable {
     /// It was at work, and is at rest.
     private func boundsOfEnd(seen: UInt64, _ trace: SwitchTrace?) -> TimeBounds {
         var earliest = last?.time ?? seen
-        guard let trace else { return TimeBounds(earliest, likely: earliest + (seen - earliest) / 2, seen) }
+        guard let trace else { return TimeBounds(earliest, likely: earliest + seen.saturatingDifference(earliest) / 2, seen) }
         // It ended with its first pass, also if the sleep came with a later one.
         if let pass = trace.firstPass { return TimeBounds(trace.hasFirstPass ? pass : earliest, likely: pass, pass) }
         if trace.hasAllSwitches, case .blocked = last?.observation.doing, let wake = trace.firstWake {

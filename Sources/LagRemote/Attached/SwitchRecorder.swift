@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// Has the kernel record when a thread leaves and gets its processor, and comes by its wait (cll_switches.h).
 ///
-/// The ring is made when it is wanted, and kept until ``close()``. Where the kernel gives none, nothing is recorded, and samples are all that is known.
+/// The ring is made when it is wanted, and kept until ``close()``. Where the kernel gives none, nothing is recorded, and samples are all
+/// that is known.
 /// The watchdog's thread alone.
 struct SwitchRecorder: ~Copyable {
     private let tid: Int32
