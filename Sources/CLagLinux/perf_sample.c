@@ -90,7 +90,7 @@ static int cll_await_sample(int event, uint64_t deadline_ns) {
 }
 
 // What a filter does with a call that it does not allow is not known before: systemd's end the process.
-static int cll_is_filtered(void) {
+int cll_perf_is_filtered(void) {
     char text[4096];
     if (cll_procfs_read(getpid(), (pid_t)syscall(SYS_gettid), "status", text, sizeof(text)) < 0) return 1;
     const char *mode = cll_status_field(text, "\nSeccomp:\t");
@@ -98,7 +98,7 @@ static int cll_is_filtered(void) {
 }
 
 int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot, uint64_t limit_ns) {
-    if (cll_is_filtered()) return EPERM;
+    if (cll_perf_is_filtered()) return EPERM;
     struct perf_event_attr asked = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(asked),

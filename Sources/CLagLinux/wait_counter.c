@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 // Where the call's instruction begins, and how long the processor wants a breakpoint to be.
@@ -24,6 +25,12 @@ int cll_wait_counter_open(pid_t tid, uint64_t pc) {
     attributes.bp_type = HW_BREAKPOINT_X;
     attributes.bp_addr = pc - CALL_BYTES;
     attributes.bp_len = BREAKPOINT_BYTES;
+    // Each time it counts it leaves a stamp, where it has a ring for it (cll_switches_take).
+    attributes.sample_period = 1;
+    attributes.sample_type = PERF_SAMPLE_TIME;
+    attributes.sample_id_all = 1;
+    attributes.use_clockid = 1;
+    attributes.clockid = CLOCK_MONOTONIC;
     attributes.disabled = 1;
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;

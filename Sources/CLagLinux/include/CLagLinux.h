@@ -12,6 +12,7 @@
 #include "cll_procfs.h"
 #include "cll_signal.h"
 #include "cll_snapshot.h"
+#include "cll_switches.h"
 #include "cll_symbols.h"
 #include "cll_thread.h"
 #include "cll_thread_sample.h"

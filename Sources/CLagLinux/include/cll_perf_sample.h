@@ -17,4 +17,7 @@
 // because many end the process for the call), ETIMEDOUT where the thread did not run. Maps 132 KB for the time of the call; no malloc.
 int cll_perf_sample(pid_t tid, uint64_t stack_low, uint64_t stack_high, cll_snapshot *snapshot, uint64_t limit_ns);
 
+// Whether a seccomp filter is on this thread: then perf_event_open is not called. Reads a file of /proc.
+int cll_perf_is_filtered(void);
+
 #endif

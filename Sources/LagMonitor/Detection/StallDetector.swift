@@ -1,3 +1,5 @@
+internal import LagActivity
+
 /// Combines what the rules find in one loop: one stall is reported once, whichever rules find it. Pure: observation in, events out.
 ///
 /// - What several rules find at the same time is one stall, which names them all. The one that knows beginning and end most
@@ -114,16 +116,26 @@ package struct StallDetector: Sendable {
         // Another process's loop may record anything.
         guard until <= observation.now.saturatingSum(Observation.longestRoundNanoseconds) else { return events }
         let seen = callout.interval.flatMap { since <= $0.since && $0.since < until ? $0 : nil }
-        if activeStall?.lead == .callout, callout.isStalled, let stalled = callout.interval, seen != nil || since > stalled.since
+        // Of a sampled loop no end is known but within bounds.
+        let sampled = observation.reading.sampled?.last(publishedNanoseconds: since)
+        var end = TimeBounds.exact(until)
+        if let bounds = sampled?.ended { end = bounds }
+        let latestBegin = sampled?.began.latest ?? 0
+        if activeStall?.lead == .callout, callout.isStalled, var stalled = callout.interval, seen != nil || since > stalled.since
         {
             // Of a stretch that is not the stall's own no more is known than that the stall was over by then.
-            close(stalled.ended(at: seen != nil ? until : since, observation.processPause), at: observation.now, &events)
+            let bounds = seen != nil ? end : .exact(since)
+            if seen != nil { stalled.mayHaveBegun(until: latestBegin) }
+            close(stalled.ended(within: bounds, observation.processPause), at: observation.now, &events)
             if seen != nil { return events }
         }
-        var interval = seen ?? StallInterval(since: since, seen: since)
+        var interval =
+            seen
+            ?? StallInterval(since: since, earliest: sampled?.began.earliest, seen: since)
+        interval.mayHaveBegun(until: latestBegin)
         interval.begin(notBefore: ignoreBefore)
-        let ended = interval.ended(at: until, observation.processPause)
-        guard ended.lengthAtLeast >= callout.thresholdNanoseconds, activeStall?.lead != .callout else { return events }
+        let ended = interval.ended(within: end, observation.processPause)
+        guard ended.lengthSinceLikely >= callout.thresholdNanoseconds, activeStall?.lead != .callout else { return events }
         let wasMuted = endEarlier(than: .callout, interval, at: observation.now, &events)
         var stall = ActiveStall(
             lead: .callout,
@@ -219,7 +231,7 @@ package struct StallDetector: Sendable {
             return nil
         }
         let part = earlier.part(before: interval)
-        if part.lengthAtLeast >= stall.thresholdNanoseconds {
+        if part.lengthSinceLikely >= stall.thresholdNanoseconds {
             close(part, at: now, exceptFor: kind, &events)
             return stall.isMuted
         }

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 internal import Glibc
 package import LagActivity
@@ -7,7 +8,7 @@ internal import Synchronization
 
 /// A loop of another process, watched from outside: its beacon says what samples of its thread have found.
 // Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone (``KernelSampler``).
-package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
+package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable {
     package let beacon = ActivityBeacon()
     package let thread: ThreadIdentity
     package let name: String
@@ -20,6 +21,10 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
     private var files: cll_thread_files
     private var finder: IterationDetector
     private var iterationProbe: IterationProbe
+    private var recorder: SwitchRecorder
+    private var calm = CalmMeter()
+    /// The watchdog's thread, between two samples.
+    package private(set) var sampledStretches = SampledStretches()
     private var results = cll_wait_results()
     private var contents: UInt64 = 0
     /// What the process was when it was found.
@@ -29,6 +34,16 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
     private var isOver = false
     /// When what the loop's wait had found was last seen to be something else.
     private var changedNanoseconds: UInt64 = 0
+    /// When it was last seen to be the same before that, and now.
+    private var sameNanoseconds: (beforeChange: UInt64, last: UInt64) = (0, 0)
+    /// The sample before.
+    private var last: (nanoseconds: UInt64, wasAsleep: Bool) = (0, false)
+    private let hold: UInt64
+    private var restsInARow = 0
+    /// A second without a doubt.
+    private static let restsToClose = 50
+    /// From when on it would have been seen going around, as long as it is watched for that.
+    private var watchedNanoseconds: UInt64 = 0
 
     /// - Parameters:
     ///   - files: this object's from now on.
@@ -53,6 +68,8 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
         image = ProgramImage(of: thread.process)
         finder = IterationDetector(place: place, hold: hold)
         iterationProbe = IterationProbe(tid: thread.tid, mayCount: mayCount)
+        recorder = SwitchRecorder(tid: thread.tid)
+        self.hold = hold
         semaphore.attach(beacon)
     }
 
@@ -64,7 +81,6 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
     /// - Returns: whether the thread is still there.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
-        recordIterations(at: now)
         var found = cll_thread_sample()
         switch cll_thread_files_sample(&files, &found) {
         case 0: break
@@ -73,19 +89,50 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
         case _ where !isLive: return finish()
         // The kernel does not say at present: no descriptor, no permission any more.
         default:
-            if finder.isAtWork { beacon.publish(.notRunning) }
+            if finder.isAtWork {
+                sampledStretches.end(at: TimeBounds(last.nanoseconds, likely: now, now))
+                beacon.publish(.notRunning)
+            }
             finder.forget()
             return true
         }
         let observation = ThreadObservation(found)
-        publish(finder.observe(observation, at: now))
+        let isAsleep = if case .blocked = observation.doing { true } else { false }
+        // The thread was sampled between `now` and then.
+        let seen = clb_now_ns()
+        let trace = recorder.take(
+            sampled: now,
+            until: seen,
+            wasAsleep: last.wasAsleep,
+            isAsleep: isAsleep,
+            stamps: iterationProbe.stamps
+        )
+        let isStamped = iterationProbe.stamps != .none
+        let wasWatched = iterationProbe.isWatching
+        let outcome = iterationProbe.poll()
+        let wasAtWork = finder.isAtWork
+        publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
+        if wasAtWork, finder.isAtWork {
+            if isStamped, let trace {
+                publish(finder.recordPasses(trace, since: last.nanoseconds, seen: seen))
+            } else {
+                recordIteration(outcome, until: clb_now_ns())
+            }
+            // Until it was watched for that it may have gone around.
+            if finder.hasMoved, !wasWatched || watchedNanoseconds > last.nanoseconds {
+                finder.recordUnwatched(until: wasWatched ? watchedNanoseconds : seen)
+            }
+            sampledStretches.refine(finder.began)
+        }
+        last = (now, isAsleep)
         if finder.isAtWork {
             recordContents(at: now)
             samplesAtWork += 1
+            if quiet.load(ordering: .relaxed) { recorder.record(false) }
             // What is at work may be on its way to another program, which rests elsewhere.
             if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { return finish() }
         } else {
-            iterationProbe.end()
+            restRecording(observation, at: now, wasAtWork: wasAtWork)
             contents = 0
             results = cll_results_of_wait(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
@@ -93,6 +140,18 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
             quiet.store(false, ordering: .relaxed)
         }
         return true
+    }
+
+    /// What is recorded of a loop at rest: of one that is woken seldom all switches, so that the beginning of its next stretch of work is known.
+    private func restRecording(_ observation: ThreadObservation, at now: UInt64, wasAtWork: Bool) {
+        iterationProbe.end()
+        calm.recordRest(runs: observation.runs, at: now)
+        recorder.forgetOverrun()
+        recorder.record(calm.isCalm)
+        restsInARow = wasAtWork || calm.isCalm ? 0 : restsInARow + 1
+        guard restsInARow == Self.restsToClose else { return }
+        iterationProbe.close()
+        recorder.close()
     }
 
     /// Whether it is to be sampled closely.
@@ -131,32 +190,57 @@ package final class AttachedLoop: ForeignLoop, @unchecked Sendable {
 
     /// Has it found out until the next sample whether the loop goes around, if that is in doubt. Some µs then.
     func probeIterations(at now: UInt64) {
+        // Its end is wanted exactly from here on.
+        recorder.record(calm.isCalm || finder.isOlder(than: hold / 2, at: now))
         guard iterationProbe.isLight ? finder.isInDoubt(at: now) : finder.mayBeHeld(at: now) else { return iterationProbe.end() }
-        iterationProbe.begin(at: finder.place)
+        let wasWatched = iterationProbe.isWatching
+        iterationProbe.begin(at: finder.place, &recorder)
+        if !wasWatched { watchedNanoseconds = clb_now_ns() }
     }
 
-    private func recordIterations(at now: UInt64) {
-        switch iterationProbe.poll() {
+    /// The trace with the pass that was seen while the thread was held.
+    private func withHeld(_ outcome: IterationProbe.Outcome, _ trace: SwitchTrace?, at now: UInt64) -> SwitchTrace? {
+        guard case .iteration(let time?) = outcome else { return trace }
+        var held = SwitchTrace(wasAsleep: last.wasAsleep)
+        held.end(sampled: now, isRecorded: false, stamps: .some)
+        held.record(.pass, at: time)
+        return held
+    }
+
+    private func recordIteration(_ outcome: IterationProbe.Outcome, until now: UInt64) {
+        switch outcome {
         case .nothing: break
-        case .iteration(let time): publish(finder.recordIteration(at: time ?? now))
+        case .iteration(let time): publish(finder.recordIteration(at: time, after: last.nanoseconds, before: now))
         // Whatever its waits had found was overwritten by the next: if it was, there was one.
-        case .tooManyCalls: publish(finder.recordIteration(at: changedNanoseconds))
+        case .tooManyCalls:
+            publish(finder.recordIteration(at: nil, after: sameNanoseconds.beforeChange, before: changedNanoseconds))
         }
     }
 
     private func recordContents(at now: UInt64) {
         guard results.length > 0 else { return }
         let found = cll_read_results(thread.process, results)
-        if contents != 0, found != 0, found != contents { changedNanoseconds = now }
+        if contents != 0, found != 0, found != contents {
+            changedNanoseconds = now
+            sameNanoseconds.beforeChange = sameNanoseconds.last
+        }
+        sameNanoseconds.last = now
         contents = found
     }
 
     private func publish(_ step: IterationDetector.Step) {
         switch step {
         case .nothing: break
-        case .rest: beacon.publish(.waiting)
-        case .wake(let time): beacon.wake(.afterWaiting, at: time)
-        case .iteration(let time): beacon.begin(.afterWaiting, at: time)
+        case .rest:
+            sampledStretches.end(at: finder.ended)
+            beacon.publish(.waiting)
+        case .wake(let time):
+            beacon.wake(.afterWaiting, at: time)
+            sampledStretches.begin(word: clb_beacon_word(beacon.raw), at: finder.began)
+        case .iteration(let time):
+            sampledStretches.end(at: finder.ended)
+            beacon.begin(.afterWaiting, at: time)
+            sampledStretches.begin(word: clb_beacon_word(beacon.raw), at: finder.began)
         }
     }
 }

@@ -1,3 +1,6 @@
+internal import LagActivity
+internal import LagModel
+
 /// Finds out from samples of a thread when its loop rests, when it works, and whether a stretch of work may still be the same one.
 ///
 /// Seen asleep at its place, the loop rests. Seen elsewhere, it works, since the last sample at the latest and no longer than it
@@ -16,15 +19,18 @@ struct IterationDetector: Sendable {
 
     private(set) var place: RestPlace
     private(set) var isAtWork = false
-    /// When the present stretch of work began, as far as is known: never too early.
-    private(set) var beganNanoseconds: UInt64 = 0
+    /// When the present stretch of work began.
+    private(set) var began = TimeBounds.exact(0)
+    /// When the last one ended.
+    private(set) var ended = TimeBounds.exact(0)
     private let holdNanoseconds: UInt64
     private var last: (time: UInt64, observation: ThreadObservation)?
     private var restVisits = 0
     private var restRuns: UInt64?
     private var restedNanoseconds: UInt64 = 0
     private var other: (place: RestPlace?, visits: Int) = (nil, 0)
-    private var hasMoved = false
+    /// Whether the thread can have run between the last two observations.
+    private(set) var hasMoved = false
     private var heldNanoseconds: UInt64 = 0
 
     /// A place that was seen so often is believed in.
@@ -42,22 +48,72 @@ struct IterationDetector: Sendable {
         holdNanoseconds = hold
     }
 
-    mutating func observe(_ observation: ThreadObservation, at now: UInt64) -> Step {
+    /// - Parameters:
+    ///   - now: it was not observed before that,
+    ///   - seen: nor after that; nil: at `now`.
+    ///   - trace: what was recorded of its switches since the last observation.
+    mutating func observe(
+        _ observation: ThreadObservation,
+        at now: UInt64,
+        seen: UInt64? = nil,
+        _ trace: SwitchTrace? = nil
+    ) -> Step {
         defer { last = (now, observation) }
-        hasMoved = last?.observation.runs != observation.runs
+        let seen = max(seen ?? now, now)
+        hasMoved = last?.observation.runs != observation.runs || observation.doing == .running
         if isAtPlace(observation) || isElsewhereNow(observation, at: now) {
             if restRuns != observation.runs { restVisits += 1 }
             restRuns = observation.runs
             restedNanoseconds = now
             other.visits = 0
             let wasAtWork = isAtWork || last == nil
+            if isAtWork { ended = boundsOfEnd(seen: seen, trace) }
             isAtWork = false
             return wasAtWork ? .rest : .nothing
         }
         guard !isAtWork else { return .nothing }
         isAtWork = true
-        beganNanoseconds = now - timeAwake(observation, at: now)
-        return .wake(beganNanoseconds)
+        began = boundsOfBeginning(observation, at: now, seen: seen, trace)
+        return .wake(began.likely)
+    }
+
+    /// It was at rest, and is at work. It may have gone around since it woke, without a sleep: what is recorded of its switches makes a
+    /// beginning likely, and says no more for certain than that it began between its first wake and now.
+    private func boundsOfBeginning(
+        _ observation: ThreadObservation,
+        at now: UInt64,
+        seen: UInt64,
+        _ trace: SwitchTrace?
+    ) -> TimeBounds {
+        let awake = now - timeAwake(observation, at: now)
+        // What it did before it was first observed is not the watch's.
+        guard let last else { return TimeBounds(awake, likely: awake, seen) }
+        guard let trace, trace.hasAllSwitches, let first = trace.firstWake, let wake = trace.lastWake else {
+            return TimeBounds(last.time, likely: awake, seen)
+        }
+        // It was ready to run before.
+        let delay = observation.delayNanoseconds.saturatingDifference(last.observation.delayNanoseconds)
+        let earliest = max(last.time, first.saturatingDifference(delay))
+        // What sleeps elsewhere since its last wake began before it fell asleep.
+        var latest = seen
+        if case .blocked = observation.doing, !trace.isUnsettled, let sleep = trace.lastSleep, sleep > wake { latest = sleep }
+        return TimeBounds(earliest, likely: wake, latest)
+    }
+
+    /// It was at work, and is at rest.
+    private func boundsOfEnd(seen: UInt64, _ trace: SwitchTrace?) -> TimeBounds {
+        var earliest = last?.time ?? seen
+        guard let trace else { return TimeBounds(earliest, likely: earliest + seen.saturatingDifference(earliest) / 2, seen) }
+        // It ended with its first pass, also if the sleep came with a later one.
+        if let pass = trace.firstPass { return TimeBounds(trace.hasFirstPass ? pass : earliest, likely: pass, pass) }
+        if trace.hasAllSwitches, case .blocked = last?.observation.doing, let wake = trace.firstWake {
+            earliest = max(earliest, wake)
+        }
+        guard trace.hasAllSwitches, !trace.isUnsettled, let first = trace.firstSleep, let sleep = trace.lastSleep else {
+            return TimeBounds(earliest, likely: earliest + seen.saturatingDifference(earliest) / 2, seen)
+        }
+        // A loop that has caught up sleeps in its wait each time.
+        return TimeBounds(earliest, likely: first, sleep)
     }
 
     /// How long the thread can have been up since it was last seen at rest: what the scheduler has counted, and no longer.
@@ -107,21 +163,65 @@ struct IterationDetector: Sendable {
     }
 
     /// The loop was seen to go around.
-    mutating func recordIteration(at time: UInt64) -> Step {
-        guard isAtWork, time > beganNanoseconds else { return .nothing }
-        beganNanoseconds = time
-        return .iteration(time)
+    /// - Parameters:
+    ///   - time: then; nil: some time between the other two.
+    ///   - earliest: it was at the same work until then; it may have gone around since, unseen.
+    ///   - latest: it may have done so until then.
+    mutating func recordIteration(at time: UInt64?, after earliest: UInt64, before latest: UInt64) -> Step {
+        if let time {
+            return recordIteration(
+                ended: TimeBounds(min(earliest, time), likely: time, time),
+                began: TimeBounds(time, likely: time, latest)
+            )
+        }
+        let middle = earliest + latest.saturatingDifference(earliest) / 2
+        return recordIteration(
+            ended: TimeBounds(earliest, likely: middle, latest),
+            began: TimeBounds(earliest, likely: latest, latest)
+        )
     }
 
+    /// It came by its wait since the observation before the last, and is at work.
+    /// - Parameters:
+    ///   - previous: when that observation was made, at the earliest.
+    ///   - seen: when the last was made, at the latest.
+    mutating func recordPasses(_ trace: SwitchTrace, since previous: UInt64, seen: UInt64) -> Step {
+        guard let first = trace.firstPass, let last = trace.lastPass else { return .nothing }
+        let ended = TimeBounds(trace.hasFirstPass ? first : min(previous, first), likely: first, first)
+        guard trace.hasLastPass else { return recordIteration(ended: ended, began: TimeBounds(last, likely: seen, seen)) }
+        // It may have slept in its wait, which is known where its switches are.
+        guard trace.hasAllSwitches else { return recordIteration(ended: ended, began: TimeBounds(last, likely: last, seen)) }
+        if let wake = trace.lastWake, wake > last {
+            return recordIteration(ended: ended, began: TimeBounds(last, likely: wake, wake))
+        }
+        return recordIteration(ended: ended, began: .exact(last))
+    }
+
+    /// Up to then it may have gone around, which nobody would have seen: the present stretch of work may be as young.
+    mutating func recordUnwatched(until time: UInt64) {
+        guard isAtWork, time > began.latest else { return }
+        began = TimeBounds(began.earliest, likely: began.likely, time)
+    }
+
+    private mutating func recordIteration(ended: TimeBounds, began: TimeBounds) -> Step {
+        guard isAtWork, began.likely > self.began.likely else { return .nothing }
+        self.ended = ended
+        self.began = began
+        return .iteration(began.likely)
+    }
+
+    /// Whether the present stretch of work is as long.
+    func isOlder(than nanoseconds: UInt64, at now: UInt64) -> Bool { isAtWork && now >= began.likely &+ nanoseconds }
+
     /// Whether it is to be found out if the loop goes around.
-    func isInDoubt(at now: UInt64) -> Bool { isAtWork && now >= beganNanoseconds &+ Self.doubtNanoseconds }
+    func isInDoubt(at now: UInt64) -> Bool { isOlder(than: Self.doubtNanoseconds, at: now) }
 
     /// Whether it may be held for that: now and then, and not one that would notice, or that sleeps and was not woken since the last sample.
     mutating func mayBeHeld(at now: UInt64) -> Bool {
-        guard isAtWork, let last, last.observation.canBeHeld, now >= beganNanoseconds &+ holdNanoseconds else { return false }
+        guard isAtWork, let last, last.observation.canBeHeld, now >= began.likely &+ holdNanoseconds else { return false }
         if case .blocked = last.observation.doing, !hasMoved { return false }
         // A stall that is known is checked for its end.
-        let isOld = now >= beganNanoseconds &+ 8 * holdNanoseconds
+        let isOld = now >= began.likely &+ 8 * holdNanoseconds
         guard !isOld || now >= heldNanoseconds &+ holdNanoseconds else { return false }
         heldNanoseconds = now
         return true

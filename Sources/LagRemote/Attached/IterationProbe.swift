@@ -19,6 +19,8 @@ struct IterationProbe: ~Copyable {
     private var counter: (descriptor: Int32, address: UInt64)?
     private var counted: UInt64 = 0
     private var isCounting = false
+    private var isStamped = false
+    private var pollsSinceBegin = 0
     /// The kernel gives none.
     private var hasNoCounter: Bool
     private var check: OpaquePointer?
@@ -30,7 +32,7 @@ struct IterationProbe: ~Copyable {
     }
 
     deinit {
-        if let counter { close(counter.descriptor) }
+        if let counter { Glibc.close(counter.descriptor) }
         if let check {
             var seen: UInt64 = 0
             _ = cll_iteration_check_end(check, &seen)
@@ -40,15 +42,23 @@ struct IterationProbe: ~Copyable {
     /// Whether it costs the thread next to nothing.
     var isLight: Bool { !hasNoCounter }
 
+    /// Whether it would see the loop go around.
+    var isWatching: Bool { isCounting || check != nil }
+
+    /// Which passes have left a stamp in the recorder's ring since the last poll.
+    var stamps: SwitchTrace.Stamps { !isCounting || !isStamped ? .none : pollsSinceBegin > 0 ? .all : .some }
+
     /// From now on. Some µs, and 50 once, or where the thread has to be held.
-    mutating func begin(at place: RestPlace) {
+    mutating func begin(at place: RestPlace, _ recorder: inout SwitchRecorder) {
         if hasNoCounter {
             if check == nil { check = cll_iteration_check_begin(tid, place.call ?? -1, place.stackPointer) }
             return
         }
         // Without one the thread is held from now on: not at once, for that takes one that may be held (``IterationDetector``).
-        guard prepareCounter(place.programCounter), !isCounting, let counter else { return }
+        guard prepareCounter(place.programCounter, &recorder), !isCounting, let counter else { return }
         isCounting = true
+        pollsSinceBegin = 0
+        recorder.beginStamps()
         counted = cll_wait_counter_read(counter.descriptor)
         cll_wait_counter_set(counter.descriptor, 1)
     }
@@ -58,6 +68,7 @@ struct IterationProbe: ~Copyable {
         if isCounting, let counter {
             let count = cll_wait_counter_read(counter.descriptor)
             defer { counted = count }
+            pollsSinceBegin += 1
             return count == counted ? .nothing : .iteration(nil)
         }
         guard let ended = check else { return .nothing }
@@ -77,11 +88,18 @@ struct IterationProbe: ~Copyable {
         cll_wait_counter_set(counter.descriptor, 0)
     }
 
+    /// Gives the counter back: also one that is off costs a thread that is switched often. Some µs.
+    mutating func close() {
+        end()
+        if let counter { Glibc.close(counter.descriptor) }
+        counter = nil
+    }
+
     /// One for this place.
-    private mutating func prepareCounter(_ address: UInt64) -> Bool {
+    private mutating func prepareCounter(_ address: UInt64, _ recorder: inout SwitchRecorder) -> Bool {
         if let counter {
             if counter.address == address { return true }
-            close(counter.descriptor)
+            Glibc.close(counter.descriptor)
             self.counter = nil
             isCounting = false
         }
@@ -91,6 +109,7 @@ struct IterationProbe: ~Copyable {
             return false
         }
         counter = (descriptor, address)
+        isStamped = recorder.stamp(descriptor)
         return true
     }
 }

@@ -74,6 +74,34 @@ static void *turn(void *handler) {
     return NULL;
 }
 
+// Stalls asleep and computing by turns, and prints when: when it last went to wait before, when it came from there, when it went to wait again, and
+// when it came from there. CLOCK_MONOTONIC, nanoseconds.
+__attribute__((noinline)) static void turn_timed(void) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    uint64_t before = 0, begin = 0, end = 0, came = 0, went = 0;
+    for (int turns = 0;; turns++) {
+        struct epoll_event event;
+        went = now_ns(CLOCK_MONOTONIC);
+        epoll_wait(set, &event, 1, 10);
+        came = now_ns(CLOCK_MONOTONIC);
+        switch (turns % 30) {
+            case 20:
+                before = went;
+                begin = came;
+                if (turns % 60 < 30) usleep(250000);
+                else while (now_ns(CLOCK_MONOTONIC) < begin + 250000000) work++;
+                end = now_ns(CLOCK_MONOTONIC);
+                break;
+            case 21:
+                printf("stalled %llu %llu %llu %llu\n", (unsigned long long)before, (unsigned long long)begin, (unsigned long long)end,
+                       (unsigned long long)came);
+                fflush(stdout);
+                break;
+            default: break;
+        }
+    }
+}
+
 // Its first waits come before its name.
 static void *turn_named_late(void *name) {
     int set = epoll_create1(EPOLL_CLOEXEC);
@@ -116,6 +144,7 @@ int run_epoll_loop(int count, char **arguments) {
         pthread_create(&threads[1], NULL, turn, NULL);
         pthread_create(&threads[2], NULL, turn_named_late, "late");
     }
+    if (strcmp(name, "timed") == 0) turn_timed();
     turn(handler);
     return 0;
 }

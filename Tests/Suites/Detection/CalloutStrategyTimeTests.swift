@@ -135,4 +135,51 @@ struct CalloutStrategyTimeTests {
         _ = detector.observe(BeaconReading(3, .entry, at: .max), at: .max, processPause: processPause)
         _ = detector.finish(at: .max)
     }
+
+    // MARK: Sampled loops
+
+    /// At work from 1000 ms on, or from some time between the bounds.
+    private func sampled(word: UInt64, began: TimeBounds, ended: TimeBounds? = nil) -> SampledStretches {
+        var stretches = SampledStretches()
+        stretches.begin(word: word, at: began)
+        if let ended { stretches.end(at: ended) }
+        return stretches
+    }
+
+    @Test func `both ends of a sampled stretch are in the bounds`() throws {
+        let began = TimeBounds(start - 10 * millisecond, likely: start, start + 5 * millisecond)
+        var reading = work
+        reading.sampled = sampled(word: reading.word, began: began)
+        var strategy = CalloutStrategy(rule: standardRule)
+        for tick: UInt64 in 0...3 { _ = strategy.observe(reading, at: start + tick * 50 * millisecond) }
+        #expect(strategy.isStalled)
+        let ended = TimeBounds(start + 170 * millisecond, likely: start + 175 * millisecond, start + 180 * millisecond)
+        var next = BeaconReading(2, .waiting, at: start, answered: start + 190 * millisecond)
+        next.sampled = sampled(word: reading.word, began: began, ended: ended)
+        guard case .ended(let interval) = strategy.observe(next, at: start + 200 * millisecond) else {
+            Issue.record("not ended")
+            return
+        }
+        #expect(interval.since == start && interval.length == 175 * millisecond)
+        #expect(interval.lengthAtLeast == 165 * millisecond && interval.lengthAtMost == 190 * millisecond)
+    }
+
+    @Test func `what is known later of the beginning counts`() {
+        var reading = work
+        reading.sampled = sampled(word: reading.word, began: .exact(start))
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.observe(reading, at: start)
+        #expect(strategy.interval?.latestBegin == start)
+        reading.sampled?.refine(TimeBounds(start, likely: start, start + 8 * millisecond))
+        _ = strategy.observe(reading, at: start + 50 * millisecond)
+        #expect(strategy.interval?.latestBegin == start + 8 * millisecond && strategy.interval?.since == start)
+    }
+
+    @Test func `bounds of another stretch do not count`() {
+        var reading = work
+        reading.sampled = sampled(word: reading.word &+ 256, began: TimeBounds(0, likely: start, start + 9 * millisecond))
+        var strategy = CalloutStrategy(rule: standardRule)
+        _ = strategy.observe(reading, at: start)
+        #expect(strategy.interval?.earliest == start && strategy.interval?.latestBegin == start)
+    }
 }

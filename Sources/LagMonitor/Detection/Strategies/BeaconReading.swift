@@ -15,6 +15,8 @@ package struct BeaconReading: Sendable, Equatable {
     package let wokeNanoseconds: UInt64
     /// When the loop last answered a ping; 0 when it never did.
     package let pongNanoseconds: UInt64
+    /// What is known of the loop's times, where it publishes none itself.
+    package var sampled: SampledStretches?
 
     package init(
         word: UInt64,
@@ -72,6 +74,7 @@ package struct BeaconReading: Sendable, Equatable {
         answeredNanoseconds = reading.answeredNanoseconds
         wokeNanoseconds = reading.wokeNanoseconds
         pongNanoseconds = reading.pongNanoseconds
+        sampled = reading.sampled
     }
 
     package var activity: LoopActivity { LoopActivity(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning }

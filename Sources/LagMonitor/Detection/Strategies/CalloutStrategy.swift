@@ -74,14 +74,21 @@ package struct CalloutStrategy: DetectionStrategy {
             // A wait that was late because the watchdog had no processor is as many timeouts as intervals went by in it.
             let passed = Int(clamping: observation.now.saturatingDifference(interval.until) / rule.intervalNanoseconds)
             interval.extend(at: observation.now, observation.processPause)
+            Self.refine(&interval, by: observation.reading)
             let counted = isTimeout ? timeouts + min(max(1, passed), rule.timeouts) : timeouts
             return update(interval, word, timeouts: counted, isFirst: timeouts == 0, at: observation.now, counts: isTimeout)
         case .stalled(var interval, let word) where word == observation.reading.word:
             interval.extend(at: observation.now, observation.processPause)
+            Self.refine(&interval, by: observation.reading)
             state = .stalled(interval, word: word)
             return .nothing
-        case .stalled(let interval, _):
+        case .stalled(let interval, let word):
             begin(observation, ignoreBefore: ignoreBefore)
+            if let last = observation.reading.sampled?.last, last.word == word, let end = last.ended {
+                var sampled = interval
+                sampled.mayHaveBegun(until: last.began.latest)
+                return .ended(sampled.ended(within: end, observation.processPause))
+            }
             return .ended(
                 interval.ended(at: Self.end(of: interval, by: observation.reading, at: observation.now), observation.processPause)
             )
@@ -141,7 +148,20 @@ package struct CalloutStrategy: DetectionStrategy {
         // time further ahead is ignored.
         let published = reading.calloutNanoseconds
         let isCredible = published > 0 && published <= now.saturatingSum(Observation.longestRoundNanoseconds)
-        return StallInterval(since: max(isCredible ? published : now, ignoreBefore), at: now, processPause)
+        let since = max(isCredible ? published : now, ignoreBefore)
+        guard isCredible, let bounds = reading.sampled?.began(word: reading.word, publishedNanoseconds: published) else {
+            return StallInterval(since: since, at: now, processPause)
+        }
+        let earliest = max(bounds.earliest, ignoreBefore)
+        return StallInterval(since: since, earliest: earliest, latestBegin: bounds.latest, at: now, processPause)
+    }
+
+    /// Of a sampled loop more may be known of the beginning by now.
+    private static func refine(_ interval: inout StallInterval, by reading: BeaconReading) {
+        guard let bounds = reading.sampled?.began(word: reading.word, publishedNanoseconds: reading.calloutNanoseconds) else {
+            return
+        }
+        interval.mayHaveBegun(until: bounds.latest)
     }
 
     /// When a stretch ended, by what the loop says afterwards.

@@ -1,3 +1,5 @@
+internal import LagActivity
+
 /// The time of a stall, or of what may become one: while it goes on, and when it is over.
 ///
 /// Of some beginnings and ends only bounds are known, and so are the times in it in which the process could not run. Whether it is a
@@ -9,10 +11,15 @@ package struct StallInterval: Sendable, Equatable {
     package private(set) var earliest: UInt64
     /// When it most likely began, between the two.
     package private(set) var likely: UInt64
+    /// When it may have begun at the latest: `since`, but for loops that are sampled (``SampledLoop``), where `since` is what the kernel's
+    /// accounts make most likely.
+    package private(set) var latestBegin: UInt64
     /// While it goes on: when it was last observed; its end is not before that. Afterwards: when it ended, for certain.
     package private(set) var until: UInt64
     /// When it may have ended at the latest; `until` where that is exact.
     package private(set) var latest: UInt64
+    /// When it most likely ended, between the two.
+    package private(set) var likelyEnd: UInt64
     /// Bounds of the time in it in which the process could not run.
     package private(set) var pausedAtLeast: UInt64 = 0
     package private(set) var pausedAtMost: UInt64 = 0
@@ -22,17 +29,26 @@ package struct StallInterval: Sendable, Equatable {
     /// - Parameters:
     ///   - earliest: nil where the beginning is exact.
     ///   - likely: nil: `since`.
-    package init(since: UInt64, earliest: UInt64? = nil, likely: UInt64? = nil, seen: UInt64) {
+    ///   - latestBegin: nil: `since`.
+    package init(since: UInt64, earliest: UInt64? = nil, likely: UInt64? = nil, latestBegin: UInt64? = nil, seen: UInt64) {
         self.since = since
         self.earliest = min(earliest ?? since, since)
         self.likely = min(max(likely ?? since, self.earliest), since)
+        self.latestBegin = max(latestBegin ?? since, since)
         until = seen
         latest = seen
+        likelyEnd = seen
     }
 
     /// The same for what is seen for the first time, perhaps after a process pause in which it may have begun.
-    init(since: UInt64, earliest: UInt64? = nil, at now: UInt64, _ processPause: ProcessPause?) {
-        self.init(since: since, earliest: earliest, seen: now)
+    init(
+        since: UInt64,
+        earliest: UInt64? = nil,
+        latestBegin: UInt64? = nil,
+        at now: UInt64,
+        _ processPause: ProcessPause?
+    ) {
+        self.init(since: since, earliest: earliest, latestBegin: latestBegin, seen: now)
         add(processPause, until: now)
     }
 
@@ -42,12 +58,17 @@ package struct StallInterval: Sendable, Equatable {
         add(processPause, until: now)
         until = max(until, now)
         latest = until
+        likelyEnd = until
     }
+
+    /// It may have begun as late as that.
+    mutating func mayHaveBegun(until time: UInt64) { latestBegin = max(latestBegin, time) }
 
     /// Nothing before `ignoreBefore` counts.
     mutating func begin(notBefore ignoreBefore: UInt64) {
         earliest = max(earliest, ignoreBefore)
         likely = max(likely, ignoreBefore)
+        latestBegin = max(latestBegin, ignoreBefore)
         guard ignoreBefore > since else { return }
         since = ignoreBefore
         pausedAtLeast = 0
@@ -80,7 +101,15 @@ package struct StallInterval: Sendable, Equatable {
         var ended = self
         ended.until = max(until, since)
         ended.latest = max(latest ?? until, ended.until)
+        ended.likelyEnd = ended.until
         ended.add(processPause, until: ended.until)
+        return ended
+    }
+
+    /// The same for an end that was found by sampling.
+    func ended(within bounds: TimeBounds, _ processPause: ProcessPause?) -> StallInterval {
+        var ended = ended(at: bounds.earliest, latest: bounds.latest, processPause)
+        ended.likelyEnd = min(max(bounds.likely, ended.until), ended.latest)
         return ended
     }
 
@@ -93,18 +122,21 @@ package struct StallInterval: Sendable, Equatable {
     }
 
     /// Bounds of the length without process pauses, in nanoseconds.
-    package var lengthAtLeast: UInt64 { length(at: until) }
+    package var lengthAtLeast: UInt64 { lengthSinceLikely.saturatingDifference(latestBegin - since) }
     package var lengthAtMost: UInt64 {
         mostBetweenEnds.saturatingSum(since - earliest).saturatingSum(latest - until)
     }
 
-    /// From when it most likely began, and the middle of what the process pauses leave open.
-    package var length: UInt64 { lengthBetweenEnds.saturatingSum(since - likely) }
+    /// What decides whether it is a stall.
+    var lengthSinceLikely: UInt64 { length(at: until) }
+
+    /// From when it most likely began to when it most likely ended, and the middle of what the process pauses leave open.
+    package var length: UInt64 { lengthBetweenEnds.saturatingSum(since - likely).saturatingSum(likelyEnd - until) }
 
     /// Time that lies between beginning and end and is not in the length.
     package var excluded: UInt64 { until.saturatingDifference(since).saturatingDifference(lengthBetweenEnds) }
 
-    private var lengthBetweenEnds: UInt64 { lengthAtLeast + (mostBetweenEnds - lengthAtLeast) / 2 }
+    private var lengthBetweenEnds: UInt64 { lengthSinceLikely + (mostBetweenEnds - lengthSinceLikely) / 2 }
 
     private var mostBetweenEnds: UInt64 { until.saturatingDifference(since).saturatingDifference(pausedAtLeast) }
 }

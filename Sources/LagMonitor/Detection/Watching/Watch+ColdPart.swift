@@ -27,6 +27,7 @@ extension Watch {
         // Kept alive by the registration, which is released after the watch is retired.
         unowned(unsafe) let pingable: (any PingableLoop)?
         unowned(unsafe) let examinable: (any ExaminableLoop)?
+        unowned(unsafe) let sampled: (any SampledLoop)?
         unowned(unsafe) let unpinned: (any UnpinnedLoop)?
         unowned(unsafe) let threadPool: (any ThreadPoolLoop)?
         unowned(unsafe) let ticks: TickCell?
@@ -60,6 +61,7 @@ extension Watch {
             pingable = loop as? any PingableLoop
             examinable = loop as? any ExaminableLoop
             waits = examinable?.waits ?? .rests
+            sampled = loop as? any SampledLoop
             unpinned = loop as? any UnpinnedLoop
             threadPool = loop as? any ThreadPoolLoop
             self.ticks = ticks

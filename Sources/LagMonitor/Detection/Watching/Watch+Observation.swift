@@ -129,7 +129,8 @@ extension Watch {
         let hasChanged = reading.beaconWord != hot.pointee.lastWord || isAtRest != cold.pointee.isShownAtRest
         if hot.pointee.hasUnreportedFastPoll {
             // What fast polls found, with the beginning that the beacon says: the word's, if it still stands there.
-            let passed = BeaconReading(word: hot.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
+            var passed = BeaconReading(word: hot.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
+            passed.sampled = reading.sampled
             cold.pointee.detector.recordProgress(to: passed, at: max(hot.pointee.seen, min(passed.calloutNanoseconds, now)))
             hot.pointee.hasUnreportedFastPoll = false
         }

@@ -64,7 +64,8 @@ struct Watch {
 
     /// What the rules are to see of the loop now.
     var reading: BeaconReading {
-        let reading = BeaconReading(hot.pointee.beacon)
+        var reading = BeaconReading(hot.pointee.beacon)
+        reading.sampled = cold.pointee.sampled?.sampledStretches
         if reading.word == cold.pointee.examination.quietWord { return reading.atRest }
         guard reading.word == cold.pointee.examination.word else { return reading }
         return reading.begun(notBefore: cold.pointee.examination.resumed)

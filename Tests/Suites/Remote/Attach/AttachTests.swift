@@ -90,9 +90,39 @@ private final class AttachedProcess {
         return try #require(ProcessorTime.next(in: lines, endingAfter: start))
     }
 
+    /// The ended stalls, once there are so many.
+    func ended(_ count: Int) throws -> [[String: Any]] {
+        let lines = { self.sink.lines.filter { $0.contains("\"phase\":\"end\"") } }
+        for _ in 0..<3000 where lines().count < count { usleep(10_000) }
+        return try lines().map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
+    }
+
+    /// What the program has measured of the stall of a line. To be asked in the order of time.
+    func measured(_ line: [String: Any]) throws -> MeasuredStall {
+        let start = try #require(line["mono_us"] as? NSNumber).uint64Value * 1000
+        let duration = try #require(line["duration_ms"] as? Double)
+        let middle = start + UInt64(duration * 500_000)
+        while let printed = lines.next() {
+            if let stall = MeasuredStall(line: printed), stall.end > middle { return stall }
+        }
+        throw CocoaError(.fileReadUnknown)
+    }
+
     func waitUntilWatched() {
         for _ in 0..<1000 where watch.watchedLoops == 0 { usleep(10_000) }
         #expect(watch.watchedLoops == 1)
+    }
+}
+
+/// `stalled BEFORE BEGIN END AFTER`: the loop waited until some time between the first two, and again from some time between the last two on.
+private struct MeasuredStall {
+    let before, begin, end, after: UInt64
+
+    init?(line: String) {
+        let words = line.split(separator: " ")
+        let numbers = words.dropFirst().compactMap { UInt64($0) }
+        guard words.first == "stalled", numbers.count == 4 else { return nil }
+        (before, begin, end, after) = (numbers[0], numbers[1], numbers[2], numbers[3])
     }
 }
 
@@ -122,6 +152,29 @@ private let canCount: Bool = {
         let isTaken = ["perf_event", "ptrace"].contains(line["capture"] as? String)
         guard isTaken || time.alwaysAnswersInTime else { return }
         #expect(isTaken && line.functions().contains("handler_that_computes"), "\(time): \(line)")
+    }
+
+    /// The bounds of a duration hold always; what lies between them is exact where the kernel records switches, of most stalls on any machine.
+    @Test func `a duration lies within its bounds and is exact where switches are recorded`() throws {
+        let process = try AttachedProcess("timed")
+        defer { process.end() }
+        process.waitUntilWatched()
+        let found = try process.ended(6).map { line in (line: line, measured: try process.measured(line)) }
+        var errors: [Double] = []
+        for (line, measured) in found {
+            let duration = try #require(line["duration_ms"] as? Double)
+            let least = line["duration_min_ms"] as? Double ?? duration
+            let most = line["duration_max_ms"] as? Double ?? duration
+            let (inner, outer) = (Double(measured.end - measured.begin) / 1e6, Double(measured.after - measured.before) / 1e6)
+            // A line's times are rounded down to a µs.
+            #expect(least <= duration && duration <= most && least <= outer && inner <= most + 0.001, "\(measured): \(line)")
+            errors.append(abs(duration - inner) / inner)
+        }
+        var switches = cll_switches()
+        guard canCount, cll_switches_open(process.pid, &switches) == 0 else { return }
+        cll_switches_close(&switches)
+        // Samples alone are off by 10 ms, 4 % of these stalls.
+        #expect(errors.sorted()[errors.count / 2] < 0.01, "\(errors)")
     }
 
     @Test func `a loop on another thread is found`() throws {

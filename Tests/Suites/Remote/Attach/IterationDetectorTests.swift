@@ -1,3 +1,4 @@
+internal import LagActivity
 internal import Testing
 
 @testable import LagMonitor
@@ -63,10 +64,13 @@ internal import Testing
         _ = finder.observe(Self.resting(), at: 100 * Self.ms)
         _ = finder.observe(Self.running(), at: 110 * Self.ms)
         #expect(!finder.isInDoubt(at: 112 * Self.ms) && finder.isInDoubt(at: 120 * Self.ms))
-        #expect(finder.recordIteration(at: 119 * Self.ms) == .iteration(119 * Self.ms))
+        let turned = finder.recordIteration(at: 119 * Self.ms, after: 115 * Self.ms, before: 120 * Self.ms)
+        #expect(turned == .iteration(119 * Self.ms))
+        #expect(finder.ended == TimeBounds(115 * Self.ms, likely: 119 * Self.ms, 119 * Self.ms))
+        #expect(finder.began == TimeBounds(119 * Self.ms, likely: 119 * Self.ms, 120 * Self.ms))
         #expect(!finder.isInDoubt(at: 120 * Self.ms))
         // Older than what is known.
-        #expect(finder.recordIteration(at: 118 * Self.ms) == .nothing)
+        #expect(finder.recordIteration(at: 118 * Self.ms, after: 115 * Self.ms, before: 120 * Self.ms) == .nothing)
     }
 
     @Test func `only a thread that cannot answer is held, not one that was not woken`() {

@@ -1,0 +1,122 @@
+#define _GNU_SOURCE
+#include "cll_switches.h"
+
+#include "cll_perf_sample.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    DATA_PAGES = 2,        // a power of two
+    LONGEST_RECORD = 64,   // of those that are asked for, and what the kernel keeps free between head and tail
+};
+
+int cll_switches_open(pid_t tid, cll_switches *switches) {
+    *switches = (cll_switches){.event = -1};
+    if (cll_perf_is_filtered()) return EPERM;
+    struct perf_event_attr asked = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(asked),
+        .config = PERF_COUNT_SW_DUMMY,
+        .sample_type = PERF_SAMPLE_TIME,
+        .sample_id_all = 1,
+        .context_switch = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    int event = (int)syscall(SYS_perf_event_open, &asked, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (event < 0) return errno;
+    uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE) * (1 + DATA_PAGES);
+    // Writable: the kernel then keeps what was not read, and counts what it had no space for.
+    void *ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+    if (ring == MAP_FAILED) {
+        int error = errno;
+        close(event);
+        return error;
+    }
+    *switches = (cll_switches){.event = event, .bytes = bytes, .ring = ring};
+    return 0;
+}
+
+void cll_switches_close(cll_switches *switches) {
+    if (switches->event < 0) return;
+    munmap(switches->ring, switches->bytes);
+    close(switches->event);
+    *switches = (cll_switches){.event = -1};
+}
+
+void cll_switches_set(const cll_switches *switches, int records) {
+    ioctl(switches->event, records ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int cll_switches_take(const cll_switches *switches, int counter) {
+    return ioctl(counter, PERF_EVENT_IOC_SET_OUTPUT, switches->event) == 0;
+}
+
+// `length` bytes at a position of the ring, which may wrap around.
+static void cll_copy(const struct perf_event_mmap_page *ring, uint64_t bytes, uint64_t position, void *into, uint64_t length) {
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size = bytes - page;
+    const uint8_t *data = (const uint8_t *)ring + page;
+    uint64_t offset = position % size;
+    uint64_t first = length < size - offset ? length : size - offset;
+    memcpy(into, data + offset, first);
+    memcpy((uint8_t *)into + first, data, length - first);
+}
+
+// What a record means; 0: nothing.
+static int32_t cll_kind(const struct perf_event_header *header) {
+    switch (header->type) {
+        case PERF_RECORD_SAMPLE: return CLL_SWITCH_PASS;
+        // A throttled counter does not count for the rest of the tick.
+        case PERF_RECORD_THROTTLE:
+        case PERF_RECORD_LOST: return CLL_SWITCH_LOST;
+        case PERF_RECORD_SWITCH:
+            if ((header->misc & PERF_RECORD_MISC_SWITCH_OUT) == 0) return CLL_SWITCH_IN;
+            return (header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0 ? CLL_SWITCH_PREEMPTED : CLL_SWITCH_ASLEEP;
+        default: return 0;
+    }
+}
+
+int cll_switches_next(const cll_switches *switches, uint64_t until_ns, cll_switch *found) {
+    struct perf_event_mmap_page *ring = switches->ring;
+    uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail = ring->data_tail;
+    while (head - tail >= sizeof(struct perf_event_header)) {
+        struct perf_event_header header;
+        cll_copy(ring, switches->bytes, tail, &header, sizeof(header));
+        // Never, unless this process wrote there itself.
+        if (header.size < sizeof(header) || header.size > head - tail) break;
+        int32_t kind = cll_kind(&header);
+        // Of every record that is asked for the time is the last field (sample_id_all).
+        uint64_t time = 0;
+        if (header.size >= sizeof(header) + sizeof(time)) {
+            cll_copy(ring, switches->bytes, tail + header.size - sizeof(time), &time, sizeof(time));
+        }
+        if (kind != 0 && time > until_ns) break;
+        tail += header.size;
+        __atomic_store_n(&ring->data_tail, tail, __ATOMIC_RELEASE);
+        if (kind == 0) continue;
+        *found = (cll_switch){.time_ns = time, .kind = kind};
+        return 1;
+    }
+    return 0;
+}
+
+int cll_switches_is_full(const cll_switches *switches) {
+    const struct perf_event_mmap_page *ring = switches->ring;
+    uint64_t size = switches->bytes - (uint64_t)sysconf(_SC_PAGESIZE);
+    return __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE) - ring->data_tail + LONGEST_RECORD > size;
+}
+
+void cll_switches_discard(const cll_switches *switches) {
+    struct perf_event_mmap_page *ring = switches->ring;
+    __atomic_store_n(&ring->data_tail, __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+}

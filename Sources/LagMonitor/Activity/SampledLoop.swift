@@ -1,0 +1,71 @@
+/// A loop that publishes nothing itself: what its beacon says was found by sampling its thread, and its times are known within bounds.
+package protocol SampledLoop: ObservableLoop {
+    /// What is known of the present stretch of work and of the last one that ended. The watchdog's thread, between two samples.
+    var sampledStretches: SampledStretches { get }
+}
+
+/// When something happened, as far as is known: between two times, and most likely at a third. Nanoseconds, `CLOCK_MONOTONIC`.
+package struct TimeBounds: Sendable, Equatable {
+    package let earliest: UInt64
+    package let likely: UInt64
+    package let latest: UInt64
+
+    /// - Parameter likely: is moved between the other two.
+    package init(_ earliest: UInt64, likely: UInt64, _ latest: UInt64) {
+        self.earliest = earliest
+        self.latest = max(earliest, latest)
+        self.likely = min(max(likely, earliest), self.latest)
+    }
+
+    package static func exact(_ time: UInt64) -> TimeBounds { TimeBounds(time, likely: time, time) }
+}
+
+/// One stretch of work of a sampled loop.
+package struct SampledStretch: Sendable, Equatable {
+    /// The beacon's word while it lasts.
+    package let word: UInt64
+    /// The beacon's time of its beginning is `began.likely`.
+    package let began: TimeBounds
+    /// Nil: it goes on.
+    package var ended: TimeBounds?
+
+    package init(word: UInt64, began: TimeBounds, ended: TimeBounds? = nil) {
+        self.word = word
+        self.began = began
+        self.ended = ended
+    }
+}
+
+/// The last two stretches of work: the end of one and the beginning of the next may be found by one sample.
+package struct SampledStretches: Sendable, Equatable {
+    package private(set) var present: SampledStretch?
+    package private(set) var last: SampledStretch?
+
+    package init() {}
+
+    package mutating func begin(word: UInt64, at began: TimeBounds) { present = SampledStretch(word: word, began: began) }
+
+    /// More is known of the beginning of the present one, of which the likely time stays.
+    package mutating func refine(_ began: TimeBounds) {
+        guard let present, began.likely == present.began.likely, began != present.began else { return }
+        self.present = SampledStretch(word: present.word, began: began)
+    }
+
+    package mutating func end(at ended: TimeBounds) {
+        last = present
+        last?.ended = ended
+        present = nil
+    }
+
+    /// When the stretch with this word began, if it was published with that time.
+    package func began(word: UInt64, publishedNanoseconds: UInt64) -> TimeBounds? {
+        let stretch = present?.word == word ? present : last?.word == word ? last : nil
+        guard let stretch, stretch.began.likely == publishedNanoseconds else { return nil }
+        return stretch.began
+    }
+
+    /// The last stretch, if it was published with this beginning.
+    package func last(publishedNanoseconds: UInt64) -> SampledStretch? {
+        last?.began.likely == publishedNanoseconds ? last : nil
+    }
+}

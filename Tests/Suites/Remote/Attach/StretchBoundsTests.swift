@@ -1,0 +1,218 @@
+internal import LagActivity
+internal import Testing
+
+@testable import LagMonitor
+@testable internal import LagRemote
+
+/// When stretches of work began and ended, by samples and by what was recorded of the thread's switches between them.
+@Suite struct StretchBoundsTests {
+    private static let epollWait: Int64 = {
+        #if arch(arm64)
+            22
+        #else
+            232
+        #endif
+    }()
+    private static let ms: UInt64 = 1_000_000
+    private typealias Record = (event: SwitchTrace.Event, milliseconds: UInt64)
+
+    private static func resting(_ runs: UInt64 = 1) -> ThreadObservation {
+        ThreadObservation(doing: .blocked(call: epollWait, stackPointer: 1000, programCounter: 7), runs: runs)
+    }
+    private static let running = ThreadObservation(doing: .running, runs: 2)
+    private static func asleep(_ runs: UInt64 = 2, delay: UInt64 = 0) -> ThreadObservation {
+        ThreadObservation(
+            doing: .blocked(call: 35, stackPointer: 900, programCounter: 8),
+            delayNanoseconds: delay,
+            runs: runs
+        )
+    }
+
+    private static func trace(
+        _ records: [Record],
+        sampled: UInt64,
+        wasAsleep: Bool = true,
+        isRecorded: Bool = true,
+        stamps: SwitchTrace.Stamps = .none
+    ) -> SwitchTrace {
+        var trace = SwitchTrace(wasAsleep: wasAsleep)
+        trace.end(sampled: sampled * ms, isRecorded: isRecorded, stamps: stamps)
+        for record in records { trace.record(record.event, at: record.milliseconds * ms) }
+        return trace
+    }
+
+    private static func bounds(_ earliest: UInt64, _ likely: UInt64, _ latest: UInt64) -> TimeBounds {
+        TimeBounds(earliest * ms, likely: likely * ms, latest * ms)
+    }
+
+    /// At rest at 100 ms.
+    private func rested() -> IterationDetector {
+        var finder = IterationDetector(place: RestPlace(call: nil, stackPointer: 1000, programCounter: 7), hold: 50 * Self.ms)
+        _ = finder.observe(Self.resting(), at: 100 * Self.ms)
+        return finder
+    }
+
+    /// At work at 120 ms, since 105.
+    private func working(_ observation: ThreadObservation) -> IterationDetector {
+        var finder = rested()
+        _ = finder.observe(observation, at: 120 * Self.ms, Self.trace([(.running, 105)], sampled: 120))
+        return finder
+    }
+
+    // MARK: Beginnings
+
+    @Test func `without records a stretch began between two samples`() {
+        var finder = rested()
+        #expect(finder.observe(Self.asleep(), at: 120 * Self.ms, seen: 121 * Self.ms) == .wake(120 * Self.ms))
+        #expect(finder.began == Self.bounds(100, 120, 121))
+    }
+
+    @Test func `what sleeps elsewhere began between its wake and its sleep`() {
+        var finder = rested()
+        let trace = Self.trace([(.running, 105), (.asleep, 106)], sampled: 120)
+        #expect(finder.observe(Self.asleep(), at: 120 * Self.ms, trace) == .wake(105 * Self.ms))
+        #expect(finder.began == Self.bounds(105, 105, 106))
+    }
+
+    @Test func `the wait for a processor may belong to it`() {
+        var finder = rested()
+        let trace = Self.trace([(.running, 105), (.asleep, 106)], sampled: 120)
+        _ = finder.observe(Self.asleep(delay: 2 * Self.ms), at: 120 * Self.ms, trace)
+        #expect(finder.began == Self.bounds(103, 105, 106))
+    }
+
+    /// It may have come by its wait since, without a sleep.
+    @Test func `what computes began between its wake and the sample`() {
+        let finder = working(Self.running)
+        #expect(finder.began == Self.bounds(105, 105, 120))
+    }
+
+    @Test func `of several wakes the last is likely and the first is possible`() {
+        var finder = rested()
+        let trace = Self.trace([(.running, 102), (.asleep, 103), (.running, 110)], sampled: 120)
+        _ = finder.observe(Self.running, at: 120 * Self.ms, trace)
+        #expect(finder.began == Self.bounds(102, 110, 120))
+    }
+
+    @Test func `a preemption is no rest`() {
+        var finder = rested()
+        let trace = Self.trace([(.running, 105), (.preempted, 107), (.running, 112)], sampled: 120)
+        _ = finder.observe(Self.running, at: 120 * Self.ms, trace)
+        #expect(finder.began.likely == 105 * Self.ms)
+    }
+
+    @Test(arguments: [true, false]) func `lost records widen the bounds`(isBefore: Bool) {
+        var finder = rested()
+        var trace = Self.trace(isBefore ? [(.lost, 104), (.running, 105)] : [(.running, 105)], sampled: 120)
+        if !isBefore { trace.recordFull() }
+        _ = finder.observe(Self.running, at: 120 * Self.ms, trace)
+        #expect(finder.began == Self.bounds(100, 120, 120))
+    }
+
+    @Test func `what was not watched for turns may be younger`() {
+        var finder = working(Self.running)
+        finder.recordUnwatched(until: 130 * Self.ms)
+        #expect(finder.began == Self.bounds(105, 105, 130))
+        finder.recordUnwatched(until: 125 * Self.ms)
+        #expect(finder.began == Self.bounds(105, 105, 130))
+    }
+
+    // MARK: Ends
+
+    @Test func `without records a stretch ended between two samples`() {
+        var finder = working(Self.running)
+        #expect(finder.observe(Self.resting(3), at: 300 * Self.ms) == .rest)
+        #expect(finder.ended == Self.bounds(120, 210, 300))
+    }
+
+    @Test func `a stretch ended where its thread came by its wait`() {
+        var finder = working(Self.running)
+        let records: [Record] = [(.pass, 290), (.asleep, 291), (.running, 295), (.pass, 296), (.asleep, 297)]
+        _ = finder.observe(Self.resting(3), at: 300 * Self.ms, Self.trace(records, sampled: 300, wasAsleep: false, stamps: .all))
+        #expect(finder.ended == Self.bounds(290, 290, 290))
+    }
+
+    @Test func `a pass that may not be the first is the latest end`() {
+        var finder = working(Self.running)
+        let trace = Self.trace([(.pass, 290)], sampled: 300, wasAsleep: false, stamps: .some)
+        _ = finder.observe(Self.resting(3), at: 300 * Self.ms, trace)
+        #expect(finder.ended == Self.bounds(120, 290, 290))
+    }
+
+    @Test func `a lost record before the first pass is one that may be it`() {
+        var finder = working(Self.running)
+        let trace = Self.trace([(.lost, 280), (.pass, 290)], sampled: 300, wasAsleep: false, stamps: .all)
+        _ = finder.observe(Self.resting(3), at: 300 * Self.ms, trace)
+        #expect(finder.ended == Self.bounds(120, 290, 290))
+    }
+
+    @Test func `without stamps it ended with a sleep since the last sample`() {
+        var finder = working(Self.running)
+        let records: [Record] = [(.asleep, 270), (.running, 280), (.asleep, 281)]
+        _ = finder.observe(Self.resting(3), at: 300 * Self.ms, Self.trace(records, sampled: 300, wasAsleep: false))
+        #expect(finder.ended == Self.bounds(120, 270, 281))
+    }
+
+    @Test func `what slept elsewhere did not end before its wake`() {
+        var finder = working(Self.asleep())
+        let trace = Self.trace([(.running, 280), (.asleep, 281)], sampled: 300)
+        _ = finder.observe(Self.resting(3), at: 300 * Self.ms, trace)
+        #expect(finder.ended == Self.bounds(280, 281, 281))
+    }
+
+    /// Whether it slept in its wait then, or elsewhere, the sample does not say.
+    @Test func `a sleep that came with the sample is not the end for certain`() {
+        var finder = working(Self.asleep())
+        let trace = Self.trace([(.running, 280), (.asleep, 301)], sampled: 300)
+        _ = finder.observe(Self.resting(3), at: 300 * Self.ms, seen: 302 * Self.ms, trace)
+        #expect(finder.ended == Self.bounds(280, 291, 302))
+    }
+
+    // MARK: Turns without a rest that was seen
+
+    @Test func `a turn ends one stretch and begins the next`() {
+        var finder = working(Self.running)
+        let trace = Self.trace([(.pass, 290), (.pass, 295)], sampled: 300, wasAsleep: false, stamps: .all)
+        _ = finder.observe(Self.running, at: 300 * Self.ms, trace)
+        let step = finder.recordPasses(trace, since: 200 * Self.ms, seen: 301 * Self.ms)
+        #expect(step == .iteration(295 * Self.ms) && finder.ended == Self.bounds(290, 290, 290))
+        #expect(finder.began == Self.bounds(295, 295, 295))
+    }
+
+    @Test func `what slept in its wait since then begins with its wake`() {
+        var finder = working(Self.running)
+        let records: [Record] = [(.pass, 290), (.asleep, 291), (.running, 296)]
+        let trace = Self.trace(records, sampled: 300, wasAsleep: false, stamps: .all)
+        _ = finder.observe(Self.running, at: 300 * Self.ms, trace)
+        #expect(finder.recordPasses(trace, since: 200 * Self.ms, seen: 301 * Self.ms) == .iteration(296 * Self.ms))
+        #expect(finder.began == Self.bounds(290, 296, 296))
+    }
+
+    @Test func `passes after a full ring are not known`() {
+        var finder = working(Self.running)
+        var trace = Self.trace([(.pass, 290)], sampled: 300, wasAsleep: false, stamps: .all)
+        trace.recordFull()
+        _ = finder.observe(Self.running, at: 300 * Self.ms, trace)
+        _ = finder.recordPasses(trace, since: 200 * Self.ms, seen: 301 * Self.ms)
+        #expect(finder.ended == Self.bounds(290, 290, 290) && finder.began == Self.bounds(290, 301, 301))
+    }
+
+    // MARK: When it is worth recording
+
+    @Test func `a loop that is woken seldom is calm until it is busy`() {
+        var meter = CalmMeter()
+        var (runs, now): (UInt64, UInt64) = (0, 0)
+        let rest = { (added: UInt64) -> Bool in
+            runs += added
+            now += 20 * Self.ms
+            meter.recordRest(runs: runs, at: now)
+            return meter.isCalm
+        }
+        let calm = (0..<6).map { _ in rest(4) }
+        #expect(calm == [false, false, false, false, true, true])
+        let busy = rest(40)
+        #expect(!busy)
+        let again = (0..<4).map { _ in rest(1) }
+        #expect(again == [false, false, false, true])
+    }
+}
