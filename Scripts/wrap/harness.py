@@ -21,9 +21,15 @@ def say(text):
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """A port as servers have: below those that clients' sockets get by themselves, so that none of them takes it meanwhile."""
+    while True:
+        port = random.randrange(10000, 32768)
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def wait_until(what, condition, seconds=10.0):
