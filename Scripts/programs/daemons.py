@@ -59,7 +59,7 @@ class Nginx(HTTPProgram):
 
 
 class Haproxy(HTTPProgram):
-    name = "haproxy"
+    name, is_known = "haproxy", True
     needs = ("haproxy", "wrk")
 
     def command(self):
@@ -180,7 +180,7 @@ user root
 
 
 class Squid(HTTPProgram):
-    name = "squid"
+    name, is_known = "squid", True
     needs = ("squid", "wrk")
 
     def command(self):

@@ -105,7 +105,7 @@ class GTK(Windowed):
 
 
 class Qt(Windowed):
-    name, title = "qt5", "programs-qt"
+    name, is_known, title = "qt5", True, "programs-qt"
     needs = ("Xvfb", "xdotool", "/usr/bin/python3")
 
     def command(self):
@@ -113,7 +113,7 @@ class Qt(Windowed):
 
 
 class QtWithoutGLib(Qt):
-    name = "qt5-no-glib"
+    name, is_known = "qt5-no-glib", True
 
     def environment(self):
         return {**super().environment(), "QT_NO_GLIB": "1"}

@@ -60,7 +60,7 @@ class Dnsmasq(NameServer):
 
 
 class Unbound(NameServer):
-    name = "unbound"
+    name, is_known = "unbound", True
     needs = ("unbound", "unbound-control")
 
     def command(self):

@@ -77,7 +77,7 @@ class Gunicorn(PythonWeb):
 
 
 class GunicornSync(Gunicorn):
-    name = "gunicorn-sync"
+    name, is_known = "gunicorn-sync", True
     options = ("--workers", "2")
 
 

@@ -27,7 +27,7 @@ class Terminal(Program):
 
 
 class Bash(Terminal):
-    name = "bash"
+    name, is_known = "bash", True
     no_stalls = "it reads one terminal, and what it runs it waits for"
 
     def environment(self):

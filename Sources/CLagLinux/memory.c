@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -81,9 +80,7 @@ static int cll_copy_run(pid_t pid, uint64_t address, void *buffer, size_t from, 
 
 size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t size, int is_one_mapping) {
     int saved = errno;
-    char path[32];
-    snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = cll_procfs_open(pid, 0, "pagemap");
     if (descriptor < 0) {
         errno = saved;
         return cll_memory_read(pid, address, buffer, size);
@@ -100,6 +97,8 @@ size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t s
         if (next == known) {
             known = cll_pagemap_read(descriptor, (address + at) / page, entries, sizeof(entries) / sizeof(*entries));
             next = 0;
+            // Of a process whose main thread has ended, some kernels give no entry at all.
+            if (known == 0 && at == 0) end = cll_memory_read(pid, address, buffer, size);
             if (known == 0) break;
         }
         int is_there = (entries[next++] & PAGEMAP_IS_THERE) != 0;

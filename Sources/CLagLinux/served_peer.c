@@ -1,6 +1,6 @@
 // Whether a process is there for one connection: a session that was forked for a client, as PostgreSQL's backends and sshd's are.
 #define _GNU_SOURCE
-#include "served_peer.h"
+#include "cll_wait_object.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cll_procfs.h"
 #include "procfs_text.h"
 
 #ifndef SYS_pidfd_getfd
@@ -83,8 +82,28 @@ static int cll_member(int pidfd, pid_t pid, int descriptor) {
     return was_accepted ? MEMBER_CLIENT : MEMBER_OTHER;
 }
 
+typedef struct cll_owner {
+    int pidfd;
+    pid_t pid;
+} cll_owner;
+
+// Whether a descriptor is a listening socket, or a socket that cannot be asked.
+static int cll_visit_listener(unsigned descriptor, void *context) {
+    const cll_owner *owner = context;
+    char link[64];
+    ssize_t length = cll_procfs_link(owner->pid, (int)descriptor, link, sizeof(link) - 1);
+    if (length < 7 || strncmp(link, "socket:", 7) != 0) return 0;
+    int duplicate = (int)syscall(SYS_pidfd_getfd, owner->pidfd, descriptor, 0);
+    if (duplicate < 0) return 1;
+    int listens = 1;
+    socklen_t size = sizeof(listens);
+    if (getsockopt(duplicate, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) listens = 0;
+    close(duplicate);
+    return listens;
+}
+
 int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll) {
-    enum { MOST_THREADS = 1, MOST_MEMBERS = 8, LINE_BYTES = 96 };
+    enum { MOST_THREADS = 1, MOST_MEMBERS = 8, LINE_BYTES = 96, MOST_DESCRIPTORS = 1024 };
     if (cll_procfs_each(pid, "task", MOST_THREADS, cll_visit_second_thread, &pid) != 0) return 0;
     char name[24] = "fdinfo/", text[(MOST_MEMBERS + 2) * LINE_BYTES];
     *cll_append_number(name + 7, (unsigned)epoll) = 0;
@@ -100,5 +119,7 @@ int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll) {
             default: return 0;
         }
     }
-    return clients == 1;
+    // One that is out of the set for a while is a server's all the same.
+    cll_owner owner = {.pidfd = pidfd, .pid = pid};
+    return clients == 1 && cll_procfs_each(pid, "fd", MOST_DESCRIPTORS, cll_visit_listener, &owner) == 0;
 }

@@ -11,7 +11,6 @@
 #include "cll_memory.h"
 #include "cll_thread_sample.h"
 #include "procfs_text.h"
-#include "served_peer.h"
 
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
@@ -148,11 +147,10 @@ static cll_work cll_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll) {
         return cll_unknown(CLL_UNKNOWN_REFUSED, CLL_OBJECT_UNKNOWN);
     }
     if (!cll_is_epoll(link)) return (cll_work){.kind = CLL_OBJECT_GONE};
-    int kind = cll_serves_one_peer(pidfd, pid, epoll) ? CLL_OBJECT_PEER : CLL_OBJECT_LOOP;
-    if (cll_may_have_signalfd(pid, tid)) return cll_unknown(CLL_UNKNOWN_SIGNALFD, kind);
+    if (cll_may_have_signalfd(pid, tid)) return cll_unknown(CLL_UNKNOWN_SIGNALFD, CLL_OBJECT_LOOP);
     int duplicate = cll_duplicate(pidfd, epoll);
-    if (duplicate < 0) return cll_unknown(CLL_UNKNOWN_REFUSED, kind);
-    cll_work work = {.kind = kind};
+    if (duplicate < 0) return cll_unknown(CLL_UNKNOWN_REFUSED, CLL_OBJECT_LOOP);
+    cll_work work = {.kind = CLL_OBJECT_LOOP};
     // It may be another by now.
     char path[64] = "/proc/self/fd/";
     *cll_append_number(path + 14, (unsigned)duplicate) = 0;

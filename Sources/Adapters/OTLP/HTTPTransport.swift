@@ -23,8 +23,11 @@ final class HTTPTransport: OTLPTransport, @unchecked Sendable {
         let copies = lines.map { strdup($0) }
         defer { for copy in copies { free(copy) } }
         var pointers = copies.map { UnsafePointer<CChar>($0) }
-        client = clc_client_create(url.absoluteString, &pointers, pointers.count, Int(timeout / .milliseconds(1)))
+        client = clc_client_create(url.absoluteString, &pointers, pointers.count, Self.milliseconds(timeout))
     }
+
+    /// Zero is no time-out to libcurl.
+    static func milliseconds(_ timeout: Duration) -> Int { Int(min(max(timeout / .milliseconds(1), 1), Double(Int32.max))) }
 
     deinit { if let client { clc_client_destroy(client) } }
 

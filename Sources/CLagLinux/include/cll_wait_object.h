@@ -53,7 +53,7 @@ enum {
 enum {
     CLL_OBJECT_LOOP = 0,   // several descriptors, or one that many others reach: a listening socket, an eventfd
     CLL_OBJECT_TIMER = 1,  // no descriptor: a sleep
-    CLL_OBJECT_PEER = 2,   // one connection, pipe or terminal: a blocking read with a time-out; or the session of one client (served_peer.h)
+    CLL_OBJECT_PEER = 2,   // one connection, pipe or terminal: a blocking read with a time-out
     CLL_OBJECT_GONE = 3,   // the program has closed it
     CLL_OBJECT_UNKNOWN = 4,
 };
@@ -64,8 +64,13 @@ typedef struct cll_work {
     int32_t kind;    // CLL_OBJECT_…
 } cll_work;
 
-// Asks. `tid` is the thread whose wait it is. Never waits. 4 µs for epoll (20 µs in a process of one thread), some 3 µs for each descriptor of a set.
+// Asks. `tid` is the thread whose wait it is. Never waits. 4 µs for epoll, some 3 µs for each descriptor of a set.
 void cll_wait_object_poll(int pidfd, pid_t pid, pid_t tid, const cll_wait_object *object, cll_work *work);
+
+// Whether a process of one thread waits, by this epoll instance, for one connection that was accepted, and else for what is its own (pipes, signals,
+// timers): who waits while it is at work is the one who asked. A connection that the process made itself (a broker's, an X server's), a second
+// one, or a listening socket anywhere make a loop. What cannot be seen does as well. 10 µs, and some for each descriptor of such a process.
+int cll_serves_one_peer(int pidfd, pid_t pid, int32_t epoll);
 
 // Whether a thread that sleeps in this call may be waiting for work rather than doing some: a lock or condition, an event, a child, a byte of a
 // connection or pipe. Not: a sleep, a file, an attempt to write or to connect.

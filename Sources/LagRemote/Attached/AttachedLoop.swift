@@ -113,7 +113,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
         if wasAtWork, finder.isAtWork {
-            if isStamped, let trace {
+            // A pass that was counted may have left no stamp: the ring was full.
+            if isStamped, let trace, trace.firstPass != nil || outcome == .nothing {
                 publish(finder.recordPasses(trace, since: last.nanoseconds, seen: seen))
             } else {
                 recordIteration(outcome, until: clb_now_ns())

@@ -23,6 +23,8 @@ struct IterationProbe: ~Copyable {
     private var pollsSinceBegin = 0
     /// The kernel gives none.
     private var hasNoCounter: Bool
+    /// It had none to give at that time.
+    private var isShort = false
     private var check: OpaquePointer?
 
     /// - Parameter mayCount: false: the thread is held, also where there are counters.
@@ -93,6 +95,7 @@ struct IterationProbe: ~Copyable {
         end()
         if let counter { Glibc.close(counter.descriptor) }
         counter = nil
+        if isShort { (isShort, hasNoCounter) = (false, false) }
     }
 
     /// One for this place.
@@ -106,6 +109,7 @@ struct IterationProbe: ~Copyable {
         let descriptor = cll_wait_counter_open(tid, address)
         guard descriptor >= 0 else {
             hasNoCounter = true
+            isShort = descriptor == -EMFILE || descriptor == -ENFILE || descriptor == -ENOMEM || descriptor == -ENOSPC
             return false
         }
         counter = (descriptor, address)

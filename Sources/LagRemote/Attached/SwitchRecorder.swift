@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import Glibc
 internal import Synchronization
 
 /// Has the kernel record when a thread leaves and gets its processor, and comes by its wait (cll_switches.h).
@@ -104,9 +105,16 @@ struct SwitchRecorder: ~Copyable {
 
     private mutating func prepare() -> Bool {
         if isOpen || hasFailed { return isOpen }
-        guard Self.open.add(1, ordering: .relaxed).newValue <= Self.mostOpen, cll_switches_open(tid, &switches) == 0 else {
+        var error: Int32 = 0
+        if Self.open.add(1, ordering: .relaxed).newValue > Self.mostOpen {
+            error = EMFILE
+        } else {
+            error = cll_switches_open(tid, &switches)
+        }
+        guard error == 0 else {
             Self.open.subtract(1, ordering: .relaxed)
-            hasFailed = true
+            // Of all others there may be enough later.
+            hasFailed = error == EPERM || error == EACCES || error == ENOSYS
             return false
         }
         isOpen = true

@@ -22,7 +22,7 @@ struct SwitchTrace: Sendable, Equatable {
     }
 
     /// When the thread was sampled: not before. What happened later may have happened after the sample.
-    private(set) var sampledNanoseconds: UInt64 = 0
+    private(set) var sampledNanoseconds = UInt64.max
     /// Whether switches were recorded all the time, from the last sample on.
     private(set) var hasAllSwitches = false
     /// Whether no pass before the first one that was recorded was missed, since the last sample.
@@ -40,6 +40,7 @@ struct SwitchTrace: Sendable, Equatable {
     /// Whether it was switched while, or after, it was sampled.
     private(set) var isUnsettled = false
     private(set) var isAsleep: Bool
+    private var hasLost = false
 
     /// - Parameter wasAsleep: whether it was asleep when the sample before was made.
     init(wasAsleep: Bool) { isAsleep = wasAsleep }
@@ -51,9 +52,9 @@ struct SwitchTrace: Sendable, Equatable {
     ///   - stamps: which passes were.
     mutating func end(sampled: UInt64, isRecorded: Bool, stamps: Stamps) {
         sampledNanoseconds = sampled
-        hasAllSwitches = isRecorded
-        hasFirstPass = stamps == .all
-        hasLastPass = stamps != .none
+        hasAllSwitches = isRecorded && !hasLost
+        hasFirstPass = stamps == .all && !hasLost
+        hasLastPass = stamps != .none && !hasLost
     }
 
     /// Whether what happened then may have come after the sample.
@@ -77,6 +78,7 @@ struct SwitchTrace: Sendable, Equatable {
             if firstPass == nil { firstPass = time }
             lastPass = time
         case .lost:
+            hasLost = true
             hasAllSwitches = false
             if firstPass == nil { hasFirstPass = false }
             hasLastPass = false

@@ -16,6 +16,8 @@ package final class LoopExaminer: Sendable {
         /// When it was read.
         var readNanoseconds: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
+        /// Whether the process is there for one connection, of which epoll instance, and when that was found.
+        var servesOnePeer: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
     }
 
     private let process: ProcessHandle
@@ -30,6 +32,8 @@ package final class LoopExaminer: Sendable {
     /// in which none does.
     private static let searchNanoseconds: UInt64 = 500_000_000
     private static let searchAgainNanoseconds: UInt64 = 40_000_000
+    /// A server gets and loses connections; to find out takes 3 µs a descriptor.
+    private static let serviceNanoseconds: UInt64 = 1_000_000_000
 
     init(_ process: ProcessHandle, tid: Int32, isDeclared: Bool) {
         self.process = process
@@ -99,10 +103,23 @@ package final class LoopExaminer: Sendable {
                 )
             // Of a process that ends the descriptors are closed before its threads are gone: what stalled is not quiet for that.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
-            var rule = QuietRule(kind: isEnding ? .unknown : work.kind, pending: work.pending, doing: doing(limit: limit))
+            let isServed = work.kind == .loop && servesOnePeer(&state, at: now)
+            var rule = QuietRule(
+                kind: isEnding ? .unknown : isServed ? .peer : work.kind,
+                pending: work.pending,
+                doing: doing(limit: limit)
+            )
             if rule.isLoop, let epoll = state.object?.epoll { rule.hasOtherWaiter = hasOtherWaiter(epoll, &state, at: now) }
             return rule
         }
+    }
+
+    private func servesOnePeer(_ state: inout State, at now: UInt64) -> Bool {
+        guard let epoll = state.object?.epoll else { return false }
+        if epoll != state.servesOnePeer.epoll || now >= state.servesOnePeer.nanoseconds &+ Self.serviceNanoseconds {
+            state.servesOnePeer = (cll_serves_one_peer(process.descriptor, process.pid, epoll) != 0, epoll, now)
+        }
+        return state.servesOnePeer.found
     }
 
     private func doing(limit: UInt64) -> QuietRule.Doing {

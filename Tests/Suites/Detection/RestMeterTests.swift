@@ -52,7 +52,7 @@ struct RestMeterTests {
         var meter = rested(.turns)
         let (first, second) = (start + 20 * millisecond, start + 60 * millisecond)
         _ = meter.observe(work(3, at: first), sleeps: 5, hasMoved: false, waits: .turns, at: first)
-        meter.pass(over: 6)
+        meter.pass(overStopAt: 6)
         #expect(meter.observe(work(7, at: second), sleeps: 6, hasMoved: false, waits: .turns, at: second).since == first)
     }
 

@@ -40,8 +40,8 @@ package struct RestMeter: Sendable, Equatable {
     /// Whether the thread has not slept since it was last observed, so that what was found meanwhile belongs to the same time without a rest.
     package func isAwake(sleeps: UInt64?) -> Bool { since > 0 && sleeps != nil && sleeps == self.sleeps }
 
-    /// The sleeps so far, of a thread that was awake, are what was done to it, and none of its own.
-    package mutating func pass(over sleeps: UInt64?) { self.sleeps = sleeps }
+    /// A thread that was awake was stopped once: if it slept once since, that was the stop, and no rest of its own.
+    package mutating func pass(overStopAt sleeps: UInt64?) { if sleeps == self.sleeps.map({ $0 &+ 1 }) { self.sleeps = sleeps } }
 
     private mutating func rest() -> Wakefulness {
         since = 0

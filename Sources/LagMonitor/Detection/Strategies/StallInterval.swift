@@ -82,7 +82,7 @@ package struct StallInterval: Sendable, Equatable {
         pausedAtMost = pausedAtMost.saturatingSum(share.atMost)
     }
 
-    /// How long it has lasted for certain at a time, without the time in which the process could not run.
+    /// How long it has lasted at a time since `since`, for certain without the time in which the process could not run.
     func length(at now: UInt64) -> UInt64 {
         now.saturatingDifference(since).saturatingDifference(pausedAtMost)
     }

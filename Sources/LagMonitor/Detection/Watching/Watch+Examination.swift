@@ -62,7 +62,10 @@ extension Watch {
     var countsSleeps: Bool { cold.pointee.waits != .rests }
 
     /// Whether a loop whose waits are no proof of a rest was awake when it was last observed, and has not rested since.
-    var isAwakeBySleeps: Bool { countsSleeps && cold.pointee.rests.isAwake(sleeps: cold.pointee.examinable?.countSleeps()) }
+    var isAwakeBySleeps: Bool {
+        countsSleeps && cold.pointee.detector.rules.starvationNanoseconds != nil
+            && cold.pointee.rests.isAwake(sleeps: cold.pointee.examinable?.countSleeps())
+    }
 
     /// Finds out whether a loop rests whose waits are no proof of it, for the rule that asks. Nil where they are, or no rule asks.
     func observeRests(_ reading: BeaconReading, at now: UInt64) -> Wakefulness? {

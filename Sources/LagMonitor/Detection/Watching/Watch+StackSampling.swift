@@ -55,7 +55,9 @@ extension Watch {
         let earlier = cold.pointee.earlier
         if earlier == nil { cold.pointee.earlier = ThreadState(tid: target.tid, process: target.process) }
         let scratch = services.scratch
-        let outcome = services.capture.capture(target, earlier: earlier, into: scratch, budget: .brief)
+        let outcome = passingStops {
+            services.capture.capture(target, earlier: earlier, into: scratch, budget: .brief)
+        }
         let present = self.reading
         // It may have come to another callout, which is the point of this rule, but not to a rest.
         guard outcome.method != .none, present.isWorking, present.wokeNanoseconds == reading.wokeNanoseconds else { return nil }
@@ -90,17 +92,16 @@ extension Watch {
         episode.facts.thread = target.tid
         services.takeLateAnswer()
         let now = services.clock()
-        let wasAwake = kind == .starvation && isAwakeBySleeps
-        let outcome = services.capture.capture(
-            target,
-            earlier: cold.pointee.earlier,
-            into: services.scratch,
-            allowsLateAnswer: true,
-            // Other loops wait for their observation meanwhile.
-            budget: episode.tally.sampleCount == 0 ? .full : .brief
-        )
-        // A stop by ptrace is counted as a sleep.
-        if wasAwake, outcome.method == .ptrace { cold.pointee.rests.pass(over: cold.pointee.examinable?.countSleeps()) }
+        let outcome = passingStops {
+            services.capture.capture(
+                target,
+                earlier: cold.pointee.earlier,
+                into: services.scratch,
+                allowsLateAnswer: true,
+                // Other loops wait for their observation meanwhile.
+                budget: episode.tally.sampleCount == 0 ? .full : .brief
+            )
+        }
         // After the first sample, whether it has waited for something since the last one.
         cold.pointee.earlier = ThreadState(tid: target.tid, process: target.process)
         guard isStillStalled(kind, as: reading) else {
@@ -119,6 +120,15 @@ extension Watch {
         recordGap(isSame: place.isSame, at: now)
         guard case .waiting(let call) = outcome.state else { return }
         services.describe(call, of: target, in: episode, place.index, isNew: place.isNew) { isStillStalled(kind, as: reading) }
+    }
+
+    /// A capture by ptrace stops the thread, also one that fails afterwards, and the kernel counts that as a sleep: not one of its own.
+    private func passingStops(_ capture: () -> CaptureOutcome) -> CaptureOutcome {
+        let wasAwake = isAwakeBySleeps
+        let outcome = capture()
+        let mayHaveStopped = outcome.method == .ptrace || (outcome.method == .none && outcome.state != .asleep)
+        if wasAwake, mayHaveStopped { cold.pointee.rests.pass(overStopAt: cold.pointee.examinable?.countSleeps()) }
+        return outcome
     }
 
     /// The gap to the next sample follows the stall's age.

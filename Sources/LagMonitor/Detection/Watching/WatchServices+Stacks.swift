@@ -84,8 +84,8 @@ extension WatchServices {
             let (known, found) = (episode.tally[index], chain[0].lock)
             // A lock that nobody holds is about to be taken: who held it is known.
             let isOther =
-                (known.lock.owner != found.owner || known.lock.address != found.address)
-                && (found.owner != 0 || known.lock.owner == 0)
+                known.lock.address != found.address
+                || (known.lock.owner != found.owner && (found.owner != 0 || known.lock.owner == 0))
             guard isNew || isOther || (chain.cycle != nil && known.cycle < 0) else { return }
         }
         var call = call

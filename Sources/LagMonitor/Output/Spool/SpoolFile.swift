@@ -46,7 +46,8 @@ final class SpoolFile {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw errno == EEXIST ? .busy : .failed(code: errno, detail: nil) }
         let file = SpoolFile(descriptor, path, SpoolLayout.Content(capacity: UInt64(capacity)))
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .busy }
+        // Another process may have taken it for an empty one that was left, and removed it.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, UnfinishedFile.isLinked(descriptor, at: path) else { throw .busy }
         guard file.write(SpoolLayout.header(capacity: UInt64(capacity)), at: 0), file.commit(SpoolLayout.Positions()) else {
             let code = errno
             file.remove()
@@ -78,8 +79,9 @@ final class SpoolFile {
         return SpoolFile(descriptor, path, content ?? SpoolLayout.Content(capacity: 0), isUnreadable: isUnreadable)
     }
 
-    /// False: there is no room, or it could not be written.
+    /// False: there is no room, it could not be written, or somebody removed the file.
     func append(_ line: [UInt8], isRecord: Bool) -> Bool {
+        guard UnfinishedFile.isLinked(descriptor, at: path) else { return false }
         let entry = SpoolLayout.entryHead(line, isRecord: isRecord) + line
         guard line.count < 1 << 32, UInt64(entry.count) <= capacity - positions.usedBytes, writeRing(entry, at: positions.tail)
         else { return false }

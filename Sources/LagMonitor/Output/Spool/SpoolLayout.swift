@@ -59,6 +59,7 @@ enum SpoolLayout {
                 records: number(header, at: at + 32)
             )
             guard number(header, at: at + 40) == check(header[at..<(at + 40)]), positions.head <= positions.tail,
+                positions.tail < 1 << 62, generation < 1 << 62,
                 positions.usedBytes <= capacity, positions.lines <= positions.usedBytes, positions.records <= positions.lines,
                 generation % 2 == copy, generation >= best?.generation ?? 0
             else { continue }

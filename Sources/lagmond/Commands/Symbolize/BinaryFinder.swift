@@ -98,6 +98,7 @@ struct BinaryFinder {
             var count = 0
             while let folder = waiting.popLast(), count < maximumFiles {
                 for name in names(in: folder) {
+                    guard count < maximumFiles else { break }
                     count += 1
                     let path = "\(folder)/\(name)"
                     var status = stat()
