@@ -60,10 +60,7 @@ extension Watch {
             return dismiss()
         }
         // Of a loop that moves on nobody has asked yet whether it is one: a thread that serves one other party works for nobody else.
-        if kind == .starvation, countsSleeps, cold.pointee.examinable?.examine(at: now).isQuiet == true {
-            cold.pointee.dismissed.add(1, ordering: .relaxed)
-            return dismiss()
-        }
+        if kind == .starvation, countsSleeps, cold.pointee.examinable?.examine(at: now).isQuiet == true { return dismiss() }
         cold.pointee.usage.begin(kind, since: interval.since)
         let number = services.queue.takeFree()
         cold.pointee.condition = .stalled(
