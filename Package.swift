@@ -230,7 +230,11 @@ let package = Package(
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // Last in the suite by `make test`: every line that its programs made, against the schema.
-        suite("LagOutputTests", "Output", cEdge + ["LagOutput", "LagReader", "LagMonitorOTLP", "MonitorProbe", "lagmond"]),
+        suite(
+            "LagOutputTests",
+            "Output",
+            cEdge + ["LagOutput", "LagReader", "LagMonitorOTLP", "MonitorProbe", "lagmond", "lagfuzz"]
+        ),
         suite(
             "LagMonitorTests",
             "Monitor",

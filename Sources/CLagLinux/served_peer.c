@@ -8,15 +8,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "foreign_descriptor.h"
 #include "procfs_text.h"
-
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
-#endif
 
 static int cll_visit_second_thread(unsigned tid, void *context) { return (pid_t)tid != *(const pid_t *)context; }
 
@@ -67,15 +63,13 @@ static int cll_member(int pidfd, pid_t pid, int descriptor) {
     static const char *const own[] = {
         "pipe:", "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]", "anon_inode:[pidfd]", "anon_inode:inotify",
     };
-    char link[64];
-    ssize_t length = cll_procfs_link(pid, descriptor, link, sizeof(link) - 1);
-    if (length < 0) return MEMBER_OTHER;
-    link[length] = 0;
+    char link[LINK_BYTES];
+    if (cll_link(pid, descriptor, link) < 0) return MEMBER_OTHER;
     for (size_t index = 0; index < sizeof(own) / sizeof(own[0]); index++) {
-        if (strncmp(link, own[index], strlen(own[index])) == 0) return MEMBER_OWN;
+        if (cll_begins(link, own[index])) return MEMBER_OWN;
     }
-    if (strncmp(link, "socket:", 7) != 0) return MEMBER_OTHER;
-    int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
+    if (!cll_begins(link, "socket:")) return MEMBER_OTHER;
+    int duplicate = cll_duplicate(pidfd, descriptor);
     if (duplicate < 0) return MEMBER_OTHER;
     int was_accepted = cll_was_accepted(duplicate);
     close(duplicate);
@@ -90,10 +84,9 @@ typedef struct cll_owner {
 // Whether a descriptor is a listening socket, or a socket that cannot be asked.
 static int cll_visit_listener(unsigned descriptor, void *context) {
     const cll_owner *owner = context;
-    char link[64];
-    ssize_t length = cll_procfs_link(owner->pid, (int)descriptor, link, sizeof(link) - 1);
-    if (length < 7 || strncmp(link, "socket:", 7) != 0) return 0;
-    int duplicate = (int)syscall(SYS_pidfd_getfd, owner->pidfd, descriptor, 0);
+    char link[LINK_BYTES];
+    if (cll_link(owner->pid, (int)descriptor, link) < 0 || !cll_begins(link, "socket:")) return 0;
+    int duplicate = cll_duplicate(owner->pidfd, (int)descriptor);
     if (duplicate < 0) return 1;
     int listens = 1;
     socklen_t size = sizeof(listens);

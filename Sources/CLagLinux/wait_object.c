@@ -10,25 +10,10 @@
 
 #include "cll_memory.h"
 #include "cll_thread_sample.h"
+#include "foreign_descriptor.h"
 #include "procfs_text.h"
 
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
-#endif
-
 // MARK: Descriptors
-
-enum { LINK_BYTES = 64 };
-
-// What a descriptor refers to, cut to LINK_BYTES. Its length; negative: it is closed, or not ours to see.
-static ssize_t cll_link(pid_t pid, int descriptor, char link[LINK_BYTES]) {
-    if (descriptor < 0) return -1;
-    ssize_t length = cll_procfs_link(pid, descriptor, link, LINK_BYTES - 1);
-    if (length >= 0) link[length] = 0;
-    return length;
-}
-
-static int cll_begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
 static uint64_t cll_identity(const char *link, ssize_t length) {
     if (length < 0) return 0;
@@ -46,11 +31,6 @@ static int cll_may_duplicate(const char *link) {
     return cll_begins(link, "socket:") || cll_begins(link, "pipe:") || cll_begins(link, "anon_inode:[eventfd]")
         || cll_begins(link, "anon_inode:[timerfd]") || cll_begins(link, "anon_inode:inotify") || cll_begins(link, "anon_inode:[pidfd]")
         || cll_is_terminal(link);
-}
-
-static int cll_duplicate(int pidfd, int descriptor) {
-    int duplicate = (int)syscall(SYS_pidfd_getfd, pidfd, descriptor, 0);
-    return duplicate < 0 ? -errno : duplicate;
 }
 
 // MARK: Reading

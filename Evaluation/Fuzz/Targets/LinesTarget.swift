@@ -13,8 +13,11 @@ final class LinesTarget: FuzzTarget {
 
     init(_ surroundings: FuzzSurroundings) {}
 
-    func read(_ input: [UInt8]) {
-        input.withUnsafeBytes { bytes in
+    func read(_ input: [UInt8]) { Self.readEverything(input) }
+
+    /// Scans, checks and groups a line, and asks for each field.
+    static func readEverything(_ line: [UInt8]) {
+        line.withUnsafeBytes { bytes in
             var scanner = LineScanner()
             if scanner.scan(bytes) == nil {
                 _ = scanner.stall()

@@ -77,7 +77,7 @@ public final class FileSink: RecordSink {
                 do throws(SinkError) {
                     try reopen(&state, deadline: deadline)
                 } catch {
-                    // Where the folder was removed, nobody can read the old file any more.
+                    // Where the folder was removed, the old file cannot be read any more.
                     if state.line == nil || Self.hasNoName(state) { throw error }
                 }
             }

@@ -197,7 +197,7 @@ struct IterationDetector: Sendable {
         return recordIteration(ended: ended, began: .exact(last))
     }
 
-    /// Up to then it may have gone around, which nobody would have seen: the present stretch of work may be as young.
+    /// Up to then it may have gone around unseen: the present stretch of work may be as young.
     mutating func recordUnwatched(until time: UInt64) {
         guard isAtWork, time > began.latest else { return }
         began = TimeBounds(began.earliest, likely: began.likely, time)

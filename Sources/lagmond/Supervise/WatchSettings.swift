@@ -15,7 +15,7 @@ extension WatchSettings {
     /// The monitor's configuration for the loops of another program, adapted to the policy.
     /// - Throws: ``StartFailure`` for rules that such loops cannot follow.
     func remoteConfiguration() throws(StartFailure) -> RemoteConfiguration {
-        // A server at full load never rests, and does nothing wrong: of a program that nobody prepared, that is a finding only for who asks.
+        // A server at full load never rests, and does nothing wrong: of a program that was not prepared, that is a finding only for who asks.
         var preloadRules = monitor.rules
         if !choosesRules { preloadRules.starvationThreshold = nil }
         if monitor.rules.ping != nil || monitor.rules.pingWhileWaiting != nil || monitor.rules.frame != nil {

@@ -121,7 +121,7 @@ struct UnpublishedRestsTests {
         #expect(bench.counters(index) == WatchCounters() && bench.takeReported().isEmpty)
     }
 
-    @Test func `without the rule nobody counts`() throws {
+    @Test func `without the rule sleeps are not counted`() throws {
         let bench = try WatchdogBench()
         let loop = FakeWaitingLoop()
         let index = begin(loop, bench, rules(starvation: nil))

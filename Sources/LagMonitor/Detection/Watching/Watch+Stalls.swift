@@ -59,7 +59,7 @@ extension Watch {
             cold.pointee.dismissed.add(1, ordering: .relaxed)
             return dismiss()
         }
-        // Of a loop that moves on nobody has asked yet whether it is one: a thread that serves one other party works for nobody else.
+        // Of a loop that moves on it was not asked yet whether it is one: a thread that serves one other party works for that one alone.
         if kind == .starvation, countsSleeps, cold.pointee.examinable?.examine(at: now).isQuiet == true { return dismiss() }
         cold.pointee.usage.begin(kind, since: interval.since)
         let number = services.queue.takeFree()

@@ -82,7 +82,7 @@ extension WatchServices {
         if isLock {
             chain.follow(target.tid, in: call)
             let (known, found) = (episode.tally[index], chain[0].lock)
-            // A lock that nobody holds is about to be taken: who held it is known.
+            // A lock without an owner is about to be taken: who held it is known.
             let isOther =
                 known.lock.address != found.address
                 || (known.lock.owner != found.owner && (found.owner != 0 || known.lock.owner == 0))

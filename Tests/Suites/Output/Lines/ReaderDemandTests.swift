@@ -102,7 +102,7 @@ struct ReaderDemandTests {
         var output = output(sink)
         try output.write(Sample.record(), now: now)
         try FileManager.default.removeItem(atPath: directory)
-        // Nowhere to go but the file that is open and has no name, where nobody would find it.
+        // Nowhere to go but the file that is open and has no name, where it would not be found.
         #expect(throws: SinkError.self) { try output.write(Sample.record(), now: now) }
         #expect(output.droppedTotal == 1)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

@@ -136,7 +136,7 @@ struct SpooledSinkTests {
         #expect(collector.taken == (1...3).map(late) + [line(4)] && files.isEmpty)
     }
 
-    /// Where nothing stalls, nobody writes.
+    /// Where nothing stalls, nothing is written.
     @Test func `what is kept is tried at the end`() throws {
         let gone = Collector()
         gone.fail(.readerGone)

@@ -2,32 +2,10 @@ import LagModel
 import Testing
 
 @testable import LagReader
+@testable import lagfuzz
 
 /// Nothing that may stand in a file ends the program.
 struct HostileInputTests {
-    private func readEverything(_ line: [UInt8]) {
-        var scanner = LineScanner()
-        var check = LineCheck()
-        let deduplicator = StallDeduplicator()
-        var grouping = StallGrouping(by: .culprit, deduplicator: deduplicator)
-        line.withUnsafeBytes { bytes in
-            if scanner.scan(bytes) == nil {
-                _ = scanner.stall()
-                for field in StallField.allCases {
-                    _ = scanner.text(field)
-                    _ = scanner.nanoseconds(field)
-                    _ = scanner.count(field)
-                    _ = scanner.number(field)
-                    _ = scanner.time(field)
-                }
-            }
-            _ = check.validationErrors(in: bytes)
-            grouping.take(bytes)
-        }
-        grouping.takeOpenLines()
-        _ = grouping.finish()
-    }
-
     @Test func `mutilated lines are survived`() {
         var generator = SystemRandomNumberGenerator()
         let tree =
@@ -53,15 +31,15 @@ struct HostileInputTests {
                 }
                 if line.isEmpty { line = [0x7b] }
             }
-            readEverything(line)
+            LinesTarget.readEverything(line)
         }
     }
 
     @Test func `any bytes are survived`() {
         var generator = SystemRandomNumberGenerator()
         for length in 0..<400 {
-            readEverything((0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) })
-            readEverything(
+            LinesTarget.readEverything((0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            LinesTarget.readEverything(
                 Array("{\"id\":".utf8)
                     + (0..<length).map { _ in Array(#"{}[]",:\u1e-. "#.utf8).randomElement(using: &generator)! }
             )

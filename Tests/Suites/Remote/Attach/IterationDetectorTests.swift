@@ -6,18 +6,11 @@ internal import Testing
 
 /// What is made of looks at a thread.
 @Suite struct IterationDetectorTests {
-    private static let epollWait: Int64 = {
-        #if arch(arm64)
-            22
-        #else
-            232
-        #endif
-    }()
     private static let ms: UInt64 = 1_000_000
 
     private static func resting(at pointer: UInt64 = 1000, runs: UInt64 = 1, cpu: UInt64 = 0) -> ThreadObservation {
         ThreadObservation(
-            doing: .blocked(call: epollWait, stackPointer: pointer, programCounter: 7),
+            doing: .blocked(call: ThreadObservation.epollWait, stackPointer: pointer, programCounter: 7),
             cpuNanoseconds: cpu,
             runs: runs
         )

@@ -6,18 +6,11 @@ internal import Testing
 
 /// When stretches of work began and ended, by samples and by what was recorded of the thread's switches between them.
 @Suite struct StretchBoundsTests {
-    private static let epollWait: Int64 = {
-        #if arch(arm64)
-            22
-        #else
-            232
-        #endif
-    }()
     private static let ms: UInt64 = 1_000_000
     private typealias Record = (event: SwitchTrace.Event, milliseconds: UInt64)
 
     private static func resting(_ runs: UInt64 = 1) -> ThreadObservation {
-        ThreadObservation(doing: .blocked(call: epollWait, stackPointer: 1000, programCounter: 7), runs: runs)
+        ThreadObservation(doing: .blocked(call: ThreadObservation.epollWait, stackPointer: 1000, programCounter: 7), runs: runs)
     }
     private static let running = ThreadObservation(doing: .running, runs: 2)
     private static func asleep(_ runs: UInt64 = 2, delay: UInt64 = 0) -> ThreadObservation {
