@@ -125,7 +125,9 @@ struct LoopPlacesTests {
 
     /// What looks like one long callback from outside.
     @Test(arguments: Way.allCases) func `one turn of many short callbacks says how many`(way: Way) throws {
-        let lines = try Self.lines("crowd", way)
+        // A busy machine may stall other turns as well.
+        let lines = try Self.lines("crowd", way, keepsRunqueue: true)
+            .filter { Self.functions($0).contains("handler_that_computes_briefly") }
         let line = try #require(lines.first)
         #expect(lines.count == 1 && line["kind"] as? String == "callout", "\(lines)")
         #expect(line["turn_events"] as? Int == (way == .run ? 64 : nil), "\(line)")
