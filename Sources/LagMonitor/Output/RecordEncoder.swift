@@ -11,14 +11,12 @@ package struct RecordEncoder: Sendable {
     package let context: ProcessContext
     package let limits: LineLimits
     package let format: RecordFormat
-    private let layout: (any LineLayout)?
     var writer: JSONLineWriter
 
     package init(context: ProcessContext, limits: LineLimits = .standard, format: RecordFormat = .native) {
         self.context = context
         self.limits = limits
         self.format = format
-        layout = format.layout
         // A frame is written before it is known to be too much: room for one more.
         writer = JSONLineWriter(capacity: limits.maxLineBytes + 2048)
     }
@@ -28,7 +26,11 @@ package struct RecordEncoder: Sendable {
         _ record: StallRecord,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if let layout { write(LineSubject(record), as: layout) } else { write(record) }
+        if let layout = format.layout {
+            layout.write(record, context: context, limits: limits, to: &writer)
+        } else {
+            write(record)
+        }
         tap()
         return try writer.withBytes(body)
     }
@@ -38,15 +40,10 @@ package struct RecordEncoder: Sendable {
         _ notice: Notice,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let subject = layout == nil ? nil : LineSubject(notice)
-        for caps in StringCaps.fromWideToTight {
-            writer.reset()
-            if let layout, let subject {
-                layout.write(subject, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes), context: context, to: &writer)
-            } else {
-                writer.write(notice, context: context, caps: caps)
-            }
-            if writer.count <= limits.maxLineBytes { break }
+        if let layout = format.layout {
+            layout.write(notice, context: context, limits: limits, to: &writer)
+        } else {
+            write(notice)
         }
         tap()
         return try writer.withBytes(body)
@@ -55,8 +52,16 @@ package struct RecordEncoder: Sendable {
     /// The line is done; tests see it, if it is one of our own schema.
     private func tap() {
         #if DEBUG
-            if layout == nil { LineTap.take(writer) }
+            if format == .native { LineTap.take(writer) }
         #endif
+    }
+
+    private mutating func write(_ notice: Notice) {
+        for caps in StringCaps.fromWideToTight {
+            writer.reset()
+            writer.write(notice, context: context, caps: caps)
+            if writer.count <= limits.maxLineBytes { return }
+        }
     }
 
     private mutating func write(_ record: StallRecord) {

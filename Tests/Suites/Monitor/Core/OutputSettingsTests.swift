@@ -1,3 +1,4 @@
+import LagMonitorDelivery
 import LagOutput
 import Testing
 

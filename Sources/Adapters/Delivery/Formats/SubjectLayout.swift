@@ -1,0 +1,90 @@
+internal import LagOutput
+
+/// A format that writes what it is given and decides nothing: how much there is room for is tried here, with less until the line fits. The
+/// same things give way in the same order as in the native format.
+protocol SubjectLayout: LineLayout {
+    /// Writes the whole line, newline included.
+    func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter)
+}
+
+/// How much of an event is written.
+struct LineDetail {
+    let caps: StringCaps
+    /// A line that is longer will not be used: once it is, frames may be left out.
+    let maxLineBytes: Int
+    /// The stalled thread's frames, from the leaf on.
+    var frames = 0
+    /// Whether frames have their full names, where these say more.
+    var functions = false
+    /// Frames of each thread that holds a lock.
+    var ownerFrames = 0
+}
+
+extension SubjectLayout {
+    /// The widest strings with which the leaf frame fits; failing that, the widest that fit at all.
+    package func write(_ record: StallRecord, context: ProcessContext, limits: LineLimits, to writer: inout JSONLineWriter) {
+        let line = SubjectLine(layout: self, event: LineSubject(record), context: context, maxLineBytes: limits.maxLineBytes)
+        let levels = StringCaps.fromWideToTight
+        var widest: Int?
+        for level in levels.indices where levels[level].priority > .always {
+            guard let frames = line.attempt(levels[level], &writer) else { continue }
+            if frames > 0 || line.event.frames.isEmpty { return }
+            widest = widest ?? level
+        }
+        _ = line.attempt(levels[widest ?? levels.count - 1], &writer)
+    }
+
+    package func write(_ notice: Notice, context: ProcessContext, limits: LineLimits, to writer: inout JSONLineWriter) {
+        let subject = LineSubject(notice)
+        for caps in StringCaps.fromWideToTight {
+            writer.reset()
+            write(subject, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes), context: context, to: &writer)
+            if writer.count <= limits.maxLineBytes { return }
+        }
+    }
+}
+
+/// One record's line on its way into a format.
+private struct SubjectLine {
+    let layout: any SubjectLayout
+    let event: LineSubject
+    let context: ProcessContext
+    let maxLineBytes: Int
+
+    /// Writes the line with strings cut to `caps`. Returns how many frames it has, nil when it is too long without any.
+    func attempt(_ caps: StringCaps, _ writer: inout JSONLineWriter) -> Int? {
+        let hasFunctions = event.frames.contains { $0.function != nil }
+        let ownersHaveFrames = event.owners.contains { !$0.frames.isEmpty } || !event.workers.isEmpty
+        for step in TruncationStep.all where step.functions ? hasFunctions : ownersHaveFrames {
+            var detail = LineDetail(caps: caps, maxLineBytes: maxLineBytes)
+            detail.functions = step.functions
+            detail.ownerFrames = step.ownerFrames
+            let frames = writeMostFrames(detail, &writer)
+            if let frames, frames >= min(step.sufficientFrames, event.frames.count) { return frames }
+        }
+        return writeMostFrames(LineDetail(caps: caps, maxLineBytes: maxLineBytes), &writer)
+    }
+
+    /// As many frames as fit, from the leaf on. One more is always longer, so halving finds it.
+    private func writeMostFrames(_ detail: LineDetail, _ writer: inout JSONLineWriter) -> Int? {
+        if write(detail, frames: event.frames.count, &writer) { return event.frames.count }
+        guard write(detail, frames: 0, &writer) else { return nil }
+        var low = 0
+        var high = event.frames.count
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if write(detail, frames: middle, &writer) { low = middle } else { high = middle }
+        }
+        _ = write(detail, frames: low, &writer)
+        return low
+    }
+
+    /// Whether the line keeps the limit.
+    private func write(_ detail: LineDetail, frames: Int, _ writer: inout JSONLineWriter) -> Bool {
+        var detail = detail
+        detail.frames = frames
+        writer.reset()
+        layout.write(event, detail, context: context, to: &writer)
+        return writer.count <= maxLineBytes
+    }
+}
