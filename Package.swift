@@ -159,8 +159,8 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagModel", "LagMonitorDelivery", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote",
-                "LagOutput", "LagWorkload", argumentParser, .product(name: "NIOCore", package: "swift-nio"),
+                "LagMonitor", "LagModel", "LagMonitorDelivery", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader",
+                "LagRemote", "LagOutput", "LagWorkload", argumentParser, .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
@@ -190,7 +190,8 @@ let package = Package(
         .executableTarget(
             name: "lagfuzz",
             dependencies: cEdge + [
-                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagMonitorDelivery", "LagReader",
+                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagMonitorDelivery",
+                "LagReader",
             ],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
@@ -214,10 +215,9 @@ let package = Package(
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
+        // Who runs the main queue is the program's choice: an asynchronous one is another program.
         probe("FoundationProbe", ["TestSupport", "LagMonitor", "LagMonitorFoundation"]),
-        // Who runs the main queue is the program's choice, so each choice is a program.
         probe("MainActorProbe", ["TestSupport"]),
-        probe("MainQueueProbe", ["TestSupport"]),
         // In C and without the Swift runtime, like the programs that the preloaded library is for.
         .executableTarget(
             name: "ForeignProbe",
@@ -242,7 +242,7 @@ let package = Package(
             "Monitor",
             cEdge + [
                 "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagMonitorDelivery", "LagRunLoop", "MonitorProbe",
-                "AllocationProbe", "MainActorProbe", "MainQueueProbe",
+                "AllocationProbe", "MainActorProbe", "FoundationProbe",
             ]
         ),
         suite(
@@ -267,8 +267,8 @@ let package = Package(
             "lagmondTests",
             "lagmond",
             cEdge + [
-                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput",
-                "LagWorkload", "MonitorProbe", "ForeignProbe",
+                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote",
+                "LagOutput", "LagWorkload", "MonitorProbe", "ForeignProbe",
             ]
         ),
         suite(

@@ -19,9 +19,9 @@ public struct RecordFormat: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The format of one of ``names``, which is not ``isAvailable`` where its product is not enabled.
-    package init?(named name: String) {
+    package init?(named name: String, from delivery: DeliveryParts? = .enabled) {
         guard Self.names.contains(name) else { return nil }
-        let known = [.native] + (DeliveryParts.enabled?.formats ?? [])
+        let known = [.native] + (delivery?.formats ?? [])
         self = known.first { $0.name == name } ?? RecordFormat(name, nil, Self.native.lateMark)
     }
 

@@ -70,31 +70,31 @@ public struct OutputSettings: Sendable, Equatable {
     ///   destination than a stream or OTLP are to be kept.
     public func makeSink(
         otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
+    ) throws(SinkError) -> any RecordSink { try makeSink(otlp: otlp, delivery: .enabled) }
+
+    /// - Parameter delivery: makes what the core has no sink for.
+    func makeSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)? = nil,
+        delivery: DeliveryParts?
     ) throws(SinkError) -> any RecordSink {
         guard rotation == nil || destination.isFile else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
-        let sink = try makeDirectSink(otlp: otlp)
-        guard let spool else { return sink }
-        guard destination.isNetwork else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
-        return try delivery().spooled(sink, spool)
-    }
-
-    private func delivery() throws(SinkError) -> DeliveryParts {
-        if let parts = DeliveryParts.enabled { return parts }
-        throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP, detail: "it needs \(DeliveryParts.remedy)")
-    }
-
-    private func makeDirectSink(
-        otlp: ((String) throws(SinkError) -> any RecordSink)?
-    ) throws(SinkError) -> any RecordSink {
+        func parts() throws(SinkError) -> DeliveryParts {
+            if let delivery { return delivery }
+            throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP, detail: "it needs \(DeliveryParts.remedy)")
+        }
+        let sink: any RecordSink
         switch destination {
-        case .stdout: return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
-        case .file(let path): return try FileSink(path: path, rotation: rotation)
-        case .journald(let path): return try delivery().journal(path)
-        case .stream(let address): return try delivery().stream(address)
+        case .stdout: sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
+        case .file(let path): sink = try FileSink(path: path, rotation: rotation)
+        case .journald(let path): sink = try parts().journal(path)
+        case .stream(let address): sink = try parts().stream(address)
         case .otlp(let endpoint):
             guard let otlp else { throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP) }
-            return try otlp(endpoint)
+            sink = try otlp(endpoint)
         }
+        guard let spool else { return sink }
+        guard destination.isNetwork else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
+        return try parts().spooled(sink, spool)
     }
 
     /// Where checked settings keep stalls in progress (``StallMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the

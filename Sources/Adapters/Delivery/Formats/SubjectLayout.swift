@@ -21,17 +21,14 @@ struct LineDetail {
 }
 
 extension SubjectLayout {
-    /// The widest strings with which the leaf frame fits; failing that, the widest that fit at all.
     package func write(_ record: StallRecord, context: ProcessContext, limits: LineLimits, to writer: inout JSONLineWriter) {
-        let line = SubjectLine(layout: self, event: LineSubject(record), context: context, maxLineBytes: limits.maxLineBytes)
-        let levels = StringCaps.fromWideToTight
-        var widest: Int?
-        for level in levels.indices where levels[level].priority > .always {
-            guard let frames = line.attempt(levels[level], &writer) else { continue }
-            if frames > 0 || line.event.frames.isEmpty { return }
-            widest = widest ?? level
-        }
-        _ = line.attempt(levels[widest ?? levels.count - 1], &writer)
+        let event = LineSubject(record)
+        let line = SubjectLine(layout: self, event: event, context: context, maxLineBytes: limits.maxLineBytes)
+        TruncationStep.fit(
+            frames: event.frames.count,
+            hasFunctions: event.frames.contains { $0.function != nil },
+            ownersHaveFrames: event.owners.contains { !$0.frames.isEmpty } || !event.workers.isEmpty
+        ) { line.writeMostFrames($0, $1, &writer) }
     }
 
     package func write(_ notice: Notice, context: ProcessContext, limits: LineLimits, to writer: inout JSONLineWriter) {
@@ -51,22 +48,12 @@ private struct SubjectLine {
     let context: ProcessContext
     let maxLineBytes: Int
 
-    /// Writes the line with strings cut to `caps`. Returns how many frames it has, nil when it is too long without any.
-    func attempt(_ caps: StringCaps, _ writer: inout JSONLineWriter) -> Int? {
-        let hasFunctions = event.frames.contains { $0.function != nil }
-        let ownersHaveFrames = event.owners.contains { !$0.frames.isEmpty } || !event.workers.isEmpty
-        for step in TruncationStep.all where step.functions ? hasFunctions : ownersHaveFrames {
-            var detail = LineDetail(caps: caps, maxLineBytes: maxLineBytes)
-            detail.functions = step.functions
-            detail.ownerFrames = step.ownerFrames
-            let frames = writeMostFrames(detail, &writer)
-            if let frames, frames >= min(step.sufficientFrames, event.frames.count) { return frames }
-        }
-        return writeMostFrames(LineDetail(caps: caps, maxLineBytes: maxLineBytes), &writer)
-    }
-
     /// As many frames as fit, from the leaf on. One more is always longer, so halving finds it.
-    private func writeMostFrames(_ detail: LineDetail, _ writer: inout JSONLineWriter) -> Int? {
+    /// - Returns: how many, nil when the line is too long without any.
+    func writeMostFrames(_ caps: StringCaps, _ step: TruncationStep, _ writer: inout JSONLineWriter) -> Int? {
+        var detail = LineDetail(caps: caps, maxLineBytes: maxLineBytes)
+        detail.functions = step.functions
+        detail.ownerFrames = step.ownerFrames
         if write(detail, frames: event.frames.count, &writer) { return event.frames.count }
         guard write(detail, frames: 0, &writer) else { return nil }
         var low = 0

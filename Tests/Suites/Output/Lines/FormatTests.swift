@@ -69,8 +69,7 @@ struct FormatTests {
         }
     }
 
-    @Test(arguments: RecordFormat.all) func `no limit is ever exceeded and every line is whole`(format: RecordFormat) throws
-    {
+    @Test(arguments: RecordFormat.all) func `no limit is ever exceeded and every line is whole`(format: RecordFormat) throws {
         for record in [Sample.record(frames: 40), Sample.extremeRecord()] {
             for context in [Sample.context, Sample.extremeContext] {
                 for limit in [1024, 1025, 1777, 4200, 8000, 65_536] {
