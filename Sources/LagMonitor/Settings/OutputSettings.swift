@@ -77,7 +77,9 @@ public struct OutputSettings: Sendable, Equatable {
         otlp: ((String) throws(SinkError) -> any RecordSink)? = nil,
         delivery: DeliveryParts?
     ) throws(SinkError) -> any RecordSink {
-        guard rotation == nil || destination.isFile else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
+        guard rotation == nil || destination.isFile, spool == nil || destination.isNetwork else {
+            throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL)
+        }
         func parts() throws(SinkError) -> DeliveryParts {
             if let delivery { return delivery }
             throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP, detail: "it needs \(DeliveryParts.remedy)")
@@ -93,7 +95,6 @@ public struct OutputSettings: Sendable, Equatable {
             sink = try otlp(endpoint)
         }
         guard let spool else { return sink }
-        guard destination.isNetwork else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
         return try parts().spooled(sink, spool)
     }
 
