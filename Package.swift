@@ -68,6 +68,7 @@ let package = Package(
         .library(name: "LagMonitorFoundation", targets: ["LagMonitorFoundation"]),
         .library(name: "LagMonitorExecutors", targets: ["LagMonitorExecutors"]),
         .library(name: "LagMonitorConcurrency", targets: ["LagMonitorConcurrency"]),
+        .library(name: "LagMonitorDelivery", targets: ["LagMonitorDelivery"]),
         .library(name: "LagMonitorOTLP", targets: ["LagMonitorOTLP"]),
         .library(name: "LagMonitorTestKit", targets: ["LagMonitorTestKit"]),
         .library(name: "LagSymbols", targets: ["LagSymbols"]),
@@ -121,7 +122,9 @@ let package = Package(
         adapter("Foundation", cEdge + ["LagActivity"]),
         adapter("Executors", ["LagRunLoop"]),
         adapter("Concurrency", cEdge + ["LagMonitor", "LagActivity"]),
-        adapter("OTLP", ["CLagCurl", "LagOutput"]),
+        // Other formats than JSON lines; sockets, the journal, the spool.
+        adapter("Delivery", cEdge + ["LagOutput"]),
+        adapter("OTLP", ["CLagCurl", "LagOutput", "LagMonitorDelivery"]),
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
@@ -156,9 +159,8 @@ let package = Package(
         .executableTarget(
             name: "lagmond",
             dependencies: cEdge + [
-                "LagMonitor", "LagModel", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput",
-                "LagWorkload", argumentParser,
-                .product(name: "NIOCore", package: "swift-nio"),
+                "LagMonitor", "LagModel", "LagMonitorDelivery", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader",
+                "LagRemote", "LagOutput", "LagWorkload", argumentParser, .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
@@ -188,7 +190,8 @@ let package = Package(
         .executableTarget(
             name: "lagfuzz",
             dependencies: cEdge + [
-                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagReader",
+                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagMonitorDelivery",
+                "LagReader",
             ],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
@@ -212,10 +215,9 @@ let package = Package(
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
+        // Who runs the main queue is the program's choice: an asynchronous one is another program.
         probe("FoundationProbe", ["TestSupport", "LagMonitor", "LagMonitorFoundation"]),
-        // Who runs the main queue is the program's choice, so each choice is a program.
         probe("MainActorProbe", ["TestSupport"]),
-        probe("MainQueueProbe", ["TestSupport"]),
         // In C and without the Swift runtime, like the programs that the preloaded library is for.
         .executableTarget(
             name: "ForeignProbe",
@@ -233,15 +235,14 @@ let package = Package(
         suite(
             "LagOutputTests",
             "Output",
-            cEdge + ["LagOutput", "LagReader", "LagMonitorOTLP", "MonitorProbe", "lagmond", "lagfuzz"]
+            cEdge + ["LagOutput", "LagReader", "LagMonitorDelivery", "LagMonitorOTLP", "MonitorProbe", "lagmond", "lagfuzz"]
         ),
         suite(
             "LagMonitorTests",
             "Monitor",
             cEdge + [
-                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe",
-                "MainActorProbe",
-                "MainQueueProbe",
+                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagMonitorDelivery", "LagRunLoop", "MonitorProbe",
+                "AllocationProbe", "MainActorProbe", "FoundationProbe",
             ]
         ),
         suite(
@@ -249,16 +250,14 @@ let package = Package(
             "Adapters",
             cEdge + [
                 "LagMonitor", "LagOutput", "LagMonitorFoundation", "LagMonitorExecutors", "LagMonitorConcurrency",
-                "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging", "LagMonitorMetrics",
-                "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols", "StallFixtures", "FoundationProbe",
-                "MonitorProbe", logging, lifecycle,
-                configuration,
+                "LagMonitorDelivery", "LagMonitorOTLP", "LagMonitorTestKit", "LagMonitorNIO", "LagMonitorLogging",
+                "LagMonitorMetrics", "LagMonitorLifecycle", "LagMonitorConfiguration", "LagSymbols", "StallFixtures",
+                "FoundationProbe", "MonitorProbe", logging, lifecycle, configuration,
                 product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
                 product("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite("LagMonitorNIOTests", "NIO", cEdge + ["LagMonitorNIO", "LagMonitor", "StallFixtures"] + nio),
         suite(
             "LagRemoteTests",
             "Remote",
@@ -268,8 +267,8 @@ let package = Package(
             "lagmondTests",
             "lagmond",
             cEdge + [
-                "lagmond", "LagMonitor", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload",
-                "MonitorProbe", "ForeignProbe",
+                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote",
+                "LagOutput", "LagWorkload", "MonitorProbe", "ForeignProbe",
             ]
         ),
         suite(

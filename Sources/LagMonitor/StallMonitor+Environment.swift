@@ -13,7 +13,7 @@ extension StallMonitor {
     /// ```
     ///
     /// `LAGMONITOR_OUTPUT_PATH` turns it on and says where the lines go: the path of a file, `-` for stdout, or another of
-    /// ``OutputSettings/Destination`` but OTLP. Without it (or
+    /// ``OutputSettings/Destination`` but OTLP; sockets and the journal want `Delivery.enable()` of the product LagMonitorDelivery first. Without it (or
     /// with an empty one) nothing happens. The other variables are those of `lagmond`: `LAGMONITOR_` and a key's path in
     /// capitals, `LAGMONITOR_MONITOR_INTERVAL_MS`. Every error, in them or at the start, is written to stderr, a line each; then
     /// no monitor is started. It never throws and never ends the program.

@@ -86,6 +86,10 @@ public final class StallMonitor: Sendable {
         guard configuration.symbols == .names || LineSources.areAvailable else {
             throw .invalidConfiguration(key: "symbols", value: "lines", allowed: "names; lines after LineSymbols.enable()")
         }
+        guard configuration.format.isAvailable else {
+            let allowed = "\(RecordFormat.native); others after \(DeliveryParts.remedy)"
+            throw .invalidConfiguration(key: "format", value: "\(configuration.format)", allowed: allowed)
+        }
         try state.withLock { state throws(StallMonitorError) in
             guard state.parts == nil else { return }
             if let last = state.unfinished, last.registry.holds(anythingOf: core) {

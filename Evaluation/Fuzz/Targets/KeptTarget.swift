@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LagModel
+internal import LagMonitorDelivery
 internal import LagOutput
 
 /// Files in which earlier processes left something: lines that wait, stalls that were in progress.

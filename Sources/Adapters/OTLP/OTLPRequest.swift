@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import LagMonitorDelivery
 internal import LagOutput
 
 /// Lines put together to one `ExportLogsServiceRequest`: each is such a request itself, with one element.

@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
+public import LagMonitorDelivery
 public import LagOutput
 internal import Synchronization
 

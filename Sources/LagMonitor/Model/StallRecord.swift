@@ -85,7 +85,7 @@ public struct StallRecord: Sendable, Equatable {
     public var droppedTotal: UInt64
     /// `suppressed_total`: records held back on purpose so far (limits of rate).
     public var suppressedTotal: UInt64
-    /// `late`: of a line that was read back, whether it was kept on disk before it was sent (``SpooledSink``).
+    /// `late`: of a line that was read back, whether it was kept on disk before it was sent (`SpooledSink`).
     public var isLate = false
 
     /// `frames_total`: the stack's depth before any trimming, inlined frames not counted.

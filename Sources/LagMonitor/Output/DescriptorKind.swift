@@ -2,7 +2,7 @@ internal import Glibc
 
 /// How to write to a descriptor without blocking for long, without SIGPIPE, and without changing anything that other
 /// holders of the same file would notice.
-enum DescriptorKind: Sendable {
+package enum DescriptorKind: Sendable {
     /// A regular file: `write`; a disk has no reader to wait for.
     case file
     /// A socket: `send` with `MSG_DONTWAIT` and `MSG_NOSIGNAL`.

@@ -2,6 +2,7 @@
 ///
 /// ```swift
 /// import LagMonitor
+/// import LagMonitorDelivery
 ///
 /// StallMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
 /// ```

@@ -42,7 +42,7 @@ struct UTF8Scalar {
 ///
 /// Escaped are, besides what JSON demands, the control and format characters that a terminal would obey (``PlainText``): lines are also
 /// read as they are, and what a reader decodes stays the same.
-enum JSONEscaping {
+package enum JSONEscaping {
     /// Of a scalar of two or three bytes: its value, where it is to be escaped. The blocks that hold the marks for the direction of
     /// writing, invisible characters and C1, some harmless ones among them.
     private static func escapedValue(
@@ -129,7 +129,7 @@ enum JSONEscaping {
         }
     }
 
-    @inline(never) static func append(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false, to bytes: inout [UInt8]) {
+    @inline(never) package static func append(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false, to bytes: inout [UInt8]) {
         var text = text
         text.withUTF8 { append(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd, to: &bytes) }
     }

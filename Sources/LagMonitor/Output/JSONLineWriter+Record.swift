@@ -79,7 +79,7 @@ extension JSONLineWriter {
     }
 
     /// A value that is no object and no array of objects.
-    mutating func write(_ value: FieldValue, maxBytes: Int) {
+    package mutating func write(_ value: FieldValue, maxBytes: Int) {
         switch value {
         case .text(let text): self.value(text, maxBytes: maxBytes)
         case .texts(let texts):
@@ -169,22 +169,22 @@ extension JSONLineWriter {
         endObject()
     }
 
-    mutating func field(_ name: StaticString, _ text: StaticString) {
+    package mutating func field(_ name: StaticString, _ text: StaticString) {
         key(name)
         value(text)
     }
 
-    mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
+    package mutating func field(_ name: StaticString, _ text: String, _ maxBytes: Int) {
         key(name)
         value(text, maxBytes: maxBytes)
     }
 
-    mutating func field(_ name: StaticString, _ number: UInt64) {
+    package mutating func field(_ name: StaticString, _ number: UInt64) {
         key(name)
         value(number)
     }
 
-    mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
+    package mutating func optional(_ name: StaticString, _ text: String?, _ maxBytes: Int) {
         if let text { field(name, text, maxBytes) }
     }
 }

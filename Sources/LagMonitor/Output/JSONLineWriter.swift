@@ -143,7 +143,7 @@ package struct JSONLineWriter: Sendable {
     }
 
     /// A string value of the bytes that `body` appends; they must need no escaping. For fixed forms such as a time.
-    mutating func value(appending body: (inout [UInt8]) -> Void) {
+    package mutating func value(appending body: (inout [UInt8]) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         body(&bytes)

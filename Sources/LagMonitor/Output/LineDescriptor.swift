@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// One thread at a time. A line that was begun is finished before the next one: the rest is kept when the reader is
 /// too slow or the disk full, so no line is ever cut in the middle while the descriptor lives.
-struct LineDescriptor: ~Copyable {
+package struct LineDescriptor: ~Copyable {
     let descriptor: Int32
     let kind: DescriptorKind
     /// The rest of a line whose beginning was written, or the newline that somebody else's last line lacks.
@@ -15,7 +15,7 @@ struct LineDescriptor: ~Copyable {
 
     /// Takes over `descriptor`.
     /// - Parameter needsNewline: the present end is in the middle of somebody's line; ours begins with a newline.
-    init(owning descriptor: Int32, kind: DescriptorKind, needsNewline: Bool = false) {
+    package init(owning descriptor: Int32, kind: DescriptorKind, needsNewline: Bool = false) {
         self.descriptor = descriptor
         self.kind = kind
         if needsNewline {
@@ -30,7 +30,7 @@ struct LineDescriptor: ~Copyable {
     var isMidLine: Bool { !rest.isEmpty }
 
     /// Writes `line` as ``RecordSink/write(_:)`` promises.
-    mutating func write(_ line: UnsafeRawBufferPointer, path: String, deadline: WriteDeadline) throws(SinkError) {
+    package mutating func write(_ line: UnsafeRawBufferPointer, path: String, deadline: WriteDeadline) throws(SinkError) {
         try finishRest(path: path, deadline: deadline)
         var written = 0
         do throws(SinkError) {
@@ -44,7 +44,7 @@ struct LineDescriptor: ~Copyable {
     }
 
     /// Writes what is left of a line that was begun.
-    mutating func finishRest(path: String, deadline: WriteDeadline) throws(SinkError) {
+    package mutating func finishRest(path: String, deadline: WriteDeadline) throws(SinkError) {
         guard isMidLine else { return }
         var written = 0
         // Taken out for the call: the bytes are read while `self` is in use.
@@ -70,14 +70,14 @@ struct LineDescriptor: ~Copyable {
     }
 
     /// Gives up the rest of a begun line and counts it.
-    mutating func abandonRest() {
+    package mutating func abandonRest() {
         guard isMidLine else { return }
         rest.removeAll(keepingCapacity: true)
         if restIsOurs { abandonedLines += 1 }
     }
 
     /// How many lines were given up since the last call.
-    mutating func takeAbandoned() -> UInt64 {
+    package mutating func takeAbandoned() -> UInt64 {
         defer { abandonedLines = 0 }
         return abandonedLines
     }

@@ -23,7 +23,7 @@ package struct LineLimits: Sendable, Equatable {
 
     /// For lines that may be kept and marked afterwards, so that these are within the limit too, if it is not the least that is allowed.
     package func leavingRoomForLateMark(in format: RecordFormat) -> LineLimits {
-        LineLimits(unchecked: max(Self.allowedLineBytes.lowerBound, maxLineBytes - LateMark.byteCount(in: format)))
+        LineLimits(unchecked: max(Self.allowedLineBytes.lowerBound, maxLineBytes - format.lateMark.byteCount))
     }
 
     private init(unchecked maxLineBytes: Int) { self.maxLineBytes = maxLineBytes }

@@ -5,7 +5,6 @@ public final class MemorySink: RecordSink {
     private struct State {
         var lines: [[UInt8]] = []
         var failure: SinkError?
-        var reopened = 0
         var isClosed = false
     }
 
@@ -16,7 +15,6 @@ public final class MemorySink: RecordSink {
 
     /// The lines so far, newlines included.
     public var lines: [String] { state.withLock { $0.lines.map { String(decoding: $0, as: UTF8.self) } } }
-    public var reopenCount: Int { state.withLock { $0.reopened } }
     public var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// What every write fails with from now on; nil lets them work again.
@@ -32,8 +30,6 @@ public final class MemorySink: RecordSink {
         }
         if let error { throw error }
     }
-
-    public func reopen() throws(SinkError) { state.withLock { $0.reopened += 1 } }
 
     public func resume() throws(SinkError) { state.withLock { $0.isClosed = false } }
 

@@ -11,14 +11,12 @@ package struct RecordEncoder: Sendable {
     package let context: ProcessContext
     package let limits: LineLimits
     package let format: RecordFormat
-    private let layout: (any LineLayout)?
     var writer: JSONLineWriter
 
     package init(context: ProcessContext, limits: LineLimits = .standard, format: RecordFormat = .native) {
         self.context = context
         self.limits = limits
         self.format = format
-        layout = format.layout
         // A frame is written before it is known to be too much: room for one more.
         writer = JSONLineWriter(capacity: limits.maxLineBytes + 2048)
     }
@@ -28,7 +26,11 @@ package struct RecordEncoder: Sendable {
         _ record: StallRecord,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if let layout { write(LineSubject(record), as: layout) } else { write(record) }
+        if let layout = format.layout {
+            layout.write(record, context: context, limits: limits, to: &writer)
+        } else {
+            write(record)
+        }
         tap()
         return try writer.withBytes(body)
     }
@@ -38,15 +40,10 @@ package struct RecordEncoder: Sendable {
         _ notice: Notice,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let subject = layout == nil ? nil : LineSubject(notice)
-        for caps in StringCaps.fromWideToTight {
-            writer.reset()
-            if let layout, let subject {
-                layout.write(subject, LineDetail(caps: caps, maxLineBytes: limits.maxLineBytes), context: context, to: &writer)
-            } else {
-                writer.write(notice, context: context, caps: caps)
-            }
-            if writer.count <= limits.maxLineBytes { break }
+        if let layout = format.layout {
+            layout.write(notice, context: context, limits: limits, to: &writer)
+        } else {
+            write(notice)
         }
         tap()
         return try writer.withBytes(body)
@@ -55,22 +52,26 @@ package struct RecordEncoder: Sendable {
     /// The line is done; tests see it, if it is one of our own schema.
     private func tap() {
         #if DEBUG
-            if layout == nil { LineTap.take(writer) }
+            if format == .native { LineTap.take(writer) }
         #endif
     }
 
-    private mutating func write(_ record: StallRecord) {
-        // The widest strings with which the leaf frame fits; failing that, the widest that fit at all. Who is to blame is worth more
-        // than one frame, so the tightest, which does not say it, is the last resort.
-        let levels = StringCaps.fromWideToTight
-        var widest: Int?
-        for level in levels.indices where levels[level].priority > .always {
-            guard let frames = attempt(record, level: level) else { continue }
-            if frames > 0 || record.frames.isEmpty { return }
-            widest = widest ?? level
+    private mutating func write(_ notice: Notice) {
+        for caps in StringCaps.fromWideToTight {
+            writer.reset()
+            writer.write(notice, context: context, caps: caps)
+            if writer.count <= limits.maxLineBytes { return }
         }
-        // Not nil for any allowed limit: a test tries the lowest with the longest values there are.
-        _ = attempt(record, level: widest ?? levels.count - 1)
+    }
+
+    private mutating func write(_ record: StallRecord) {
+        let evidence = record.evidence
+        let owners = [evidence.lockOwner].compactMap { $0 } + evidence.lockCycle + evidence.lockChain
+        TruncationStep.fit(
+            frames: record.frames.count,
+            hasFunctions: record.frames.contains { $0.function != nil },
+            ownersHaveFrames: owners.contains { !$0.frames.isEmpty } || record.workers.contains { !$0.frames.isEmpty }
+        ) { write(record, $0, $1) }
     }
 
     /// One part in so many of a line is kept for the tree of samples.
@@ -78,33 +79,21 @@ package struct RecordEncoder: Sendable {
     /// A shorter line has a tree only where the frames leave room.
     private static let minimumLineBytesWithTree = 3000
 
-    /// Writes the line with strings cut to `level`. Returns how many frames it has, nil when it is too long without any.
-    private mutating func attempt(_ record: StallRecord, level: Int) -> Int? {
-        let evidence = record.evidence
-        let owners = [evidence.lockOwner].compactMap { $0 } + evidence.lockCycle + evidence.lockChain
-        let ownersHaveFrames = owners.contains { !$0.frames.isEmpty } || record.workers.contains { !$0.frames.isEmpty }
-        let hasFunctions = record.frames.contains { $0.function != nil }
-        for step in TruncationStep.all where step.functions ? hasFunctions : ownersHaveFrames {
-            let frames = write(record, level: level, functions: step.functions, ownerFrames: step.ownerFrames)
-            if let frames, frames >= min(step.sufficientFrames, record.frames.count) { return frames }
-        }
-        return write(record, level: level, functions: false, ownerFrames: 0)
-    }
-
-    private mutating func write(_ record: StallRecord, level: Int, functions: Bool, ownerFrames: Int) -> Int? {
+    /// Returns how many frames the line has, nil when it is too long without any.
+    private mutating func write(_ record: StallRecord, _ caps: StringCaps, _ step: TruncationStep) -> Int? {
         let limit = limits.maxLineBytes
         writer.reset()
         writer.writeHead(
             of: record,
             context: context,
-            caps: StringCaps.fromWideToTight[level],
-            ownerFrames: ownerFrames,
+            caps: caps,
+            ownerFrames: step.ownerFrames,
             maxLineBytes: limit
         )
         let fits = writer.count + JSONLineWriter.tailBytes <= limit
         // Who asks for the tree gets a part of it also where the frames would fill the line.
         let kept = record.sampleTree.isEmpty || limit < Self.minimumLineBytesWithTree ? 0 : limit / Self.treeShare
-        let frames = fits ? writer.writeFrames(of: record, withFunctions: functions, maxLineBytes: limit - kept) : 0
+        let frames = fits ? writer.writeFrames(of: record, withFunctions: step.functions, maxLineBytes: limit - kept) : 0
         writer.endArray()
         let rest = limit - writer.count - JSONLineWriter.tailBytes
         if frames > 0, !record.sampleTree.isEmpty, rest > 0 { writer.writeSampleTree(record.sampleTree, maxBytes: rest) }

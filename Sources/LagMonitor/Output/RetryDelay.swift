@@ -1,30 +1,30 @@
 /// When something that failed is tried again: soon, then ever later. A pure value; time is given.
-struct RetryDelay: Sendable {
+package struct RetryDelay: Sendable {
     let firstNanoseconds: UInt64
     let longestNanoseconds: UInt64
     private var delay: UInt64 = 0
     private var notBefore: UInt64 = 0
 
-    init(firstNanoseconds: UInt64 = 100_000_000, longestNanoseconds: UInt64 = 10_000_000_000) {
+    package init(firstNanoseconds: UInt64 = 100_000_000, longestNanoseconds: UInt64 = 10_000_000_000) {
         self.firstNanoseconds = firstNanoseconds
         self.longestNanoseconds = longestNanoseconds
     }
 
     /// The next try; 0: at once.
-    var nextNanoseconds: UInt64 { notBefore }
+    package var nextNanoseconds: UInt64 { notBefore }
 
-    func allows(at now: UInt64) -> Bool { now >= notBefore }
+    package func allows(at now: UInt64) -> Bool { now >= notBefore }
 
-    mutating func recordFailure(at now: UInt64) {
+    package mutating func recordFailure(at now: UInt64) {
         delay = delay == 0 ? firstNanoseconds : min(longestNanoseconds, delay &* 2)
         notBefore = now.saturatingSum(delay)
     }
 
     /// Not before that time, whatever the delay is.
-    mutating func postpone(until time: UInt64) { notBefore = max(notBefore, time) }
+    package mutating func postpone(until time: UInt64) { notBefore = max(notBefore, time) }
 
     /// It works again, or somebody asks for it now.
-    mutating func reset() {
+    package mutating func reset() {
         delay = 0
         notBefore = 0
     }

@@ -1,18 +1,18 @@
 /// How long each free string may be, in bytes between its quotes, escapes counted, and which fields appear.
-struct StringCaps {
-    let message: Int
-    let name: Int
-    let host: Int
-    let hash: Int
-    let word: Int
-    let reason: Int
-    let symbol: Int
+package struct StringCaps {
+    package let message: Int
+    package let name: Int
+    package let host: Int
+    package let hash: Int
+    package let word: Int
+    package let reason: Int
+    package let symbol: Int
     /// Fields of a lower priority are left out.
-    let priority: FieldPriority
+    package let priority: FieldPriority
 
-    var keepsOptional: Bool { priority == .optional }
+    package var keepsOptional: Bool { priority == .optional }
 
-    subscript(cap: TextCap) -> Int {
+    package subscript(cap: TextCap) -> Int {
         switch cap {
         case .message: message
         case .name: name
@@ -26,14 +26,14 @@ struct StringCaps {
     }
 
     /// Tried in this order until the line fits.
-    static let fromWideToTight = [
+    package static let fromWideToTight = [
         widest,
         StringCaps(message: 128, name: 32, host: 64, hash: 32, word: 32, reason: 96, symbol: 96, priority: .optional),
         StringCaps(message: 128, name: 20, host: 32, hash: 20, word: 16, reason: 0, symbol: 96, priority: .essential),
         StringCaps(message: 32, name: 20, host: 24, hash: 20, word: 16, reason: 0, symbol: 0, priority: .always),
     ]
 
-    static let widest = StringCaps(
+    package static let widest = StringCaps(
         message: 512,
         name: 128,
         host: 255,
@@ -44,7 +44,7 @@ struct StringCaps {
         priority: .optional
     )
 
-    static let path = 512
-    static let buildID = 64
+    package static let path = 512
+    package static let buildID = 64
     private static let fixed = 32
 }

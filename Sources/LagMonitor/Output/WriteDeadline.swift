@@ -2,13 +2,13 @@ internal import Glibc
 internal import Synchronization
 
 /// Until when a write may wait for its reader.
-struct WriteDeadline {
+package struct WriteDeadline {
     /// The sink's own: this line's time-out.
     let lineNanoseconds: UInt64
     /// The monitor's: may be set by another thread while we wait; `.max` is none.
     let limit: SharedDeadline
 
-    init(timeoutNanoseconds: UInt64, limit: SharedDeadline) {
+    package init(timeoutNanoseconds: UInt64, limit: SharedDeadline) {
         lineNanoseconds = Self.now.saturatingSum(timeoutNanoseconds)
         self.limit = limit
     }
@@ -19,7 +19,7 @@ struct WriteDeadline {
     }
 
     /// The first of so many equal parts of the time that is left.
-    func share(of parts: Int) -> WriteDeadline {
+    package func share(of parts: Int) -> WriteDeadline {
         let now = Self.now
         let end = min(lineNanoseconds, limit.nanoseconds)
         guard parts > 1, end > now else { return self }
@@ -27,7 +27,7 @@ struct WriteDeadline {
     }
 
     /// Waits for room. False when the time is up.
-    func waitUntilWritable(_ descriptor: Int32) -> Bool {
+    package func waitUntilWritable(_ descriptor: Int32) -> Bool {
         while true {
             let now = Self.now
             let end = min(lineNanoseconds, limit.nanoseconds)
@@ -38,7 +38,7 @@ struct WriteDeadline {
         }
     }
 
-    static var now: UInt64 {
+    package static var now: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
@@ -46,10 +46,12 @@ struct WriteDeadline {
 }
 
 /// A point of `CLOCK_MONOTONIC` that any thread may set.
-final class SharedDeadline: Sendable {
+package final class SharedDeadline: Sendable {
     private let value = Atomic<UInt64>(.max)
 
-    var nanoseconds: UInt64 {
+    package init() {}
+
+    package var nanoseconds: UInt64 {
         get { value.load(ordering: .relaxed) }
         set { value.store(newValue, ordering: .relaxed) }
     }

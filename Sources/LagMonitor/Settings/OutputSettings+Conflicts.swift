@@ -8,6 +8,9 @@ package struct OutputConflict: Sendable {
 }
 
 extension OutputSettings.Destination {
+    /// The only format that a receiver of OTLP takes.
+    private var otlpFormat: String { "otlp" }
+
     var isFile: Bool { if case .file = self { true } else { false } }
     /// Its lines may be kept: the reader may be away for a while.
     var isNetwork: Bool {
@@ -53,9 +56,9 @@ extension OutputSettings.Destination {
             let reason = "without output.spool_path no line is kept"
             conflicts.append(OutputConflict(key: .spoolBytes, reason: reason, allowed: "only with output.spool_path"))
         }
-        if case .otlp = self, names.contains(SettingKey.format.path), let format, format != RecordFormat.otlp.rawValue {
+        if case .otlp = self, names.contains(SettingKey.format.path), let format, format != otlpFormat {
             let reason = "\(text) takes no lines of format \(format)"
-            conflicts.append(OutputConflict(key: .format, reason: reason, allowed: RecordFormat.otlp.rawValue))
+            conflicts.append(OutputConflict(key: .format, reason: reason, allowed: otlpFormat))
         }
         return conflicts
     }

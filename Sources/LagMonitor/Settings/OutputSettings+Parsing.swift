@@ -10,6 +10,17 @@ extension OutputSettings.Destination {
     static let allowed =
         "a path or file:PATH, - or stdout, journald or journald:SOCKET, unix:SOCKET, tcp:HOST:PORT, otlp:URL"
 
+    /// As settings spell it.
+    var text: String {
+        switch self {
+        case .stdout: "stdout"
+        case .file(let path): "file:\(path)"
+        case .journald(let path): path == DeliveryParts.journalPath ? "journald" : "journald:\(path)"
+        case .stream(let address): "\(address)"
+        case .otlp(let endpoint): "otlp:\(endpoint)"
+        }
+    }
+
     static func validationError(for text: String) -> String? {
         do throws(ValidationError) {
             _ = try OutputSettings.Destination(text)
@@ -24,7 +35,7 @@ extension OutputSettings.Destination {
         guard !text.utf8.contains(0) else { throw ValidationError(reason: "the text holds a zero byte") }
         switch text {
         case "-", "stdout": self = .stdout
-        case "journald": self = .journald(path: JournalSink.defaultPath)
+        case "journald": self = .journald(path: DeliveryParts.journalPath)
         default:
             guard let (scheme, rest) = Self.scheme(of: text) else {
                 self = .file(path: text)

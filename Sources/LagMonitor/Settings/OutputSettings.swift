@@ -6,7 +6,7 @@ public import LagOutput
 /// ```swift
 /// import LagMonitor
 ///
-/// let output = try OutputSettings("tcp:127.0.0.1:6000")
+/// let output = try OutputSettings("file:/var/log/shop/stalls.jsonl")
 /// let monitor = StallMonitor(sinks: [try output.makeSink()])
 /// ```
 public struct OutputSettings: Sendable, Equatable {
@@ -16,9 +16,9 @@ public struct OutputSettings: Sendable, Equatable {
         case stdout
         /// A path, or `file:` and a path.
         case file(path: String)
-        /// `journald`, or `journald:` and the path of its socket.
+        /// `journald`, or `journald:` and the path of its socket. The product LagMonitorDelivery has the sink.
         case journald(path: String)
-        /// `unix:` and a path, or `tcp:`, a host, a colon and a port.
+        /// `unix:` and a path, or `tcp:`, a host, a colon and a port. The product LagMonitorDelivery has the sink.
         case stream(StreamAddress)
         /// `otlp:` and the URL of a receiver of OTLP over HTTP.
         case otlp(endpoint: String)
@@ -66,30 +66,36 @@ public struct OutputSettings: Sendable, Equatable {
     /// Opens the destination.
     /// - Parameter otlp: makes the sink for ``Destination/otlp(endpoint:)``, which is not the core's: the product LagMonitorOTLP
     ///   has it. Unless given, that destination cannot be opened.
-    /// - Throws: ``SinkError/Reason/cannotOpen``; with EINVAL where something else than a file is to be rotated, or lines of another
+    /// - Throws: ``SinkError/Reason/cannotOpen``; with ENOTSUP where the product that has the sink is not enabled; with EINVAL where something else than a file is to be rotated, or lines of another
     ///   destination than a stream or OTLP are to be kept.
     public func makeSink(
         otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
-    ) throws(SinkError) -> any RecordSink {
-        guard rotation == nil || destination.isFile else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
-        let sink = try makeDirectSink(otlp: otlp)
-        guard let spool else { return sink }
-        guard destination.isNetwork else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
-        return try SpooledSink(sink, spool)
-    }
+    ) throws(SinkError) -> any RecordSink { try makeSink(otlp: otlp, delivery: .enabled) }
 
-    private func makeDirectSink(
-        otlp: ((String) throws(SinkError) -> any RecordSink)?
+    /// - Parameter delivery: makes what the core has no sink for.
+    func makeSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)? = nil,
+        delivery: DeliveryParts?
     ) throws(SinkError) -> any RecordSink {
-        switch destination {
-        case .stdout: return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
-        case .file(let path): return try FileSink(path: path, rotation: rotation)
-        case .journald(let path): return try JournalSink(path: path)
-        case .stream(let address): return try StreamSink(address)
-        case .otlp(let endpoint):
-            guard let otlp else { throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: ENOTSUP) }
-            return try otlp(endpoint)
+        guard rotation == nil || destination.isFile, spool == nil || destination.isNetwork else {
+            throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL)
         }
+        func parts() throws(SinkError) -> DeliveryParts {
+            if let delivery { return delivery }
+            throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP, detail: "it needs \(DeliveryParts.remedy)")
+        }
+        let sink: any RecordSink
+        switch destination {
+        case .stdout: sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
+        case .file(let path): sink = try FileSink(path: path, rotation: rotation)
+        case .journald(let path): sink = try parts().journal(path)
+        case .stream(let address): sink = try parts().stream(address)
+        case .otlp(let endpoint):
+            guard let otlp else { throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP) }
+            sink = try otlp(endpoint)
+        }
+        guard let spool else { return sink }
+        return try parts().spooled(sink, spool)
     }
 
     /// Where checked settings keep stalls in progress (``StallMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the

@@ -70,7 +70,7 @@ package struct SettingKey: Sendable {
     package static let output = SettingKey("output.path", .destination, option: "--output")
     package static let format = SettingKey(
         "output.format",
-        .choice(RecordFormat.allCases.map(\.rawValue)),
+        .choice(RecordFormat.names),
         option: "--format"
     )
     package static let outputBytes = SettingKey(

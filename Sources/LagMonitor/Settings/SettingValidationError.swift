@@ -30,10 +30,3 @@ package struct SettingValidationError: Sendable, Equatable, CustomStringConverti
 
     package var description: String { "\(source.location(of: key)): \(reason); allowed: \(allowed)" }
 }
-
-/// Every problem found in the settings; there is at least one.
-package struct SettingsError: Error, Equatable {
-    package let errors: [SettingValidationError]
-
-    package init(errors: [SettingValidationError]) { self.errors = errors }
-}

@@ -21,7 +21,7 @@ extension StallMonitorConfiguration {
         if let prefixes = reader.texts(for: .notInAppPrefixes) { notInAppPrefixes = prefixes.filter { !$0.isEmpty } }
         if let samples = reader.string(for: .samples).flatMap(Samples.init) { self.samples = samples }
         if let symbols = reader.string(for: .symbols).flatMap(Symbols.init) { self.symbols = symbols }
-        if let format = reader.string(for: .format).flatMap(RecordFormat.init) { self.format = format }
+        if let format = reader.string(for: .format).flatMap({ RecordFormat(named: $0) }) { self.format = format }
         if let bytes = reader.int(for: .lineBytes) { maxLineBytes = bytes }
         if let frames = reader.int(for: .frames) { maxFrames = frames }
         serviceName = reader.string(for: .serviceName)

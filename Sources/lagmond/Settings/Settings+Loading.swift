@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import LagMonitorDelivery
 internal import LagRemote
 
 extension Settings {
@@ -12,6 +13,7 @@ extension Settings {
     ///   - environment: the whole environment; only names with the prefix `LAGMONITOR_` are read.
     /// - Throws: ``SettingsError`` with all errors.
     static func load(commandLine: [String: JSONValue], environment: [String: String]) throws(SettingsError) -> Settings {
+        Delivery.enable()
         var problems = errors(inCommandLine: commandLine)
         problems += SettingValidationError.validationErrors(inEnvironment: environment, known: SettingKey.all)
         guard problems.isEmpty else { throw SettingsError(errors: problems) }

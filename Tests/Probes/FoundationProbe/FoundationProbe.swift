@@ -4,9 +4,22 @@ import LagMonitor
 import LagMonitorFoundation
 import TestSupport
 
-/// The main thread's Foundation loop, in a process of its own: stalls by everything that it runs. Exit 0 and `fine`, or 1.
+/// What runs the main queue, each in a process of its own. `dispatch-main`: Dispatch's threads; `run-loop`: Foundation's loop; without an
+/// argument that loop is watched itself: stalls by everything that it runs. Exit 0 and `fine`, or 1.
 @main enum FoundationProbe {
     static func main() throws {
+        switch CommandLine.arguments.dropFirst().first {
+        case "dispatch-main":
+            try MainStalls.check(on: .worker)
+            dispatchMain()
+        case "run-loop":
+            try MainStalls.check(on: .main)
+            RunLoop.main.run()
+        default: try watchMainLoop()
+        }
+    }
+
+    private static func watchMainLoop() throws {
         let sink = MemorySink()
         var configuration = StallMonitorConfiguration()
         configuration.rules.callout = .init(interval: .milliseconds(40))

@@ -79,7 +79,7 @@ package struct RecoveredStalls: ~Copyable {
     }
 
     /// Fewer than `size` where the file ends, or cannot be read.
-    static func bytes(of descriptor: Int32, _ size: Int, at offset: Int) -> [UInt8] {
+    package static func bytes(of descriptor: Int32, _ size: Int, at offset: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             count = 0
             while count < size {

@@ -101,7 +101,7 @@ package struct UnfinishedFile: ~Copyable {
 
     private func write(_ bytes: [UInt8], at offset: Int) -> Bool { Self.write(bytes, to: descriptor, at: offset) }
 
-    static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int) -> Bool {
+    package static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int) -> Bool {
         var written = 0
         return bytes.withUnsafeBytes { bytes in
             while written < bytes.count {
@@ -119,7 +119,7 @@ package struct UnfinishedFile: ~Copyable {
         }
     }
 
-    static func isLinked(_ descriptor: Int32, at path: String) -> Bool {
+    package static func isLinked(_ descriptor: Int32, at path: String) -> Bool {
         var (own, other) = (stat(), stat())
         guard fstat(descriptor, &own) == 0, lstat(path, &other) == 0 else { return false }
         return own.st_dev == other.st_dev && own.st_ino == other.st_ino

@@ -24,5 +24,5 @@ package struct UnfinishedPath: Sendable, Equatable {
     }
 
     /// In the order in which they are tried.
-    var candidates: [String] { [path] + (1..<Self.maximumFiles).map { "\(path).\($0)" } }
+    package var candidates: [String] { [path] + (1..<Self.maximumFiles).map { "\(path).\($0)" } }
 }

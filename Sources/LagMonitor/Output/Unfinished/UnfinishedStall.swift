@@ -17,10 +17,9 @@ package struct UnfinishedStall: Sendable, Equatable {
             facts.message, facts.severity.rawValue, stall.id.description, stall.kind.rawValue, stall.cause.rawValue, stall.loop,
             "\(stall.threadID)", "\(stall.durationNanoseconds)", facts.fingerprint ?? "", facts.culprit ?? "",
         ].map { Array($0.utf8) }
-        for format in RecordFormat.allCases {
-            guard let line = lines[format] else { continue }
-            fields.append(Array(format.rawValue.utf8))
-            fields.append(line)
+        for name in RecordFormat.names {
+            guard let format = RecordFormat(named: name), let line = lines[format] else { continue }
+            fields += [Array(name.utf8), line]
         }
         Self.append(UInt32(fields.count), to: &bytes)
         for field in fields {
@@ -70,7 +69,7 @@ package struct UnfinishedStall: Sendable, Equatable {
         var lines: [RecordFormat: [UInt8]] = [:]
         for index in stride(from: Self.factCount, to: count, by: 2) {
             // One line, whole: what another version may write besides is not for us.
-            guard let format = RecordFormat(rawValue: String(decoding: fields[index], as: UTF8.self)),
+            guard let format = RecordFormat(named: String(decoding: fields[index], as: UTF8.self)),
                 fields[index + 1].last == UInt8(ascii: "\n"), !fields[index + 1].dropLast().contains(UInt8(ascii: "\n"))
             else { return nil }
             lines[format] = Array(fields[index + 1])

@@ -2,6 +2,7 @@
     import Configuration
     import LagMonitor
     import LagMonitorConfiguration
+    import LagMonitorDelivery
     import Testing
 
     @Suite struct ConfigReaderTests {

@@ -1,4 +1,5 @@
 import LagDetection
+import LagMonitorDelivery
 import LagOutput
 import LagRunLoop
 import Synchronization

@@ -1,3 +1,4 @@
+import LagMonitorDelivery
 import LagOutput
 import Testing
 
@@ -101,6 +102,35 @@ import Testing
         #expect(StallMonitorConfiguration(reader).format == .ecs)
         #expect(SettingKey.format.validationError(for: .string("xml")) == "unknown name \"xml\"")
         #expect(SettingKey.format.allowed == "native, otlp, ecs, sentry")
+    }
+
+    @Test(arguments: ["tcp:127.0.0.1:9", "unix:/run/x", "journald", "journald:/run/j"])
+    func `a socket is refused without its product`(text: String) throws {
+        let settings = try OutputSettings(text)
+        let error = #expect(throws: SinkError.self) { try settings.makeSink(delivery: nil) }
+        #expect(error?.description == "cannot open \(text): it needs Delivery.enable() of the product LagMonitorDelivery")
+    }
+
+    @Test func `a format is refused without its product`() throws {
+        var configuration = StallMonitorConfiguration()
+        configuration.format = try #require(RecordFormat(named: "ecs", from: nil))
+        let monitor = StallMonitor(configuration: configuration)
+        let error = #expect(throws: StallMonitorError.self) { try monitor.start() }
+        #expect(
+            error?.description
+                == "format is ecs, allowed is native; others after Delivery.enable() of the product LagMonitorDelivery"
+        )
+    }
+
+    @Test func `an enabled product has what settings may name`() throws {
+        Delivery.enable()
+        #expect(RecordFormat.all.map(\.name) == RecordFormat.names)
+        for name in RecordFormat.names {
+            let format = try #require(RecordFormat(named: name))
+            #expect(format.isAvailable && format.name == name)
+        }
+        #expect(RecordFormat(named: "xml") == nil)
+        #expect(try OutputSettings("tcp:127.0.0.1:9").makeSink() is StreamSink)
     }
 
     /// The core has no HTTP.

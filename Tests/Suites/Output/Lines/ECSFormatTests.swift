@@ -1,4 +1,5 @@
 import Foundation
+import LagMonitorDelivery
 import Testing
 
 @testable import LagOutput

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import LagMonitorDelivery
 @testable import LagOutput
 
 /// What holds for every format.
@@ -47,7 +48,7 @@ struct FormatTests {
         case .native: return (parsed["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
         case .otlp: return (try OTLPFormatTests.attributes(parsed)["code.stacktrace"] as? String).map(symbols) ?? []
         case .ecs: return ((parsed["error"] as? [String: Any])?["stack_trace"] as? String).map(symbols) ?? []
-        case .sentry:
+        default:
             let values = try #require((parsed["exception"] as? [String: Any])?["values"] as? [[String: Any]])
             let frames = (values[0]["stacktrace"] as? [String: Any])?["frames"] as? [[String: Any]] ?? []
             return frames.reversed().compactMap { $0["function"] as? String }
@@ -64,12 +65,11 @@ struct FormatTests {
         case .native: parsed["frames_total"] as? Int
         case .otlp: (try OTLPFormatTests.attributes(parsed)["lagmonitor.frames_total"] as? String).flatMap { Int($0) }
         case .ecs: (parsed["lagmonitor"] as? [String: Any])?["frames_total"] as? Int
-        case .sentry: ((parsed["contexts"] as? [String: Any])?["lagmonitor"] as? [String: Any])?["frames_total"] as? Int
+        default: ((parsed["contexts"] as? [String: Any])?["lagmonitor"] as? [String: Any])?["frames_total"] as? Int
         }
     }
 
-    @Test(arguments: RecordFormat.allCases) func `no limit is ever exceeded and every line is whole`(format: RecordFormat) throws
-    {
+    @Test(arguments: RecordFormat.all) func `no limit is ever exceeded and every line is whole`(format: RecordFormat) throws {
         for record in [Sample.record(frames: 40), Sample.extremeRecord()] {
             for context in [Sample.context, Sample.extremeContext] {
                 for limit in [1024, 1025, 1777, 4200, 8000, 65_536] {
@@ -90,7 +90,7 @@ struct FormatTests {
         }
     }
 
-    @Test(arguments: RecordFormat.allCases) func `frames go from the root and the depth is kept`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `frames go from the root and the depth is kept`(format: RecordFormat) throws {
         let record = Sample.record(frames: 60)
         let whole = try Self.line(record, format, limit: 100_000)
         #expect(try frames(whole, format) == (0..<60).map { "Shop.Frame\($0).run" })
@@ -107,14 +107,14 @@ struct FormatTests {
     }
 
     /// So much room is used that one more frame would not fit.
-    @Test(arguments: RecordFormat.allCases) func `no frame is given up without need`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `no frame is given up without need`(format: RecordFormat) throws {
         let whole = try Self.line(Sample.record(frames: 60), format, limit: 100_000).utf8.count
         let frame = whole - (try Self.line(Sample.record(frames: 59), format, limit: 100_000).utf8.count)
         let limit = whole - 10 * frame
         #expect(try frames(Self.line(Sample.record(frames: 60), format, limit: limit), format).count == 50)
     }
 
-    @Test(arguments: RecordFormat.allCases) func `notices have a form in every format`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `notices have a form in every format`(format: RecordFormat) throws {
         let lines = try Self.notices(format)
         for (line, event) in zip(lines, ["dropped", "suppressed", "recurring"]) {
             #expect(line.contains("\"\(event)\"") || line.contains("lagmonitor.\(event)"), "\(line)")
@@ -124,14 +124,14 @@ struct FormatTests {
         #expect(lines[2].contains("Shop.render"))
     }
 
-    @Test(arguments: RecordFormat.allCases) func `one record makes one line when written again`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `one record makes one line when written again`(format: RecordFormat) throws {
         var encoder = RecordEncoder(context: Sample.context, format: format)
         let first = encoder.encode(Sample.record()) { String(decoding: $0, as: UTF8.self) }
         _ = encoder.encode(Sample.extremeRecord()) { $0.count }
         #expect(encoder.encode(Sample.record()) { String(decoding: $0, as: UTF8.self) } == first)
     }
 
-    @Test(arguments: RecordFormat.allCases) func `what is no UTF8 and NUL are replaced`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `what is no UTF8 and NUL are replaced`(format: RecordFormat) throws {
         var record = Sample.record()
         record.frames[0].symbol = String(decoding: [0x61, 0xff, 0, 0xed, 0xa0, 0x80, 0x0a, 0x22] as [UInt8], as: UTF8.self)
         record.message = "a\0b\u{1b}c\n\"\\"

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import LagMonitorDelivery
 @testable import LagOutput
 
 /// A journal of the test's own: reads entries of the native protocol, from datagrams and from memory files.

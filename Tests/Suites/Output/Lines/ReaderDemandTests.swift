@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LagMonitorDelivery
 import Testing
 
 @testable import LagOutput

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import LagMonitorDelivery
 @testable import LagOutput
 
 struct SentryFormatTests {

@@ -4,6 +4,7 @@ import LagOutput
 import Synchronization
 import Testing
 
+@testable import LagMonitorDelivery
 @testable import LagMonitorOTLP
 @testable import LagOutput
 
@@ -280,7 +281,7 @@ struct SpooledSinkTests {
         }
     }
 
-    @Test(arguments: RecordFormat.allCases) func `a late line is a whole line with a mark`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `a late line is a whole line with a mark`(format: RecordFormat) throws {
         var encoder = RecordEncoder(context: Sample.context, format: format)
         for isNotice in [false, true] {
             let notice = Notice.dropped(
@@ -291,7 +292,7 @@ struct SpooledSinkTests {
             )
             let line = isNotice ? encoder.encode(notice) { Array($0) } : encoder.encode(Sample.record()) { Array($0) }
             let marked = LateMark.marked(line)
-            #expect(marked.count - line.count <= LateMark.byteCount(in: format) && marked.count > line.count)
+            #expect(marked.count - line.count <= format.lateMark.byteCount && marked.count > line.count)
             let text = String(decoding: marked, as: UTF8.self)
             _ = try Sample.parse(text)
             #expect(text.contains("late") && text.hasSuffix("}\n") && text.split(separator: "\n").count == 1)

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import LagMonitorDelivery
 @testable import LagOutput
 
 /// A listener of the test's own.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LagMonitorDelivery
 import Testing
 
 @testable import LagOutput
@@ -12,7 +13,7 @@ struct UnfinishedFileTests {
         var record = Sample.record()
         record.id = StallID(startRealtimeNanoseconds: Sample.start, randomHigh: 0, randomLow: number)
         record.phase = .abandoned
-        let lines = formats.map { ($0, Array("{\"n\":\(number),\"format\":\"\($0.rawValue)\"}\n".utf8)) }
+        let lines = formats.map { ($0, Array("{\"n\":\(number),\"format\":\"\($0.name)\"}\n".utf8)) }
         return UnfinishedStall(facts: LineFacts(record), lines: Dictionary(uniqueKeysWithValues: lines))
     }
 
@@ -54,7 +55,7 @@ struct UnfinishedFileTests {
 
     @Test func `what was kept is found and removed`() throws {
         let scratch = try ScratchDirectory()
-        let kept = [stall(1, RecordFormat.allCases), stall(2)]
+        let kept = [stall(1, RecordFormat.all), stall(2)]
         try leave([[stall(1)], kept], scratch)
         let remains = remains(scratch)
         #expect(remains.stalls == kept && remains.refused == 0)
@@ -209,7 +210,7 @@ struct UnfinishedFileTests {
     @Test func `a stall too many is left out`() throws {
         let scratch = try ScratchDirectory()
         var file = UnfinishedFile(place(scratch), bootID: Self.boot, maxLineBytes: 1024)
-        let long = (0..<100).map { stall($0, RecordFormat.allCases) }.map { stall in
+        let long = (0..<100).map { stall($0, RecordFormat.all) }.map { stall in
             UnfinishedStall(facts: stall.facts, lines: stall.lines.mapValues { Array(repeating: 32, count: 1000) + $0 })
         }
         expect(&file, keeps: long, false)

@@ -1,4 +1,5 @@
 import Foundation
+import LagMonitorDelivery
 import LagOutput
 import Synchronization
 import TestSupport

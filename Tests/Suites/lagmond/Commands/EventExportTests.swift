@@ -1,4 +1,5 @@
 internal import Foundation
+internal import LagMonitorDelivery
 import LagOutput
 internal import LagReader
 internal import Testing

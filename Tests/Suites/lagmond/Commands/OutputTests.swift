@@ -1,6 +1,7 @@
 internal import Foundation
 import Glibc
 internal import LagMonitor
+internal import LagMonitorDelivery
 internal import TestSupport
 internal import Testing
 

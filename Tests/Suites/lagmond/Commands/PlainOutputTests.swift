@@ -1,6 +1,7 @@
 internal import Foundation
 internal import LagModel
 internal import LagMonitor
+internal import LagMonitorDelivery
 import LagOutput
 internal import TestSupport
 internal import Testing
@@ -145,7 +146,7 @@ struct PlainOutputTests {
             record.culprit = Self.name(&generator)
             record.evidence.lockOwner = .init(threadID: 6, threadName: Self.name(&generator), frames: [])
             #expect(Self.dangerous(in: StallMessage(record).text) == [] && !StallMessage(record).text.contains("\n"))
-            for format in RecordFormat.allCases {
+            for format in RecordFormat.all {
                 var encoder = RecordEncoder(context: .current(), format: format)
                 let line = encoder.encode(record) { String(decoding: $0, as: UTF8.self) }
                 #expect(Self.dangerous(in: line) == [] && line.dropLast().contains("\n") == false, "\(line)")

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import LagMonitor
 import LagMonitorConcurrency
+import LagMonitorDelivery
 import LagMonitorExecutors
 import LagMonitorFoundation
 import LagMonitorOTLP
@@ -69,6 +70,13 @@ struct SymbolSnippets {
     }
 
     static func output() throws -> StallMonitor {
+        let output = try OutputSettings("file:/var/log/shop/stalls.jsonl")
+        let monitor = StallMonitor(sinks: [try output.makeSink()])
+        return monitor
+    }
+
+    static func delivery() throws -> StallMonitor {
+        Delivery.enable()
         let output = try OutputSettings("tcp:127.0.0.1:6000")
         let monitor = StallMonitor(sinks: [try output.makeSink()])
         return monitor

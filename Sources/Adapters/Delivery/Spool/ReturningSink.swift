@@ -1,3 +1,5 @@
+package import LagOutput
+
 /// A sink that gives lines back which it took and could not bring to its destination, so that somebody else keeps them.
 package protocol ReturningSink: RecordSink {
     /// From now on a line that may still arrive some day is given back instead of given up: where a request is to be made again, and at the end.

@@ -1,3 +1,5 @@
+internal import LagOutput
+
 /// The bytes of a spool file: lines in a ring.
 ///
 /// | at | what |

@@ -1,3 +1,5 @@
+internal import LagOutput
+
 /// One field of the native schema, on its way into another format.
 struct LineField {
     let definition: FieldDefinition

@@ -1,3 +1,5 @@
+internal import LagOutput
+
 /// A file that code was loaded from, as an entry of Sentry's `debug_meta.images`.
 struct SentryImage: Equatable {
     /// The whole build-id, hex: Sentry's `code_id`.

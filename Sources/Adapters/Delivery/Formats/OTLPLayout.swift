@@ -1,10 +1,12 @@
+internal import LagOutput
+
 /// OTLP logs in the JSON encoding (OTLP 1.x, "JSON Protobuf Encoding"): an `ExportLogsServiceRequest` a line.
 ///
 /// 64-bit integers are strings of decimal digits, enumerations are numbers, names are lowerCamelCase. Attributes have the names
 /// of OpenTelemetry's semantic conventions (`thread.id`, `code.function.name`, `code.stacktrace`, …) where there are any, and
 /// are else `lagmonitor.` and the native field's name. The stack is text, a frame a line: structured frames would cost four
 /// times the bytes, and no reader of logs unfolds them.
-struct OTLPLayout: LineLayout {
+struct OTLPLayout: SubjectLayout {
     func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
         writer.beginObject()

@@ -1,3 +1,5 @@
+internal import LagOutput
+
 /// A record or a notice as the formats other than the native one see it.
 ///
 /// What every format has a place of its own for is a member here; the rest comes as a list of native fields.

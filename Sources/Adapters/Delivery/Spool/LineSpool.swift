@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagOutput
 
 /// The lines that wait for one destination, in order: files that earlier processes left, and one of this process.
 ///

@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+public import LagOutput
 internal import Synchronization
 
 /// Lines to systemd's journal, by its native protocol: an entry a line, whole or not at all.
@@ -11,7 +12,7 @@ internal import Synchronization
 /// for up to the time-out.
 public final class JournalSink: RecordSink {
     /// Where journald listens.
-    public static let defaultPath = "/run/systemd/journal/socket"
+    public static let defaultPath = DeliveryParts.journalPath
 
     private struct State: ~Copyable {
         var socket: Int32 = -1

@@ -1,4 +1,5 @@
 internal import Glibc
+public import LagOutput
 internal import Synchronization
 
 /// Lines to a reader behind a Unix or a TCP socket, each ended by its newline.

@@ -1,3 +1,5 @@
+internal import LagOutput
+
 /// A stack as text, for formats that have one field for it: a frame a line, leaf first.
 ///
 ///     Shop.render + 12 at /src/shop.swift:42 (shop + 0x1000, build-id 85a497a7…)

@@ -10,7 +10,7 @@
     import Testing
 
     /// A running monitor and what it has found.
-    private struct Watching {
+    private struct GroupWatching {
         let monitor = StallMonitor()
         let collected = CollectedRecords()
 
@@ -46,7 +46,7 @@
 
         @Test func `a blocked channel read is found once in its thread`() throws {
             try Self.withGroup(2) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group, named: "http")
                 #expect(loops.map(\.name) == ["http-0", "http-1"])
@@ -70,7 +70,7 @@
         }
 
         @Test func `a blocked task of the shared group is found`() throws {
-            let watching = try Watching()
+            let watching = try GroupWatching()
             defer { watching.monitor.stop() }
             let loops = try watching.monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "shared")
             let last = try #require(loops.last)
@@ -82,7 +82,7 @@
 
         @Test func `a handler that waits in an epoll of its own is not idle`() throws {
             try Self.withGroup(1) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops[0].detectsIdleness })
@@ -93,7 +93,7 @@
 
         @Test func `the same before the loop has been seen idle`() throws {
             try Self.withGroup(1) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let loops = NIOLoops(group, named: "nio")
                 group.next().execute { blockInAnotherEpoll(milliseconds: 800) }
@@ -105,7 +105,7 @@
 
         @Test func `idle loops are never woken`() throws {
             try Self.withGroup(4) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
@@ -120,7 +120,7 @@
 
         @Test func `load is no stall`() throws {
             try Self.withGroup(2) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
                 let server = try EchoServer(group)
@@ -139,7 +139,7 @@
 
         @Test func `a loop that is blocked at first is watched without stacks`() throws {
             try Self.withGroup(1) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 group.next().execute { blockInATask(milliseconds: 2000) }
                 try watching.monitor.watch(group)
@@ -150,7 +150,7 @@
 
         @Test func `what is watched is let go`() throws {
             try Self.withGroup(2) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let before = Self.descriptors()
                 weak var loop: NIOLoop?
@@ -165,7 +165,7 @@
         }
 
         @Test func `a group that shuts down under load is given nothing afterwards`() throws {
-            let watching = try Watching()
+            let watching = try GroupWatching()
             defer { watching.monitor.stop() }
             // NIO reports, on standard error, work that is given to a loop after its end.
             let path = "/tmp/lagmonitor-nio-\(getpid())"
@@ -223,7 +223,7 @@
         @Test func `a monitor that does not run refuses`() throws {
             try Self.withGroup(1) { group in
                 #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watch(group) }
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 #expect(throws: StallMonitorError.self) { try watching.monitor.watch(group, rules: StallRules()) }
             }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagOutput
 
 /// The address of a socket as the kernel takes it.
 struct SocketEndpoint: Sendable {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagOutput
 
 /// A file of lines that wait: first in, first out, and never larger than its capacity.
 ///

@@ -1,7 +1,9 @@
+internal import LagOutput
+
 /// Elastic Common Schema 8, as nested objects: no key has a dot.
 ///
 /// What the schema has no field for stands under `lagmonitor`, with the native names. The stack is `error.stack_trace`, a frame a line.
-struct ECSLayout: LineLayout {
+struct ECSLayout: SubjectLayout {
     /// The version whose fields are used: the first of 8 with all of them.
     private static let version: StaticString = "8.11.0"
 

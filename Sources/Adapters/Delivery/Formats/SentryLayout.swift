@@ -1,9 +1,11 @@
+internal import LagOutput
+
 /// A Sentry event: the JSON of an envelope's `event` item (and of the older store endpoint).
 ///
 /// `event_id` is the line's: a `begin` and an `end` line are two events, because Sentry keeps one event an id; the tag `stall_id`
 /// joins them. Frames are root first, as Sentry has them. `debug_meta` names each file that a frame lies in with its
 /// build-id and the address it is loaded at (`pc` − `offset`), so that Sentry symbolises with uploaded debug files.
-struct SentryLayout: LineLayout {
+struct SentryLayout: SubjectLayout {
     func write(_ event: LineSubject, _ detail: LineDetail, context: ProcessContext, to writer: inout JSONLineWriter) {
         let caps = detail.caps
         writer.beginObject()

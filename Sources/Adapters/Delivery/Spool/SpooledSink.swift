@@ -1,10 +1,12 @@
 internal import Glibc
+public import LagOutput
 internal import Synchronization
 
 /// Keeps lines on disk while the sink within cannot bring them to its destination, and sends them when it can again: also after a restart.
 ///
 /// ```swift
 /// import LagMonitor
+/// import LagMonitorDelivery
 ///
 /// let stream = try StreamSink(.tcp(host: "127.0.0.1", port: 6000))
 /// let monitor = StallMonitor(sinks: [try SpooledSink(stream, SpoolSettings(folder: "/var/lib/shop"))])

@@ -1,3 +1,5 @@
+internal import LagOutput
+
 /// The fields of a journal entry in systemd's native protocol (systemd, "Native Journal Protocol"): `FIELD=value` and a newline, or,
 /// for a value with a newline in it, `FIELD`, a newline, the value's length as 64 bits little-endian, the value, and a newline.
 struct JournalMessage {

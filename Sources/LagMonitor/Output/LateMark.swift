@@ -1,0 +1,15 @@
+/// How a finished line of a format is marked as late: how the format's lines begin and end, and what is put before their end.
+///
+/// In the native format it is the field `late` at the end of the line, elsewhere what that field is there (`lagmonitor.late`).
+package struct LateMark: Sendable {
+    package let opening: [UInt8]
+    package let closing: [UInt8]
+    package let member: [UInt8]
+
+    package init(_ opening: String, _ closing: String, _ member: String = #""late":true"#) {
+        (self.opening, self.closing, self.member) = (Array(opening.utf8), Array(closing.utf8), Array(member.utf8))
+    }
+
+    /// How much longer a marked line is.
+    package var byteCount: Int { member.count + 1 }
+}

@@ -1,0 +1,34 @@
+/// How a record or a notice is written. Each is one JSON object a line, within the same limit.
+///
+/// The product LagMonitorDelivery adds `RecordFormat.otlp`, `.ecs` and `.sentry`.
+public struct RecordFormat: Sendable, Hashable, CustomStringConvertible {
+    /// As the setting `output.format` spells it.
+    public let name: String
+    /// Writes its lines; nil: the encoder itself does, or its product is not enabled.
+    package let layout: (any LineLayout)?
+    package let lateMark: LateMark
+
+    /// Schema `lagmonitor.stall.v1`: everything that is known.
+    public static let native = RecordFormat("native", nil, LateMark(#"{"schema":"#, "}\n"))
+
+    /// The names of all formats that settings may ask for.
+    package static let names = [native.name, "otlp", "ecs", "sentry"]
+
+    package init(_ name: String, _ layout: (any LineLayout)?, _ lateMark: LateMark) {
+        (self.name, self.layout, self.lateMark) = (name, layout, lateMark)
+    }
+
+    /// The format of one of ``names``, which is not ``isAvailable`` where its product is not enabled.
+    package init?(named name: String, from delivery: DeliveryParts? = .enabled) {
+        guard Self.names.contains(name) else { return nil }
+        let known = [.native] + (delivery?.formats ?? [])
+        self = known.first { $0.name == name } ?? RecordFormat(name, nil, Self.native.lateMark)
+    }
+
+    /// Whether lines can be written in it.
+    package var isAvailable: Bool { layout != nil || self == .native }
+
+    public var description: String { name }
+    public static func == (left: RecordFormat, right: RecordFormat) -> Bool { left.name == right.name }
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
