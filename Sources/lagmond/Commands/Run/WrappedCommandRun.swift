@@ -30,7 +30,7 @@ struct WrappedCommandRun {
         }
         try output.serve(watch)
         let end = watch.supervise(try watch.startCommand(ownSession: false), ownSession: false) { process in
-            process.supervise { watch.lifecycle.recordEndSignal() }
+            process.supervise { watch.lifecycle.recordEndSignal() } afterEndSignal: { watch.reportStalls() }
         } pause: { delay in
             WrappedProcess.waitWithoutCommand(for: delay).map { .killed($0) }
         }
