@@ -13,6 +13,7 @@ struct WrappedCommandRun {
         let launcher = try CommandLauncher(command, signals: signals)
         let configuration = try settings.remoteConfiguration()
         let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
+        try settings.reportUnfinished(to: output.sink)
         let watch = CommandWatch(
             name: nil,
             launcher: launcher,
