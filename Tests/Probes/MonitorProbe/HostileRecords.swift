@@ -24,8 +24,12 @@ struct HostileRecords {
         )
         context.resource.namespaceName = perhaps { $0.text() }
         context.resource.podName = perhaps { $0.text() }
+        context.resource.containerName = perhaps { $0.text() }
+        context.resource.nodeName = perhaps { $0.text() }
         context.resource.containerID = perhaps { $0.text() }
-        context.labels = RecordLabels(claimed: ["team": String(text().unicodeScalars.prefix(24)), "stage": "prod"])
+        if let text = perhaps({ $0.text() }) {
+            context.labels = RecordLabels(claimed: ["team": String(text.unicodeScalars.prefix(24)), "stage": "prod"])
+        }
         return context
     }
 
