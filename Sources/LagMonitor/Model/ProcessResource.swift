@@ -69,7 +69,8 @@ package struct ProcessResource: Sendable, Equatable {
         while let end = rest.firstIndex(of: 0) {
             let entry = rest[..<end]
             rest = rest[(end + 1)...]
-            guard let equals = entry.firstIndex(of: UInt8(ascii: "=")), entry.distance(from: entry.startIndex, to: equals) <= 32 else {
+            guard let equals = entry.firstIndex(of: UInt8(ascii: "=")), entry.distance(from: entry.startIndex, to: equals) <= 32
+            else {
                 continue
             }
             let name = String(decoding: entry[..<equals], as: UTF8.self)

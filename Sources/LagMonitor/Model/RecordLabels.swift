@@ -67,13 +67,16 @@ package struct RecordLabels: Sendable, Equatable {
         if reservedNames.contains(metricName(name)) { return "the name \"\(name)\" has a meaning of its own" }
         if value.isEmpty { return "the value of \"\(name)\" is empty" }
         if value.utf8.count > maximumValueBytes { return "the value of \"\(name)\" has \(value.utf8.count) bytes" }
-        return value.unicodeScalars.contains(where: PlainText.isControl) ? "the value of \"\(name)\" holds a control character" : nil
+        return value.unicodeScalars.contains(where: PlainText.isControl)
+            ? "the value of \"\(name)\" holds a control character" : nil
     }
 
     /// Whether the bytes are a label's name.
     package static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         guard let first = bytes.first, isLetter(first), bytes.count <= maximumNameBytes else { return false }
-        return bytes.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+        return bytes.allSatisfy {
+            isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+        }
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }

@@ -40,7 +40,9 @@ package enum LabelPairs {
         case .array(let elements):
             var texts: [String] = []
             for element in elements {
-                guard case .string(let text) = element else { throw FormError(reason: "\(element.displayText) is not name=value") }
+                guard case .string(let text) = element else {
+                    throw FormError(reason: "\(element.displayText) is not name=value")
+                }
                 texts.append(text)
             }
             return try pairs(in: texts)

@@ -107,7 +107,7 @@ struct ContentCheck {
             if !RecordLabels.isName(text.utf8) {
                 found = "has a name \"\(text.prefix(Self.longestExcerpt))\"; allowed: a letter and letters, digits, _ or -"
             } else if member.kind != .string {
-                found = ".\(text) " + (wrong(member.moved(by: span.offset), "a string") ?? "")
+                found = ".\(text) " + wrong(member.moved(by: span.offset), "a string")
             }
             return found == nil
         }

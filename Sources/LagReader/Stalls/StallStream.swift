@@ -68,7 +68,9 @@ package struct StallStream: ~Copyable {
                 return true
             }
             // After the deduplicator, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time), scanner.has(labels), let stall = scanner.stall() else { return true }
+            guard let time = scanner.time(.time), times.contains(time), scanner.has(labels), let stall = scanner.stall() else {
+                return true
+            }
             return take(stall)
         case .suppressed, .notice: break
         case .foreign: tally.foreign += 1

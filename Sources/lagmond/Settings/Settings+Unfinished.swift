@@ -24,7 +24,8 @@ extension Settings {
         guard access(place.folder, W_OK) == 0 else {
             throw StartFailure(
                 status: ExitStatus.cannotCreate,
-                message: "\(SettingKey.unfinished.path): stalls in progress cannot be kept at \(path): \(Diagnostics.reason(errno)) "
+                message:
+                    "\(SettingKey.unfinished.path): stalls in progress cannot be kept at \(path): \(Diagnostics.reason(errno)) "
                     + "(allowed: a file in a folder that lagmond may write to, or none)"
             )
         }

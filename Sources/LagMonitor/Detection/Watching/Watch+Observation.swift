@@ -95,8 +95,9 @@ extension Watch {
     /// Reports the stall in progress before its time, where the owner asked for that.
     private func reportIfRequested(at now: UInt64) {
         let requested = cold.pointee.reportRequested.load(ordering: .acquiring)
-        guard requested > 0, case .hanging(let stall, let interval)? =
-            cold.pointee.detector.reportNow(begunBefore: requested, at: now)
+        guard requested > 0,
+            case .hanging(let stall, let interval)? =
+                cold.pointee.detector.reportNow(begunBefore: requested, at: now)
         else { return }
         emit(stall, interval, .begin)
     }

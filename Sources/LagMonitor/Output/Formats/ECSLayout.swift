@@ -64,7 +64,8 @@ struct ECSLayout: LineLayout {
     /// `container`, `orchestrator`, and `kubernetes` as Elastic's own agents have it beside the schema.
     private func write(_ resource: ProcessResource, _ caps: StringCaps, to writer: inout JSONLineWriter) {
         if let container = resource.containerID { writer.object("container") { $0.field("id", container, caps.hash) } }
-        guard resource.podName != nil || resource.namespaceName != nil || resource.nodeName != nil || resource.containerName != nil
+        guard
+            resource.podName != nil || resource.namespaceName != nil || resource.nodeName != nil || resource.containerName != nil
         else { return }
         writer.object("orchestrator") {
             $0.field("type", "kubernetes")

@@ -79,7 +79,9 @@ struct EventOutput: ~Copyable {
             tally.repeated += 1
             return
         }
-        guard times.contains(written.time), scanner.has(labels), fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "") else {
+        guard times.contains(written.time), scanner.has(labels),
+            fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "")
+        else {
             return
         }
         append(written)

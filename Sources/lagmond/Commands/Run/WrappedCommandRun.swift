@@ -31,7 +31,11 @@ struct WrappedCommandRun {
         }
         try output.serve(watch)
         let end = watch.supervise(try watch.startCommand(ownSession: false), ownSession: false) { process in
-            process.supervise { watch.lifecycle.recordEndSignal() } afterEndSignal: { watch.reportStalls() }
+            process.supervise {
+                watch.lifecycle.recordEndSignal()
+            } afterEndSignal: {
+                watch.reportStalls()
+            }
         } pause: { delay in
             WrappedProcess.waitWithoutCommand(for: delay).map { .killed($0) }
         }

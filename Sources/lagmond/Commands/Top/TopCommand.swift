@@ -24,7 +24,12 @@ struct TopCommand: ParsableCommand {
     @OptionGroup var times: TimeOptions
     @OptionGroup var labels: LabelOptions
 
-    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, host, incident, label:NAME.", valueName: "what"))
+    @Option(
+        help: ArgumentHelp(
+            "What makes a group: fingerprint, culprit, cause, loop, host, incident, label:NAME.",
+            valueName: "what"
+        )
+    )
     var by: GroupKey = .fingerprint
 
     @Option(help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))

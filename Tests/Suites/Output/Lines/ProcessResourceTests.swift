@@ -10,7 +10,8 @@ struct ProcessResourceTests {
         "12:memory:/docker/ID", "0::/docker/ID", "0::/system.slice/docker-ID.scope",
         "11:cpu,cpuacct:/kubepods/burstable/pod8d1ec9e1-6b1d-4d3a-9c1e-0d4a5c0c7a11/ID",
         "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod8d1e.slice/cri-containerd-ID.scope",
-        "0::/../cri-containerd-ID.scope", "1:name=systemd:/system.slice/containerd.service/kubepods-pod8d.slice:cri-containerd:ID",
+        "0::/../cri-containerd-ID.scope",
+        "1:name=systemd:/system.slice/containerd.service/kubepods-pod8d.slice:cri-containerd:ID",
         "0::/kubepods.slice/kubepods-pod8d.slice/crio-ID.scope/container", "0::/machine.slice/libpod-ID.scope/container",
         "0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-ID.scope", "3:pids:/ecs/0f1e2d3c/ID",
         "0::/system.slice/nerdctl-ID.scope",
@@ -23,7 +24,8 @@ struct ProcessResourceTests {
     }
 
     @Test(arguments: [
-        "0::/", "", "0::/user.slice/user-0.slice/session-1.scope", "0::/machine.slice/libpod-conmon-ID.scope", "0::/crio-conmon-ID.scope",
+        "0::/", "", "0::/user.slice/user-0.slice/session-1.scope", "0::/machine.slice/libpod-conmon-ID.scope",
+        "0::/crio-conmon-ID.scope",
         "0::/system.slice/backup-ID.scope", "0::/docker/IDa", "0::/docker/4f1c0123", "no colon/docker/ID", "0:/docker/ID",
     ])
     func `what is none is not taken for one`(lines: String) {

@@ -41,7 +41,8 @@ internal import Testing
     @Test(arguments: [
         (#"{"labels": {"te am": "x"}}"#, #"F: labels: "te am" is no name of a label; allowed: up to 16 pairs"#),
         (#"{"labels": {"team": 7}}"#, #"F: labels: the value of "team" is 7 and no text"#),
-        (#"{"labels": 7}"#, "F: labels: 7 is no object and no text"), (#"{"labels": ["team"]}"#, #"F: labels: "team" is not name=value"#),
+        (#"{"labels": 7}"#, "F: labels: 7 is no object and no text"),
+        (#"{"labels": ["team"]}"#, #"F: labels: "team" is not name=value"#),
         (#"{"labels": {"cause": "x"}}"#, #"F: labels: the name "cause" has a meaning of its own"#),
     ])
     func `what is none is named with what is allowed`(file: String, reason: String) {

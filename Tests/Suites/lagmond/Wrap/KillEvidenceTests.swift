@@ -46,7 +46,8 @@ struct KillEvidenceTests {
         try withFolder { folder in
             let (output, file) = (folder + "/stalls", folder + "/.stalls.unfinished")
             let running = try RunningProbe([
-                ProbeRun.lagmond, "run", "--label", "team=shop", "--output", output, "--hang-after-ms", "3600000", "--", ProbeRun.probe,
+                ProbeRun.lagmond, "run", "--label", "team=shop", "--output", output, "--hang-after-ms", "3600000", "--",
+                ProbeRun.probe,
                 "hang",
             ])
             let pid = try Self.hanging(running)
@@ -75,7 +76,10 @@ struct KillEvidenceTests {
             environment: ["LAGMONITOR_OUTPUT_UNFINISHED_PATH": "/nonexistent/u"]
         )
         #expect(run.status == 73 && run.output.isEmpty)
-        #expect(run.errors.contains("output.unfinished_path: stalls in progress cannot be kept at /nonexistent/u"), "\(run.errors)")
+        #expect(
+            run.errors.contains("output.unfinished_path: stalls in progress cannot be kept at /nonexistent/u"),
+            "\(run.errors)"
+        )
     }
 
     @Test func `a program says where it runs`() throws {
@@ -93,7 +97,9 @@ struct KillEvidenceTests {
             #expect(eventually { Self.lines(output).count == 1 })
             let line = Self.lines(output).first ?? ""
             #expect(line.contains(#""service_name":"shop eu","#) && line.contains(#""k8s_pod_name":"shop-7d9c","#), "\(line)")
-            #expect(line.contains(#""k8s_namespace_name":"store","#) && line.contains(#""labels":{"stage":"prod","team":"shop"},"#))
+            #expect(
+                line.contains(#""k8s_namespace_name":"store","#) && line.contains(#""labels":{"stage":"prod","team":"shop"},"#)
+            )
             kill(pid, SIGKILL)
             _ = try running.end()
         }
