@@ -1,4 +1,4 @@
-internal import LagModel
+package import LagModel
 
 /// Groups the stalls of lines, each stall once. One thread; those of several threads share a deduplicator, and are added up at the end.
 package struct StallGrouping: ~Copyable, LineConsumer {

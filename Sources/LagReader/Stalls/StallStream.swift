@@ -1,4 +1,4 @@
-internal import LagModel
+package import LagModel
 
 /// The stalls of several inputs, one after the other and each once: for a report, an export. Memory: a deduplicator, a line.
 ///
