@@ -82,7 +82,8 @@ struct UnfinishedStallsTests {
         #expect(kept(at: path).contains("loop-3"))
         // Neither reports what an earlier process left: whoever starts them does.
         let now = OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1)
-        #expect(one.emitRecovered(&outputs, now) == 0 && sink.lines.isEmpty)
+        let recovered = one.emitRecovered(&outputs, now)
+        #expect(recovered == 0 && sink.lines.isEmpty)
         one.close()
         two.close()
         #expect(access(path, F_OK) != 0 && access(path + ".1", F_OK) != 0)
