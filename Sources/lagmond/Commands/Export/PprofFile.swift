@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A profile of pprof (github.com/google/pprof, `proto/profile.proto`), not compressed: how many stalls, and their time in
 /// nanoseconds, the unit that pprof shows as it suits.
 struct PprofFile {
