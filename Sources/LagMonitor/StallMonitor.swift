@@ -244,6 +244,19 @@ public final class StallMonitor: Sendable {
         }
     }
 
+    /// Writes a `begin` line of each stall in progress now, instead of ``StallMonitorConfiguration/hangAfter`` after its beginning: before a
+    /// process is ended that may hang (SIGTERM, a liveness kill). A stall that has such a line already gets no other; its end is
+    /// reported as ever. Only stalls of at least the threshold count; one that has begun and is shorter is reported when it reaches that.
+    ///
+    /// Any thread, but no signal handler: it takes a lock. Returns at once; the line is written by the reporter thread.
+    public func reportStallsInProgress() {
+        state.withLock { state in
+            guard let parts = state.parts else { return }
+            parts.registry.requestReports(of: core, now: clb_now_ns())
+            parts.watchdog.wake()
+        }
+    }
+
     /// Has every reported record delivered to `handler`, next to the JSON lines: one at a time, in order, on `queue` (also when
     /// that queue runs things concurrently). Records that wait for a queue which is itself stuck are bounded
     /// (``StallHandler/capacity``).

@@ -31,9 +31,12 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
     public var format = RecordFormat.native
     /// Frames kept of a stack, leaf first; 1 to 256.
     public var maxFrames = 128
-    /// OpenTelemetry's `service.name`; not in the line when nil.
+    /// Names and values of your own, in every line: `["team": "shop"]`. At most 16; a name is a letter and up to 31 letters, digits, `_` or
+    /// `-`, a value 1 to 128 bytes without control characters; all of them take at most an eighth of ``maxLineBytes``.
+    public var labels: [String: String] = [:]
+    /// OpenTelemetry's `service.name`; when nil, that of the process's environment (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`).
     public var serviceName: String?
-    /// OpenTelemetry's `service.version`; not in the line when nil.
+    /// OpenTelemetry's `service.version`; when nil, that of the process's environment (`OTEL_RESOURCE_ATTRIBUTES`).
     public var serviceVersion: String?
     /// Prefixes of paths, file names or symbols that are the program's own code, whatever the built-in rules say.
     public var inAppPrefixes: [String] = []
@@ -86,7 +89,24 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
         }
         let bytes = LineLimits.allowedLineBytes
         try SettingBounds.check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
+        _ = try checkedLabels()
         try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
+    }
+
+    /// ``labels``, checked.
+    package func checkedLabels() throws(StallMonitorError) -> RecordLabels {
+        let checked: RecordLabels
+        do throws(RecordLabels.ValidationError) {
+            checked = try RecordLabels(labels)
+        } catch {
+            throw .invalidConfiguration(key: "labels", value: "not valid: \(error.reason)", allowed: RecordLabels.allowed)
+        }
+        let limit = maxLineBytes / RecordLabels.shareOfLine
+        guard checked.lineBytes <= limit else {
+            let allowed = "\(limit) bytes of a line, which is one part in \(RecordLabels.shareOfLine) of max_line_bytes"
+            throw .invalidConfiguration(key: "labels", value: "\(checked.lineBytes) bytes long", allowed: allowed)
+        }
+        return checked
     }
 
     /// Room for frames that every prepared episode has.

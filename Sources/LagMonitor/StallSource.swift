@@ -14,6 +14,15 @@ public protocol StallSource: AnyObject, Sendable {
 
     /// What happened so far. Any thread.
     var statistics: StallMonitorStatistics { get }
+
+    /// ``StallMonitorConfiguration/labels`` of the lines, for who reports stalls in another way; none unless said. Any thread.
+    var labels: [String: String] { get }
 }
 
-extension StallMonitor: StallSource {}
+extension StallSource {
+    public var labels: [String: String] { [:] }
+}
+
+extension StallMonitor: StallSource {
+    public var labels: [String: String] { configuration.labels }
+}

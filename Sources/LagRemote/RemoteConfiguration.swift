@@ -18,9 +18,6 @@ package struct RemoteConfiguration: Sendable, Equatable {
     ) {
         self.selection = selection
         self.preloadRules = preloadRules ?? monitor.rules
-        // One file for all of them; and lagmond, which would keep it, does not die with them.
-        var monitor = monitor
-        monitor.unfinishedPath = nil
         self.monitor = monitor
     }
 
@@ -29,6 +26,7 @@ package struct RemoteConfiguration: Sendable, Equatable {
         var context = ProcessContext.of(process)
         context.serviceName = monitor.serviceName
         context.serviceVersion = monitor.serviceVersion
+        context.readResource(isOwn: false)
         return context
     }
 }

@@ -28,7 +28,6 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         var hasLoops = false
         /// The loops' words at the last check, by place.
         var words: [UInt32: UInt64] = [:]
-
         /// Those of them that do not count at present.
         var paused: Set<UInt32> = []
 
@@ -64,7 +63,6 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
     private let threads = Mutex<[WorkerThread]>([])
-
     private static let checkNanoseconds: UInt64 = 1_000_000_000
 
     /// - Parameters:
@@ -142,6 +140,9 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
 
     /// Opens a sink's destination anew, in turn with those that write to it. Waits for a write in progress. Any thread.
     package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
+
+    /// Has a `begin` line written of each stall in progress. Any thread; waits for watches that begin or end just now.
+    package func reportStallsInProgress() { for monitor in watching.withLock({ $0 }) { monitor.reportStallsInProgress() } }
 
     /// Asks every thread that a stall needs to be noticed whether it is there. Any thread; returns at once.
     package func probeLiveness() -> LivenessProbe.Check {

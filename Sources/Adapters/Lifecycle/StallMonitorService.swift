@@ -18,7 +18,8 @@
     /// )
     /// try await group.run()
     /// ```
-    /// Services shut down in the reverse of the group's order: put it first, so that it still watches while the others end.
+    /// Services shut down in the reverse of the group's order: put it first, so that it still watches while the others end, and
+    /// ``StallReportService`` last, so that a stall in progress has its line before they do.
     /// Watches nothing by itself but the loops that it is given; others may be added to the monitor while it runs.
     public struct StallMonitorService: Service {
         public let monitor: StallMonitor

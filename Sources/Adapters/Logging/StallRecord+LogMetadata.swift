@@ -28,7 +28,7 @@
             case .thread(let thread): owner(thread)
             case .threads(let threads): .array(threads.map(owner))
             case .frames(let frames): limit > 0 && !frames.isEmpty ? .array(frames.prefix(limit).map(frame)) : nil
-            case .workers, .sampleTree: nil
+            case .workers, .sampleTree, .labels: nil
             }
         }
 

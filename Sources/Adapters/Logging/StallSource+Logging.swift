@@ -13,7 +13,7 @@
         ///
         /// monitor.logStalls(to: Logger(label: "stalls"))
         /// ```
-        /// The metadata's keys are those of the JSON line (`loop`, `cause`, `duration_ms`, …); numbers are texts, as swift-log has it. It
+        /// The metadata's keys are those of the JSON line (`loop`, `cause`, `duration_ms`, …, and `labels`); numbers are texts, as swift-log has it. It
         /// runs on a queue of its own, never on the stalled loop and never on the monitor's threads, so a log handler may block.
         ///
         /// - Parameters:
@@ -28,11 +28,15 @@
             frames: Int = 16,
             on queue: DispatchQueue = DispatchQueue(label: "LagMonitor.log")
         ) -> StallHandler {
-            onStall(queue: queue) { record in
+            let labels = Logger.MetadataValue.dictionary(labels.mapValues { .string($0) })
+            let hasLabels = !self.labels.isEmpty
+            return onStall(queue: queue) { record in
+                var metadata = record.logMetadata(frames: frames)
+                if hasLabels { metadata["labels"] = labels }
                 logger.log(
                     level: record.severity.logLevel,
                     "\(record.message)",
-                    metadata: record.logMetadata(frames: frames),
+                    metadata: metadata,
                     source: "LagMonitor"
                 )
             }

@@ -22,7 +22,7 @@
     /// | `lagmonitor_records_dropped_total` | counter | `reason` |
     /// | `lagmonitor_build_info` | gauge, always 1 | `version` |
     ///
-    /// No label is by fingerprint, thread or function: how many series there are is known beforehand. What a monitor's limits hold back is no
+    /// Each has ``StallMonitorConfiguration/labels`` besides, `-` in their names as `_`. No label is by fingerprint, thread or function: how many series there are is known beforehand. What a monitor's limits hold back is no
     /// record, so it is not in the first two (``StallMonitor/StallMonitorStatistics/suppressed`` counts it).
     ///
     /// Any thread. Records are counted on a queue of their own, never on a stalled loop.
@@ -38,6 +38,8 @@
         }
 
         private weak let source: (any StallSource)?
+        /// The source's labels, as dimensions of every metric.
+        private let labels: [(String, String)]
         private let series: Mutex<MetricSeries>
         private let reportedCounts = Mutex(ReportedCounts())
 
@@ -51,6 +53,7 @@
             on queue: DispatchQueue = DispatchQueue(label: "LagMonitor.metrics")
         ) {
             self.source = source
+            labels = source.labels.sorted { $0.key < $1.key }.map { (RecordLabels.metricName($0.key), $0.value) }
             series = Mutex(MetricSeries(factory: factory))
             gauge("lagmonitor_build_info", [("version", Self.version)]).record(1)
             let handler = source.onStall(queue: queue) { [weak self] record in self?.count(record) }
@@ -77,9 +80,9 @@
             countDrops()
             guard isOver else { return }
             let why = loop + [("cause", record.cause.rawValue)]
-            series.withLock { $0.durations("lagmonitor_loop_stall_duration_seconds", why) }
+            series.withLock { $0.durations("lagmonitor_loop_stall_duration_seconds", why + labels) }
                 .recordNanoseconds(Int64(clamping: record.durationNanoseconds))
-            series.withLock { $0.seconds("lagmonitor_stalled_seconds_total", why) }
+            series.withLock { $0.seconds("lagmonitor_stalled_seconds_total", why + labels) }
                 .increment(by: Self.seconds(record.durationNanoseconds))
         }
 
@@ -93,13 +96,13 @@
                 return (dropped > reportedCounts.dropped ? dropped - reportedCounts.dropped : 0, missed - reportedCounts.missed)
             }
             for (reason, count) in [("not_written", lost), ("not_counted", missed)] where count > 0 {
-                series.withLock { $0.counter("lagmonitor_records_dropped_total", [("reason", reason)]) }
+                series.withLock { $0.counter("lagmonitor_records_dropped_total", [("reason", reason)] + labels) }
                     .increment(by: Int64(clamping: count))
             }
         }
 
         private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Gauge {
-            series.withLock { $0.gauge(label, dimensions) }
+            series.withLock { $0.gauge(label, dimensions + labels) }
         }
 
         private static func seconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds) / 1e9 }

@@ -117,6 +117,8 @@ public final class TestMonitor: StallSource {
 
     public var statistics: StallMonitorStatistics { monitor.statistics }
 
+    public var labels: [String: String] { monitor.configuration.labels }
+
     @discardableResult
     public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {
         monitor.addHandler(queue: queue, handler)

@@ -104,6 +104,18 @@ package struct StallDetector: Sendable {
         }
     }
 
+    /// A stall in progress is reported now, as a hang is, however short it is so far: whoever asks expects the process to end.
+    /// - Parameter requested: when that was asked; what began later is not meant.
+    /// - Returns: ``DetectorEvent/hanging(_:_:)``; nil where nothing is to be reported, or was before.
+    package mutating func reportNow(begunBefore requested: UInt64, at now: UInt64) -> DetectorEvent? {
+        guard var stall = activeStall, !stall.isMuted, !stall.isReported, let interval = self.interval(of: stall.lead),
+            interval.since <= requested
+        else { return nil }
+        stall.isReported = true
+        activeStall = stall
+        return .hanging(stall, interval.ended(at: now))
+    }
+
     /// A stretch of work is over that the loop itself recorded as long. To be called before ``observe(_:)``, which sees what
     /// came after it.
     ///

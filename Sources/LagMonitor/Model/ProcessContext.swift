@@ -12,6 +12,10 @@ public struct ProcessContext: Sendable, Equatable {
     /// `service_name` as OpenTelemetry means it.
     public var serviceName: String?
     public var serviceVersion: String?
+    /// `labels`: the operator's own.
+    package var labels = RecordLabels.none
+    /// Where it runs: `k8s_pod_name`, `container_id`, …
+    package var resource = ProcessResource()
 
     public init(
         pid: Int32,
@@ -48,6 +52,15 @@ public struct ProcessContext: Sendable, Equatable {
         context.pid = process
         context.processName = processName(of: process) ?? "unknown"
         return context
+    }
+
+    /// Adds what the process's environment and the kernel say of where it runs; a service that is not named yet is the one named there.
+    /// Reads `/proc`, some 100 µs.
+    /// - Parameter isOwn: it is this process.
+    package mutating func readResource(isOwn: Bool) {
+        resource = ProcessResource(of: isOwn ? "self" : "\(pid)")
+        serviceName = serviceName ?? resource.serviceName
+        serviceVersion = serviceVersion ?? resource.serviceVersion
     }
 
     /// `process_name` of another process: the name that it was started with, which for one file under several names says more than the file's.

@@ -61,7 +61,8 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// Before the reporter knows this core.
     package func open() throws(StallMonitorError) {
-        if let path = configuration.unfinishedPath, access(UnfinishedPath(path).folder, W_OK) != 0 {
+        // Of other processes' monitors whoever starts them has checked it; what becomes of the folder later does not end their watch.
+        if target == nil, let path = configuration.unfinishedPath, access(UnfinishedPath(path).folder, W_OK) != 0 {
             let why = String(cString: strerror(errno))
             throw .sinkUnavailable(reason: "stalls in progress cannot be kept at \(path): \(why)")
         }
@@ -80,19 +81,26 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
                 allowed: "\(LineLimits.allowedLineBytes)"
             )
         }
-        let context =
+        var context =
             target
             ?? ProcessContext.current(
                 serviceName: configuration.serviceName,
                 serviceVersion: configuration.serviceVersion
             )
+        if target == nil { context.readResource(isOwn: true) }
+        context.labels = try configuration.checkedLabels()
         outputs = sinks.map {
             let format = $0.format ?? configuration.format
             let limits = $0.keptLines == nil ? limits : limits.leavingRoomForLateMark(in: format)
             return RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: $0)
         }
         unfinished = configuration.unfinishedPath.map {
-            UnfinishedStalls(path: $0, bootID: context.bootID, maxLineBytes: configuration.maxLineBytes)
+            UnfinishedStalls(
+                path: $0,
+                bootID: context.bootID,
+                maxLineBytes: configuration.maxLineBytes,
+                isShared: target != nil
+            )
         }
     }
 

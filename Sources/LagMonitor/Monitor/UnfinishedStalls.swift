@@ -17,11 +17,19 @@ struct UnfinishedStalls: ~Copyable {
     private var file: UnfinishedFile
     private var stalls: [Stall] = []
     private var nextNanoseconds = UInt64.max
-    private var hasCheckedForRecovered = false
+    private var hasCheckedForRecovered: Bool
+
+    /// Whether other monitors of this process keep stalls under this path, too, each of a process that it watches.
+    private let isShared: Bool
 
     static let refreshNanoseconds: UInt64 = 250_000_000
 
-    init(path: String, bootID: String, maxLineBytes: Int) {
+    /// - Parameter isShared: other monitors of this process use the path, too. Then what earlier processes left is reported by who starts
+    ///   these monitors (``RecoveredStalls/report(to:now:)``), and the name in the folder is free again when nothing stalls: there are
+    ///   more processes than names.
+    init(path: String, bootID: String, maxLineBytes: Int, isShared: Bool = false) {
+        self.isShared = isShared
+        hasCheckedForRecovered = isShared
         place = UnfinishedPath(path)
         self.bootID = bootID
         file = UnfinishedFile(place, bootID: bootID, maxLineBytes: maxLineBytes)
@@ -43,7 +51,13 @@ struct UnfinishedStalls: ~Copyable {
     mutating func settle(_ id: StallID, _ outputs: inout [RecordOutput], at now: UInt64) {
         let count = stalls.count
         stalls.removeAll { $0.record.id == id }
-        if stalls.count < count { write(&outputs, at: now) }
+        guard stalls.count < count else { return }
+        if isShared, stalls.isEmpty {
+            nextNanoseconds = .max
+            file.close()
+        } else {
+            write(&outputs, at: now)
+        }
     }
 
     /// Brings the durations up to date, where it is time.
@@ -59,21 +73,7 @@ struct UnfinishedStalls: ~Copyable {
     mutating func emitRecovered(_ outputs: inout [RecordOutput], _ now: OutputTime) -> UInt64 {
         guard !hasCheckedForRecovered else { return 0 }
         hasCheckedForRecovered = true
-        let recovered = RecoveredStalls(at: place, bootID: bootID)
-        var written: UInt64 = 0
-        var isTaken = recovered.stalls.isEmpty
-        for index in outputs.indices {
-            outputs[index].countDropped(UInt64(recovered.refused), reason: .unfinishedRefused)
-            for stall in recovered.stalls {
-                // What cannot be written now is written by the next start.
-                guard let isWritten = try? outputs[index].write(stall, now: now), isWritten else { continue }
-                isTaken = true
-                if index == 0 { written += 1 }
-            }
-            try? outputs[index].announce(now: now)
-        }
-        if isTaken { recovered.remove() }
-        return written
+        return RecoveredStalls(at: place, bootID: bootID).report(to: &outputs, now: now)
     }
 
     /// Nothing is in progress any more.
@@ -81,7 +81,7 @@ struct UnfinishedStalls: ~Copyable {
         stalls = []
         nextNanoseconds = .max
         file.close()
-        hasCheckedForRecovered = false
+        hasCheckedForRecovered = isShared
     }
 
     private mutating func write(_ outputs: inout [RecordOutput], at now: UInt64) {

@@ -86,6 +86,7 @@ extension JSONLineWriter {
             beginArray()
             for text in texts { self.value(text, maxBytes: maxBytes) }
             endArray()
+        case .labels(let labels): self.value(labels)
         case .id(let id): self.value(id)
         case .count(let number): self.value(number)
         case .integer(let number): self.value(number)

@@ -70,6 +70,23 @@ package struct JSONLineWriter: Sendable {
         needsComma = false
     }
 
+    /// A label's name as the key of the next value.
+    @inline(never) package mutating func key(label name: String) {
+        value(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// An object of texts; none is cut.
+    @inline(never) package mutating func value(_ labels: RecordLabels) {
+        beginObject()
+        for pair in labels.pairs {
+            key(label: pair.name)
+            value(pair.value)
+        }
+        endObject()
+    }
+
     package mutating func value(_ flag: Bool) {
         separate()
         if flag { unescaped("true") } else { unescaped("false") }

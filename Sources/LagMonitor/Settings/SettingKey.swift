@@ -14,6 +14,8 @@ package struct SettingKey: Sendable {
         /// At least one pattern of a shell: a text with commas, in a file also a list.
         case patterns
         case text
+        /// ``RecordLabels``: in a file an object, else `name=value` with commas, or a list of such texts.
+        case labels
         /// A path, and not `-`: stdout is for records.
         case file
         /// The path of a folder.
@@ -135,6 +137,7 @@ package struct SettingKey: Sendable {
         "monitor.symbols",
         .choice(StallMonitorConfiguration.Symbols.allCases.map(\.rawValue))
     )
+    package static let labels = SettingKey("labels", .labels, option: "--label")
     package static let serviceName = SettingKey("service.name", .text)
     package static let serviceVersion = SettingKey("service.version", .text)
 
@@ -146,7 +149,7 @@ package struct SettingKey: Sendable {
         format, preset, rules, interval, timeouts, starvation, pingInterval, pingTimeouts, frameRate, frameMissed, sampleInterval,
         sampleCount, sampleFunctions, startupGrace, restore, hangAfter, limitBurst, limitInterval, limitAllBurst,
         limitAllInterval, limitQuiet, recurringCount, recurringWindow, lineBytes, frames, samples, symbols, inAppPrefixes,
-        notInAppPrefixes, serviceName, serviceVersion,
+        notInAppPrefixes, labels, serviceName, serviceVersion,
     ]
 
     /// What may stand here, in words.
@@ -159,6 +162,7 @@ package struct SettingKey: Sendable {
         case .texts: "texts that are not empty, as a list or with commas between them"
         case .patterns: "names, or patterns with *, ? and [], none of them empty, as a list or with commas between them"
         case .text: "a text that is not empty"
+        case .labels: RecordLabels.allowed
         case .file: "the path of a file"
         case .folder: "the path of a folder"
         case .destination: OutputSettings.Destination.allowed
@@ -190,6 +194,7 @@ package struct SettingKey: Sendable {
         case (.patterns, .string(let text)): Self.validationError(inTexts: RuleName.words(in: text).map(JSONValue.string))
         case (.patterns, .array(let texts)): texts.isEmpty ? "the list is empty" : Self.validationError(inTexts: texts)
         case (.patterns, _): "\(value.displayText) is not a list of texts"
+        case (.labels, _): LabelPairs.validationError(for: value)
         case (.file, .string("-")): "- is no file"
         case (.custom(_, let validate), .string(let text)): validate(text)
         case (.custom(_, let validate), .int(let int)): validate("\(int)")
@@ -230,7 +235,7 @@ package struct SettingKey: Sendable {
         switch form {
         case .wholeNumber: Int(word).map(JSONValue.int) ?? .string(word)
         case .positiveNumber: Int(word).map(JSONValue.int) ?? Double(word).map(JSONValue.double) ?? .string(word)
-        case .choice, .names, .texts, .patterns, .text, .file, .folder, .destination, .custom: .string(word)
+        case .choice, .names, .texts, .patterns, .text, .labels, .file, .folder, .destination, .custom: .string(word)
         }
     }
 }

@@ -27,6 +27,9 @@ package struct SettingsReader {
         }
     }
 
+    /// A setting that is an object of labels.
+    func labels(for key: SettingKey) -> [String: String] { values[key.path].map { LabelPairs.merged([$0]) } ?? [:] }
+
     private static func texts(_ values: [JSONValue]) -> [String] {
         values.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }

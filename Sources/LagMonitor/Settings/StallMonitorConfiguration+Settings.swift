@@ -24,6 +24,7 @@ extension StallMonitorConfiguration {
         if let format = reader.string(for: .format).flatMap({ RecordFormat(named: $0) }) { self.format = format }
         if let bytes = reader.int(for: .lineBytes) { maxLineBytes = bytes }
         if let frames = reader.int(for: .frames) { maxFrames = frames }
+        labels = reader.labels(for: .labels)
         serviceName = reader.string(for: .serviceName)
         serviceVersion = reader.string(for: .serviceVersion)
     }

@@ -38,6 +38,7 @@ struct ContentCheck {
         case .flag: span.kind == .boolean ? nil : wrong(span, "true or false")
         case .kinds: elements(span, "an array of rules") { oneOf(StallRecord.Kind.allCases.map(\.rawValue), $0) }
         case .texts: elements(span, "an array of strings") { validationError(.text, $0) }
+        case .labels: labels(span)
         case .frames: elements(span, "an array of frames") { members($0, "a frame", NestedField.frame) }
         case .thread: members(span, "a thread", NestedField.thread)
         case .threads: elements(span, "an array of threads") { members($0, "a thread", NestedField.thread) }
@@ -92,6 +93,25 @@ struct ContentCheck {
             return found == nil
         }
         return found ?? rules.first { $0.isRequired && !seen.contains("\($0.name)") }.map { ".\($0.name) is missing" }
+    }
+
+    /// An object of texts with names of labels. Later versions may allow more of them.
+    private func labels(_ span: JSONCursor.Span) -> String? {
+        let allowed = "an object of texts"
+        guard span.kind == .object else { return wrong(span, allowed) }
+        var cursor = JSONCursor(UnsafeRawBufferPointer(bytes(span)))
+        var found: String?
+        _ = cursor.members { cursor, name, hasEscapes in
+            guard let member = cursor.value() else { return false }
+            let text = JSONString.text(name, hasEscapes: hasEscapes)
+            if !RecordLabels.isName(text.utf8) {
+                found = "has a name \"\(text.prefix(Self.longestExcerpt))\"; allowed: a letter and letters, digits, _ or -"
+            } else if member.kind != .string {
+                found = ".\(text) " + wrong(member.moved(by: span.offset), "a string")
+            }
+            return found == nil
+        }
+        return found
     }
 
     private func expect(_ span: JSONCursor.Span, _ allowed: String, _ isAllowed: (String) -> Bool) -> String? {

@@ -1,8 +1,37 @@
 internal import LagModel
 
-/// What makes stalls belong together.
-package enum GroupKey: String, CaseIterable, Sendable {
+/// What makes stalls belong together; by its name on the command line: `fingerprint`, `label:team`.
+package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
     case fingerprint, culprit, cause, loop, host, incident
+    /// The value of the operator's label of that name.
+    case label(String)
+
+    /// Without the labels, which are the operator's.
+    package static let allCases: [GroupKey] = [.fingerprint, .culprit, .cause, .loop, .host, .incident]
+
+    private static let labelPrefix = "label:"
+
+    package init?(rawValue: String) {
+        if let key = Self.allCases.first(where: { $0.rawValue == rawValue }) {
+            self = key
+        } else if rawValue.hasPrefix(Self.labelPrefix), RecordLabels.isName(rawValue.dropFirst(Self.labelPrefix.count).utf8) {
+            self = .label(String(rawValue.dropFirst(Self.labelPrefix.count)))
+        } else {
+            return nil
+        }
+    }
+
+    package var rawValue: String {
+        switch self {
+        case .fingerprint: "fingerprint"
+        case .culprit: "culprit"
+        case .cause: "cause"
+        case .loop: "loop"
+        case .host: "host"
+        case .incident: "incident"
+        case .label(let name): Self.labelPrefix + name
+        }
+    }
 
     var field: StallField {
         switch self {
@@ -12,6 +41,7 @@ package enum GroupKey: String, CaseIterable, Sendable {
         case .loop: .loop
         case .host: .hostName
         case .incident: .incident
+        case .label: .labels
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import LagModel
+package import LagModel
 
 /// Groups the stalls of lines, each stall once. One thread; those of several threads share a deduplicator, and are added up at the end.
 package struct StallGrouping: ~Copyable, LineConsumer {
@@ -27,20 +27,26 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     private let observe: ((borrowing LineScanner, Observation) -> Void)?
     /// By the stall's start, in nanoseconds since 1970.
     private let times: Range<Int64>
+    /// What a line must have.
+    private let labels: RecordLabels
     private let deduplicator: StallDeduplicator
     private var scanner = LineScanner()
     private var aggregate = Aggregate()
 
-    /// - Parameter observe: called for each stall that counts, for those who need more of it than its group.
+    /// - Parameters:
+    ///   - labels: of the stalls that count.
+    ///   - observe: called for each stall that counts, for those who need more of it than its group.
     package init(
         by key: GroupKey,
         times: Range<Int64> = .min ..< .max,
+        labels: RecordLabels = .none,
         deduplicator: StallDeduplicator,
         observe: ((borrowing LineScanner, Observation) -> Void)? = nil
     ) {
         self.key = key
         self.observe = observe
         self.times = times
+        self.labels = labels
         self.deduplicator = deduplicator
     }
 
@@ -58,7 +64,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 return
             }
             // After the deduplicator, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time) else {
+            guard let time = scanner.time(.time), times.contains(time), scanner.has(labels) else {
                 aggregate.tally.outside += 1
                 return
             }
@@ -68,7 +74,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 aggregate.tally.repeated += 1
                 return
             }
-            guard let time = scanner.time(.lastTime), times.contains(time) else { return }
+            guard let time = scanner.time(.lastTime), times.contains(time), scanner.has(labels) else { return }
             countHeldBack(time: time)
         case .notice: observe?(scanner, .notice)
         case .foreign: aggregate.tally.foreign += 1
@@ -83,7 +89,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
 
     /// What there is so far; stalls that go on are in it.
     package borrowing func snapshot() -> Aggregate {
-        var other = StallGrouping(by: key, times: times, deduplicator: deduplicator)
+        var other = StallGrouping(by: key, times: times, labels: labels, deduplicator: deduplicator)
         other.takeOpenLines()
         var snapshot = aggregate
         snapshot.table.add(other.aggregate.table)
@@ -94,7 +100,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     package mutating func takeOpenLines() {
         for line in deduplicator.openLines() {
             line.withUnsafeBytes { bytes in
-                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time) else {
+                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time), scanner.has(labels) else {
                     aggregate.tally.outside += 1
                     return
                 }
@@ -133,7 +139,11 @@ package struct StallGrouping: ~Copyable, LineConsumer {
         _ scanner: borrowing LineScanner,
         _ body: (UnsafeBufferPointer<UInt8>) -> Void
     ) {
-        if scanner.withText(key.field, body) != nil { return }
+        if case .label(let name) = key {
+            if scanner.withLabel(name, body) != nil { return }
+        } else if scanner.withText(key.field, body) != nil {
+            return
+        }
         // A stall that has nothing to do with others is an incident by itself.
         if key == .incident, scanner.withText(.id, body) != nil { return }
         body(UnsafeBufferPointer(start: nil, count: 0))

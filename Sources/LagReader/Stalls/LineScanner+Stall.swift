@@ -24,6 +24,7 @@ extension LineScanner {
         stall.processName = text(.processName) ?? ""
         stall.serviceName = text(.serviceName)
         stall.serviceVersion = text(.serviceVersion)
+        stall.labels = labels()
         stall.pid = count(.pid).flatMap(Int64.init(exactly:)) ?? 0
         stall.threadID = count(.threadID).flatMap(Int64.init(exactly:)) ?? 0
         stall.threadName = text(.threadName) ?? ""

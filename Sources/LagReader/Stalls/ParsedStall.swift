@@ -17,6 +17,8 @@ package struct ParsedStall: Sendable {
     package var processName = ""
     package var serviceName: String?
     package var serviceVersion: String?
+    /// The operator's.
+    package var labels = RecordLabels.none
     package var pid: Int64 = 0
     package var threadID: Int64 = 0
     package var threadName = ""

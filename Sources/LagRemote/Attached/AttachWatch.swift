@@ -105,6 +105,10 @@ package final class AttachWatch: @unchecked Sendable {
     /// Has the sink open its file again, as log rotation wants it.
     package func reopenSink() { present.withLock { $0 }?.reopenSinks() }
 
+    /// Has a `begin` line written of each stall in progress (``StallMonitor/reportStallsInProgress()``). Any thread; waits for a watch that
+    /// begins or ends just now.
+    package func reportStallsInProgress() { present.withLock { $0 }?.reportStallsInProgress() }
+
     /// Loops that are watched now.
     package var watchedLoops: Int { currentProcess.withLock { $0?.loops.count ?? 0 } }
 

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// What was read for a page.
@@ -22,10 +23,10 @@ struct ReportConsumer: ~Copyable, LineConsumer {
     private let box: Box
     private var grouping: StallGrouping
 
-    init(times: Range<Int64>, deduplicator: StallDeduplicator) {
+    init(times: Range<Int64>, labels: RecordLabels = .none, deduplicator: StallDeduplicator) {
         let box = Box()
         self.box = box
-        grouping = StallGrouping(by: .fingerprint, times: times, deduplicator: deduplicator) { line, what in
+        grouping = StallGrouping(by: .fingerprint, times: times, labels: labels, deduplicator: deduplicator) { line, what in
             box.parts.add(line, what)
         }
     }

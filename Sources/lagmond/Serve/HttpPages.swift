@@ -61,6 +61,7 @@ final class HttpPages: Sendable {
             counts: live.counts.snapshot,
             lags: lags,
             dropped: subject?.statistics.dropped ?? 0,
+            labels: live.labels,
             targets: subject?.targets ?? []
         ).text
     }

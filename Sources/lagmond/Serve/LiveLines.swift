@@ -51,6 +51,9 @@ final class LiveLines: RecordSink {
         }
     }
 
+    /// The operator's, for `/metrics`.
+    var labels: RecordLabels { context.labels }
+
     var clients: Int { state.withLock { $0.clients.count { $0.client != nil } } }
 
     func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {

@@ -11,6 +11,8 @@ struct MetricsPage {
     /// For how long each loop has been at what it does now; of several in one place the longest.
     let lags: [StallCounts.LoopKey: UInt64]
     let dropped: UInt64
+    /// The operator's, in every sample.
+    var labels = RecordLabels.none
     /// Of commands.
     var targets: [TargetStatus] = []
 
@@ -19,8 +21,9 @@ struct MetricsPage {
         func family(_ name: String, _ type: String, _ help: String) {
             text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
         }
+        let common = labels.pairs.map { (RecordLabels.metricName($0.name), $0.value) }
         func sample(_ name: String, _ labels: [(String, String)], _ value: String) {
-            let labels = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+            let labels = (labels + common).map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
             text += "\(name){\(labels)} \(value)\n"
         }
         let series = counts.durations.sorted { ($0.key.place, $0.key.cause.rawValue) < ($1.key.place, $1.key.cause.rawValue) }

@@ -42,6 +42,10 @@ struct SettingLayers {
 
     /// For the settings that the monitor reads.
     var reader: SettingsReader {
-        SettingsReader(layers.reduce(into: [:]) { $0.merge($1.values) { strong, _ in strong } })
+        var values: [String: JSONValue] = layers.reduce(into: [:]) { $0.merge($1.values) { strong, _ in strong } }
+        // Each source adds labels; of one name the strongest source's counts.
+        let labels = LabelPairs.merged(layers.compactMap { $0.values[SettingKey.labels.path] })
+        if !labels.isEmpty { values[SettingKey.labels.path] = .object(labels.mapValues(JSONValue.string)) }
+        return SettingsReader(values)
     }
 }

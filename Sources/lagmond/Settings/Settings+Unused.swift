@@ -10,7 +10,7 @@ extension Settings {
     /// Refuses settings that would be ignored: the user expects an effect of them.
     func rejectUnusedSettings(on subject: Subject) throws(StartFailure) {
         let given: [(SettingKey, Bool)] = [
-            (.duration, duration != nil), (.truth, truthPath != nil), (.unfinished, choosesUnfinished),
+            (.duration, duration != nil), (.truth, truthPath != nil),
             (.serviceName, monitor.serviceName != nil), (.requireWatch, requiresWatch),
             (.process, !selection.processes.isEmpty), (.thread, !selection.threads.isEmpty),
         ]
@@ -19,16 +19,16 @@ extension Settings {
         let (what, allowed): (String, String)
         switch subject {
         case .command:
-            unused = [.duration, .truth, .unfinished]
+            unused = [.duration, .truth]
             (what, allowed) = ("a command", "only without one")
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
             if !targets.isEmpty { others.append(SettingsFile.targetsKey) }
         case .targets:
-            unused = [.truth, .unfinished, .serviceName, .requireWatch]
+            unused = [.truth, .serviceName, .requireWatch]
             (what, allowed) = ("targets", "only without them; a target's name is its service's")
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }
         case .process:
-            unused = [.truth, .unfinished, .requireWatch]
+            unused = [.truth, .requireWatch]
             (what, allowed) = ("a process that runs already", "only with a workload")
             others = explicitPolicyKeys.map(Self.shown)
             if !steps.isEmpty { others.append(SettingsFile.stepsKey) }

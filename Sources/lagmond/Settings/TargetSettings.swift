@@ -7,7 +7,7 @@ struct TargetSettings: Sendable, WatchSettings {
     let name: String
     let kind: ParsedTarget.Kind
     let policy: CommandPolicy
-    let monitor: StallMonitorConfiguration
+    var monitor: StallMonitorConfiguration
     let choosesRules: Bool
     let selection: LoopSelection
 

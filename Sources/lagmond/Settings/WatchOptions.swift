@@ -78,9 +78,15 @@ struct WatchOptions: ParsableArguments {
     )
     var hangAfterMilliseconds: Int?
 
+    @Option(
+        help: ArgumentHelp("A label of your own in every record and metric: team=shop; may be repeated.", valueName: "name=value")
+    )
+    var label: [String] = []
+
     /// The values of the options, by key path.
     var values: [String: JSONValue] {
         var values: [String: JSONValue] = [:]
+        if !label.isEmpty { values[SettingKey.labels.path] = .array(label.map(JSONValue.string)) }
         values[SettingKey.config.path] = config.map(JSONValue.string)
         values[SettingKey.output.path] = output.map(JSONValue.string)
         values[SettingKey.format.path] = format.map(JSONValue.string)

@@ -17,10 +17,13 @@ final class RunOutput: Sendable {
             (live, service) = (nil, nil)
             return
         }
-        let context = ProcessContext.current(
+        var context = ProcessContext.current(
             serviceName: settings.monitor.serviceName,
             serviceVersion: settings.monitor.serviceVersion
         )
+        context.readResource(isOwn: true)
+        // What is wrong with them is an error of the monitor's start.
+        context.labels = (try? settings.monitor.checkedLabels()) ?? .none
         let live = LiveLines(counts: StallCounts(places: loops), context: context)
         self.live = live
         service = HttpService(address: address, live: live, output: sink)

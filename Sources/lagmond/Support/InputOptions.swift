@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import LagModel
+internal import LagMonitor
 internal import LagReader
 
 /// The inputs of the commands that read records.
@@ -35,6 +36,21 @@ struct InputOptions: ParsableArguments {
             }
         }
         return (opened, status)
+    }
+}
+
+/// Which stalls, by the operator's labels.
+struct LabelOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only stalls with this label: team=shop; of several, all.", valueName: "name=value"))
+    var label: [String] = []
+
+    /// - Throws: ``StartFailure`` for what is no label.
+    func labels() throws(StartFailure) -> RecordLabels {
+        let value = JSONValue.array(label.map(JSONValue.string))
+        if let reason = SettingKey.labels.validationError(for: value) {
+            throw StartFailure(status: ExitStatus.usage, message: "--label: \(reason); allowed: \(RecordLabels.allowed)")
+        }
+        return (try? RecordLabels(LabelPairs.merged([value]))) ?? .none
     }
 }
 

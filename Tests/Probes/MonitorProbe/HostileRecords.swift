@@ -14,7 +14,7 @@ struct HostileRecords {
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     mutating func context() -> ProcessContext {
-        ProcessContext(
+        var context = ProcessContext(
             pid: Int32(truncatingIfNeeded: random.next() >> 34),
             processName: text(),
             hostName: text(),
@@ -22,6 +22,15 @@ struct HostileRecords {
             serviceName: perhaps { $0.text() },
             serviceVersion: perhaps { $0.text() }
         )
+        context.resource.namespaceName = perhaps { $0.text() }
+        context.resource.podName = perhaps { $0.text() }
+        context.resource.containerName = perhaps { $0.text() }
+        context.resource.nodeName = perhaps { $0.text() }
+        context.resource.containerID = perhaps { $0.text() }
+        if let text = perhaps({ $0.text() }) {
+            context.labels = RecordLabels(claimed: ["team": String(text.unicodeScalars.prefix(24)), "stage": "prod"])
+        }
+        return context
     }
 
     mutating func record() -> StallRecord {

@@ -48,6 +48,32 @@ struct StallDetectorTests {
         #expect(detector.observe(work, at: at(151)) == nothing)
     }
 
+    @Test func `a stall in progress is reported at once where that is asked for`() {
+        var detector = StallDetector.stalled(work, rules: .callouts(hang: 5000 * millisecond))
+        let asked = at(210)
+        guard case .hanging(let stall, let interval)? = detector.reportNow(begunBefore: asked, at: at(220)) else {
+            Issue.record("not reported")
+            return
+        }
+        #expect(stall.lead == .callout && interval.until == at(220) && interval.since == start)
+        // Once, also when its time comes.
+        #expect(detector.reportNow(begunBefore: asked, at: at(230)) == nil)
+        #expect(detector.observe(work, at: at(5000), isTick: false).hanging == nil)
+    }
+
+    @Test func `what began after the request is reported in its time`() {
+        var detector = StallDetector.stalled(work, rules: .callouts(hang: 5000 * millisecond))
+        #expect(detector.reportNow(begunBefore: start - 1, at: at(220)) == nil)
+        #expect(detector.observe(work, at: at(5000), isTick: false).hanging != nil)
+    }
+
+    @Test func `without a stall there is nothing to report at once`() {
+        var detector = StallDetector(rules: .standard)
+        #expect(detector.reportNow(begunBefore: .max, at: start) == nil)
+        _ = detector.observe(work, at: at(100))
+        #expect(detector.reportNow(begunBefore: .max, at: at(100)) == nil)
+    }
+
     @Test func `process pauses make no hang`() {
         var detector = StallDetector.stalled(work, rules: .callouts(hang: 1000 * millisecond))
         let resumed = at(10_150)

@@ -35,6 +35,38 @@ struct WatchdogEndingTests {
         #expect(reported.first?.activity == .beforeSources)
     }
 
+    @Test func `a request reports the stall in progress and not its end`() throws {
+        let bench = try WatchdogBench()
+        let (loop, idle) = (FakeLoop(), FakeLoop())
+        for loop in [loop, idle] { _ = bench.watch(loop) }
+        bench.stall(loop, from: start)
+        bench.registry.requestReports(of: bench.owner, now: start + 205 * millisecond)
+        bench.scan(at: start + 210 * millisecond)
+        #expect(bench.takeReported().map(\.phase) == [.begin])
+        bench.scan(at: start + 220 * millisecond)
+        #expect(bench.takeReported().isEmpty)
+        loop.move(to: .waiting, at: start + 230 * millisecond)
+        bench.scan(at: start + 230 * millisecond)
+        #expect(bench.takeReported().map(\.phase) == [.end])
+        // What begins later has its time as ever.
+        bench.stall(loop, from: start + 300 * millisecond)
+        bench.scan(at: start + 510 * millisecond)
+        #expect(bench.takeReported().isEmpty)
+    }
+
+    @Test func `a stall that had begun at the request is reported when it is one`() throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        _ = bench.watch(loop)
+        loop.move(to: .beforeSources, at: start)
+        bench.scan(at: start)
+        bench.registry.requestReports(of: bench.owner, now: start + 20 * millisecond)
+        bench.scan(at: start + 20 * millisecond)
+        #expect(bench.takeReported().isEmpty)
+        bench.run(until: start + 200 * millisecond)
+        #expect(bench.takeReported().map(\.phase) == [.begin])
+    }
+
     @Test func `a stall that is over when the watch ends is not abandoned`() throws {
         let bench = try WatchdogBench()
         let loop = FakeLoop()

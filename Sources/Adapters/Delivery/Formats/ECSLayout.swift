@@ -26,6 +26,11 @@ struct ECSLayout: SubjectLayout {
                 $0.optional("version", context.serviceVersion, caps.word)
             }
         }
+        if caps.keepsOptional { write(context.resource, caps, to: &writer) }
+        if caps.priority > .always, !context.labels.isEmpty {
+            writer.key("labels")
+            writer.value(context.labels)
+        }
         writer.object("process") {
             $0.key("pid")
             $0.value(Int64(context.pid))
@@ -56,6 +61,33 @@ struct ECSLayout: SubjectLayout {
         }
         writer.endObject()
         writer.endLine()
+    }
+
+    /// `container`, `orchestrator`, and `kubernetes` as Elastic's own agents have it beside the schema.
+    private func write(_ resource: ProcessResource, _ caps: StringCaps, to writer: inout JSONLineWriter) {
+        if let container = resource.containerID { writer.object("container") { $0.field("id", container, caps.hash) } }
+        guard
+            resource.podName != nil || resource.namespaceName != nil || resource.nodeName != nil || resource.containerName != nil
+        else { return }
+        writer.object("orchestrator") {
+            $0.field("type", "kubernetes")
+            $0.optional("namespace", resource.namespaceName, caps.name)
+            guard let pod = resource.podName else { return }
+            $0.object("resource") {
+                $0.field("type", "pod")
+                $0.field("name", pod, caps.host)
+            }
+        }
+        writer.object("kubernetes") {
+            $0.optional("namespace", resource.namespaceName, caps.name)
+            let parts: [(StaticString, String?, Int)] = [
+                ("pod", resource.podName, caps.host), ("container", resource.containerName, caps.name),
+                ("node", resource.nodeName, caps.host),
+            ]
+            for (part, name, maxBytes) in parts {
+                if let name { $0.object(part) { $0.field("name", name, maxBytes) } }
+            }
+        }
     }
 
     private func write(_ event: LineSubject, _ caps: StringCaps, to writer: inout JSONLineWriter) {

@@ -20,6 +20,16 @@ struct LineField {
         }
     }
 
+    /// What says where the process runs, with OpenTelemetry's name.
+    static func resource(_ caps: StringCaps, _ context: ProcessContext) -> [(attribute: StaticString, field: LineField)] {
+        FieldTable.surroundings.compactMap { field in
+            guard let attribute = field.resourceAttribute, field.priority <= caps.priority,
+                let value = field.access.ofContext?(context)
+            else { return nil }
+            return (attribute, LineField(definition: field, value: value, maxBytes: caps[field.cap]))
+        }
+    }
+
     /// The same of a notice; what names the stalls and the time that it is about comes last.
     static func all(of notice: Notice, _ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
         let fields = FieldTable.fields(of: notice.event).filter {

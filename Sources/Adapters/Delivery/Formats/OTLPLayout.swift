@@ -49,6 +49,8 @@ struct OTLPLayout: SubjectLayout {
         if caps.priority > .always {
             writer.attribute("process.executable.name", .text(context.processName), maxBytes: caps.name)
         }
+        for (name, field) in LineField.resource(caps, context) { writer.attribute(name, field.value, maxBytes: field.maxBytes) }
+        if caps.priority > .always { for label in context.labels.pairs { writer.attribute(label) } }
         writer.endArray()
         writer.endObject()
     }
@@ -155,6 +157,16 @@ extension JSONLineWriter {
     ) {
         beginAttribute(name, prefix)
         anyValue(value, maxBytes, keepingEnd)
+        endObject()
+    }
+
+    /// An operator's label, under its own name: no name of OpenTelemetry's is without a dot.
+    fileprivate mutating func attribute(_ label: RecordLabels.Pair) {
+        beginObject()
+        key("key")
+        value(label.name)
+        key("value")
+        anyValue(.text(label.value), .max)
         endObject()
     }
 

@@ -31,7 +31,14 @@ struct SentryLayout: SubjectLayout {
             }
         }
         writer.endArray()
-        writer.object("tags") { write(tagsOf: event, caps, to: &$0) }
+        writer.object("tags") {
+            write(tagsOf: event, caps, to: &$0)
+            guard caps.priority > .always else { return }
+            for label in context.labels.pairs {
+                $0.key(label: label.name)
+                $0.value(label.value)
+            }
+        }
         if let stall = event.stall {
             write(stall, event, detail, to: &writer)
         } else {
@@ -42,6 +49,7 @@ struct SentryLayout: SubjectLayout {
                 own.key("pid")
                 own.value(Int64(context.pid))
                 own.field("process_name", context.processName, caps.name)
+                for (_, field) in LineField.resource(caps, context) { own.write(field) }
                 for field in event.fields(caps, context) { own.write(field) }
             }
         }

@@ -24,6 +24,9 @@ extension Watch {
         /// When a ping was last given to the loop, `CLOCK_MONOTONIC`. Written by whoever gives it.
         let pinged = Atomic<UInt64>(0)
 
+        /// When it was last asked that a stall in progress be reported at once, `CLOCK_MONOTONIC`; 0: never. Written by the registry.
+        let reportRequested = Atomic<UInt64>(0)
+
         // Kept alive by the registration, which is released after the watch is retired.
         unowned(unsafe) let pingable: (any PingableLoop)?
         unowned(unsafe) let examinable: (any ExaminableLoop)?

@@ -83,12 +83,23 @@ extension Watch {
                 }
             }
         }
+        reportIfRequested(at: scan.now)
         guard reading.activity != .finished else { return retire(nil, &scan) }
         if cold.pointee.detector.isStalled, let recording = cold.pointee.recording, recording.nextSampleNanoseconds <= scan.now {
             sampleStack(reading)
             scan.advanceClock(to: services.clock())
         }
         schedule(reading, hasChanged: hasChanged, &scan)
+    }
+
+    /// Reports the stall in progress before its time, where the owner asked for that.
+    private func reportIfRequested(at now: UInt64) {
+        let requested = cold.pointee.reportRequested.load(ordering: .acquiring)
+        guard requested > 0,
+            case .hanging(let stall, let interval)? =
+                cold.pointee.detector.reportNow(begunBefore: requested, at: now)
+        else { return }
+        emit(stall, interval, .begin)
     }
 
     /// When this loop is to be observed again.

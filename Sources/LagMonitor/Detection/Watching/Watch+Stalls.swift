@@ -121,7 +121,7 @@ extension Watch {
     }
 
     /// A line while the stall lasts.
-    private func emit(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase) {
+    func emit(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase) {
         guard let episode = cold.pointee.recording?.episode, let line = services.queue.takeFree() else {
             // What makes no line is no loss.
             if phase == .begin { cold.pointee.dropped.add(1, ordering: .relaxed) }

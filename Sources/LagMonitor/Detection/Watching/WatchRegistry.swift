@@ -167,6 +167,15 @@ package final class WatchRegistry: @unchecked Sendable {
         }
     }
 
+    /// Asks the watchdog to report every stall of this owner's loops that has begun by now, however short it is so far.
+    package func requestReports(of owner: any WatchOwner, now: UInt64) {
+        table.withLock { table in
+            for (index, registration) in table.registrations where registration.owner === owner {
+                coldParts[index].reportRequested.store(now, ordering: .releasing)
+            }
+        }
+    }
+
     /// Asks the watchdog to end every watch of this owner; returns how many.
     package func endAll(of owner: any WatchOwner) -> Int {
         table.withLock { table in

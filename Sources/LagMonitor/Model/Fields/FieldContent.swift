@@ -37,6 +37,8 @@ package enum FieldContent: Sendable {
     /// Names of rules.
     case kinds
     case texts
+    /// An object of texts: ``RecordLabels``.
+    case labels
     case frames
     case thread
     case threads

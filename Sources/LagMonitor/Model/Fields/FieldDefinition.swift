@@ -11,6 +11,8 @@ package struct FieldDefinition: Sendable {
     /// When it is left out of a line that is too long; a line of ``required`` keeps it in the native format even then.
     package let priority: FieldPriority
     package let formats: Formats
+    /// OpenTelemetry's name of a field that says where the process runs: in OTLP it is an attribute of the resource. Nil: it is another field.
+    package let resourceAttribute: StaticString?
     package let access: FieldAccess
     /// One sentence, for the schema and the documents.
     package let documentation: StaticString
@@ -23,6 +25,7 @@ package struct FieldDefinition: Sendable {
         cap: TextCap = .word,
         keep priority: FieldPriority = .optional,
         in formats: Formats = [.fields, .metadata],
+        resource resourceAttribute: StaticString? = nil,
         value access: FieldAccess,
         _ documentation: StaticString
     ) {
@@ -33,6 +36,7 @@ package struct FieldDefinition: Sendable {
         self.cap = cap
         self.priority = priority
         self.formats = formats
+        self.resourceAttribute = resourceAttribute
         self.access = access
         self.documentation = documentation
     }

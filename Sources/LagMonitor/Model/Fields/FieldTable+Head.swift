@@ -177,7 +177,7 @@ extension FieldTable {
         ),
     ]
 
-    static let origin: [FieldDefinition] = [
+    static let process: [FieldDefinition] = [
         FieldDefinition(
             .bootID,
             "boot_id",
@@ -258,24 +258,6 @@ extension FieldTable {
             value: .context { $0.serviceVersion.map(FieldValue.text) },
             "OpenTelemetry's service.version."
         ),
-        FieldDefinition(
-            .loop,
-            "loop",
-            .text,
-            required: .stall,
-            cap: .name,
-            keep: .essential,
-            value: .text(\.loop),
-            "The loop's name."
-        ),
-        FieldDefinition(
-            .activity,
-            "activity",
-            .text,
-            value: .text(\.activity),
-            "What the loop was doing, such as before_sources."
-        ),
-        FieldDefinition(.mode, "mode", .text, value: .text(\.mode), "The mode the loop ran in."),
     ]
 
     private static let kinds = StallRecord.Kind.allCases.map(\.rawValue)

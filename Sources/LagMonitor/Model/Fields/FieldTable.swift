@@ -4,7 +4,8 @@
 /// that fills it.
 package enum FieldTable {
     /// In the order of ``StallField``, which is that of a stall's line.
-    package static let all: [FieldDefinition] = head + times + origin + cause + evidence + stack + counters + notices
+    package static let all: [FieldDefinition] =
+        head + times + process + surroundings + loop + cause + evidence + stack + counters + notices
 
     /// What a stall's line may have, in its order.
     package static let stall: [FieldDefinition] = all.filter { $0.access.ofStall != nil || $0.access.ofContext != nil }
@@ -20,7 +21,9 @@ package enum FieldTable {
     }
 
     private static let clockAndProcess: [StallField] = [
-        .mono, .bootID, .pid, .processName, .hostName, .serviceName, .serviceVersion,
+        .mono, .bootID, .pid, .processName, .hostName, .serviceName, .serviceVersion, .podNamespace, .podName, .podContainer,
+        .podNode,
+        .containerID, .labels,
     ]
     private static let dropped =
         ([.schema, .time, .event, .dropped, .reason] + clockAndProcess + [.droppedTotal]).map(\.definition)

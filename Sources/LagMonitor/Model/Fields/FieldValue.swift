@@ -2,6 +2,7 @@
 package enum FieldValue: Sendable {
     case text(String)
     case texts([String])
+    case labels(RecordLabels)
     case id(StallID)
     case count(UInt64)
     case integer(Int64)

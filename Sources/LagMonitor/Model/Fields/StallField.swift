@@ -3,6 +3,7 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case schema, time, id, event, phase, severity, message, kind, foundBy, fingerprint, stackHash
     case duration, durationMinimum, durationMaximum, excluded, threshold
     case mono, bootID, pid, threadID, threadName, processName, hostName, serviceName, serviceVersion
+    case podNamespace, podName, podContainer, podNode, containerID, labels
     case loop, activity, mode
     case cause, cpu, runDelay, blocked, system, minorFaults, majorFaults
     case syscall, syscallDescriptor, syscallTarget, wchan

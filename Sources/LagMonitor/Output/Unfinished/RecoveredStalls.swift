@@ -43,6 +43,26 @@ package struct RecoveredStalls: ~Copyable {
 
     deinit { for file in files { _ = Glibc.close(file.descriptor) } }
 
+    /// Writes what was left to every output that has lines of its format, and counts what was refused. The files go, unless nothing could be
+    /// written: then the next start tries again.
+    /// - Returns: how many stalls the first output took.
+    package consuming func report(to outputs: inout [RecordOutput], now: OutputTime) -> UInt64 {
+        var written: UInt64 = 0
+        var isTaken = stalls.isEmpty
+        for index in outputs.indices {
+            outputs[index].countDropped(UInt64(refused), reason: .unfinishedRefused)
+            for stall in stalls {
+                // What cannot be written now is written by the next start.
+                guard let isWritten = try? outputs[index].write(stall, now: now), isWritten else { continue }
+                isTaken = true
+                if index == 0 { written += 1 }
+            }
+            try? outputs[index].announce(now: now)
+        }
+        if isTaken { remove() }
+        return written
+    }
+
     /// They have been reported: the files go. Without this the next start reports them again; a stall's lines have one id.
     package func remove() {
         for file in files where UnfinishedFile.isLinked(file.descriptor, at: file.path) { unlink(file.path) }

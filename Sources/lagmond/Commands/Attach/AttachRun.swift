@@ -17,6 +17,7 @@ struct AttachRun {
         try settings.rejectUnusedSettings(on: .process)
         let configuration = try settings.remoteConfiguration()
         let output = RunOutput(settings, sink: try settings.openOutput())
+        try settings.reportUnfinished(to: output.sink)
         let subject = AttachedProcesses(processes: try begin(configuration, output))
         try output.serve(subject)
         let reader = OutputReaderMonitor()

@@ -6,7 +6,7 @@ struct CallTree {
     static let maximumNodes = 400_000
 
     struct Node {
-        /// -1: a root.
+        /// Negative: a root; -1 - index of its labels.
         let parent: Int
         /// Index into ``CallTree/frames``.
         let frame: Int
@@ -17,6 +17,10 @@ struct CallTree {
 
     private(set) var frames: [ExportFrame] = []
     private(set) var nodes: [Node] = []
+    /// Those of the stalls; the roots of each are its own. First come none.
+    private(set) var labels = [RecordLabels.none]
+    /// Sets of labels that have roots of their own; with more, stacks lose theirs.
+    static let maximumLabels = 1000
     /// Ways that found no place.
     private(set) var shortened = 0
     private var frameIndices: [String: Int] = [:]
@@ -27,8 +31,9 @@ struct CallTree {
         let frame: Int
     }
 
-    mutating func add(_ path: StackPath, count: UInt64) {
-        var place = -1
+    /// - Parameter labels: what stalls of others are not to be merged with.
+    mutating func add(_ path: StackPath, count: UInt64, labels: RecordLabels = .none) {
+        var place = -1 - index(of: labels)
         for frame in path.frames {
             guard let next = child(of: place, frame) else {
                 shortened += 1
@@ -39,6 +44,20 @@ struct CallTree {
         guard place >= 0 else { return }
         nodes[place].nanoseconds.addSaturated(path.nanoseconds)
         nodes[place].count += count
+    }
+
+    private mutating func index(of labels: RecordLabels) -> Int {
+        if let index = self.labels.firstIndex(of: labels) { return index }
+        guard self.labels.count < Self.maximumLabels else { return 0 }
+        self.labels.append(labels)
+        return self.labels.count - 1
+    }
+
+    /// The labels of a node's stalls.
+    func labels(of index: Int) -> RecordLabels {
+        var place = index
+        while place >= 0 { place = nodes[place].parent }
+        return labels[-1 - place]
     }
 
     /// The frames of a node's way, root first.

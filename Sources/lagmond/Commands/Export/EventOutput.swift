@@ -9,6 +9,7 @@ struct EventOutput: ~Copyable {
     private let format: RecordFormat
     private let times: Range<Int64>
     private let fingerprints: Set<String>
+    private let labels: RecordLabels
     private let deduplicator = StallDeduplicator()
     private var scanner = LineScanner()
     private var encoder: RecordEncoder?
@@ -22,7 +23,14 @@ struct EventOutput: ~Copyable {
     /// - Parameters:
     ///   - times: by a line's time, in nanoseconds since 1970.
     ///   - fingerprints: only these; all when empty.
-    init(format: RecordFormat, times: Range<Int64> = .min ..< .max, fingerprints: Set<String> = []) {
+    ///   - labels: what a line must have.
+    init(
+        format: RecordFormat,
+        times: Range<Int64> = .min ..< .max,
+        fingerprints: Set<String> = [],
+        labels: RecordLabels = .none
+    ) {
+        self.labels = labels
         self.format = format
         self.times = times
         self.fingerprints = fingerprints
@@ -71,7 +79,9 @@ struct EventOutput: ~Copyable {
             tally.repeated += 1
             return
         }
-        guard times.contains(written.time), fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "") else {
+        guard times.contains(written.time), scanner.has(labels),
+            fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "")
+        else {
             return
         }
         append(written)

@@ -35,6 +35,7 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
+    @OptionGroup var labels: LabelOptions
 
     @Option(help: ArgumentHelp("folded, perf, speedscope, pprof, sentry or otlp.", valueName: "name"))
     var format: Format
@@ -47,6 +48,7 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let range = try times.range(now: TimeOptions.now)
+        let labels = try labels.labels()
         var (files, status) = input.open()
         if format == .pprof, isatty(STDOUT_FILENO) == 1 {
             throw StartFailure(
@@ -56,11 +58,11 @@ struct ExportCommand: ParsableCommand {
         }
         let wanted = Set(fingerprint)
         if let events = format.events {
-            return try writeEvents(files, status, EventOutput(format: events, times: range, fingerprints: wanted))
+            return try writeEvents(files, status, EventOutput(format: events, times: range, fingerprints: wanted, labels: labels))
         }
         let line = ProgressLine(files)
         var output = ProfileOutput(format: format)
-        var stream = StallStream(times: range)
+        var stream = StallStream(times: range, labels: labels)
         var refusal: ExitCode?
         func flush() {
             do throws(ExitCode) { try output.flush() } catch { refusal = error }
@@ -132,7 +134,8 @@ struct ProfileOutput {
         // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
         var count: UInt64 = 1
         StackPath.forEach(of: stall) { path in
-            tree.add(path, count: count)
+            // The other profiles have no place for them.
+            tree.add(path, count: count, labels: format == .pprof ? stall.labels : .none)
             count = 0
         }
     }

@@ -81,7 +81,8 @@ extension LineValue {
         case .thread: lockOwner.map { .thread($0) }
         case .threads: .threads(elements(\.lockOwner))
         case .workers: .workers(elements(\.workerGroup))
-        case .threadIDs, .sampleTree: nil
+        // The labels are the context's.
+        case .threadIDs, .sampleTree, .labels: nil
         }
     }
 

@@ -47,7 +47,7 @@ extension LineScanner {
         guard let pid = value(.pid)?.threadID, let process = text(.processName), let host = text(.hostName),
             let boot = text(.bootID)
         else { return nil }
-        return ProcessContext(
+        var context = ProcessContext(
             pid: pid,
             processName: process,
             hostName: host,
@@ -55,6 +55,13 @@ extension LineScanner {
             serviceName: text(.serviceName),
             serviceVersion: text(.serviceVersion)
         )
+        context.resource.namespaceName = text(.podNamespace)
+        context.resource.podName = text(.podName)
+        context.resource.containerName = text(.podContainer)
+        context.resource.nodeName = text(.podNode)
+        context.resource.containerID = text(.containerID)
+        context.labels = labels()
+        return context
     }
 
     /// Without these a record says nothing.

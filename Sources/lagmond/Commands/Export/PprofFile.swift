@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A profile of pprof (github.com/google/pprof, `proto/profile.proto`), not compressed: how many stalls, and their time in
 /// nanoseconds, the unit that pprof shows as it suits.
 struct PprofFile {
@@ -25,9 +27,16 @@ struct PprofFile {
         valueType(Field.sampleType, "stalls", "count")
         valueType(Field.sampleType, "stall", "nanoseconds")
         for (index, node) in tree.nodes.enumerated() where node.nanoseconds > 0 {
+            let labels = tree.labels(of: index).pairs.map { (string($0.name), string($0.value)) }
             body.field(Field.sample) { sample in
                 sample.field(1, packed: tree.path(of: index).reversed().map { UInt64($0 + 1) })
                 sample.field(2, packed: [node.count, min(node.nanoseconds, UInt64(Int64.max))])
+                for (name, value) in labels {
+                    sample.field(3) { label in
+                        label.field(1, name)
+                        label.field(2, value)
+                    }
+                }
             }
         }
         for (index, frame) in tree.frames.enumerated() { location(frame, id: UInt64(index + 1)) }

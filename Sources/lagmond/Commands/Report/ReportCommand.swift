@@ -16,6 +16,7 @@ struct ReportCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
+    @OptionGroup var labels: LabelOptions
 
     @Option(name: .shortAndLong, help: ArgumentHelp("Where the page goes; - is stdout.", valueName: "file"))
     var output: String
@@ -41,6 +42,7 @@ struct ReportCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let range = try times.range(now: TimeOptions.now)
+        let labels = try labels.labels()
         if output == Self.stdout, isatty(STDOUT_FILENO) == 1 {
             throw StartFailure(
                 status: ExitStatus.usage,
@@ -54,10 +56,10 @@ struct ReportCommand: ParsableCommand {
         let deduplicator = StallDeduplicator()
         let line = ProgressLine(files)
         let result = ParallelLineReader(files, workers: Self.workers, progress: line.progress).run {
-            ReportConsumer(times: range, deduplicator: deduplicator)
+            ReportConsumer(times: range, labels: labels, deduplicator: deduplicator)
         }
         line.end()
-        var open = ReportConsumer(times: range, deduplicator: deduplicator)
+        var open = ReportConsumer(times: range, labels: labels, deduplicator: deduplicator)
         open.takeOpenLines()
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }

@@ -73,7 +73,7 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         let inherited = InheritedSignals.take()
         if let command = try WrappedCommand.ofCommandLine() {
-            let settings = try load()
+            let settings = try load().withCommandsDefaults()
             try WrappedCommandRun(settings: settings).execute(command, inherited)
         }
         // Before any thread exists, so that all of them inherit the mask.
@@ -81,9 +81,8 @@ struct RunCommand: ParsableCommand {
         signals.block()
         let settings = try load()
         guard settings.targets.isEmpty else {
-            try Daemon(settings: settings, inherited: inherited).execute(signals) { () throws(SettingsError) in
-                try Self.load(values)
-            }
+            let daemon = Daemon(settings: settings.withCommandsDefaults(), inherited: inherited)
+            try daemon.execute(signals) { () throws(SettingsError) in try Self.load(values).withCommandsDefaults() }
         }
         try settings.rejectUnusedSettings(on: .workload)
         try WorkloadRun(settings: settings).execute(signals)

@@ -13,6 +13,7 @@ struct WrappedCommandRun {
         let launcher = try CommandLauncher(command, signals: signals)
         let configuration = try settings.remoteConfiguration()
         let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
+        try settings.reportUnfinished(to: output.sink)
         let watch = CommandWatch(
             name: nil,
             launcher: launcher,
@@ -30,7 +31,11 @@ struct WrappedCommandRun {
         }
         try output.serve(watch)
         let end = watch.supervise(try watch.startCommand(ownSession: false), ownSession: false) { process in
-            process.supervise { watch.lifecycle.recordEndSignal() }
+            process.supervise {
+                watch.lifecycle.recordEndSignal()
+            } afterEndSignal: {
+                watch.reportStalls()
+            }
         } pause: { delay in
             WrappedProcess.waitWithoutCommand(for: delay).map { .killed($0) }
         }

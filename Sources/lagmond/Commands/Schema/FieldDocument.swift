@@ -54,6 +54,7 @@ enum FieldDocument {
         case .flag: "boolean"
         case .kinds: "rules"
         case .texts: "strings"
+        case .labels: "object of strings"
         case .frames: "frames"
         case .thread: "thread"
         case .threads: "threads"

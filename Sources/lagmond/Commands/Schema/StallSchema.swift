@@ -72,6 +72,11 @@ enum StallSchema {
         case .flag: [("type", "boolean")]
         case .kinds: array(of: reference("rule"), minItems: 1)
         case .texts: array(of: [("type", "string")])
+        case .labels:
+            [
+                ("type", "object"), ("propertyNames", .object([("pattern", "^[A-Za-z][A-Za-z0-9_-]{0,31}$")])),
+                ("additionalProperties", .object([("type", "string")])),
+            ]
         case .frames: array(of: reference("frame"))
         case .thread: reference("thread")
         case .threads: array(of: reference("thread"), minItems: 1)

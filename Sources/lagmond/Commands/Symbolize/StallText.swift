@@ -44,7 +44,8 @@ struct StallText {
         let thread = string("thread_name").map { "thread \($0)" }
         let loop = string("loop").map { "loop \($0)" }
         let host = string("host_name").map { "host \($0)" }
-        return [process, thread, loop, host].compactMap { $0 }.joined(separator: ", ")
+        let pod = string("k8s_pod_name").map { "pod \($0)" }
+        return [process, thread, loop, host, pod].compactMap { $0 }.joined(separator: ", ")
     }
 
     private var why: String {

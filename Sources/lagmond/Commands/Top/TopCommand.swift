@@ -2,7 +2,9 @@ internal import ArgumentParser
 internal import Glibc
 internal import LagReader
 
-extension GroupKey: ExpressibleByArgument {}
+extension GroupKey: ExpressibleByArgument {
+    package static var allValueStrings: [String] { allCases.map(\.rawValue) + ["label:NAME"] }
+}
 
 /// `lagmond top`: what stalls most.
 struct TopCommand: ParsableCommand {
@@ -20,8 +22,14 @@ struct TopCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
+    @OptionGroup var labels: LabelOptions
 
-    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, host, incident.", valueName: "what"))
+    @Option(
+        help: ArgumentHelp(
+            "What makes a group: fingerprint, culprit, cause, loop, host, incident, label:NAME.",
+            valueName: "what"
+        )
+    )
     var by: GroupKey = .fingerprint
 
     @Option(help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))
@@ -52,7 +60,8 @@ struct TopCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let range = try times.range(now: TimeOptions.now)
-        if follow { return try TopFollowing(command: self, range: range).run() }
+        let labels = try labels.labels()
+        if follow { return try TopFollowing(command: self, range: range, labels: labels).run() }
         var (files, status) = input.open()
         // A table of nothing would say that nothing stalled.
         if files.isEmpty { throw ExitCode(status) }
@@ -60,10 +69,10 @@ struct TopCommand: ParsableCommand {
         let line = ProgressLine(files)
         let by = by
         let result = ParallelLineReader(files, workers: InputOptions.workers, progress: line.progress).run {
-            StallGrouping(by: by, times: range, deduplicator: deduplicator)
+            StallGrouping(by: by, times: range, labels: labels, deduplicator: deduplicator)
         }
         line.end()
-        var open = StallGrouping(by: by, times: range, deduplicator: deduplicator)
+        var open = StallGrouping(by: by, times: range, labels: labels, deduplicator: deduplicator)
         open.takeOpenLines()
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }

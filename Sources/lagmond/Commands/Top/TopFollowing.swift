@@ -1,11 +1,13 @@
 internal import ArgumentParser
 internal import Glibc
+internal import LagModel
 internal import LagReader
 
 /// `lagmond top --follow`: the table again and again, while the files grow.
 struct TopFollowing {
     let command: TopCommand
     let range: Range<Int64>
+    let labels: RecordLabels
 
     /// How often the files are looked at.
     private static let pollNanoseconds = 200_000_000
@@ -22,7 +24,7 @@ struct TopFollowing {
         }
         var reportedErrors: Set<String> = []
         let deduplicator = StallDeduplicator()
-        var grouping = StallGrouping(by: command.by, times: range, deduplicator: deduplicator)
+        var grouping = StallGrouping(by: command.by, times: range, labels: labels, deduplicator: deduplicator)
         var hasNewLines = true
         // No clock that somebody may set.
         let clock = SuspendingClock()

@@ -24,6 +24,12 @@ struct TopLines {
         case .loop: text("loop", group.key, &writer)
         case .host: text("host_name", group.key, &writer)
         case .incident: text("incident", group.key, &writer)
+        case .label(let name):
+            writer.key("labels")
+            writer.beginObject()
+            writer.key(label: name)
+            group.key.withUnsafeBufferPointer { writer.value(utf8: $0) }
+            writer.endObject()
         }
         text("fingerprint", by == .fingerprint ? group.key : group.fingerprint, &writer)
         text("culprit", by == .culprit ? group.key : group.culprit, &writer)

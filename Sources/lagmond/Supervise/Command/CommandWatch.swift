@@ -16,6 +16,8 @@ final class CommandWatch: Sendable {
     private let requiresWatch: Bool
     private let outside: OutsideWatch
     private let reporter: WatchReporter
+    /// Has a `begin` line written of each stall in progress, because the command is to end. Returns at once: no signal waits for it.
+    let reportStalls: @Sendable () -> Void
 
     /// - Parameters:
     ///   - name: of the target; nil: there is only this command.
@@ -37,7 +39,6 @@ final class CommandWatch: Sendable {
         self.lines = lines
         self.launcher = launcher
         self.requiresWatch = requiresWatch
-        lifecycle = CommandLifecycle(label: label, policy: policy)
         let tableWatch = SharedLoopTableWatch(table: launcher.loopTable, configuration: configuration, sink: sink) { process in
             [lines.sink(of: process)]
         } reportError: {
@@ -46,6 +47,9 @@ final class CommandWatch: Sendable {
         let outside = OutsideWatch(name: name, configuration: configuration, sink: sink, lines: lines)
         self.tableWatch = tableWatch
         self.outside = outside
+        let reportStalls: @Sendable () -> Void = { Self.reportStallsInProgress(tableWatch, outside) }
+        self.reportStalls = reportStalls
+        lifecycle = CommandLifecycle(label: label, policy: policy, onEnding: reportStalls)
         reporter = WatchReporter(
             lifecycle: lifecycle,
             outside: outside,
@@ -126,6 +130,14 @@ final class CommandWatch: Sendable {
                     next = lifecycle.failedToStart(error)
                 }
             }
+        }
+    }
+
+    private static func reportStallsInProgress(_ tableWatch: SharedLoopTableWatch, _ outside: OutsideWatch) {
+        // A watch that ends just now is waited for, and what it was stalled in has its `abandoned` line then.
+        try? HelperThread.start("stalls-at-end") {
+            tableWatch.reportStallsInProgress()
+            outside.reportStallsInProgress()
         }
     }
 

@@ -126,5 +126,8 @@ final class OutsideWatch: Sendable {
 
     var watchedProcesses: [WatchedProcess] { processes.flatMap(\.watchedProcesses) }
 
+    /// Has a `begin` line written of each stall in progress.
+    func reportStallsInProgress() { for process in processes { process.watch.reportStallsInProgress() } }
+
     func probeLiveness() -> [LivenessProbe.Check] { processes.map { $0.watch.probeLiveness() } }
 }

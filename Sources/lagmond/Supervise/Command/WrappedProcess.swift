@@ -47,20 +47,24 @@ struct WrappedProcess {
     }
 
     /// Stays with the command until it has ended. Call it on one thread, after ``InheritedSignals/block()``.
-    /// - Parameter onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, wherever it came from.
-    func supervise(onEndSignal: () -> Void = {}) -> Termination {
+    /// - Parameters:
+    ///   - onEndSignal: called for each SIGTERM, SIGINT and SIGQUIT, wherever it came from, before it is forwarded.
+    ///   - afterEndSignal: called for each of them when the command has it.
+    func supervise(onEndSignal: () -> Void = {}, afterEndSignal: () -> Void = {}) -> Termination {
         var relay = SignalRelay(child: pid)
         while true {
             if let end = followChanges(&relay) { return end }
             cll_wrap_reap_orphans()
             var event = cll_signal_event()
             cll_wrap_wait(&event)
-            if [SIGTERM, SIGINT, SIGQUIT].contains(event.signal) { onEndSignal() }
+            let isEndSignal = [SIGTERM, SIGINT, SIGQUIT].contains(event.signal)
+            if isEndSignal { onEndSignal() }
             if event.signal == SIGCONT {
                 continueCommand()
             } else if relay.forwards(signal: event.signal, code: event.code, sender: event.sender) {
                 _ = cll_wrap_forward(pid, pidfd, &event)
             }
+            if isEndSignal { afterEndSignal() }
         }
     }
 

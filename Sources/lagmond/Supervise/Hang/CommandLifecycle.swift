@@ -47,9 +47,12 @@ final class CommandLifecycle: Sendable {
     /// The prefix of its messages: empty, or the target's name and a colon.
     private let label: String
     private let state: Mutex<State>
+    /// Called when the command is to end, before its first signal; returns at once.
+    private let onEnding: @Sendable () -> Void
 
-    init(label: String, policy: CommandPolicy) {
+    init(label: String, policy: CommandPolicy, onEnding: @escaping @Sendable () -> Void = {}) {
         self.label = label
+        self.onEnding = onEnding
         state = Mutex(State(policy: policy, rule: RestartRule(policy.restarts)))
     }
 
@@ -160,6 +163,7 @@ final class CommandLifecycle: Sendable {
     var isStopping: Bool { state.withLock { $0.isStopping } }
 
     private func finishEnding(_ process: WrappedProcess, _ grace: Duration) {
+        onEnding()
         if CommandShutdown(process: process, grace: grace).run() {
             say("the command did not end within \(grace.shown): SIGKILL to all of it")
         }

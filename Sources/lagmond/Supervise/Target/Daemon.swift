@@ -17,6 +17,7 @@ struct Daemon {
     ) throws(StartFailure) -> Never {
         try settings.rejectUnusedSettings(on: .targets)
         let output = RunOutput(settings, sink: try CommandOutput(settings: settings).open())
+        try settings.reportUnfinished(to: output.sink)
         let list = TargetList()
         let dependencies = TargetDependencies(sink: output.sink, live: output.live, inherited: inherited) { [weak list] in
             list?.commandTarget(of: $0)

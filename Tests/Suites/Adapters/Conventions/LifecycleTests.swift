@@ -38,6 +38,35 @@
             isFree.withLock { $0 = true }
         }
 
+        @Test func `a shutdown reports the stall in progress before other services end`() async throws {
+            let sink = MemorySink()
+            var configuration = StallMonitorConfiguration()
+            configuration.rules.callout = .init(interval: .milliseconds(20), timeouts: 2)
+            let monitor = StallMonitor(configuration: configuration, sinks: [sink])
+            try monitor.start()
+            defer { monitor.stop() }
+            let thread = try KeepAliveThread(name: "serving")
+            let isFree = Mutex(false)
+            defer {
+                isFree.withLock { $0 = true }
+                thread.stop()
+                thread.join()
+            }
+            try monitor.watch(thread.loop)
+            try await testGracefulShutdown { trigger in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await StallReportService(monitor).run() }
+                    thread.perform { while !isFree.withLock({ $0 }) { sleepForTheTest(milliseconds: 5) } }
+                    while monitor.statistics.stalls < 1 { try await Task.sleep(for: .milliseconds(5)) }
+                    trigger.triggerGracefulShutdown()
+                    try await group.waitForAll()
+                }
+            }
+            // Long before `hangAfter`, and the stall goes on.
+            while sink.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(sink.lines.count == 1 && sink.lines[0].contains(#""phase":"begin""#))
+        }
+
         @Test func `a cancelled task stops the monitor`() async throws {
             let monitor = StallMonitor()
             let task = Task { try await StallMonitorService(monitor).run() }

@@ -77,6 +77,17 @@
             }
         }
 
+        @Test func `labels of the configuration are metadata and in the line`() throws {
+            var configuration = StallMonitorConfiguration()
+            configuration.labels = ["team": "shop"]
+            let (kit, kept) = (try TestMonitor(configuration: configuration), Kept())
+            kit.logStalls(to: kept.logger())
+            kit.loop().work(for: .milliseconds(400))
+            #expect(kit.waitForHandlers())
+            #expect(kept.entries.withLock { $0.first?.metadata["labels"] } == ["team": "shop"])
+            #expect(kit.lines.first?.contains(#""labels":{"team":"shop"}"#) == true)
+        }
+
         @Test func `the level follows the severity`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
             kit.logStalls(to: kept.logger(.error), frames: 0)

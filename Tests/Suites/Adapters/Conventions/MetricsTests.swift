@@ -58,6 +58,20 @@
             #expect(factory.counterTotal(label: "lagmonitor_records_dropped_total", dimensions: [("reason", "not_written")]) == 2)
         }
 
+        @Test func `labels of the configuration are labels of every metric`() throws {
+            var configuration = StallMonitorConfiguration()
+            configuration.labels = ["team": "shop", "build-host": "b7"]
+            let kit = try TestMonitor(configuration: configuration)
+            let metrics = StallMetrics(of: kit, factory: factory)
+            kit.loop("main").work(for: .milliseconds(400), ScriptedWork(.lock))
+            #expect(kit.waitForHandlers())
+            let own = [("build_host", "b7"), ("team", "shop")]
+            let places = [("loop", "main"), ("cause", "lock")] + own
+            #expect(try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", places).values == [400_000_000])
+            #expect(try gauge("lagmonitor_build_info", [("version", StallMetrics.version)] + own) == [1])
+            withExtendedLifetime(metrics) {}
+        }
+
         @Test func `labels are few`() throws {
             let kit = try TestMonitor()
             let metrics = StallMetrics(of: kit, factory: factory)

@@ -50,4 +50,42 @@ struct UnfinishedStallsTests {
         #expect(!text.contains("duration_min_ms") && !text.contains("duration_max_ms"), "\(text)")
         stalls.close()
     }
+
+    /// Monitors of other processes share a path: each takes a name only while something stalls.
+    @Test func `where it is shared a name is free again after the stall`() throws {
+        let path = "/tmp/lagmonitor-shared-\(getpid())"
+        defer { for name in [path, path + ".1"] { unlink(name) } }
+        func record(_ number: UInt64) -> StallRecord {
+            StallRecord(
+                id: StallID(startRealtimeNanoseconds: 1, randomHigh: number, randomLow: 3),
+                startRealtimeNanoseconds: 1,
+                startMonotonicNanoseconds: 1,
+                durationNanoseconds: Self.second,
+                thresholdNanoseconds: 150_000_000,
+                phase: .begin,
+                kind: .callout,
+                loop: "loop-\(number)",
+                threadID: 5
+            )
+        }
+        let context = ProcessContext.current()
+        let sink = MemorySink()
+        var outputs = [RecordOutput(encoder: RecordEncoder(context: context), sink: sink)]
+        var one = UnfinishedStalls(path: path, bootID: context.bootID, maxLineBytes: 8000, isShared: true)
+        var two = UnfinishedStalls(path: path, bootID: context.bootID, maxLineBytes: 8000, isShared: true)
+        one.keep(record(1), &outputs, at: Self.second)
+        two.keep(record(2), &outputs, at: Self.second)
+        #expect(kept(at: path).contains("loop-1") && kept(at: path + ".1").contains("loop-2"))
+        one.settle(record(1).id, &outputs, at: Self.second)
+        #expect(access(path, F_OK) != 0 && access(path + ".1", F_OK) == 0)
+        one.keep(record(3), &outputs, at: Self.second)
+        #expect(kept(at: path).contains("loop-3"))
+        // Neither reports what an earlier process left: whoever starts them does.
+        let now = OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1)
+        let recovered = one.emitRecovered(&outputs, now)
+        #expect(recovered == 0 && sink.lines.isEmpty)
+        one.close()
+        two.close()
+        #expect(access(path, F_OK) != 0 && access(path + ".1", F_OK) != 0)
+    }
 }

@@ -125,6 +125,24 @@ struct GroupTests {
         #expect(table.groups.reduce(0) { $0 + $1.count } == 3)
     }
 
+    @Test func `groups are made by a label`() {
+        func line(_ number: Int, _ labels: String) -> String {
+            Samples.line(id: Samples.id(number)).replacing(#""seq":4"#, with: #""labels":\#(labels),"seq":4"#)
+        }
+        let lines = [
+            line(1, #"{"team":"shop"}"#), line(2, #"{"stage":"prod","team":"sh\u006fp"}"#), line(3, #"{"team":"search"}"#),
+            line(4, #"{"stage":"prod"}"#), line(5, #"{"team":7}"#), Samples.line(id: Samples.id(6)),
+        ]
+        let table = grouped(lines, by: .label("team")).table
+        #expect(table.groups.map { String(decoding: $0.key, as: UTF8.self) } == ["shop", "search", ""])
+        #expect(table.groups.map(\.count) == [2, 1, 3])
+    }
+
+    @Test func `a key reads back as its name`() {
+        for key in GroupKey.allCases + [.label("team")] { #expect(GroupKey(rawValue: key.rawValue) == key) }
+        for name in ["", "label", "label:", "label:a b", "labels:team"] { #expect(GroupKey(rawValue: name) == nil) }
+    }
+
     /// The first of them need not name it.
     @Test func `an incident has all its stalls`() {
         let shared = #""incident":"\#(Samples.id(1))","seq":4"#

@@ -130,6 +130,8 @@ struct SchemaValidatorTests {
         (#"{"anyOf":[{"required":["a"]},{"required":["b"]}]}"#, #"{"b":1}"#, 0),
         (#"{"anyOf":[{"required":["a"]},{"required":["b"]}]}"#, #"{"c":1}"#, 1),
         (#"{"allOf":[{"required":["a"]},{"required":["b"]}]}"#, "{}", 2), ("{}", "{", 1),
+        (#"{"propertyNames":{"pattern":"^[a-z]+$"}}"#, #"{"a b":1,"c":1}"#, 1),
+        (#"{"additionalProperties":{"type":"string"}}"#, #"{"a":1,"c":"1"}"#, 1),
     ])
     func finds(schema: String, value: String, count: Int) throws { #expect(try problems(schema, value) == count) }
 

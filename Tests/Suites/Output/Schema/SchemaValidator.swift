@@ -74,6 +74,10 @@ final class SchemaValidator {
                 seenMembers.insert(name + member)
                 check(content, inner, at: "\(path)/\(member)", &found)
             }
+            for (member, content) in object where node.properties[member] == nil {
+                if let names = node.names { check(member, names, at: "\(path)/\(member)", &found) }
+                if let other = node.otherProperties { check(content, other, at: "\(path)/\(member)", &found) }
+            }
         }
         for inner in node.all { check(value, inner, at: path, &found) }
         if let any = node.any, !any.contains(where: { holds(value, $0) }) { found.append("\(path): none of several") }
@@ -125,6 +129,8 @@ extension SchemaValidator {
         var items: Node?
         var required: [String] = []
         var properties: [String: Node] = [:]
+        var names: Node?
+        var otherProperties: Node?
         var all: [Node] = []
         var any: [Node]?
         var condition: Node?
@@ -146,6 +152,8 @@ extension SchemaValidator {
                 case ("items", _): items = try Node(value)
                 case ("required", let names as [String]): required = names
                 case ("properties", let members as [String: Any]): properties = try members.mapValues { try Node($0) }
+                case ("propertyNames", _): names = try Node(value)
+                case ("additionalProperties", _): otherProperties = try Node(value)
                 case ("allOf", let schemas as [Any]): all = try schemas.map { try Node($0) }
                 case ("anyOf", let schemas as [Any]): any = try schemas.map { try Node($0) }
                 case ("if", _): condition = try Node(value)

@@ -129,11 +129,11 @@ internal import Testing
             ),
             (
                 #"{"monitor.preset": "standard"}"#,
-                "monitor.preset: unknown key; allowed: duration_s, output, truth, http, command, watch, monitor, service, workload, targets"
+                "monitor.preset: unknown key; allowed: duration_s, output, truth, http, command, watch, monitor, labels, service, workload, targets"
             ),
             (
                 #"{"config": "x"}"#,
-                "config: unknown key; allowed: duration_s, output, truth, http, command, watch, monitor, service, workload, targets"
+                "config: unknown key; allowed: duration_s, output, truth, http, command, watch, monitor, labels, service, workload, targets"
             ),
             (#"{"duration_s": 0}"#, "duration_s: 0 is out of bounds; allowed: a number above 0, up to 31536000"),
             (

@@ -145,6 +145,15 @@ struct SymbolSnippets {
             try await group.run()
         }
 
+        static func report(_ monitor: StallMonitor, _ server: some Service, _ logger: Logger) {
+            let group = ServiceGroup(
+                services: [StallMonitorService(monitor), server, StallReportService(monitor)],
+                gracefulShutdownSignals: [.sigterm],
+                logger: logger
+            )
+            _ = group
+        }
+
         static func nio(_ monitor: StallMonitor) throws {
             let loops = try monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "http")
             monitor.unwatch(loops)

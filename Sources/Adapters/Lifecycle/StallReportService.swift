@@ -1,0 +1,41 @@
+#if ServiceLifecycle
+    public import LagMonitor
+    public import ServiceLifecycle
+
+    /// Reports stalls in progress when a service group begins to shut down: the evidence before a liveness kill, also of a hang that is
+    /// too short so far to have a line.
+    ///
+    /// ```swift
+    /// import LagMonitor
+    /// import LagMonitorLifecycle
+    /// import ServiceLifecycle
+    /// import UnixSignals
+    ///
+    /// let group = ServiceGroup(
+    ///     services: [StallMonitorService(monitor), server, StallReportService(monitor)],
+    ///     gracefulShutdownSignals: [.sigterm],
+    ///     logger: logger
+    /// )
+    /// ```
+    /// A group ends its services in the reverse of their order, one after the other, and waits for each: a service that hangs keeps those
+    /// before it from hearing of the shutdown. So put this one last. It delays nothing.
+    public struct StallReportService: Service {
+        public let monitor: StallMonitor
+
+        /// - Parameter monitor: a ``StallMonitorService`` runs it.
+        public init(_ monitor: StallMonitor) { self.monitor = monitor }
+
+        /// Waits for the shutdown, or the task's cancellation; then has the lines written (``StallMonitor/reportStallsInProgress()``) and returns.
+        public func run() async throws {
+            try? await gracefulShutdown()
+            monitor.reportStallsInProgress()
+        }
+    }
+#else
+    @available(
+        *,
+        unavailable,
+        message: "turn on the trait 'ServiceLifecycle' of the package LagMonitor: traits: [\"ServiceLifecycle\"]"
+    )
+    public struct StallReportService {}
+#endif

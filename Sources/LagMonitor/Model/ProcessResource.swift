@@ -1,0 +1,144 @@
+internal import Glibc
+
+/// Where a process runs, and what service it is, by its own environment and the kernel: the names of OpenTelemetry's resource conventions.
+///
+/// What an environment says is a claim of whoever started the process: it is bounded, cleaned of control characters, and goes into
+/// records only. Read from `/proc`, not by `getenv`: the same for this process and another one, and no thread that changes its environment is
+/// in the way. So it is the environment as the process was started with it.
+package struct ProcessResource: Sendable, Equatable {
+    /// `service.name`.
+    package var serviceName: String?
+    /// `service.version`.
+    package var serviceVersion: String?
+    /// `k8s.namespace.name`.
+    package var namespaceName: String?
+    /// `k8s.pod.name`.
+    package var podName: String?
+    /// `k8s.container.name`.
+    package var containerName: String?
+    /// `k8s.node.name`.
+    package var nodeName: String?
+    /// `container.id`.
+    package var containerID: String?
+
+    package init() {}
+
+    /// Longest text that is taken; one that is longer is cut.
+    static let maximumBytes = 255
+    /// Of an environment; what is behind is not read.
+    private static let maximumEnvironmentBytes = 256 << 10
+    private static let maximumControlGroupBytes = 16 << 10
+    private static let maximumMountBytes = 256 << 10
+
+    /// Reads two or three files of `/proc`, some 100 µs; never on a hot path. What cannot be read is nil.
+    /// - Parameter process: a process's number, or `self`.
+    package init(of process: String) {
+        self.init(
+            environment: Self.content(of: "/proc/\(process)/environ", Self.maximumEnvironmentBytes),
+            controlGroups: Self.text(Self.content(of: "/proc/\(process)/cgroup", Self.maximumControlGroupBytes)),
+            mounts: Self.text(Self.content(of: "/proc/\(process)/mountinfo", Self.maximumMountBytes))
+        )
+    }
+
+    /// - Parameters:
+    ///   - environment: `NAME=value`, each with a zero byte behind it; what has none was cut, and does not count.
+    ///   - controlGroups: as ``ContainerID/inControlGroups(_:)`` has it.
+    ///   - mounts: as ``ContainerID/inMounts(_:)`` has it.
+    package init(environment: [UInt8], controlGroups: String, mounts: @autoclosure () -> String) {
+        let variables = Self.variables(environment)
+        let attributes = Self.attributes(variables["OTEL_RESOURCE_ATTRIBUTES"] ?? "")
+        serviceName = Self.cleaned(variables["OTEL_SERVICE_NAME"] ?? "") ?? attributes["service.name"]
+        serviceVersion = attributes["service.version"]
+        podName = attributes["k8s.pod.name"] ?? Self.cleaned(variables["POD_NAME"] ?? "")
+        namespaceName = attributes["k8s.namespace.name"] ?? Self.cleaned(variables["POD_NAMESPACE"] ?? "")
+        containerName = attributes["k8s.container.name"]
+        // Other programs have a NODE_NAME as well: it counts beside a pod's name.
+        nodeName = attributes["k8s.node.name"] ?? (podName == nil ? nil : Self.cleaned(variables["NODE_NAME"] ?? ""))
+        // The kernel's word comes before a claim.
+        containerID = ContainerID.inControlGroups(controlGroups) ?? attributes["container.id"] ?? ContainerID.inMounts(mounts())
+    }
+
+    private static let names: Set<String> = [
+        "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME", "POD_NAME", "POD_NAMESPACE", "NODE_NAME",
+    ]
+
+    /// Those that are wanted; of two with one name the first counts, as for `getenv`.
+    private static func variables(_ environment: [UInt8]) -> [String: String] {
+        var found: [String: String] = [:]
+        var rest = environment[...]
+        while let end = rest.firstIndex(of: 0) {
+            let entry = rest[..<end]
+            rest = rest[(end + 1)...]
+            guard let equals = entry.firstIndex(of: UInt8(ascii: "=")), entry.distance(from: entry.startIndex, to: equals) <= 32
+            else {
+                continue
+            }
+            let name = String(decoding: entry[..<equals], as: UTF8.self)
+            if names.contains(name), found[name] == nil {
+                found[name] = String(decoding: entry[(equals + 1)...], as: UTF8.self)
+            }
+        }
+        return found
+    }
+
+    /// `key=value,key=value`, values percent-encoded (OpenTelemetry, "Resource SDK", by W3C Baggage). Pairs of another form are left out.
+    private static func attributes(_ text: String) -> [String: String] {
+        var attributes: [String: String] = [:]
+        for pair in text.split(separator: ",") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            attributes[trimmed(parts[0])] = cleaned(percentDecoded(trimmed(parts[1])))
+        }
+        return attributes
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        let begun = text.drop { $0 == " " || $0 == "\t" }
+        return String(begun.prefix(begun.count - begun.reversed().prefix { $0 == " " || $0 == "\t" }.count))
+    }
+
+    private static func percentDecoded(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let high = Hexadecimal.value(rest[rest.startIndex]),
+                let low = Hexadecimal.value(rest[rest.startIndex + 1])
+            {
+                bytes.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Nil for an empty text.
+    private static func cleaned(_ text: String) -> String? {
+        guard !text.isEmpty else { return nil }
+        let clean = PlainText.sanitized(text)
+        guard clean.utf8.count > maximumBytes else { return clean }
+        var end = clean.utf8.index(clean.startIndex, offsetBy: maximumBytes)
+        // Not within a scalar.
+        while end.samePosition(in: clean.unicodeScalars) == nil { end = clean.utf8.index(before: end) }
+        return String(clean[..<end])
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// Up to that many bytes; empty where it cannot be read.
+    private static func content(of path: String, _ limit: Int) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while bytes.count < limit {
+            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, min($0.count, limit - bytes.count)) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,100 @@
+internal import Foundation
+internal import LagModel
+internal import LagMonitor
+internal import Testing
+
+@testable internal import lagmond
+
+/// Labels of every source, and what is said of what is none.
+@Suite struct LabelSettingsTests {
+    private func load(
+        file: String,
+        environment: [String: String] = [:],
+        commandLine: [String: JSONValue] = [:]
+    ) throws -> Settings {
+        try TemporaryDirectory.with { directory in
+            directory.write(file, to: "c.json")
+            let values = commandLine.merging(["config": .string(directory.file("c.json"))]) { $1 }
+            return try Settings.load(commandLine: values, environment: environment)
+        }
+    }
+
+    @Test func `each source adds labels and the strongest counts`() throws {
+        let settings = try load(
+            file: #"{"labels": {"team": "shop", "stage": "test", "zone": "a"}}"#,
+            environment: ["LAGMONITOR_LABELS": "stage=prod, rack=7=b"],
+            commandLine: ["labels": .array([.string("team=search,eu"), .string("run=4")])]
+        )
+        let expected = ["team": "search,eu", "stage": "prod", "zone": "a", "rack": "7=b", "run": "4"]
+        #expect(settings.monitor.labels == expected)
+        #expect(try load(file: "{}", environment: ["LAGMONITOR_LABELS": ""]).monitor.labels.isEmpty)
+    }
+
+    @Test func `targets have them too`() throws {
+        let settings = try load(
+            file: #"{"labels": {"team": "shop"}, "targets": [{"name": "a", "command": ["true"]}]}"#,
+            environment: ["LAGMONITOR_LABELS": "stage=prod"]
+        )
+        #expect(settings.targets.map(\.monitor.labels) == [["team": "shop", "stage": "prod"]])
+    }
+
+    @Test(arguments: [
+        (#"{"labels": {"te am": "x"}}"#, #"F: labels: "te am" is no name of a label; allowed: up to 16 pairs"#),
+        (#"{"labels": {"team": 7}}"#, #"F: labels: the value of "team" is 7 and no text"#),
+        (#"{"labels": 7}"#, "F: labels: 7 is no object and no text"),
+        (#"{"labels": ["team"]}"#, #"F: labels: "team" is not name=value"#),
+        (#"{"labels": {"cause": "x"}}"#, #"F: labels: the name "cause" has a meaning of its own"#),
+    ])
+    func `what is none is named with what is allowed`(file: String, reason: String) {
+        let problems = SettingsFile(path: "F", bytes: Array(file.utf8)).problems.map(\.description)
+        #expect(problems.count == 1 && problems[0].hasPrefix(reason), "\(problems)")
+    }
+
+    @Test func `so is what stands in the environment or on the command line`() {
+        #expect(throws: SettingsError.self) {
+            try Settings.load(commandLine: [:], environment: ["LAGMONITOR_LABELS": "team=a,team=b"])
+        }
+        #expect(throws: SettingsError.self) {
+            try Settings.load(commandLine: ["labels": .array([.string("team")])], environment: [:])
+        }
+    }
+
+    @Test func `labels leave room in the line`() throws {
+        var configuration = StallMonitorConfiguration()
+        configuration.labels = ["team": String(repeating: "x", count: 110)]
+        configuration.maxLineBytes = 1024
+        #expect(throws: StallMonitorError.self) { try configuration.validate() }
+        configuration.maxLineBytes = 8000
+        try configuration.validate()
+        configuration.labels = ["a-b": "x", "a_b": "y"]
+        #expect(throws: StallMonitorError.self) { try configuration.validate() }
+    }
+
+    @Test func `metrics have them in every sample`() throws {
+        let counts = StallCounts(places: [.init(loop: "main")])
+        let page = MetricsPage(
+            counts: counts.snapshot,
+            lags: [.init(loop: "main"): 0],
+            dropped: 0,
+            labels: try RecordLabels(["team": #"a "shop""#, "build-host": "b"])
+        )
+        for line in page.text.split(separator: "\n") where !line.hasPrefix("#") {
+            #expect(line.contains(#"build_host="b",team="a \"shop\"""#), "\(line)")
+        }
+        #expect(page.text.contains(#"lagmonitor_loop_lag_seconds{loop="main",build_host="b",team="a \"shop\""} 0"#))
+    }
+
+    @Test func `a profile keeps stalls of other labels apart`() throws {
+        var tree = CallTree()
+        let path = StackPath(frames: [ExportFrame(name: "main"), ExportFrame(name: "render")], nanoseconds: 5)
+        tree.add(path, count: 1, labels: try RecordLabels(["team": "shop"]))
+        tree.add(path, count: 1, labels: try RecordLabels(["team": "search"]))
+        tree.add(path, count: 1, labels: try RecordLabels(["team": "shop"]))
+        let leaves = tree.nodes.indices.filter { tree.nodes[$0].count > 0 }
+        #expect(leaves.map { tree.labels(of: $0)["team"] } == ["shop", "search"])
+        #expect(leaves.map { tree.nodes[$0].count } == [2, 1])
+        #expect(Set(leaves.map { tree.path(of: $0) }).count == 1)
+        let text = String(decoding: PprofFile.bytes(tree, time: 0, nanoseconds: 0), as: UTF8.self)
+        #expect(text.contains("team") && text.contains("search"))
+    }
+}
