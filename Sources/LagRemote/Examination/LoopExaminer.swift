@@ -78,9 +78,11 @@ package final class LoopExaminer: Sendable {
     /// What the loop waits on, where its process says so.
     func record(epoll: Int32) { state.withLock { if $0.object?.epoll != epoll { $0.object = WaitObject(epoll: epoll) } } }
 
-    /// - Parameter limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
-    func examine(limit: UInt64, at now: UInt64) -> LoopExamination {
-        let facts = facts(limit: limit, at: now)
+    /// - Parameters:
+    ///   - limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
+    ///   - isProvisional: it may run no loop. (Of an epoll instance its process knows that it is the same one.)
+    func examine(limit: UInt64, at now: UInt64, isProvisional: Bool = false) -> LoopExamination {
+        let facts = facts(limit: limit, at: now, isProvisional: isProvisional)
         return LoopExamination(isQuiet: !isDeclared && facts.isQuiet, work: facts.pending)
     }
 
@@ -92,7 +94,7 @@ package final class LoopExaminer: Sendable {
         return LoopProof(isLoop: isDeclared || facts.isProved, isWorkPending: isWorkPending)
     }
 
-    private func facts(limit: UInt64, at now: UInt64) -> QuietRule {
+    private func facts(limit: UInt64, at now: UInt64, isProvisional: Bool = false) -> QuietRule {
         state.withLock { state in
             let work =
                 state.object?.work(pidfd: process.descriptor, process: process.pid, tid: tid)
@@ -109,6 +111,7 @@ package final class LoopExaminer: Sendable {
                 pending: work.pending,
                 doing: doing(limit: limit)
             )
+            rule.isProvisional = isProvisional && state.object?.epoll == nil
             if rule.isLoop, let epoll = state.object?.epoll { rule.hasOtherWaiter = hasOtherWaiter(epoll, &state, at: now) }
             return rule
         }
