@@ -54,6 +54,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var unwatched: Set<Int32> = []
     /// Loops that are not selected, by their place, as found since the last check.
     var unselected: [UInt32: UnselectedLoop] = [:]
+    /// Provisional claims that are too young to be watched, by their place, and when they were first seen.
+    var settling: [UInt32: (claim: UInt64, since: UInt64)] = [:]
     private let past = Mutex(StallMonitorStatistics())
     private let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
@@ -66,6 +68,9 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let threads = Mutex<[WorkerThread]>([])
 
     private static let checkNanoseconds: UInt64 = 1_000_000_000
+    /// A provisional claim as old is watched: a program that waits once for an answer has ended, or waits elsewhere, by then, and to watch a process
+    /// costs a millisecond or two. The thread is asleep in its wait by then, so that can be seen what it waits on; a stall is longer.
+    static let settleNanoseconds: UInt64 = 20_000_000
 
     /// - Parameters:
     ///   - processSinks: further sinks of each process, made when its first loop comes and closed with its watch.
@@ -184,7 +189,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             publishProcesses()
             probe.answer(call, by: .manager)
             let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty && unselected.isEmpty
-            _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
+            let settled = settling.values.map { $0.since &+ Self.settleNanoseconds }.min() ?? .max
+            _ = semaphore.wait(until: min(settled, isIdle ? .max : checked &+ Self.checkNanoseconds))
         }
         for process in Array(processes.keys) { end(process) }
         publishProcesses()

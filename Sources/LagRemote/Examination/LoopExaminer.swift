@@ -13,8 +13,9 @@ package final class LoopExaminer: Sendable {
         var isRefused = false
         /// It waits on a ring of io_uring, which is a loop's, and cannot be asked.
         var isRing = false
-        /// When it was read.
+        /// When it was read, and of a wait at which stack pointer.
         var readNanoseconds: UInt64 = 0
+        var readStackPointer: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
         /// Whether the process is there for one connection, of which epoll instance, and when that was found.
         var servesOnePeer: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
@@ -47,7 +48,9 @@ package final class LoopExaminer: Sendable {
     ///   - isStillThere: whether it has not left the loop's place meanwhile: what a handler waits on is not the loop's.
     func recordRest(_ call: cll_thread_syscall? = nil, at now: UInt64, isStillThere: () -> Bool = { true }) {
         state.withLock { state in
-            guard state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds else { return }
+            // At another place it may be another object's, as after a start.
+            let isElsewhere = call.map { $0.sp != state.readStackPointer } ?? false
+            guard isElsewhere || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds else { return }
             var found = cll_thread_syscall()
             if let call {
                 found = call
@@ -64,6 +67,7 @@ package final class LoopExaminer: Sendable {
             }
             state.object = object
             state.readNanoseconds = now
+            state.readStackPointer = found.sp
         }
     }
 

@@ -194,6 +194,12 @@ static void fork_in_handler(int signal) {
     forked_in_handler = fork() == 0;
 }
 
+// More waits than a row within the work of another has.
+static void poll_in_handler(int signal) {
+    (void)signal;
+    for (int i = 0; i < 12; i++) poll(NULL, 0, 1);
+}
+
 static void check(int holds, const char *what) {
     if (holds) return;
     printf("failed: %s (errno %d)\n", what, errno);
@@ -264,6 +270,27 @@ int run_waits(int count, char **arguments) {
         await_line();
         pthread_barrier_wait(&barrier);
         for (int i = 0; i < CROWD; i++) pthread_join(threads[i], NULL);
+        // A process of its own, with threads of its own.
+        pid_t child = fork();
+        if (child == 0) {
+            run_thread(seven_thread, NULL);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    } else if (strcmp(name, "renewed") == 0) {
+        loop(3, 1);
+        close(set);
+        check(epoll_create1(EPOLL_CLOEXEC) == set, "the same number");
+        seven_thread(NULL);
+    } else if (strcmp(name, "waits-in-handler") == 0) {
+        // In the midst of the first wait.
+        struct sigaction action = {.sa_handler = poll_in_handler};
+        sigaction(SIGALRM, &action, NULL);
+        struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+        setitimer(ITIMER_REAL, &soon, NULL);
+        loop(1, 1000);
+        say("looped");
+        await_line();
     } else if (strcmp(name, "starts") == 0) {
         // Answers that a start waits for, each further out; then the loop's first wait.
         call = "one poll";
