@@ -1,4 +1,4 @@
-import LagActivity
+internal import LagActivity
 import Synchronization
 import Testing
 

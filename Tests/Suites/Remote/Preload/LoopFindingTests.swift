@@ -87,6 +87,14 @@ struct LoopFindingTests {
         }
     }
 
+    @Test func `few waits of another thread for one descriptor are no loop`() throws {
+        let probe = try WatchedProbe("few-thread", "one poll", "7")
+        _ = try probe.word("looped")
+        #expect(probe.table.loops.isEmpty)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     @Test(arguments: ["epoll_wait", "set poll"])
     func `of many threads some are published as provisional`(call: String) throws {
         let probe = try WatchedProbe("crowd", call)
@@ -108,7 +116,7 @@ struct LoopFindingTests {
         #expect(probe.table.loops.count(where: \.isWithdrawn) == 1 && probe.table.sequence(of: candidate) == 15)
         probe.goOn()
         _ = try probe.word("looped")
-        #expect(probe.table.live.map { clb_claim_generation($0.claim) } == [clb_claim_generation(candidate.claim)])
+        #expect(probe.table.live.count == 1 && probe.table.loops.count == 2)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
@@ -198,8 +206,8 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a wait within the work is no rest`() throws {
-        let probe = try WatchedProbe("nested", "poll")
+    @Test(arguments: ["poll", "set poll"]) func `a wait within the work is no rest`(call: String) throws {
+        let probe = try WatchedProbe("nested", call)
         _ = try probe.word("nested")
         let loop = try #require(probe.table.live.first)
         let sequence = probe.table.sequence(of: loop)
