@@ -161,9 +161,10 @@ static loop_thread *handle_other_place(
 
 // Whether so many waits in a row make a loop. Fewer do where the first is long ago: a loop's first stall counts, and some turn a few times in
 // their lives. Of threads other than the main thread, which are pools' mostly, only those that are watched since the first.
-static int is_loop(loop_thread *thread, int32_t waits, int rank) {
+static int is_loop(loop_thread *thread, int32_t waits) {
     if (waits >= LOOP_WAITS) return 1;
-    if (waits <= 0 || (thread != main_thread && thread->claim == 0 && waits > 1)) return 0;
+    int rank = thread->other_rank;
+    if (waits <= 0 || (thread != main_thread && (rank == LOOP_RANK_ONE || (waits > 1 && thread->claim == 0)))) return 0;
     uint64_t now_ns = clb_now_ns();
     if (waits == 1) thread->other_ns = now_ns;
     int32_t few = thread == main_thread || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
@@ -205,7 +206,7 @@ static loop_thread *handle_candidate(
 ) {
     if (thread->claim != 0 && waits == 1) withdraw(thread);
     int is_claimed = thread->claim != 0;
-    if (is_loop(thread, waits, rank)) {
+    if (is_loop(thread, waits)) {
         if (is_claimed) return confirm(thread, object, rank, address, sp);
         return claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }

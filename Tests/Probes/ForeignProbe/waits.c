@@ -142,10 +142,12 @@ static void *few_thread(void *waits) {
     return NULL;
 }
 
-static void *once_thread(void *barrier) {
+static void *crowd_thread(void *barrier) {
     loop(1, 1);
     pthread_barrier_wait(barrier);
     pthread_barrier_wait(barrier);
+    usleep(600000);
+    loop(1, 1);
     return NULL;
 }
 
@@ -264,7 +266,7 @@ int run_waits(int count, char **arguments) {
         pthread_t threads[CROWD];
         pthread_barrier_t barrier;
         pthread_barrier_init(&barrier, NULL, CROWD + 1);
-        for (int i = 0; i < CROWD; i++) pthread_create(&threads[i], NULL, once_thread, &barrier);
+        for (int i = 0; i < CROWD; i++) pthread_create(&threads[i], NULL, crowd_thread, &barrier);
         pthread_barrier_wait(&barrier);
         say("looped");
         await_line();

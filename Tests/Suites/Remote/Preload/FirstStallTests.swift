@@ -23,7 +23,8 @@ internal import Testing
     }
 
     @Test(arguments: [
-        "loop", "set", "set ppoll", "set select", "set pselect", "listener", "thread", "set-thread", "few-thread", "few-set-thread",
+        "loop", "set", "set ppoll", "set select", "set pselect", "listener", "thread", "set-thread", "few-thread",
+        "few-set-thread",
     ])
     func `a stall after the first wait is one record`(name: String) throws {
         let process = try start(name)
