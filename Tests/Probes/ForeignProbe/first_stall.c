@@ -287,8 +287,8 @@ int run_first_stall(int count, char **arguments) {
         turn_on(other);
     } else if (strcmp(name, "renewed") == 0) {
         wait_on(set, -1);
-        close(set);
         first_handler(STALL_MS);
+        close(set);
         // The same number.
         if (epoll_create1(EPOLL_CLOEXEC) != set) return 4;
         turn_on(set);
