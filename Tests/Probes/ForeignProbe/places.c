@@ -91,39 +91,6 @@ static void turn_moving(int turns) {
     for (int i = 0; i != turns; i += is_watched()) deeper(64 + (place++ % 7) * 160, turn_epoll, 1);
 }
 
-__attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
-__attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
-
-// Half a turn that is as long as samples of `lagmond attach` are apart on average, by the clock: at a fixed rate they would find one half alone.
-enum { HALF_NS = 10025000 };
-static struct timespec half_turn(void) {
-    static uint64_t end_ns;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    // After a stall from now on.
-    end_ns = end_ns + HALF_NS > now_ns ? end_ns + HALF_NS : now_ns + HALF_NS;
-    return (struct timespec){.tv_nsec = (long)(end_ns - now_ns)};
-}
-static void poll_half_turn(int ignored) {
-    (void)ignored;
-    struct timespec time = half_turn();
-    struct pollfd one = {.fd = peers[0], .events = POLLIN};
-    ppoll(&one, 1, &time, NULL);
-}
-__attribute__((noinline)) static void turn_aligned(int turns, int naps) {
-    // A start: first seen in the handler's wait.
-    while (!is_watched()) deeper(512, poll_half_turn, 0);
-    for (int i = 0; i < turns; i++) {
-        struct pollfd some[2] = {{.fd = event, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
-        struct timespec time = half_turn();
-        ppoll(some, 2, &time, NULL);
-        deeper(512, poll_half_turn, 0);
-    }
-    if (naps) deeper(512, handler_that_naps, STALL_MS);
-    __asm__ volatile("");
-}
-
 // A worker's life: jobs in which it polls, and between them a rest.
 static void work_as_pool(void (*job)(int)) {
     for (int jobs = 0; jobs < 4; jobs++) {
@@ -132,6 +99,9 @@ static void work_as_pool(void (*job)(int)) {
     }
 }
 
+
+__attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
+__attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
 
 // Computes and waits by turns, in a call that does not go on after a stop (signal(7)): how often that was cut short.
 __attribute__((noinline)) int handler_that_computes_and_waits(int ms) {
@@ -327,10 +297,6 @@ int run_places(int count, char **arguments) {
                 if (part == 0 && i == FIRST_TURNS - 1) deeper(512, handler_that_naps, STALL_MS);
             }
         }
-    } else if (strcmp(name, "aligned") == 0) {
-        prctl(PR_SET_TIMERSLACK, 1);
-        turn_aligned(2 * FIRST_TURNS, 1);
-        turn_aligned(20, 0);
     } else if (strcmp(name, "moving") == 0) {
         turn_moving(FIRST_TURNS);
         deeper(2048, handler_that_naps, STALL_MS);
