@@ -86,7 +86,7 @@ static loop_thread *rest(loop_thread *thread) {
 static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp) {
     int32_t index = clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
-        thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
+        if (state == CLB_SLOT_LIVE) thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
         return NULL;
     }
     thread->index = (uint32_t)index;
@@ -243,7 +243,14 @@ __attribute__((noinline)) loop_thread *loop_consider(
     return result;
 }
 
-// MARK: Start
+// MARK: Start and end
+
+// Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone.
+__attribute__((destructor)) static void finish(void) {
+    loop_thread *thread = &loop_self;
+    if (thread->process == 0 || !loop_is_same_process(thread)) return;
+    if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
+}
 
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
 // But the semaphore in the table is glibc's.

@@ -39,6 +39,13 @@ extension SharedLoopTableWatch {
         unwatched.subtract(unselected.values.map(\.process))
     }
 
+    /// A provisional claim as old is watched: a program that waits once for an answer has ended, or waits elsewhere, by then, and to watch a process
+    /// costs a millisecond or two. The thread is asleep in its wait by then, so that can be seen what it waits on; a stall is longer.
+    static let settleNanoseconds: UInt64 = 20_000_000
+
+    /// When the next claim that is too young now is old enough.
+    var settlingDeadline: UInt64 { settling.values.map { $0.since &+ Self.settleNanoseconds }.min() ?? .max }
+
     /// Whether it is known to be a loop, or has been there for a while.
     private func isSettled(_ loop: SharedLoopTable.Loop) -> Bool {
         let now = clb_now_ns()

@@ -28,7 +28,6 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         var hasLoops = false
         /// The loops' words at the last check, by place.
         var words: [UInt32: UInt64] = [:]
-
         /// Those of them that do not count at present.
         var paused: Set<UInt32> = []
 
@@ -68,9 +67,6 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let threads = Mutex<[WorkerThread]>([])
 
     private static let checkNanoseconds: UInt64 = 1_000_000_000
-    /// A provisional claim as old is watched: a program that waits once for an answer has ended, or waits elsewhere, by then, and to watch a process
-    /// costs a millisecond or two. The thread is asleep in its wait by then, so that can be seen what it waits on; a stall is longer.
-    static let settleNanoseconds: UInt64 = 20_000_000
 
     /// - Parameters:
     ///   - processSinks: further sinks of each process, made when its first loop comes and closed with its watch.
@@ -189,8 +185,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             publishProcesses()
             probe.answer(call, by: .manager)
             let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty && unselected.isEmpty
-            let settled = settling.values.map { $0.since &+ Self.settleNanoseconds }.min() ?? .max
-            _ = semaphore.wait(until: min(settled, isIdle ? .max : checked &+ Self.checkNanoseconds))
+            _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ Self.checkNanoseconds))
         }
         for process in Array(processes.keys) { end(process) }
         publishProcesses()

@@ -99,7 +99,6 @@ static void work_as_pool(void (*job)(int)) {
     }
 }
 
-
 __attribute__((noinline)) void handler_that_waits_for_a_lock(int ms) { rest_in_futex(ms); }
 __attribute__((noinline)) void handler_that_naps(int ms) { sleep_ms(ms); }
 

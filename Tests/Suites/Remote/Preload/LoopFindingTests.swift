@@ -152,6 +152,15 @@ struct LoopFindingTests {
         #expect(loop.isWithdrawn && clb_claim_is_confirmed(loop.claim) == 0)
     }
 
+    @Test func `the claim of a program that waits and exits is withdrawn`() throws {
+        let probe = try WatchedProbe("thrice", "set poll")
+        _ = try probe.word("thrice")
+        #expect(probe.table.provisional.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+        #expect(probe.table.loops.map(\.isWithdrawn) == [true])
+    }
+
     @Test func `another loop of the main thread gets a claim of its own`() throws {
         let probe = try WatchedProbe("after-epoll", "poll")
         _ = try probe.word("thrice")
