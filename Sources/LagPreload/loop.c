@@ -19,8 +19,10 @@ static int is_active;
 static uint32_t last_process;
 static const loop_thread *main_thread;
 static pthread_key_t end_key;
-// Of the main thread once it has withdrawn a claim: a wait may be in progress whose end it publishes.
+// Of threads that have withdrawn a claim: a wait may be in progress (this one's is in a signal handler) whose end they publish.
 static clb_beacon unread_beacon;
+// Provisional claims of threads other than the main thread.
+static uint32_t threads_claims;
 
 // MARK: Processes
 
@@ -30,6 +32,7 @@ static void begin_process(const loop_thread *thread) {
     uint32_t number = (last_process > thread->process ? last_process : thread->process) + 1;
     if (number == 0) number = 1;
     last_process = number;
+    __atomic_store_n(&threads_claims, 0, __ATOMIC_RELAXED);
     uint32_t wiped = 0;
     __atomic_compare_exchange_n(&hot.process, &wiped, number, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -83,7 +86,7 @@ static loop_thread *rest(loop_thread *thread) {
 static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp) {
     int32_t index = clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
     if (index < 0) {
-        thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
+        if (state == CLB_SLOT_LIVE) thread->other_waits = LOOP_WAITS - LOOP_RETRY_WAITS;
         return NULL;
     }
     thread->index = (uint32_t)index;
@@ -128,11 +131,12 @@ static loop_thread *change_place(loop_thread *thread, int32_t object, int rank, 
 }
 
 static loop_thread *handle_other_place(
-    loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int may_last
+    loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     // Whoever waits further out has left the function that waited before: what it was in, a start or a loop within a handler, is over. (On
     // epoll the place says nothing.)
+    int may_last = purpose != LOOP_FOR_NOTHING;
     if (may_last && rank == thread->rank && rank != LOOP_RANK_EPOLL && sp > thread->place.sp) return change_place(thread, object, rank, address, sp);
     if (thread->outer_object != LOOP_OTHER_OBJECT && object == thread->outer_object) {
         // The loop within a handler is over.
@@ -155,13 +159,30 @@ static loop_thread *handle_other_place(
     return NULL;
 }
 
-// Whether so many waits in a row make a loop. Of the main thread fewer do: its first stall counts, and it has only one.
+// Whether so many waits in a row make a loop. Fewer do where the first is long ago: a loop's first stall counts, and some turn a few times in
+// their lives. Of threads other than the main thread, which are pools' mostly, only those that are watched since the first.
 static int is_loop(loop_thread *thread, int32_t waits) {
     if (waits >= LOOP_WAITS) return 1;
-    if (thread != main_thread || waits == 0) return 0;
+    int rank = thread->other_rank;
+    if (waits <= 0 || (thread != main_thread && (rank == LOOP_RANK_ONE || (waits > 1 && thread->claim == 0)))) return 0;
     uint64_t now_ns = clb_now_ns();
     if (waits == 1) thread->other_ns = now_ns;
-    return waits >= LOOP_MAIN_WAITS && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_MAIN_MS * 1000000;
+    int32_t few = thread == main_thread || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
+    return waits >= few && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
+}
+
+// Whether a candidate may have a claim before it is a loop; counts one that may.
+static int may_claim(loop_thread *thread, int rank, int purpose) {
+    if (purpose != LOOP_FOR_EVENTS) return 0;
+    uint8_t *claims = &thread->provisional_claims[rank == LOOP_RANK_ONE ? LOOP_KIND_ONE : LOOP_KIND_SEVERAL];
+    if (*claims >= LOOP_PROVISIONAL_CLAIMS) return 0;
+    if (thread != main_thread) {
+        // Jobs poll, mostly for one descriptor.
+        if (rank == LOOP_RANK_ONE || __atomic_load_n(&threads_claims, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
+        if (__atomic_fetch_add(&threads_claims, 1, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
+    }
+    ++*claims;
+    return 1;
 }
 
 // What was claimed for a candidate is a loop. Before the rest that ends its work: who sees that, sees a loop.
@@ -181,7 +202,7 @@ static void withdraw(loop_thread *thread) {
 
 // The candidate has waited so many times in a row, now on `object`; 0: this wait is within its work.
 static loop_thread *handle_candidate(
-    loop_thread *thread, int32_t waits, int32_t object, int rank, uint64_t address, uint64_t sp
+    loop_thread *thread, int32_t waits, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
     if (thread->claim != 0 && waits == 1) withdraw(thread);
     int is_claimed = thread->claim != 0;
@@ -190,10 +211,7 @@ static loop_thread *handle_candidate(
         return claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }
     if (is_claimed) return waits > 0 ? rest(thread) : NULL;
-    // The main thread's first wait on an epoll instance is nearly always its loop's. A start polls before it loops.
-    if (waits <= 0 || thread != main_thread || rank != LOOP_RANK_EPOLL) return NULL;
-    if (thread->provisional_claims >= LOOP_PROVISIONAL_CLAIMS) return NULL;
-    thread->provisional_claims++;
+    if (waits <= 0 || !may_claim(thread, rank, purpose)) return NULL;
     return claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
 }
 
@@ -202,28 +220,37 @@ static loop_thread *handle_candidate(
 void loop_begin_object(int32_t object) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread) || thread->other_object != object) return;
-    if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
+    if (clb_claim_state(thread->claim) != CLB_SLOT_PROVISIONAL) return;
+    withdraw(thread);
+    thread->other_waits = 0;
 }
 
 __attribute__((noinline)) loop_thread *loop_consider(
-    loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int may_last
+    loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
     if (!__atomic_load_n(&is_active, __ATOMIC_ACQUIRE)) return NULL;
     if (thread->process == 0 || !loop_is_same_process(thread)) begin_thread(thread);
     if (thread->is_over) return NULL;
     uint32_t state = clb_claim_state(thread->claim);
-    if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, may_last);
+    if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, purpose);
     // A wait that cannot last makes no loop by itself. But who has something to do at each iteration (libuv with pending immediates) waits
     // with time-out 0 at the loop's place again and again, and in earnest only when it is idle: where a wait in earnest was, they count.
-    if (!may_last && !is_other(thread, object, address, sp)) return NULL;
+    if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, address, sp)) return NULL;
     int32_t waits = count_other(thread, object, rank, address, sp);
     int saved = errno;
-    loop_thread *result = handle_candidate(thread, waits, object, rank, address, sp);
+    loop_thread *result = handle_candidate(thread, waits, object, rank, address, sp, purpose);
     errno = saved;
     return result;
 }
 
-// MARK: Start
+// MARK: Start and end
+
+// Many programs wait once or twice and end: their slots are free again at once, not when lagmond finds that they are gone.
+__attribute__((destructor)) static void finish(void) {
+    loop_thread *thread = &loop_self;
+    if (thread->process == 0 || !loop_is_same_process(thread)) return;
+    if (clb_claim_state(thread->claim) == CLB_SLOT_PROVISIONAL) withdraw(thread);
+}
 
 // Another C library loads this one, too, and ends the program when a symbol is missing: so none is needed here that musl has not.
 // But the semaphore in the table is glibc's.

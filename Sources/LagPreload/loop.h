@@ -17,9 +17,11 @@
 
 enum {
     LOOP_WAITS = 8,           // in a row at one place: a loop
-    LOOP_MAIN_WAITS = 2,      // of the main thread, where the first was
-    LOOP_MAIN_MS = 500,       // so long ago: many programs make a wait or two at their start, and are at the next within milliseconds
-    LOOP_PROVISIONAL_CLAIMS = 4,  // of one process at most: a start may wait on an epoll instance or two that are no loop's
+    LOOP_FEW_WAITS = 2,       // of the main thread, or on an epoll instance, where the first was
+    LOOP_FEW_SET_WAITS = 4,   // of another thread by poll or select (a job may wait twice or thrice for one answer), where the first was
+    LOOP_FEW_MS = 500,        // so long ago: many programs make a wait or two at their start, and are at the next within milliseconds
+    LOOP_PROVISIONAL_CLAIMS = 4,  // of one thread and one kind (LOOP_KIND_…) at most: a start waits for things that are no loop's
+    LOOP_THREADS_CLAIMS = 16,     // of all other threads of a process: those that run loops are made early, and threads may be made for each job
     LOOP_OTHER_WAITS = 32,    // at another place, and the loop's own not seen for
     LOOP_GONE_SECONDS = 5,    // this long: the other place is the loop now
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
@@ -40,6 +42,12 @@ enum { LOOP_OTHER_OBJECT = 0 };
 // the loop's, and of one rank the one further out in the stack. (Only of one: CPython's select waits 50 KB further in than its handlers do.)
 enum { LOOP_RANK_ONE = 0, LOOP_RANK_SEVERAL = 1, LOOP_RANK_EPOLL = 2 };
 
+// What a wait is for: nothing that may last, time alone (or what cannot be examined: a ring), or events of descriptors.
+enum { LOOP_FOR_NOTHING = 0, LOOP_FOR_TIME = 1, LOOP_FOR_EVENTS = 2 };
+
+// Of one descriptor the main thread waits for each answer of a server at its start: these claims are counted by themselves.
+enum { LOOP_KIND_ONE = 0, LOOP_KIND_SEVERAL = 1, LOOP_KINDS = 2 };
+
 typedef struct loop_thread {
     uint32_t process;     // which process this belongs to; another number: left by the parent of a fork
     int32_t other_waits;  // how many in a row at `other`, or on `other_object`
@@ -47,7 +55,7 @@ typedef struct loop_thread {
     int32_t other_object;
     int32_t rank;         // of the loop's object, LOOP_RANK_…
     int32_t other_rank;
-    uint64_t other_ns;    // of the main thread: when the first of `other_waits` was
+    uint64_t other_ns;    // when the first of `other_waits` was
     int32_t inner_waits;  // how many in a row that were probably a handler's, within the loop of `other`
     loop_place place;     // of the loop; sp is 0 until there is one
     clb_beacon *beacon;   // in the table; NULL until there was a claim
@@ -56,7 +64,7 @@ typedef struct loop_thread {
     int32_t outer_object; // the epoll instance of the loop within which the present one runs; LOOP_OTHER_OBJECT: none
     uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: there is none
     uint32_t index;
-    uint32_t provisional_claims;
+    uint8_t provisional_claims[LOOP_KINDS];
     uint32_t is_over;     // the thread's destructors run
 } loop_thread;
 
@@ -75,13 +83,13 @@ static inline int loop_is_own(const loop_thread *thread, int32_t object, uint64_
 }
 
 // A wait that is not the loop's: the thread when it is a rest all the same, otherwise NULL.
-loop_thread *loop_consider(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int may_last);
+loop_thread *loop_consider(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose);
 
-// A wait begins. What it returns goes to loop_leave.
-static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address, uint64_t sp, int may_last) {
+// A wait begins; `purpose` is LOOP_FOR_…. What it returns goes to loop_leave.
+static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address, uint64_t sp, int purpose) {
     loop_thread *thread = &loop_self;
     if (__builtin_expect(!loop_is_same_process(thread) || !loop_is_own(thread, object, address, sp), 0)) {
-        return loop_consider(thread, object, rank, address, sp, may_last);
+        return loop_consider(thread, object, rank, address, sp, purpose);
     }
     thread->other_waits = 0;
     clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);

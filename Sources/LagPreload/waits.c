@@ -24,35 +24,38 @@ struct __kernel_timespec;
 // The rank of a set. (How many descriptors a select is for is in memory that the kernel has not checked yet.)
 #define SET(has_several) ((has_several) ? LOOP_RANK_SEVERAL : LOOP_RANK_ONE)
 
+// What a wait is for that may last, and has descriptors or not.
+#define PURPOSE(may_last, has_any) (!(may_last) ? LOOP_FOR_NOTHING : (has_any) ? LOOP_FOR_EVENTS : LOOP_FOR_TIME)
+
 // `missing` is what the call returns when the library behind has none.
-#define WRAP(name, type, parameters, arguments, object, rank, may_last, missing) \
+#define WRAP(name, type, parameters, arguments, object, rank, purpose, missing) \
     __attribute__((visibility("default"))) type name parameters { \
         type (*function) parameters = (type(*) parameters)real_function(REAL_##name); \
         if (__builtin_expect(function == NULL, 0)) { \
             errno = ENOSYS; \
             return missing; \
         } \
-        loop_thread *thread = loop_enter(object, rank, PLACE, may_last); \
+        loop_thread *thread = loop_enter(object, rank, PLACE, purpose); \
         type result = function arguments; \
         loop_leave(thread, result); \
         return result; \
     }
 
-WRAP(epoll_wait, int, (int set, struct epoll_event *events, int count, int timeout), (set, events, count, timeout), EPOLL, LOOP_RANK_EPOLL, timeout != 0, -1)
+WRAP(epoll_wait, int, (int set, struct epoll_event *events, int count, int timeout), (set, events, count, timeout), EPOLL, LOOP_RANK_EPOLL, PURPOSE(timeout != 0, 1), -1)
 WRAP(
     epoll_pwait, int, (int set, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
-    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, timeout != 0, -1
+    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, PURPOSE(timeout != 0, 1), -1
 )
 // The kernel alone reads these time-outs, and rejects an invalid address: they all count as waits that may last.
 WRAP(
     epoll_pwait2, int,
     (int set, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
-    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, 1, -1
+    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, LOOP_FOR_EVENTS, -1
 )
-WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), LOOP_OTHER_OBJECT, SET(count > 1), timeout != 0, -1)
+WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(timeout != 0, count > 0), -1)
 WRAP(
     __poll_chk, int, (struct pollfd *descriptors, unsigned long count, int timeout, size_t size),
-    (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count > 1), timeout != 0, -1
+    (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(timeout != 0, count > 0), -1
 )
 
 // The C library reads these time-outs itself.
@@ -63,21 +66,22 @@ static inline int lasts(const struct timespec *timeout) {
 WRAP(
     ppoll, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask),
-    (descriptors, count, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 1), lasts(timeout), -1
+    (descriptors, count, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(lasts(timeout), count > 0), -1
 )
 WRAP(
     __ppoll_chk, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask, size_t size),
-    (descriptors, count, timeout, mask, size), LOOP_OTHER_OBJECT, SET(count > 1), lasts(timeout), -1
+    (descriptors, count, timeout, mask, size), LOOP_OTHER_OBJECT, SET(count > 1), PURPOSE(lasts(timeout), count > 0), -1
 )
 WRAP(
     select, int, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),
-    (count, reads, writes, others, timeout), LOOP_OTHER_OBJECT, SET(count > 0), timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, -1
+    (count, reads, writes, others, timeout), LOOP_OTHER_OBJECT, SET(count > 0),
+    PURPOSE(timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, count > 0), -1
 )
 WRAP(
     pselect, int,
     (int count, fd_set *reads, fd_set *writes, fd_set *others, const struct timespec *timeout, const sigset_t *mask),
-    (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 0), lasts(timeout), -1
+    (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SET(count > 0), PURPOSE(lasts(timeout), count > 0), -1
 )
 
 // The number of an instance is used anew when that is closed.
@@ -105,7 +109,7 @@ WRAP_CREATE(epoll_create1, flags)
             errno = ENOSYS; \
             return missing; \
         } \
-        loop_thread *thread = (waits) ? loop_enter(LOOP_OTHER_OBJECT, LOOP_RANK_SEVERAL, PLACE, 1) : NULL; \
+        loop_thread *thread = (waits) ? loop_enter(LOOP_OTHER_OBJECT, LOOP_RANK_SEVERAL, PLACE, LOOP_FOR_TIME) : NULL; \
         int result = function arguments; \
         loop_leave(thread, 0); \
         return result; \

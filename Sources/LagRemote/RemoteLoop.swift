@@ -58,7 +58,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         examiner.recordRest(at: now) { clb_beacon_word(beacon.raw) == word }
     }
 
-    package func examine(at now: UInt64) -> LoopExamination { examiner.examine(limit: recordPlace(), at: now) }
+    package func examine(at now: UInt64) -> LoopExamination {
+        // Before the rest that would confirm it, which ends what is examined.
+        let isProvisional = !isConfirmed
+        return examiner.examine(limit: recordPlace(), at: now, isProvisional: isProvisional)
+    }
 
     package func proof(at now: UInt64) -> LoopProof { examiner.proof(limit: recordPlace(), at: now) }
 

@@ -13,6 +13,8 @@ extension SharedLoopTableWatch {
         // What a process's own monitor publishes of a thread goes before what is known of its waits: no stall has two lines.
         let published = Set(loops.lazy.compactMap { $0 }.filter { $0.isFromMonitor && $0.isPresent }.map(\.thread))
         unwatched = []
+        let settlingBefore = settling
+        settling = [:]
         for (index, loop) in zip(UInt32(0)..., loops) {
             guard let loop else {
                 refused[index] = nil
@@ -27,12 +29,31 @@ extension SharedLoopTableWatch {
                 recordConfirmation(at: index, of: loop.process)
                 setPaused(loop, !counts)
             } else if counts {
-                begin(loop)
+                // Only what is still there is waited for.
+                settling[index] = settlingBefore[index]
+                if isSettled(loop) { begin(loop) }
             }
             if loop.state != .ended, processes[loop.process] == nil { unwatched.insert(loop.process) }
         }
         // Of these the names are read each second, which finds their end.
         unwatched.subtract(unselected.values.map(\.process))
+    }
+
+    /// A provisional claim as old is watched: a program that waits once for an answer has ended, or waits elsewhere, by then, and to watch a process
+    /// costs a millisecond or two. The thread is asleep in its wait by then, so that can be seen what it waits on; a stall is longer.
+    static let settleNanoseconds: UInt64 = 20_000_000
+
+    /// When the next claim that is too young now is old enough.
+    var settlingDeadline: UInt64 { settling.values.map { $0.since &+ Self.settleNanoseconds }.min() ?? .max }
+
+    /// Whether it is known to be a loop, or has been there for a while.
+    private func isSettled(_ loop: SharedLoopTable.Loop) -> Bool {
+        let now = clb_now_ns()
+        let isSeen = settling[loop.index]?.claim == loop.claim
+        let since = isSeen ? settling[loop.index]!.since : now
+        let isSettled = loop.state != .provisional || now >= since &+ Self.settleNanoseconds
+        settling[loop.index] = isSettled ? nil : (loop.claim, since)
+        return isSettled
     }
 
     /// Counts a loop that is known to be one by now, with what was withheld of it. Also before its place is freed.

@@ -53,6 +53,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var unwatched: Set<Int32> = []
     /// Loops that are not selected, by their place, as found since the last check.
     var unselected: [UInt32: UnselectedLoop] = [:]
+    /// Provisional claims that are too young to be watched, by their place, and when they were first seen.
+    var settling: [UInt32: (claim: UInt64, since: UInt64)] = [:]
     private let past = Mutex(StallMonitorStatistics())
     private let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
@@ -185,7 +187,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             publishProcesses()
             probe.answer(call, by: .manager)
             let isIdle = processes.isEmpty && refused.isEmpty && unwatched.isEmpty && unselected.isEmpty
-            _ = semaphore.wait(until: isIdle ? .max : checked &+ Self.checkNanoseconds)
+            _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ Self.checkNanoseconds))
         }
         for process in Array(processes.keys) { end(process) }
         publishProcesses()

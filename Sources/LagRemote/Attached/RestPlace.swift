@@ -15,10 +15,14 @@ struct RestPlace: Sendable, Equatable {
     /// How likely the wait is an event loop's: 0 for at most one descriptor, 1 for several, 2 for epoll. Handlers poll as well, mostly for one
     /// descriptor.
     var rank = 0
+    /// Of a wait for events, which kind of call it is (`cll_wait_kind`): two functions of the C library may by chance wait at one stack pointer. Nil: not
+    /// known.
+    var kind: Int32?
 
     /// Whether it is the place of the same loop: an epoll instance is the same loop from wherever it is waited on.
     func isSame(as other: RestPlace) -> Bool {
         if epoll != nil || other.epoll != nil { return epoll == other.epoll }
+        guard kind == nil || other.kind == nil || kind == other.kind else { return false }
         return call == other.call && stackPointer == other.stackPointer
     }
 }

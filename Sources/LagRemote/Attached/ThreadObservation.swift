@@ -25,13 +25,15 @@ struct ThreadObservation: Sendable, Equatable {
         guard case .blocked(let call, let stackPointer, let programCounter, let epoll, let isOfSeveral) = doing, call >= 0 else {
             return nil
         }
-        let isEventWait = cll_wait_kind(call) != 0
+        let kind = cll_wait_kind(call)
+        let isEventWait = kind != 0
         return RestPlace(
             call: isEventWait ? nil : call,
             stackPointer: stackPointer,
             programCounter: programCounter,
             epoll: epoll >= 0 ? epoll : nil,
-            rank: epoll >= 0 ? 2 : isOfSeveral ? 1 : 0
+            rank: epoll >= 0 ? 2 : isOfSeveral ? 1 : 0,
+            kind: isEventWait ? kind : nil
         )
     }
 

@@ -13,8 +13,9 @@ package final class LoopExaminer: Sendable {
         var isRefused = false
         /// It waits on a ring of io_uring, which is a loop's, and cannot be asked.
         var isRing = false
-        /// When it was read.
+        /// When it was read, and of a wait at which stack pointer.
         var readNanoseconds: UInt64 = 0
+        var readStackPointer: UInt64 = 0
         var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
         /// Whether the process is there for one connection, of which epoll instance, and when that was found.
         var servesOnePeer: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
@@ -47,7 +48,9 @@ package final class LoopExaminer: Sendable {
     ///   - isStillThere: whether it has not left the loop's place meanwhile: what a handler waits on is not the loop's.
     func recordRest(_ call: cll_thread_syscall? = nil, at now: UInt64, isStillThere: () -> Bool = { true }) {
         state.withLock { state in
-            guard state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds else { return }
+            // At another place it may be another object's, as after a start.
+            let isElsewhere = call.map { $0.sp != state.readStackPointer } ?? false
+            guard isElsewhere || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds else { return }
             var found = cll_thread_syscall()
             if let call {
                 found = call
@@ -64,6 +67,7 @@ package final class LoopExaminer: Sendable {
             }
             state.object = object
             state.readNanoseconds = now
+            state.readStackPointer = found.sp
         }
     }
 
@@ -78,9 +82,11 @@ package final class LoopExaminer: Sendable {
     /// What the loop waits on, where its process says so.
     func record(epoll: Int32) { state.withLock { if $0.object?.epoll != epoll { $0.object = WaitObject(epoll: epoll) } } }
 
-    /// - Parameter limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
-    func examine(limit: UInt64, at now: UInt64) -> LoopExamination {
-        let facts = facts(limit: limit, at: now)
+    /// - Parameters:
+    ///   - limit: a thread that sleeps at a stack pointer above this has left the function that waits for the loop.
+    ///   - isProvisional: it may run no loop. (Of an epoll instance its process knows that it is the same one.)
+    func examine(limit: UInt64, at now: UInt64, isProvisional: Bool = false) -> LoopExamination {
+        let facts = facts(limit: limit, at: now, isProvisional: isProvisional)
         return LoopExamination(isQuiet: !isDeclared && facts.isQuiet, work: facts.pending)
     }
 
@@ -92,7 +98,7 @@ package final class LoopExaminer: Sendable {
         return LoopProof(isLoop: isDeclared || facts.isProved, isWorkPending: isWorkPending)
     }
 
-    private func facts(limit: UInt64, at now: UInt64) -> QuietRule {
+    private func facts(limit: UInt64, at now: UInt64, isProvisional: Bool = false) -> QuietRule {
         state.withLock { state in
             let work =
                 state.object?.work(pidfd: process.descriptor, process: process.pid, tid: tid)
@@ -109,6 +115,7 @@ package final class LoopExaminer: Sendable {
                 pending: work.pending,
                 doing: doing(limit: limit)
             )
+            rule.isProvisional = isProvisional && state.object?.epoll == nil
             if rule.isLoop, let epoll = state.object?.epoll { rule.hasOtherWaiter = hasOtherWaiter(epoll, &state, at: now) }
             return rule
         }

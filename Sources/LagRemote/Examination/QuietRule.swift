@@ -27,6 +27,9 @@ package struct QuietRule: Sendable, Equatable {
     package var doing: Doing
     /// Another thread waits on the same object.
     package var hasOtherWaiter: Bool
+    /// It is not known yet whether the thread runs a loop, and its waits are known by their place alone: a start-up's round trip looks the same. So what
+    /// the kernel shows has to be a loop's object, still open.
+    package var isProvisional = false
 
     package init(kind: WaitObject.Kind, pending: PendingWork, doing: Doing, hasOtherWaiter: Bool = false) {
         self.kind = kind
@@ -38,7 +41,8 @@ package struct QuietRule: Sendable, Equatable {
     /// Whether the thread runs a loop: what it waits on is one, and nobody else does.
     package var isLoop: Bool {
         switch kind {
-        case .loop, .timer, .unknown, .unseen: !hasOtherWaiter
+        case .loop: !hasOtherWaiter
+        case .timer, .unknown, .unseen: !hasOtherWaiter && !isProvisional
         case .peer, .gone: false
         }
     }

@@ -1,15 +1,23 @@
-// `ForeignProbe first CASE`: what comes after the first wait of a main thread on an epoll instance, which lasts until a line comes on stdin.
+// `ForeignProbe first CASE`: what comes after the first wait of a thread, which lasts until a line comes on stdin.
 #define _GNU_SOURCE
 #include "probes.h"
 #include <alloca.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { STALL_MS = 700, TURN_MS = 10, TURNS = 60 };
+enum { STALL_MS = 700, TURN_MS = 10, TURNS = 60, JOBS = 9 };
 
 static int set;
 
@@ -54,17 +62,221 @@ static void turn_by_poll(void) {
     }
 }
 
+// MARK: Sets
+
+// What a wait by poll or select is on: the first ends when a line has come.
+static int waited[2], waited_count;
+static int line_ends[2];
+
+// Reads the line, which nothing wraps, and ends the wait: by a byte, or a connection.
+static void *pass_on(void *address) {
+    char byte = 0;
+    while (read(STDIN_FILENO, &byte, 1) == 1 && byte != '\n') continue;
+    if (address == NULL) {
+        if (write(line_ends[1], "x", 1) != 1) _exit(3);
+    } else if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), address, sizeof(struct sockaddr_un)) != 0) {
+        _exit(3);
+    }
+    return NULL;
+}
+
+static void pass_line_on(struct sockaddr_un *address) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, pass_on, address);
+    pthread_detach(thread);
+}
+
+static void wait_on_pipe(void) {
+    if (pipe(line_ends) != 0) _exit(3);
+    waited[0] = line_ends[0];
+    waited[1] = eventfd(0, EFD_CLOEXEC);
+    waited_count = 2;
+    pass_line_on(NULL);
+}
+
+// One end of a connection, as of a client.
+static void wait_on_answer(void) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, line_ends) != 0) _exit(3);
+    waited[0] = line_ends[0];
+    waited_count = 1;
+    pass_line_on(NULL);
+}
+
+static void wait_on_listener(void) {
+    static struct sockaddr_un address = {.sun_family = AF_UNIX};
+    waited[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    waited_count = 1;
+    snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "lagmonitor-first-%d", (int)getpid());
+    if (bind(waited[0], (struct sockaddr *)&address, sizeof(address)) != 0 || listen(waited[0], 1) != 0) _exit(3);
+    pass_line_on(&address);
+}
+
+// Takes what came, so that the next wait has nothing for it.
+static void take_line(void) {
+    char byte;
+    int listens = 0;
+    socklen_t length = sizeof(listens);
+    getsockopt(waited[0], SOL_SOCKET, SO_ACCEPTCONN, &listens, &length);
+    if (listens) accept(waited[0], NULL, NULL);
+    else if (read(waited[0], &byte, 1) != 1) _exit(3);
+}
+
+static const char *call = "poll";
+
+__attribute__((noinline)) static void wait_for_set(int timeout_ms) {
+    struct pollfd some[2] = {{.fd = waited[0], .events = POLLIN}, {.fd = waited[1], .events = POLLIN}};
+    struct timespec time = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
+    struct timeval value = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+    int most = 0;
+    fd_set reads;
+    FD_ZERO(&reads);
+    for (int i = 0; i < waited_count; i++) {
+        FD_SET(waited[i], &reads);
+        most = waited[i] > most ? waited[i] : most;
+    }
+    if (strcmp(call, "poll") == 0) poll(some, (nfds_t)waited_count, timeout_ms);
+    else if (strcmp(call, "ppoll") == 0) ppoll(some, (nfds_t)waited_count, timeout_ms < 0 ? NULL : &time, NULL);
+    else if (strcmp(call, "select") == 0) select(most + 1, &reads, NULL, NULL, timeout_ms < 0 ? NULL : &value);
+    else if (strcmp(call, "pselect") == 0) pselect(most + 1, &reads, NULL, NULL, timeout_ms < 0 ? NULL : &time, NULL);
+    else _exit(64);
+}
+
+// A loop that stalls in the first of so many turns, in the others of which nothing comes. Of TURNS it goes on at rest.
+__attribute__((noinline)) static void turn_on_set(int turns) {
+    for (int turn = 0; turn < turns; turn++) {
+        wait_for_set(turn > 0 ? TURN_MS : -1);
+        if (turn > 0) continue;
+        take_line();
+        first_handler(STALL_MS);
+    }
+    say("turned");
+    if (turns == TURNS) wait_for_set(-1);
+}
+
+// The same by epoll.
+__attribute__((noinline)) static void turn_on_epoll(int turns) {
+    for (int turn = 0; turn < turns; turn++) {
+        wait_on(set, turn > 0 ? TURN_MS : -1);
+        if (turn == 0) first_handler(STALL_MS);
+    }
+    say("turned");
+    if (turns == TURNS) wait_on(set, -1);
+}
+
+// What a start does: waits for an answer, computes, waits at the same place for others, and turns elsewhere.
+static void start_with(void (*prepare)(void), int closes) {
+    for (int answer = 0; answer < JOBS; answer++) {
+        if (answer == 0 || closes) prepare();
+        if (answer > 0 && write(line_ends[1], "x", 1) != 1) _exit(3);
+        wait_for_set(-1);
+        take_line();
+        if (closes) {
+            close(line_ends[0]);
+            close(line_ends[1]);
+            close(waited[1]);
+        }
+        if (answer == 0) first_handler(STALL_MS);
+    }
+    turn_on(set);
+}
+
+static void wait_on_new_pipe(void) {
+    static int is_second;
+    if (is_second++ == 0) return wait_on_pipe();
+    if (pipe(line_ends) != 0) _exit(3);
+    waited[0] = line_ends[0];
+    waited[1] = eventfd(0, EFD_CLOEXEC);
+}
+
+// MARK: Threads
+
+static void *turn_on_thread(void *kind) {
+    if (strcmp(kind, "epoll") == 0) turn_on_epoll(TURNS);
+    if (strcmp(kind, "few") == 0) turn_on_epoll(2);
+    if (strcmp(kind, "few-set") == 0) turn_on_set(4);
+    if (strcmp(kind, "set") == 0) turn_on_set(TURNS);
+    return NULL;
+}
+
+// Jobs in which a thread polls, further in than it rests for the next.
+__attribute__((noinline)) static void poll_in_job(int job) {
+    volatile char *room = alloca(2048);
+    __asm__ volatile("" : : "r"(room) : "memory");
+    room[0] = 1;
+    wait_for_set(job == 0 ? -1 : TURN_MS);
+    room[1] = 1;
+}
+static void *work_in_pool(void *argument) {
+    static sem_t never;
+    sem_init(&never, 0, 0);
+    for (int job = 0; job < JOBS; job++) {
+        poll_in_job(job);
+        if (job == 0) {
+            take_line();
+            say("stalling");
+        }
+        struct timespec end;
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        end.tv_nsec += 400000000;
+        end.tv_sec += end.tv_nsec / 1000000000;
+        end.tv_nsec %= 1000000000;
+        while (sem_clockwait(&never, CLOCK_MONOTONIC, &end) == 0) continue;
+        if (job == 0) say("stalled");
+    }
+    turn_on(set);
+    return argument;
+}
+
+static void run_thread(void *(*body)(void *), const char *kind) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, (void *)(uintptr_t)kind);
+    pthread_join(thread, NULL);
+    pause();
+}
+
+static void end_slowly(void) { first_handler(STALL_MS); }
+
 int run_first_stall(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
+    if (count > 2) call = arguments[2];
     alarm(120);
     set = epoll_create1(EPOLL_CLOEXEC);
     int other = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event interest = {.events = EPOLLIN | EPOLLONESHOT};
+    if (strcmp(name, "set") == 0) {
+        wait_on_pipe();
+        turn_on_set(TURNS);
+    } else if (strcmp(name, "at-once") == 0) {
+        // Nobody has seen the first wait.
+        wait_on_pipe();
+        if (write(line_ends[1], "x", 1) != 1) return 3;
+        turn_on_set(TURNS);
+    } else if (strcmp(name, "listener") == 0) {
+        wait_on_listener();
+        turn_on_set(TURNS);
+    } else if (strcmp(name, "answer") == 0) {
+        start_with(wait_on_answer, 0);
+    } else if (strcmp(name, "children") == 0) {
+        start_with(wait_on_new_pipe, 1);
+    } else if (strcmp(name, "pool") == 0) {
+        wait_on_pipe();
+        run_thread(work_in_pool, NULL);
+    } else if (strcmp(name, "exit") == 0) {
+        wait_on_pipe();
+        atexit(end_slowly);
+        wait_for_set(-1);
+        exit(0);
+    } else if (strcmp(name, "set-thread") == 0 || strcmp(name, "few-set-thread") == 0) {
+        wait_on_pipe();
+        run_thread(turn_on_thread, strcmp(name, "set-thread") == 0 ? "set" : "few-set");
+    }
     if (epoll_ctl(set, EPOLL_CTL_ADD, STDIN_FILENO, &interest) != 0) return 3;
     if (strcmp(name, "loop") == 0) {
         wait_on(set, -1);
         first_handler(STALL_MS);
         turn_on(set);
+    } else if (strcmp(name, "thread") == 0 || strcmp(name, "few-thread") == 0) {
+        run_thread(turn_on_thread, strcmp(name, "thread") == 0 ? "epoll" : "few");
     } else if (strcmp(name, "poll") == 0) {
         wait_on(set, -1);
         first_handler(STALL_MS);
@@ -75,8 +287,8 @@ int run_first_stall(int count, char **arguments) {
         turn_on(other);
     } else if (strcmp(name, "renewed") == 0) {
         wait_on(set, -1);
-        close(set);
         first_handler(STALL_MS);
+        close(set);
         // The same number.
         if (epoll_create1(EPOLL_CLOEXEC) != set) return 4;
         turn_on(set);

@@ -180,6 +180,11 @@ static void *share(void *first) {
     return NULL;
 }
 
+static void poll_one(int ms) {
+    struct pollfd one = {.fd = ends[0], .events = POLLIN};
+    poll(&one, 1, ms);
+}
+
 // `object KIND`: an instance that watches a descriptor. With each line on stdin it does what that says.
 static int be_object(const char *kind) {
     int descriptor = ends[0];
@@ -204,6 +209,7 @@ static int be_object(const char *kind) {
         // Until work comes, and back.
         if (line[0] == 'p') result = poll(some, 2, 300);
         if (line[0] == 'o') result = poll(some + 1, 1, 300);
+        if (line[0] == 'd') deeper(1024, poll_one, 300);
         printf("%d\n", result);
         fflush(stdout);
     }

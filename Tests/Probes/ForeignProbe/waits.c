@@ -3,6 +3,7 @@
 #include "probes.h"
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -25,6 +26,8 @@ extern int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const s
 
 static int set = -1;
 static const char *call = "epoll_wait";
+// Nothing ever comes.
+static int ends[2], others[2];
 
 static pid_t thread_id(void) { return (pid_t)syscall(SYS_gettid); }
 
@@ -43,6 +46,24 @@ static void await_line(void) {
     }
 }
 
+// Of descriptors: one, or two.
+static __attribute__((noinline)) int wait_for_set(int timeout_ms) {
+    struct pollfd some[2] = {{.fd = ends[0], .events = POLLIN}, {.fd = others[0], .events = POLLIN}};
+    struct timespec time = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
+    struct timeval value = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+    int most = ends[0] > others[0] ? ends[0] : others[0];
+    fd_set reads;
+    FD_ZERO(&reads);
+    FD_SET(ends[0], &reads);
+    FD_SET(others[0], &reads);
+    if (strcmp(call, "one poll") == 0) return poll(some, 1, timeout_ms);
+    if (strcmp(call, "set poll") == 0) return poll(some, 2, timeout_ms);
+    if (strcmp(call, "set ppoll") == 0) return ppoll(some, 2, &time, NULL);
+    if (strcmp(call, "set select") == 0) return select(most + 1, &reads, NULL, NULL, &value);
+    if (strcmp(call, "set pselect") == 0) return pselect(most + 1, &reads, NULL, NULL, &time, NULL);
+    _exit(7);
+}
+
 static __attribute__((noinline)) int wait_once(int timeout_ms) {
     struct epoll_event event;
     struct pollfd none = {.fd = -1};
@@ -57,7 +78,7 @@ static __attribute__((noinline)) int wait_once(int timeout_ms) {
     if (strcmp(call, "__ppoll_chk") == 0) return __ppoll_chk(&none, 0, &time, NULL, sizeof(none));
     if (strcmp(call, "select") == 0) return select(0, NULL, NULL, NULL, &value);
     if (strcmp(call, "pselect") == 0) return pselect(0, NULL, NULL, NULL, &time, NULL);
-    _exit(7);
+    return wait_for_set(timeout_ms);
 }
 
 static __attribute__((noinline)) void loop(int times, int timeout_ms) {
@@ -70,6 +91,15 @@ static __attribute__((noinline)) void deeper_loop(int times, int timeout_ms) {
     volatile char *room = alloca(1024);
     room[0] = 1;
     loop(times, timeout_ms);
+    room[1] = 1;
+}
+
+// One wait, so much deeper in the stack.
+static __attribute__((noinline)) void wait_deeper(size_t bytes) {
+    volatile char *room = alloca(bytes);
+    __asm__ volatile("" : : "r"(room) : "memory");
+    room[0] = 1;
+    loop(1, 1);
     room[1] = 1;
 }
 
@@ -90,6 +120,41 @@ static void *loop_thread(void *argument) {
     say("looped");
     if (argument != NULL) pthread_barrier_wait(argument);
     return NULL;
+}
+
+static void *seven_thread(void *argument) {
+    loop(7, 1);
+    say("looped");
+    await_line();
+    loop(1, 1);
+    say("looped");
+    await_line();
+    return argument;
+}
+
+// So many waits, half a second and more after the first.
+static void *few_thread(void *waits) {
+    loop(1, 1);
+    usleep(600000);
+    loop((int)(intptr_t)waits - 1, 1);
+    say("looped");
+    await_line();
+    return NULL;
+}
+
+static void *crowd_thread(void *barrier) {
+    loop(1, 1);
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier);
+    usleep(600000);
+    loop(1, 1);
+    return NULL;
+}
+
+static void run_thread(void *(*body)(void *), void *argument) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, argument);
+    pthread_join(thread, NULL);
 }
 
 static pthread_key_t late_key;
@@ -129,6 +194,12 @@ static volatile int forked_in_handler = -1;
 static void fork_in_handler(int signal) {
     (void)signal;
     forked_in_handler = fork() == 0;
+}
+
+// More waits than a row within the work of another has.
+static void poll_in_handler(int signal) {
+    (void)signal;
+    for (int i = 0; i < 12; i++) poll(NULL, 0, 1);
 }
 
 static void check(int holds, const char *what) {
@@ -176,15 +247,57 @@ int run_waits(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
     if (count > 2) call = arguments[2];
     set = epoll_create1(EPOLL_CLOEXEC);
+    if (pipe2(ends, O_CLOEXEC) != 0 || pipe2(others, O_CLOEXEC) != 0) return 3;
     // Whoever started this may block it.
     sigset_t alarms;
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);
     sigprocmask(SIG_UNBLOCK, &alarms, NULL);
     if (strcmp(name, "seven") == 0) {
-        loop(7, 1);
+        seven_thread(NULL);
+    } else if (strcmp(name, "seven-thread") == 0) {
+        run_thread(seven_thread, NULL);
+    } else if (strcmp(name, "few") == 0 && count > 3) {
+        few_thread((void *)(intptr_t)atoi(arguments[3]));
+    } else if (strcmp(name, "few-thread") == 0 && count > 3) {
+        run_thread(few_thread, (void *)(intptr_t)atoi(arguments[3]));
+    } else if (strcmp(name, "crowd") == 0) {
+        enum { CROWD = 20 };
+        pthread_t threads[CROWD];
+        pthread_barrier_t barrier;
+        pthread_barrier_init(&barrier, NULL, CROWD + 1);
+        for (int i = 0; i < CROWD; i++) pthread_create(&threads[i], NULL, crowd_thread, &barrier);
+        pthread_barrier_wait(&barrier);
         say("looped");
         await_line();
+        pthread_barrier_wait(&barrier);
+        for (int i = 0; i < CROWD; i++) pthread_join(threads[i], NULL);
+        // A process of its own, with threads of its own.
+        pid_t child = fork();
+        if (child == 0) {
+            run_thread(seven_thread, NULL);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    } else if (strcmp(name, "renewed") == 0) {
+        loop(3, 1);
+        close(set);
+        check(epoll_create1(EPOLL_CLOEXEC) == set, "the same number");
+        seven_thread(NULL);
+    } else if (strcmp(name, "waits-in-handler") == 0) {
+        // In the midst of the first wait.
+        struct sigaction action = {.sa_handler = poll_in_handler};
+        sigaction(SIGALRM, &action, NULL);
+        struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+        setitimer(ITIMER_REAL, &soon, NULL);
+        loop(1, 1000);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "starts") == 0) {
+        // Answers that a start waits for, each further out; then the loop's first wait.
+        call = "one poll";
+        for (size_t places = 6; places > 0; places--) wait_deeper(places * 1024);
+        call = "set poll";
         loop(1, 1);
         say("looped");
         await_line();

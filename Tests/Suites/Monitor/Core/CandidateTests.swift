@@ -67,6 +67,16 @@ extension MonitorTests {
             }
         }
 
+        @Test func `what is confirmed after its watch is over is not reported`() throws {
+            try stalled { watched, candidate in
+                watched.monitor.unwatch(candidate)
+                #expect(!eventually(seconds: 1) { !watched.sink.lines.isEmpty })
+                candidate.confirm()
+                watched.monitor.reportConfirmed()
+                #expect(!eventually(seconds: 1) { !watched.sink.lines.isEmpty }, "\(watched.sink.lines)")
+            }
+        }
+
         @Test func `of what is no loop nothing is reported`() throws {
             try stalled { watched, candidate in
                 watched.monitor.unwatch(candidate)

@@ -103,6 +103,27 @@ internal import Testing
         #expect(finder.place.stackPointer == 2000)
     }
 
+    /// The C library's `pselect` takes more of the stack than its `ppoll`.
+    @Test func `a handlers poll at the stack pointer of the loops select is work`() throws {
+        #if arch(arm64)
+            let (select, poll): (Int64, Int64) = (72, 73)
+        #else
+            let (select, poll): (Int64, Int64) = (270, 271)
+        #endif
+        func asleep(in call: Int64, isOfSeveral: Bool, runs: UInt64) -> ThreadObservation {
+            ThreadObservation(
+                doing: .blocked(call: call, stackPointer: 1000, programCounter: 7, isOfSeveral: isOfSeveral),
+                runs: runs
+            )
+        }
+        let rest = asleep(in: select, isOfSeveral: true, runs: 1)
+        var finder = IterationDetector(place: try #require(rest.place), hold: 50 * Self.ms)
+        #expect(finder.observe(rest, at: 100 * Self.ms) == .rest)
+        _ = finder.observe(asleep(in: poll, isOfSeveral: false, runs: 2), at: 120 * Self.ms)
+        #expect(finder.isAtWork)
+        #expect(finder.observe(asleep(in: select, isOfSeveral: true, runs: 3), at: 130 * Self.ms) == .rest)
+    }
+
     @Test func `a loop that has gone elsewhere is followed after a while`() {
         var finder = finder()
         for look in 0..<10 { _ = finder.observe(Self.resting(runs: UInt64(look)), at: UInt64(look) * Self.ms) }

@@ -61,4 +61,15 @@ struct QuietRuleTests {
         // A sleep keeps nobody waiting.
         #expect(!Self.rule(.working, of: .timer).isProved && Self.rule(.working).isProved)
     }
+
+    /// A round trip of a start looks the same but for its object.
+    @Test func `of what may be no loop a loops object is wanted`() {
+        func isQuiet(_ kind: WaitObject.Kind) -> Bool {
+            var rule = Self.rule(.working, of: kind, pending: nil)
+            rule.isProvisional = true
+            return rule.isQuiet
+        }
+        #expect(!isQuiet(.loop))
+        for kind in [WaitObject.Kind.timer, .unseen, .unknown, .peer, .gone] { #expect(isQuiet(kind), "\(kind)") }
+    }
 }

@@ -50,28 +50,31 @@ private final class ObjectProbe {
 
     /// The object of the wait that the letter stands for, while the program sleeps in it. On a busy machine it may be over before it is
     /// seen: then it is asked again.
-    func sleepingObject(in letter: String) throws -> WaitObject {
-        var object: WaitObject?
+    func sleepingObject(in letter: String) throws -> WaitObject { try sleeping(in: letter) { WaitObject(process: pid, of: $0) } }
+
+    /// What is made of the call in which the program sleeps then.
+    func sleeping<Found>(in letter: String, _ make: (cll_thread_syscall) -> Found?) throws -> Found {
+        var found: Found?
         let isFound = try eventually {
             begin(letter)
-            object = currentObject()
-            if object == nil { _ = try answer() }
-            return object != nil
+            found = currentCall().flatMap(make)
+            if found == nil { _ = try answer() }
+            return found != nil
         }
         try #require(isFound)
-        return try #require(object)
+        return try #require(found)
     }
 
-    private func currentObject() -> WaitObject? {
+    private func currentCall() -> cll_thread_syscall? {
         for _ in 0..<2000 {
             var call = cll_thread_syscall()
-            if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), cll_wait_kind(call.number) != 0 {
-                return WaitObject(process: pid, of: call)
-            }
+            if cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED), cll_wait_kind(call.number) != 0 { return call }
             usleep(100)
         }
         return nil
     }
+
+    func makeExaminer() -> LoopExaminer { LoopExaminer(handle, tid: pid, isDeclared: false) }
 
     var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 }
@@ -121,6 +124,25 @@ private final class ObjectProbe {
         let one = try probe.sleepingObject(in: "o")
         #expect(probe.look(one).kind == .peer)
         #expect(try probe.answer() == 0)
+    }
+
+    /// A start's round trip, and at once the loop, further out.
+    @Test func `at another place the object is read anew`() throws {
+        let probe = try ObjectProbe("level")
+        let examiner = probe.makeExaminer()
+        func isQuiet(in letter: String, at now: UInt64) throws -> Bool {
+            let isQuiet = try probe.sleeping(in: letter) { call in
+                examiner.recordRest(call, at: now)
+                return examiner.examine(limit: .max, at: now).isQuiet
+            }
+            #expect(try probe.answer() == 0)
+            return isQuiet
+        }
+        #expect(try isQuiet(in: "d", at: 1))
+        #expect(try !isQuiet(in: "p", at: 2))
+        // At the same place it is not, for a while.
+        #expect(try !isQuiet(in: "o", at: 3))
+        #expect(try isQuiet(in: "o", at: 1_000_000_000))
     }
 
     @Test func `where the kernel refuses it is not known`() throws {

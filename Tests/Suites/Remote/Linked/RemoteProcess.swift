@@ -73,6 +73,16 @@ final class RemoteProcess {
         return isThere && eventually { isAnswered() }
     }
 
+    /// Waits until a claim that may not be a loop's is watched, at rest: its beacon is armed in the second visit at the earliest.
+    func isCandidateWatched() -> Bool {
+        eventually {
+            (0..<UInt32(CLB_LOOP_TABLE_SLOTS)).contains { index in
+                self.table.loop(at: index)?.state == .provisional
+                    && clb_loop_table_beacon(self.table.raw, index).pointee.armed & UInt16(CLB_ARMED_ANY) != 0
+            }
+        }
+    }
+
     func end() {
         if process.isRunning { kill(pid, SIGKILL) }
         process.waitUntilExit()

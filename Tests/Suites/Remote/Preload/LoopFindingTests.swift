@@ -37,8 +37,16 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a main threads first waits on an epoll instance are published as provisional`() throws {
-        let probe = try WatchedProbe("seven")
+    @Test(arguments: ["epoll_wait", "one poll", "set poll", "set ppoll", "set select", "set pselect"])
+    func `a main threads first waits for events are published as provisional`(call: String) throws {
+        try Self.expectProvisional("seven", call)
+    }
+
+    @Test(arguments: ["epoll_wait", "set poll", "set select"])
+    func `so are another threads`(call: String) throws { try Self.expectProvisional("seven-thread", call) }
+
+    private static func expectProvisional(_ name: String, _ call: String) throws {
+        let probe = try WatchedProbe(name, call)
         let word = try probe.word("looped")
         let candidate = try #require(probe.table.provisional.first)
         #expect(probe.table.loops.count == 1 && candidate.pid == word.pid && candidate.tid == word.tid)
@@ -53,6 +61,87 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
+    /// Threads of pools poll for answers.
+    @Test func `another threads waits for one descriptor are not published before they are a loop`() throws {
+        let probe = try WatchedProbe("seven-thread", "one poll")
+        _ = try probe.word("looped")
+        #expect(probe.table.loops.isEmpty)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test(arguments: [
+        ("few", "epoll_wait", 2), ("few", "one poll", 2), ("few", "set poll", 2), ("few-thread", "epoll_wait", 2),
+        ("few-thread", "set poll", 4),
+    ])
+    func `few waits are a loop half a second after the first`(name: String, call: String, waits: Int) throws {
+        for count in [waits - 1, waits] {
+            let probe = try WatchedProbe(name, call, "\(count)")
+            _ = try probe.word("looped")
+            #expect(probe.table.loops.count == 1 && probe.table.live.count == (count < waits ? 0 : 1), "\(count)")
+            probe.goOn()
+            #expect(try probe.end() == (0, ""))
+        }
+    }
+
+    @Test func `few waits of another thread for one descriptor are no loop`() throws {
+        let probe = try WatchedProbe("few-thread", "one poll", "7")
+        _ = try probe.word("looped")
+        #expect(probe.table.loops.isEmpty)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test(arguments: ["epoll_wait", "set poll"])
+    func `of many threads some are published as provisional`(call: String) throws {
+        let probe = try WatchedProbe("crowd", call)
+        _ = try probe.word("looped")
+        #expect(probe.table.provisional.count == 16 && probe.table.loops.count == 16)
+        probe.goOn()
+        // A fork's child, whose threads count anew.
+        let child = try probe.word("looped")
+        #expect(probe.table.provisional.map(\.pid) == [child.pid] && probe.table.loops.count == 17)
+        // Of the others two waits on an epoll instance made no loop.
+        #expect(probe.table.loops.count(where: \.isEnded) == (call == "epoll_wait" ? 16 : 0))
+        for _ in 0..<2 { probe.goOn() }
+        _ = try probe.word("looped")
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func `an instance with the number of one that was closed has a claim of its own`() throws {
+        let probe = try WatchedProbe("renewed")
+        _ = try probe.word("looped")
+        let candidate = try #require(probe.table.provisional.first)
+        #expect(probe.table.loops.count(where: \.isWithdrawn) == 1 && probe.table.sequence(of: candidate) == 15)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.count == 1 && probe.table.loops.count == 2)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func `a wait that was in progress when its claim was withdrawn publishes nothing`() throws {
+        let probe = try WatchedProbe("waits-in-handler")
+        _ = try probe.word("looped")
+        let candidate = try #require(probe.table.loops.first)
+        // It began its wait, and no more.
+        #expect(candidate.isWithdrawn && probe.table.loops.count == 1 && probe.table.sequence(of: candidate) == 2)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    @Test func `the answers that a start waits for leave a claim for its loop`() throws {
+        let probe = try WatchedProbe("starts")
+        _ = try probe.word("looped")
+        #expect(probe.table.loops.filter(\.isWithdrawn).count == 4 && probe.table.provisional.count == 1)
+        #expect(probe.table.loops.count == 5)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     @Test func `a provisional claim ends without having been a loop`() throws {
         let probe = try WatchedProbe("thrice-main-ends")
         _ = try probe.word("thrice")
@@ -61,6 +150,15 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
         let loop = try #require(probe.table.loops.first)
         #expect(loop.isWithdrawn && clb_claim_is_confirmed(loop.claim) == 0)
+    }
+
+    @Test func `the claim of a program that waits and exits is withdrawn`() throws {
+        let probe = try WatchedProbe("thrice", "set poll")
+        _ = try probe.word("thrice")
+        #expect(probe.table.provisional.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+        #expect(probe.table.loops.map(\.isWithdrawn) == [true])
     }
 
     @Test func `another loop of the main thread gets a claim of its own`() throws {
@@ -119,8 +217,8 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
-    @Test func `a wait within the work is no rest`() throws {
-        let probe = try WatchedProbe("nested", "poll")
+    @Test(arguments: ["poll", "set poll"]) func `a wait within the work is no rest`(call: String) throws {
+        let probe = try WatchedProbe("nested", call)
         _ = try probe.word("nested")
         let loop = try #require(probe.table.live.first)
         let sequence = probe.table.sequence(of: loop)

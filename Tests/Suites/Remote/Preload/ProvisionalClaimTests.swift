@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import LagMonitor
@@ -77,5 +78,27 @@ struct ProvisionalClaimTests {
             write(clb_claim_with_state(claim, state))
             #expect(!remote.isConfirmed)
         }
+    }
+
+    /// What is begun of this very process is freed: its own claims are nobody's.
+    @Test(arguments: [true, false])
+    func `a claim that may be no loops is begun once it is a moment old`(isProvisional: Bool) throws {
+        let configuration = RemoteConfiguration(StallMonitorConfiguration())
+        let watch = SharedLoopTableWatch(table: table, configuration: configuration, sink: MemorySink()) { Issue.record("\($0)") }
+        if !isProvisional { change(to: CLB_SLOT_LIVE) }
+        watch.scan()
+        #expect((table.loop(at: index) != nil) == isProvisional && watch.settling.count == (isProvisional ? 1 : 0))
+        usleep(UInt32(SharedLoopTableWatch.settleNanoseconds / 1000))
+        watch.scan()
+        #expect(table.loop(at: index) == nil && watch.settling.isEmpty)
+    }
+
+    @Test func `a claim that is gone is not waited for`() throws {
+        let configuration = RemoteConfiguration(StallMonitorConfiguration())
+        let watch = SharedLoopTableWatch(table: table, configuration: configuration, sink: MemorySink()) { Issue.record("\($0)") }
+        watch.scan()
+        change(to: CLB_SLOT_ENDED)
+        watch.scan()
+        #expect(table.loop(at: index) == nil && watch.settling.isEmpty)
     }
 }

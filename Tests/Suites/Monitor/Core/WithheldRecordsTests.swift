@@ -1,0 +1,85 @@
+internal import LagActivity
+import Synchronization
+import Testing
+
+@testable import LagMonitor
+
+/// Records that wait until it is known whether their loop is one.
+@Suite struct WithheldRecordsTests {
+    private final class Candidate: CandidateLoop {
+        let beacon = ActivityBeacon()
+        let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
+        let name = "candidate"
+        private let confirmed = Atomic(false)
+
+        func modeName(_ number: UInt32) -> String? { nil }
+        var isConfirmed: Bool { confirmed.load(ordering: .acquiring) }
+        func confirm() { confirmed.store(true, ordering: .releasing) }
+    }
+
+    private let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [])
+
+    private func record(_ number: UInt64) -> StallRecord {
+        StallRecord(
+            id: StallID(startRealtimeNanoseconds: 1, randomHigh: 1, randomLow: number),
+            startRealtimeNanoseconds: 1,
+            startMonotonicNanoseconds: number,
+            durationNanoseconds: 400_000_000,
+            thresholdNanoseconds: 150_000_000,
+            phase: .end,
+            kind: .callout,
+            foundBy: [.callout],
+            loop: "candidate",
+            threadID: 5,
+            threadName: "candidate",
+            fingerprint: "v1:0000000000000001",
+            stackHash: "9088f728ab831587",
+            cause: .cpu,
+            capture: .none,
+            frames: []
+        )
+    }
+
+    private func add(_ numbers: ClosedRange<UInt64>, of loop: Candidate, watch: Int, to withheld: inout WithheldRecords) {
+        for number in numbers { withheld.add(record(number), of: loop, watch: watch, for: core) }
+    }
+
+    private func take(_ withheld: inout WithheldRecords) -> [UInt64] {
+        withheld.takeConfirmed().map(\.record.startMonotonicNanoseconds)
+    }
+
+    @Test func `what is withheld comes once, in its order, when its loop is known`() {
+        var withheld = WithheldRecords()
+        let (loop, other) = (Candidate(), Candidate())
+        add(1...2, of: loop, watch: 1, to: &withheld)
+        add(3...3, of: other, watch: 2, to: &withheld)
+        add(4...4, of: loop, watch: 1, to: &withheld)
+        #expect(take(&withheld).isEmpty)
+        loop.confirm()
+        #expect(take(&withheld) == [1, 2, 4])
+        #expect(take(&withheld).isEmpty)
+        other.confirm()
+        #expect(take(&withheld) == [3])
+    }
+
+    @Test func `what belongs to a watch that is over is forgotten`() {
+        var withheld = WithheldRecords()
+        let (loop, other) = (Candidate(), Candidate())
+        add(1...1, of: loop, watch: 1, to: &withheld)
+        add(2...2, of: other, watch: 2, to: &withheld)
+        withheld.forget([1])
+        for candidate in [loop, other] { candidate.confirm() }
+        #expect(take(&withheld) == [2])
+    }
+
+    @Test func `of many the first are kept`() {
+        var withheld = WithheldRecords()
+        let loop = Candidate()
+        add(1...20, of: loop, watch: 1, to: &withheld)
+        loop.confirm()
+        #expect(take(&withheld) == Array(1...16))
+        // There is room again.
+        add(21...21, of: loop, watch: 1, to: &withheld)
+        #expect(take(&withheld) == [21])
+    }
+}
