@@ -4,6 +4,7 @@
 #include "clb_beacon.h"
 #include "cll_thread_sample.h"
 #include "procfs_text.h"
+#include "wait_restart.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@ struct cll_iteration_check {
     int64_t call;
     uint64_t sp;
     uint32_t result;
-    uint64_t seen_ns;
+    uint64_t begun_ns, seen_ns;
 };
 
 // Each stop costs the thread some µs: entering a call and leaving it.
@@ -76,6 +77,7 @@ static uint32_t cll_trace_until_wait(cll_iteration_check *check) {
             ptrace(PTRACE_DETACH, tid, NULL, NULL);
             return CLL_ITERATION_SEEN;
         }
+        if (stops == 0) cll_restart_wait(tid, &stop, check->begun_ns);
         // A signal of its own is passed on.
         long signal = is_call || is_event ? 0 : stop.si_signo;
         if (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) != 0) return CLL_ITERATION_UNSEEN;
@@ -105,6 +107,7 @@ cll_iteration_check *cll_iteration_check_begin(pid_t tid, int64_t call, uint64_t
     check->call = call;
     check->sp = sp;
     check->result = CLL_ITERATION_UNSEEN;
+    check->begun_ns = clb_now_ns();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

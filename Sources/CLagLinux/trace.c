@@ -6,6 +6,7 @@
 #include "cll_memory.h"
 #include "cll_procfs.h"
 #include "procfs_text.h"
+#include "wait_restart.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -31,6 +32,7 @@ struct cll_tracer {
     int error;           // of FAILED
     pid_t pid, tid;
     uint64_t stack_low, stack_high;
+    uint64_t asked_ns;       // when it was asked
     cll_snapshot *snapshot;  // the asker's; only the asker touches it
     cll_snapshot copy;       // what was copied while the target stood still
     sem_t asked, answered;
@@ -130,6 +132,7 @@ static int cll_trace(cll_tracer *tracer, int *holds) {
         error = cll_read_registers(tid, &tracer->copy);
         if (error == 0) cll_read_stack(tracer, &tracer->copy);
     }
+    cll_restart_wait(tid, &stop, tracer->asked_ns);
     // What it stopped for may have been a signal of its own, which is not ours to keep.
     long signal = stop.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
     if (ptrace(PTRACE_DETACH, tid, NULL, (void *)signal) != 0) *holds = 1;
@@ -262,6 +265,7 @@ int cll_tracer_capture(cll_tracer *tracer, pid_t pid, pid_t tid, uint64_t stack_
     tracer->stack_low = stack_low;
     tracer->stack_high = stack_high;
     tracer->snapshot = snapshot;
+    tracer->asked_ns = clb_now_ns();
     tracer->busy = 1;
     __atomic_store_n(&tracer->state, REQUESTED, __ATOMIC_RELEASE);
     sem_post(&tracer->asked);

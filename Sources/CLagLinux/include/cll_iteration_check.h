@@ -4,7 +4,7 @@
 //
 // A check is a thread of its own, and ends by that thread's end: then the kernel itself lets the other go, without stopping it
 // once more. The same happens when this process is killed, so no thread is ever left stopped.
-// An interrupt, with which it begins, may cut a wait short that does not restart (epoll_wait): only threads that run are to be checked.
+// An interrupt, with which it begins, may cut a wait short that is not made again (wait_restart.h): only threads that run are to be checked.
 #ifndef CLL_ITERATION_CHECK_H
 #define CLL_ITERATION_CHECK_H
 

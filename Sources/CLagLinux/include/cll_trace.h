@@ -3,7 +3,8 @@
 // A tracer is a thread of its own, because only the thread that seized another may let it go, and because it may have to wait for
 // one that gets no processor: whoever asks does not. The target is let go as soon as it is copied, or when it stops at last, whether
 // or not the answer is still wanted; and the kernel itself lets it go when the tracer's thread or process ends, however it ends.
-// An interrupt may cut a wait short that does not restart (epoll_wait), so only threads that do not wait are to be asked.
+// An interrupt cuts a wait short that a thread is in; the kernel or this makes most of them again (wait_restart.h), and the others return EINTR:
+// only threads that do not wait are to be asked.
 #ifndef CLL_TRACE_H
 #define CLL_TRACE_H
 

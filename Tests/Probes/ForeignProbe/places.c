@@ -195,6 +195,7 @@ static int be_object(const char *kind) {
         sigprocmask(SIG_BLOCK, &signals, NULL);
         descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
     }
+    if (strcmp(kind, "input") == 0) descriptor = STDIN_FILENO;
     watch(descriptor, strcmp(kind, "edge") == 0 ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
     printf("%d %d\n", set, descriptor);
     fflush(stdout);
@@ -205,6 +206,7 @@ static int be_object(const char *kind) {
         if (line[0] == 'w') result = (int)write(ends[1], "x", 1);
         if (line[0] == 's') result = kill(getpid(), SIGUSR1);
         if (line[0] == 't') result = epoll_wait(set, &found, 1, 0);
+        if (line[0] == 'e') result = epoll_wait(set, &found, 1, -1);
         if (line[0] == 'c') result = close(set);
         // Until work comes, and back.
         if (line[0] == 'p') result = poll(some, 2, 300);

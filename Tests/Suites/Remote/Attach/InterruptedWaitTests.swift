@@ -1,0 +1,51 @@
+internal import CLagBeacon
+internal import CLagLinux
+internal import Foundation
+internal import LagActivity
+internal import TestSupport
+internal import Testing
+
+@testable internal import LagRemote
+
+#if arch(x86_64)
+    /// A stop that meets a thread in `epoll_wait`, where it was meant for one that runs: the program does not notice it.
+    @Suite struct InterruptedWaitTests {
+        /// A program that sleeps in `epoll_wait`, until it is sent another line.
+        private static func withWaiter(_ body: (pid_t) throws -> Void) throws -> Int {
+            let probe = try ObjectProbe("input")
+            _ = try probe.sleepingObject(in: "e")
+            try body(probe.pid)
+            // Either it still sleeps there, or it came back with EINTR.
+            probe.begin("x")
+            return try probe.answer()
+        }
+
+        @Test func `a capture that meets a wait does not end it`() throws {
+            let tracer = try #require(cll_tracer_create())
+            defer { cll_tracer_destroy(tracer) }
+            let stack = UnsafeMutablePointer<UInt8>.allocate(capacity: 1 << 16)
+            defer { stack.deallocate() }
+            let events = try Self.withWaiter { pid in
+                var snapshot = cll_snapshot()
+                snapshot.stack = stack
+                snapshot.capacity = 1 << 16
+                let deadline = clb_now_ns() + 10_000_000_000
+                let answer = cll_tracer_capture(tracer, pid, pid, 0, 0, &snapshot, deadline)
+                #expect(Int(answer) == Int(CLL_SIGNAL_TAKEN) && snapshot.stack_length > 0)
+            }
+            #expect(events == 1)
+        }
+
+        @Test func `a check for turns that meets a wait sees the wait and does not end it`() throws {
+            let events = try Self.withWaiter { pid in
+                var call = cll_thread_syscall()
+                try #require(cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED))
+                let check = try #require(cll_iteration_check_begin(pid, call.number, call.sp))
+                usleep(200_000)
+                var seen: UInt64 = 0
+                #expect(Int(cll_iteration_check_end(check, &seen)) == Int(CLL_ITERATION_SEEN))
+            }
+            #expect(events == 1)
+        }
+    }
+#endif
