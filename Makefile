@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof storm fuzz lint
+.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz lint
 .SILENT:
 
 SWIFT ?= swift
@@ -108,6 +108,9 @@ diagnosis-libraries: setup ## the same of stalls in libraries that programs use,
 
 proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 3 min)
 	exec Evaluation/Proof/run $(PROOF)
+
+sanitize: setup ## an embedding program under ThreadSanitizer and AddressSanitizer, the core built for each (2 min)
+	Scripts/sanitize $(SANITIZERS)
 
 storm: setup ## attack lagmond and the programs that it watches: SIGKILL, limits, full disks, bad receivers, hostile neighbours, a soak (root for all; 100 min, QUICK=1: 5)
 	$(SWIFT) build -c release --product lagmond >&2

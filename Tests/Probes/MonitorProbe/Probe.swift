@@ -17,6 +17,7 @@ import TestSupport
         case "slow-symbolizer": try SlowSymbolizer.check()
         case "queue-threads": try QueueThreads.check()
         case "pools": try Pools.check()
+        case "sanitized": try Sanitized.check()
         case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
         case "from-environment": return FromEnvironment.run()
         case "linked": return try LinkedProgram.run()
