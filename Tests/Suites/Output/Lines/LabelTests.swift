@@ -1,4 +1,5 @@
 import Foundation
+import LagMonitorDelivery
 import LagReader
 import Testing
 
@@ -106,7 +107,7 @@ struct LabelTests {
     }
 
     /// With the longest labels that the configuration allows.
-    @Test(arguments: RecordFormat.allCases) func `they stay where frames have to go`(format: RecordFormat) throws {
+    @Test(arguments: RecordFormat.all) func `they stay where frames have to go`(format: RecordFormat) throws {
         var context = Sample.context
         context.labels = try RecordLabels(
             Dictionary(uniqueKeysWithValues: (0..<6).map { ("label\($0)", String(repeating: "v", count: 128)) })
