@@ -157,13 +157,19 @@ final class WatchServices: @unchecked Sendable {
     }
 
     private func warmUpUsage(_ starter: ThreadIdentity) {
-        for _ in 0..<2 { _ = readThrottling() }
+        _ = readThrottling()
+        // The groups may be seen for the first time later on.
+        var history = ThrottleHistory()
+        for time in 1...3 as ClosedRange<UInt64> {
+            let reading = ThrottleReading(time: time, throttledNanoseconds: time, isLimited: true)
+            _ = history.add(reading)
+            _ = history.growth(since: 0, to: reading)
+        }
         var usage = ThreadUsage()
         usage.attribute(throttled: 0)
-        if let present = readThrottling() { _ = throttles.growth(since: 0, to: present) }
         let times = ThreadTimes(PersistentProcFile(timesOf: starter.tid))
         var meter = UsageMeter()
-        meter.throttles = throttles
+        meter.throttles = history
         for round in 1...2 as ClosedRange<UInt64> {
             let reading = UsageMeter.Reading(time: clock(), cpu: round, runDelay: times?.runDelayNanoseconds)
             meter.record(reading, BeaconReading(word: round, calloutNanoseconds: reading.time))

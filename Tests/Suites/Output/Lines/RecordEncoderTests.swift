@@ -79,6 +79,14 @@ struct RecordEncoderTests {
         #expect(try Sample.line(record).contains(#""cause":"unknown","turns":75,"turn_events":64,"capture":"none""#))
     }
 
+    @Test func `what a quota took is in the line where one did`() throws {
+        var record = Sample.record()
+        record.evidence.runDelayNanoseconds = 281_000_000
+        #expect(try Sample.line(record).contains(#""run_delay_ms":281.000,"capture""#))
+        record.evidence.throttledNanoseconds = 280_400_000
+        #expect(try Sample.line(record).contains(#""run_delay_ms":281.000,"throttled_ms":280.400,"capture""#))
+    }
+
     @Test func `keys of a full record come in the order of the schema`() throws {
         let line = try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext, limit: 1_000_000)
         #expect(
