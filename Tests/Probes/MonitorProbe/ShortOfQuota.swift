@@ -1,6 +1,5 @@
 import Glibc
 import LagMonitor
-import LagModel
 import TestSupport
 
 /// In a control group with a fifth of a processor: a callback that computes for 60 ms is a stall of 300, the quota's part is in the record, and
@@ -9,7 +8,9 @@ enum ShortOfQuota {
     private static let computing: UInt64 = 60_000_000
 
     static func check() throws {
-        guard let first = Group(1), let second = Group(2) else { return print("not tested: no permission to make a group with a quota") }
+        guard let first = Group(1), let second = Group(2) else {
+            return print("not tested: no permission to make a group with a quota")
+        }
         defer {
             Group.leave()
             first.remove()
@@ -45,7 +46,7 @@ enum ShortOfQuota {
             let end = cpuNanoseconds() + computing
             while cpuNanoseconds() < end {}
         }
-        if !eventually({ reported.records.count == count }) { Probe.fail("\(reported.records.count) records instead of \(count)") }
+        if !eventually({ reported.records.count == count }) { Probe.fail("\(reported.records.count) records, not \(count)") }
         let wall = MonotonicTime.now.nanoseconds - begin
         let record = reported.records[count - 1]
         if record.durationNanoseconds < 2 * computing || record.durationNanoseconds > wall { Probe.fail("\(wall) ns: \(record)") }

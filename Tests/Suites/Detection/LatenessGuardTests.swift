@@ -86,7 +86,8 @@ struct LatenessGuardTests {
         for delay: UInt64 in [391_500_000, 895_400_000, 949_900_000] {
             var lateness = LatenessGuard()
             let evidence = LatenessGuard.Evidence(runDelayNanoseconds: delay)
-            #expect(lateness.evaluate(from: 1_000_000_000, due: due, endedAt: due + delay + 200_000, evidence: { evidence }) == nil)
+            let ended = due + delay + 200_000
+            #expect(lateness.evaluate(from: 1_000_000_000, due: due, endedAt: ended, evidence: { evidence }) == nil)
             #expect(lateness.processPauses == 0)
         }
     }

@@ -22,7 +22,7 @@ package struct ThrottleHistory: Sendable, Equatable {
     /// What quotas took from `begun` to a later reading, at most; nil where that is not known.
     package func growth(since begun: UInt64, to reading: ThrottleReading) -> UInt64? {
         guard let latest else { return nil }
-        guard latest.time > begun.saturatingSum(Self.besideNanoseconds), let previous else { return reading.growth(since: latest) }
-        return reading.growth(since: previous)
+        let isTooLate = latest.time > begun.saturatingSum(Self.besideNanoseconds)
+        return reading.growth(since: isTooLate ? previous ?? latest : latest)
     }
 }

@@ -46,7 +46,9 @@ package struct ThrottleMeter: Sendable {
         }
         // Without a quota `cpu.max` begins with `max`, and the file of version 1 is negative.
         hasQuota = folders.contains { folder in
-            ["/cpu.max", "/cpu.cfs_quota_us"].contains { Self.reads(Self.cString(folder + $0), { KernelFile.number(in: $0, at: 0) }) }
+            ["/cpu.max", "/cpu.cfs_quota_us"].contains { name in
+                Self.reads(Self.cString(folder + name)) { KernelFile.number(in: $0, at: 0) }
+            }
         }
         guard read() != nil else { return nil }
     }

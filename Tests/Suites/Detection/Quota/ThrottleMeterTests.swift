@@ -77,7 +77,8 @@ struct ThrottleMeterTests {
             cgroup: "0::/a\n",
             mountinfo: unifiedMount,
             files: [
-                "/sys/fs/cgroup/a/cpu.stat.local": "throttled_usec 7\n", "/sys/fs/cgroup/a/cgroup.stat.local": "frozen_usec 8000000\n",
+                "/sys/fs/cgroup/a/cpu.stat.local": "throttled_usec 7\n",
+                "/sys/fs/cgroup/a/cgroup.stat.local": "frozen_usec 8000000\n",
             ]
         )
         #expect(try #require(ThrottleMeter(root: tree.root)).read() == 7_000)

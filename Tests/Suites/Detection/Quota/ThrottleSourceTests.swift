@@ -10,7 +10,8 @@ struct ThrottleSourceTests {
             cgroup: "0::/a\n",
             mountinfo: mount,
             files: [
-                "/sys/fs/cgroup/a/cpu.stat.local": "throttled_usec 100\n", "/sys/fs/cgroup/b/cpu.stat.local": "throttled_usec 5000\n",
+                "/sys/fs/cgroup/a/cpu.stat.local": "throttled_usec 100\n",
+                "/sys/fs/cgroup/b/cpu.stat.local": "throttled_usec 5000\n",
                 "/sys/fs/cgroup/b/cpu.max": "10000 100000\n",
             ]
         )
