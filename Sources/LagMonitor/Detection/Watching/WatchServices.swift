@@ -160,7 +160,8 @@ final class WatchServices: @unchecked Sendable {
         _ = readThrottling()
         // The groups may be seen for the first time later on.
         var history = ThrottleHistory()
-        for time in 1...3 as ClosedRange<UInt64> {
+        for second in 1...3 as ClosedRange<UInt64> {
+            let time = second * 1_000_000_000
             let reading = ThrottleReading(time: time, throttledNanoseconds: time, isLimited: true)
             _ = history.add(reading)
             _ = history.growth(since: 0, to: reading)
