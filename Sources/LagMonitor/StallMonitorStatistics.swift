@@ -13,16 +13,18 @@ public struct StallMonitorStatistics: Sendable, Equatable {
     public var recurring: UInt64 = 0
     /// Stalls that were none, because a debugger held the loop.
     public var dismissed: UInt64 = 0
-    /// Time in which the process could not run: none of it makes a stall. Of the whole process, since its first monitor started.
+    /// Time in which the process could not run: none of it makes a stall. And, apart from that, what a quota took (``Pauses/throttled``). Of the
+    /// whole process, since its first monitor started.
     public var pauses = Pauses()
 
     /// Time in which the process as a whole could not run, as far as was noticed.
     public struct Pauses: Sendable, Equatable {
-        /// How often it was stopped, frozen, throttled or held by a debugger while a loop worked.
+        /// How often it was stopped, frozen or held by a debugger while a loop worked.
         public var processPauses: UInt64 = 0
         /// For how long at least.
         public var paused: Duration = .zero
-        /// How much of that was the quota of its control group.
+        /// For how long the processor quota of its control groups kept threads from running, as of the last reading, while a loop worked or between
+        /// two times that one did: no part of ``paused``, because that *is* the loops' time (cause `runqueue`).
         public var throttled: Duration = .zero
         /// How often the machine was suspended.
         public var suspensions: UInt64 = 0

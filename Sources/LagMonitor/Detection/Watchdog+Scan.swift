@@ -47,6 +47,7 @@ extension Watchdog {
             if readsClocks { watch.readClock() }
         }
         let shortWait = now.saturatingSum(Self.shortWaitNanoseconds)
+        services.refreshThrottling(at: now)
         if state.isBusy { state.next = min(state.next, state.idleNext) }
         if state.isSuspicious { state.next = min(state.next, state.now.saturatingSum(Self.suspicionPollNanoseconds)) }
         if state.hasRetired {

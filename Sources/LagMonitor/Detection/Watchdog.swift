@@ -42,6 +42,7 @@ package final class Watchdog: @unchecked Sendable {
     /// - Parameters:
     ///   - semaphore: whom the beacons of another process wake; nil: they are those of this one.
     ///   - externalSampler: writes the beacons of loops that publish nothing themselves.
+    ///   - throttling: what quotas take from the process that is watched; nil: that is not known.
     ///   - clock: for tests; the waits of ``run(starter:ready:)`` follow the real one.
     package init(
         registry: WatchRegistry,
@@ -50,6 +51,7 @@ package final class Watchdog: @unchecked Sendable {
         relay: PingRelay,
         semaphore: WakeSemaphore? = nil,
         externalSampler: (any ExternalSampler)? = nil,
+        throttling: ThrottleSource? = nil,
         clock: @escaping @Sendable () -> UInt64 = { clb_now_ns() },
         notify: @escaping @Sendable () -> Void
     ) {
@@ -63,6 +65,7 @@ package final class Watchdog: @unchecked Sendable {
             semaphore: self.semaphore,
             isRemote: semaphore != nil,
             isSampled: externalSampler != nil,
+            throttling: throttling,
             clock: clock,
             notify: notify
         )
@@ -76,7 +79,11 @@ package final class Watchdog: @unchecked Sendable {
     }
 
     /// In what time the process could not run, as far as this thread noticed.
-    package var processPauses: ProcessPauses { pauses.present }
+    package var processPauses: ProcessPauses {
+        var present = pauses.present
+        present.throttledNanoseconds = services.throttling?.throttledNanoseconds ?? 0
+        return present
+    }
 
     var isStopping: Bool { stopping.load(ordering: .relaxed) }
 

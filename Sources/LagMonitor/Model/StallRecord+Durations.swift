@@ -23,6 +23,10 @@ extension StallRecord.Evidence {
     /// `run_delay_ms`: runnable, but not scheduled.
     public var runDelay: Duration? { runDelayNanoseconds.map(Duration.init(clampingNanoseconds:)) }
 
+    /// `throttled_ms`: the part of ``runDelay`` that the processor quota of its control groups took, at most; nil where none did, or that is not
+    /// known.
+    public var throttled: Duration? { throttledNanoseconds.map(Duration.init(clampingNanoseconds:)) }
+
     /// `blocked_ms`: asleep in the kernel.
     public var blocked: Duration? { blockedNanoseconds.map(Duration.init(clampingNanoseconds:)) }
 

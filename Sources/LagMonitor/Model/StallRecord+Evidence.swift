@@ -5,6 +5,9 @@ extension StallRecord {
         package var cpuNanoseconds: UInt64?
         /// `run_delay_ms`: runnable, but not scheduled.
         package var runDelayNanoseconds: UInt64?
+        /// `throttled_ms`: the part of the run delay that the processor quota of its control groups took, at most; nil where none did, or
+        /// that is not known.
+        package var throttledNanoseconds: UInt64?
         /// `blocked_ms`: asleep in the kernel.
         package var blockedNanoseconds: UInt64?
         /// `system_ms`: in the kernel, a part of the time on a CPU.

@@ -15,6 +15,8 @@ struct EvidenceBuilder {
         var evidence = StallRecord.Evidence()
         evidence.cpuNanoseconds = usage.cpuNanoseconds
         evidence.runDelayNanoseconds = usage.runDelayNanoseconds
+        // Where there is no quota, none is mentioned.
+        if let throttled = usage.throttledNanoseconds, throttled > 0 { evidence.throttledNanoseconds = throttled }
         evidence.blockedNanoseconds = usage.blockedNanoseconds
         evidence.systemNanoseconds = usage.systemNanoseconds
         evidence.minorFaults = usage.minorFaults

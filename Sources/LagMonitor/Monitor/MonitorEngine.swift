@@ -102,7 +102,9 @@ final class MonitorEngine: Sendable {
             throw .resources(reason: "no memory for stalls in progress")
         }
         if target == nil { CaptureSignals.install() }
-        let reporter = Reporter(registry: registry, queue: queue, builder: RecordBuilder(modules: capture.modules))
+        let throttling = ThrottleSource(process: target?.process)
+        let builder = RecordBuilder(modules: capture.modules, throttling: throttling)
+        let reporter = Reporter(registry: registry, queue: queue, builder: builder)
         let relay = PingRelay(registry: registry)
         let watchdog = Watchdog(
             registry: registry,
@@ -110,7 +112,8 @@ final class MonitorEngine: Sendable {
             capture: capture,
             relay: relay,
             semaphore: target?.semaphore,
-            externalSampler: target?.externalSampler
+            externalSampler: target?.externalSampler,
+            throttling: throttling
         ) { reporter.wake() }
         let starter = ThreadIdentity.current
         let ready = WakeSemaphore()

@@ -12,9 +12,12 @@ package struct RecordBuilder {
     private var builder: FrameBuilder
     private var sockets: SocketNames
     private let process: Int32
+    private let throttling: ThrottleSource?
     private var program: ProgramFiles?
 
-    package init(modules: ModuleMap) {
+    /// - Parameter throttling: what the watchdog has of quotas; nil: nothing.
+    package init(modules: ModuleMap, throttling: ThrottleSource? = nil) {
+        self.throttling = throttling
         builder = FrameBuilder(modules: modules)
         process = modules.process
         sockets = SocketNames(process: modules.process)
@@ -82,6 +85,8 @@ package struct RecordBuilder {
             withLines: withLines
         )
         record.evidence = evidence.build(facts.usage, &builder, &sockets)
+        // What other groups' quotas took is not this process's.
+        if let throttling, !throttling.confirm() { record.evidence.throttledNanoseconds = nil }
         record.evidence.pending = facts.pending?.isPending
         if record.evidence.pending == true { record.evidence.pendingNanoseconds = facts.pending?.nanoseconds }
         if facts.kind == .starvation { record.evidence.turns = facts.interval.turns }

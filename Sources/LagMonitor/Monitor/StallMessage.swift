@@ -41,7 +41,7 @@ package struct StallMessage {
         let evidence = record.evidence
         switch record.cause {
         case .cpu: return ", computing"
-        case .runqueue: return ", ready to run but without a processor"
+        case .runqueue: return ", ready to run but without a processor" + quota(evidence)
         case .pageFault: return ", waiting for memory"
         case .unknown: return ""
         case .syscall:
@@ -57,6 +57,11 @@ package struct StallMessage {
             }
             return count == 1 ? ", in a deadlock with itself" : ", in a deadlock of \(count) threads"
         }
+    }
+
+    private static func quota(_ evidence: StallRecord.Evidence) -> String {
+        let milliseconds = (evidence.throttledNanoseconds ?? 0) / 1_000_000
+        return milliseconds > 0 ? " (up to \(milliseconds) ms of it by the CPU quota of its control group)" : ""
     }
 
     private static func lock(_ evidence: StallRecord.Evidence) -> String {

@@ -126,6 +126,7 @@ struct HostileRecords {
         var evidence = StallRecord.Evidence()
         evidence.cpuNanoseconds = perhaps { $0.number() }
         evidence.runDelayNanoseconds = perhaps { $0.number() }
+        evidence.throttledNanoseconds = perhaps { $0.number() }
         evidence.blockedNanoseconds = perhaps { $0.number() }
         evidence.systemNanoseconds = perhaps { $0.number() }
         evidence.minorFaults = perhaps { $0.number() }

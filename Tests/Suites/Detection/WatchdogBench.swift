@@ -44,7 +44,7 @@ final class WatchdogBench {
     let owner = FakeOwner()
     var plan = Watchdog.Plan(deadline: .max, wantsPosts: false)
 
-    init(at start: UInt64 = 1000 * millisecond) throws {
+    init(at start: UInt64 = 1000 * millisecond, throttling: ThrottleSource? = nil) throws {
         let clock = FakeClock(start)
         let registry = WatchRegistry()!
         self.clock = clock
@@ -54,6 +54,7 @@ final class WatchdogBench {
             queue: queue,
             capture: try ThreadCapture(),
             relay: PingRelay(registry: registry),
+            throttling: throttling,
             clock: { clock.now },
             notify: {}
         )

@@ -6,12 +6,15 @@ internal import LagActivity
 ///
 /// The thread's CPU clock is read at every scan; two readings around the beginning of the present callout, and of the present
 /// stretch without a rest, bound what it stood at then. What the scheduler and the memory management say is dearer to read:
-/// it is read at the first sign of a stall, and what came before is taken to have gone as it went afterwards.
+/// it is read at the first sign of a stall, and what came before is taken to have gone as it went afterwards. Where there is a quota the run
+/// delay is read with the clock: the watchdog is held up together with the loop, and the first sign may be close to the end.
 struct UsageMeter {
     /// The CPU clock at some time.
     struct Reading: Equatable {
         var time: UInt64
         var cpu: UInt64
+        /// What the thread had waited for a processor by then; nil: that was not read.
+        var runDelay: UInt64?
     }
 
     /// Readings before and after something began.
@@ -70,6 +73,8 @@ struct UsageMeter {
     private(set) var wake: Anchor?
     /// At the first sign of the present suspicion.
     var first: Totals?
+    /// What quotas had taken at that time.
+    var throttles: ThrottleHistory?
     /// The rule that leads in the stall in progress: its anchor stays, whatever the loop does before the end is reported.
     private(set) var stalled: StallKind?
     private var stalledSince: UInt64 = 0
@@ -82,6 +87,7 @@ struct UsageMeter {
     mutating func end() {
         stalled = nil
         first = nil
+        throttles = nil
         // What it is at now gets its own.
         word = .max
         wasAtRest = false
@@ -149,7 +155,7 @@ struct UsageMeter {
         // The earliest reading that lies in the stall.
         let anchor = (spansCallouts ? wake : callout).flatMap { $0.after.time >= since ? $0 : nil }
         guard let begin = anchor ?? first.map({ Anchor(before: nil, after: $0.reading) }), begin.after.time < last.reading.time
-        else { return ThreadUsage() }
+        else { return unseenUsage(since, until, length, last) }
         let seen = last.reading.time - begin.after.time
         let seenCPU = min(last.reading.cpu.saturatingDifference(begin.after.cpu), seen)
         let bounds = begin.bounds(at: since)
@@ -162,20 +168,52 @@ struct UsageMeter {
         let cpu = min(before + seenCPU, length)
         usage.cpuNanoseconds = cpu
         usage.blockedNanoseconds = length - cpu
-        guard let first else { return usage }
-        let firstSeen = last.reading.time - first.reading.time
-        if let now = last.times, let then = first.times {
-            let measured = Self.scaled(now.since(then).runDelayNanoseconds, by: until.saturatingDifference(since), of: firstSeen)
+        if let measured = runDelay(since, until, begin, first, last) {
             let delay = min(measured, (length - cpu).saturatingDifference(asleep))
             usage.runDelayNanoseconds = delay
             usage.blockedNanoseconds = length - cpu - delay
         }
+        guard let first else { return usage }
         if let now = last.faults, let then = first.faults {
             usage.minorFaults = now.minor.saturatingDifference(then.minor)
             usage.majorFaults = now.major.saturatingDifference(then.major)
             let own = last.reading.cpu.saturatingDifference(first.reading.cpu)
             usage.systemNanoseconds = Self.scaled(min(now.system_ns.saturatingDifference(then.system_ns), own), by: cpu, of: own)
         }
+        return usage
+    }
+
+    /// For how long the thread waited for a processor.
+    private func runDelay(_ since: UInt64, _ until: UInt64, _ begin: Anchor, _ first: Totals?, _ last: Totals) -> UInt64? {
+        guard let now = last.times?.runDelayNanoseconds else { return nil }
+        // The earliest reading in the stall.
+        var (seen, then) = (begin.after.time, begin.after.runDelay)
+        if then == nil, let first { (seen, then) = (first.reading.time, first.times?.runDelayNanoseconds) }
+        guard let then else { return nil }
+        let unseen = seen.saturatingDifference(since)
+        seen = last.reading.time - seen
+        let scaled = Self.scaled(now.saturatingDifference(then), by: until.saturatingDifference(since), of: seen)
+        guard let before = begin.before, before.time <= since, let earlier = before.runDelay else { return scaled }
+        // A short part says little of a long one: then it is what has come since the last reading before the stall.
+        let most = now.saturatingDifference(earlier)
+        return seen < unseen ? most : min(scaled, most)
+    }
+
+    /// The same for a stall that was over before a scan: only where waiting for a processor makes up most of it for certain, wherever between
+    /// the scans before and after it the rest of that lies.
+    private func unseenUsage(_ since: UInt64, _ until: UInt64, _ length: UInt64, _ last: Totals) -> ThreadUsage {
+        var usage = ThreadUsage()
+        guard let latest, latest.time <= since, let then = latest.runDelay, let now = last.times?.runDelayNanoseconds else {
+            return usage
+        }
+        let outside = (since - latest.time).saturatingSum(last.reading.time.saturatingDifference(until))
+        let waited = now.saturatingDifference(then)
+        guard length > 0, waited.saturatingDifference(outside) >= length / 2 + length % 2 else { return usage }
+        let delay = min(waited, length)
+        let cpu = min(last.reading.cpu.saturatingDifference(latest.cpu), length - delay)
+        usage.cpuNanoseconds = cpu
+        usage.runDelayNanoseconds = delay
+        usage.blockedNanoseconds = length - delay - cpu
         return usage
     }
 
@@ -194,6 +232,8 @@ package struct ThreadUsage: Sendable, Equatable {
     package var cpuNanoseconds: UInt64?
     /// Ready to run, and no processor free.
     package var runDelayNanoseconds: UInt64?
+    /// How much of that quotas took, at most.
+    package var throttledNanoseconds: UInt64?
     /// The rest: asleep.
     package var blockedNanoseconds: UInt64?
     /// Time in the kernel, a part of the CPU time.
@@ -203,4 +243,9 @@ package struct ThreadUsage: Sendable, Equatable {
     package var majorFaults: UInt64?
 
     package init() {}
+
+    /// - Parameter throttled: what quotas took meanwhile: they took no more of this thread's time than it waited for.
+    mutating func attribute(throttled: UInt64?) {
+        if let throttled, let delay = runDelayNanoseconds { throttledNanoseconds = min(throttled, delay) }
+    }
 }

@@ -5,16 +5,14 @@
 ///
 /// Where only the watchdog had to wait for a processor, its run-queue delay accounts for the lateness
 /// (`/proc/<pid>/task/<tid>/schedstat`, second number). Then the loop did stand still all the time, and the wait counts:
-/// a busy machine hides no stall. Nor does a busy host of a virtual machine: where most of the lateness may be stolen time
+/// a busy machine hides no stall. Nor does a quota of the process's control group: a thread that is throttled counts as ready to run,
+/// the watchdog as well as the loop's. Nor does a busy host of a virtual machine: where most of the lateness may be stolen time
 /// (``StealMeter``), it is none of the process's.
 package struct LatenessGuard: Sendable {
     /// What explains a late wait; read only when it matters.
     package struct Evidence: Sendable {
         /// For how much of the wait the watchdog was ready to run but did not, or was at work itself.
         package var runDelayNanoseconds: UInt64
-        /// For how much of it the process's control group was not allowed to run, by its quota. A thread that is throttled counts as
-        /// ready to run, so this is part of the run delay.
-        package var throttledNanoseconds: UInt64
         /// For how long a hypervisor had processors of this machine meanwhile, and how much more it may have been than is counted. It is
         /// not known whether that was the watchdog's.
         package var stolenNanoseconds: UInt64
@@ -25,13 +23,11 @@ package struct LatenessGuard: Sendable {
 
         package init(
             runDelayNanoseconds: UInt64 = 0,
-            throttledNanoseconds: UInt64 = 0,
             stolenNanoseconds: UInt64 = 0,
             uncountedStolenNanoseconds: UInt64 = 0,
             sleptAgain: Bool = false
         ) {
             self.runDelayNanoseconds = runDelayNanoseconds
-            self.throttledNanoseconds = throttledNanoseconds
             self.stolenNanoseconds = stolenNanoseconds
             self.uncountedStolenNanoseconds = uncountedStolenNanoseconds
             self.sleptAgain = sleptAgain
@@ -47,8 +43,6 @@ package struct LatenessGuard: Sendable {
     package private(set) var processPauses: UInt64 = 0
     /// For how long at least.
     package private(set) var pausedNanoseconds: UInt64 = 0
-    /// How much of that was a quota's.
-    package private(set) var throttledNanoseconds: UInt64 = 0
 
     package init() {}
 
@@ -66,15 +60,13 @@ package struct LatenessGuard: Sendable {
         let late = now.saturatingDifference(due)
         guard late > tolerance else { return nil }
         let evidence = evidence()
-        let throttled = min(evidence.throttledNanoseconds, late)
-        let explained = min(evidence.runDelayNanoseconds.saturatingDifference(throttled), late)
+        let explained = min(evidence.runDelayNanoseconds, late)
         guard late - explained > tolerance || evidence.sleptAgain else { return nil }
         let unexplained = late - explained
-        // Waiting for a processor that the hypervisor has is waiting for a processor, and what is mostly that is no pause. What a quota took
-        // is known to be one.
-        let stolen = min(evidence.stolenNanoseconds, unexplained - min(throttled, unexplained))
+        // Waiting for a processor that the hypervisor has is waiting for a processor, and what is mostly that is no pause.
+        let stolen = min(evidence.stolenNanoseconds, unexplained)
         let mostStolen = stolen.saturatingSum(evidence.uncountedStolenNanoseconds)
-        let isStolen = throttled <= tolerance && mostStolen.saturatingProduct(2) >= unexplained && mostStolen > 0
+        let isStolen = mostStolen.saturatingProduct(2) >= unexplained && mostStolen > 0
         guard !isStolen || evidence.sleptAgain else { return nil }
         let processPause = ProcessPause(
             from: begun,
@@ -84,7 +76,6 @@ package struct LatenessGuard: Sendable {
         )
         if processPause.atLeast > 0 { processPauses += 1 }
         pausedNanoseconds = pausedNanoseconds.saturatingSum(processPause.atLeast)
-        throttledNanoseconds = throttledNanoseconds.saturatingSum(min(throttled, processPause.atLeast))
         return processPause
     }
 }

@@ -39,7 +39,6 @@ struct PauseMeter {
 
     private let log: PauseLog
     private let schedstat: PersistentProcFile
-    private let throttling: ThrottleMeter?
     /// Nil where the watchdog's own looks are all that is known of a loop: while it did not look, the loop may have moved.
     private let stealing: StealMeter?
     private var lateness = LatenessGuard()
@@ -49,29 +48,26 @@ struct PauseMeter {
     private(set) var now: UInt64
     /// How much the scheduler may have counted since it was read, in waits and scans that were on time.
     private var unreadNanoseconds: UInt64 = 0
-    private var throttled: Throttling?
     /// 0: this machine has its processors for itself so far.
     private var stolen: UInt64
     /// How often the thread had gone to sleep when the last scan ended.
     private var sleeps: Int
-    /// When `throttled` and `stolen` were read.
-    private var throttledNanoseconds: UInt64 = 0
+    /// When `stolen` was read.
+    private var stolenReadNanoseconds: UInt64 = 0
     /// How often the scheduler was asked: for tests.
     private(set) var readings: UInt64 = 1
 
     /// A late wait may be held to be the scheduler's doing by so much too much: a fifth of what is late at all. (And by a preemption in
     /// the microsecond between the last reading of the clock and the wait, in one of the few waits before.)
     private static let mostUnreadNanoseconds: UInt64 = 1_000_000
-    /// What the quota took longer ago than that is not this wait's.
-    private static let throttledAgeNanoseconds: UInt64 = 1_000_000_000
+    /// What the hypervisor took longer ago than that is not this wait's.
+    private static let stolenAgeNanoseconds: UInt64 = 1_000_000_000
 
     /// Allocates, and reads each file once.
     init(tid: Int32, log: PauseLog, isSampling: Bool = false) {
         self.log = log
         stealing = isSampling ? nil : StealMeter()
         schedstat = PersistentProcFile(timesOf: tid)
-        throttling = ThrottleMeter()
-        throttled = throttling?.read()
         stolen = stealing?.read() ?? 0
         sleeps = Self.sleepCount()
         last = Reading(schedstat)
@@ -107,15 +103,14 @@ struct PauseMeter {
     /// A scan of all loops ended. It takes some microseconds, or as long as its work and the scheduler make it.
     /// - Parameters:
     ///   - slept: for how long it slept on purpose.
-    ///   - closely: a loop may be stalled, so that it matters what a quota takes in the next wait: 12 µs.
+    ///   - closely: a loop may be stalled, so that it matters what a hypervisor takes in the next wait.
     mutating func scanEnded(slept: UInt64, closely: Bool) -> ProcessPause? {
         // Last: what is read here may have to wait for the kernel.
         defer { sleeps = Self.sleepCount() }
         let processPause = evaluate(from: now, due: now, slept: slept, sleptAgain: false)
-        if closely || now &- throttledNanoseconds > Self.throttledAgeNanoseconds {
-            throttled = throttling?.read()
-            if stolen > 0 { stolen = stealing?.read() ?? 0 }
-            throttledNanoseconds = now
+        if stolen > 0, closely || now &- stolenReadNanoseconds > Self.stolenAgeNanoseconds {
+            stolen = stealing?.read() ?? 0
+            stolenReadNanoseconds = now
         }
         guard let processPause else { return nil }
         recordPauses()
@@ -140,16 +135,12 @@ struct PauseMeter {
         // The time that it took belongs to what it is held against.
         now = clb_now_ns()
         let accounted = reading.accounted(since: last).saturatingSum(slept)
-        let (throttling, before) = (throttling, throttled)
         let (stealing, stolenBefore) = (stealing, stolen)
         last = reading
         unreadNanoseconds = 0
-        var seen: Throttling?
         var stolenSeen = stolen
         let processPause = lateness.evaluate(from: begun, due: due, endedAt: now) {
             var evidence = LatenessGuard.Evidence(runDelayNanoseconds: accounted)
-            seen = throttling?.read()
-            if let before, let seen { evidence.throttledNanoseconds = seen.since(before).throttledNanoseconds }
             evidence.sleptAgain = sleptAgain
             stolenSeen = stealing?.read() ?? 0
             evidence.stolenNanoseconds = stolenSeen.saturatingDifference(stolenBefore)
@@ -157,7 +148,6 @@ struct PauseMeter {
             return evidence
         }
         // What explained one wait does not explain another.
-        if let seen { throttled = seen }
         stolen = stolenSeen
         return processPause
     }
@@ -166,7 +156,6 @@ struct PauseMeter {
         var pauses = ProcessPauses()
         pauses.processPauses = lateness.processPauses
         pauses.pausedNanoseconds = lateness.pausedNanoseconds
-        pauses.throttledNanoseconds = lateness.throttledNanoseconds
         pauses.suspensions = clocks.suspensionCount
         pauses.suspendedNanoseconds = clocks.suspendedNanoseconds
         pauses.clockSteps = clocks.stepCount

@@ -1,5 +1,5 @@
 /// A time in which the process as a whole could not run, as far as its watchdog can know: it was stopped, frozen,
-/// throttled, or held by a debugger.
+/// or held by a debugger. What a quota takes is none: there a thread is ready to run, and its users wait for it.
 ///
 /// The watchdog only knows that it did not come back from a wait when it should have. So the process pause lies somewhere
 /// between two times, and of its length there are bounds. Whether something *is* a stall is decided with the upper bound;

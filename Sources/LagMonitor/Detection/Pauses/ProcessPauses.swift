@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// Time in which the process as a whole could not run, as far as its watchdog noticed: none of it makes a stall.
+/// Time in which the process as a whole could not run, as far as its watchdog noticed: none of it makes a stall. And, apart from that, what a
+/// quota took, which does.
 package struct ProcessPauses: Sendable, Equatable {
-    /// How often the process was stopped, frozen, throttled or held by a debugger while a loop worked.
+    /// How often the process was stopped, frozen or held by a debugger while a loop worked.
     package var processPauses: UInt64 = 0
     /// For how long at least.
     package var pausedNanoseconds: UInt64 = 0
-    /// How much of that was the quota of its control group.
+    /// For how long the quotas of its control groups kept threads from running: no part of the pauses.
     package var throttledNanoseconds: UInt64 = 0
     /// How often, and for how long, the machine was suspended.
     package var suspensions: UInt64 = 0
@@ -17,11 +18,10 @@ package struct ProcessPauses: Sendable, Equatable {
     package init() {}
 }
 
-/// The same, written by the watchdog and read by anybody.
+/// The pauses, written by the watchdog and read by anybody.
 final class PauseLog: Sendable {
     private let processPauses = Atomic<UInt64>(0)
     private let pausedNanoseconds = Atomic<UInt64>(0)
-    private let throttledNanoseconds = Atomic<UInt64>(0)
     private let suspensions = Atomic<UInt64>(0)
     private let suspendedNanoseconds = Atomic<UInt64>(0)
     private let clockSteps = Atomic<UInt64>(0)
@@ -30,7 +30,6 @@ final class PauseLog: Sendable {
         var pauses = ProcessPauses()
         pauses.processPauses = processPauses.load(ordering: .relaxed)
         pauses.pausedNanoseconds = pausedNanoseconds.load(ordering: .relaxed)
-        pauses.throttledNanoseconds = throttledNanoseconds.load(ordering: .relaxed)
         pauses.suspensions = suspensions.load(ordering: .relaxed)
         pauses.suspendedNanoseconds = suspendedNanoseconds.load(ordering: .relaxed)
         pauses.clockSteps = clockSteps.load(ordering: .relaxed)
@@ -40,7 +39,6 @@ final class PauseLog: Sendable {
     func record(_ pauses: ProcessPauses) {
         processPauses.store(pauses.processPauses, ordering: .relaxed)
         pausedNanoseconds.store(pauses.pausedNanoseconds, ordering: .relaxed)
-        throttledNanoseconds.store(pauses.throttledNanoseconds, ordering: .relaxed)
         suspensions.store(pauses.suspensions, ordering: .relaxed)
         suspendedNanoseconds.store(pauses.suspendedNanoseconds, ordering: .relaxed)
         clockSteps.store(pauses.clockSteps, ordering: .relaxed)

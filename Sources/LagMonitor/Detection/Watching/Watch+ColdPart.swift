@@ -6,7 +6,7 @@ internal import Synchronization
 extension Watch {
     /// The larger part of a watch, which a scan that finds the loop moving on does not touch.
     ///
-    /// The atomics are for any thread, `remoteTimes` is the registry's again once the watch is retired, and all else is the watchdog's.
+    /// The atomics are for any thread, `times` is the registry's again once the watch is retired, and all else is the watchdog's.
     ///
     /// `target` comes first: an access that changes the whole part is recorded, by ThreadSanitizer, as one of its first field, and that of
     /// the watchdog is no access to what other threads read.
@@ -34,8 +34,9 @@ extension Watch {
         unowned(unsafe) let unpinned: (any UnpinnedLoop)?
         unowned(unsafe) let threadPool: (any ThreadPoolLoop)?
         unowned(unsafe) let ticks: TickCell?
-        /// What the scheduler says of a thread of another process, whose CPU clock cannot be read: as of its last tick.
-        var remoteTimes: PersistentProcFile?
+        /// What the scheduler says of the thread: read of one of another process, whose CPU clock cannot be read (as of its last tick), and where
+        /// there is a quota. Nil for an unpinned loop of this process.
+        var times: PersistentProcFile?
 
         var detector: StallDetector
         var condition = Condition.quiet
@@ -56,7 +57,7 @@ extension Watch {
             _ loop: any ObservableLoop,
             target: ThreadIdentity,
             ticks: TickCell?,
-            remoteTimes: PersistentProcFile?,
+            times: PersistentProcFile?,
             rules: WatchRules,
             ignoreBefore: UInt64
         ) {
@@ -68,7 +69,7 @@ extension Watch {
             unpinned = loop as? any UnpinnedLoop
             threadPool = loop as? any ThreadPoolLoop
             self.ticks = ticks
-            self.remoteTimes = remoteTimes
+            self.times = times
             detector = StallDetector(rules: rules, ignoreBefore: ignoreBefore)
         }
 

@@ -11,11 +11,15 @@ extension Watch {
         cold.pointee.usage.record(clockReading(), reading)
     }
 
+    /// Where a quota may hold up this thread together with the loop's, a stall may be all but over when it is first seen: then the run delay is
+    /// read at every scan as well, 1 µs.
     private func clockReading() -> UsageMeter.Reading {
-        if let times = cold.pointee.remoteTimes {
-            return UsageMeter.Reading(time: services.clock(), cpu: ThreadTimes(times)?.cpuNanoseconds ?? 0)
-        }
-        return UsageMeter.Reading(time: services.clock(), cpu: cll_thread_cpu_ns(cold.pointee.target.tid))
+        let isLimited = services.isLimited
+        let isForeign = cold.pointee.target.process != services.ownProcess
+        var times: ThreadTimes?
+        if isForeign || isLimited, let file = cold.pointee.times { times = ThreadTimes(file) }
+        let cpu = isForeign ? times?.cpuNanoseconds ?? 0 : cll_thread_cpu_ns(cold.pointee.target.tid)
+        return UsageMeter.Reading(time: services.clock(), cpu: cpu, runDelay: isLimited ? times?.runDelayNanoseconds : nil)
     }
 
     /// The part of a pause that is possible: while the loop's thread ran, the process was not stopped. A large process that forks holds its

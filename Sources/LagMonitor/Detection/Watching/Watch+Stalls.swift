@@ -36,6 +36,7 @@ extension Watch {
         guard tid != 0 else { return }
         cold.pointee.earlier = ThreadState(tid: tid, process: process)
         cold.pointee.usage.first = services.totals(of: tid)
+        cold.pointee.usage.throttles = services.throttles
     }
 
     /// A stall: its facts and its stack.
@@ -172,9 +173,18 @@ extension Watch {
                 asleep: episode.tally.asleepNanoseconds,
                 last
             )
+            episode.facts.usage.attribute(throttled: throttled(since: interval.likely))
         }
         services.queue.giveReady(number)
         services.notify()
+    }
+
+    /// What quotas took since a stall began, at most; nil: not known.
+    private func throttled(since begun: UInt64) -> UInt64? {
+        // Those of its first sign: by now both may have been read in it.
+        let throttles = cold.pointee.usage.throttles ?? services.throttles
+        guard let present = services.readThrottling() else { return nil }
+        return throttles.growth(since: begun, to: present)
     }
 
     /// The wall clock's reading at a monotonic time, by what both say now.

@@ -92,7 +92,10 @@ package final class WatchRegistry: @unchecked Sendable {
         let waits = (loop as? any ExaminableLoop)?.waits ?? .rests
         if let callout = rules.callout { clb_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
         let ignoreBefore = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
-        let remoteTimes = target.process == getpid() ? nil : PersistentProcFile(timesOf: target.tid, process: target.process)
+        let process = target.process == getpid() ? nil : target.process
+        // Of an unpinned loop it would be another thread's soon.
+        let isOneThread = target.tid != 0 && !(loop is any UnpinnedLoop)
+        let times = process != nil || isOneThread ? PersistentProcFile(timesOf: target.tid, process: process) : nil
         let (index, isNew) = table.withLock { table -> (Int?, Bool) in
             if let present = table.indices[Key(loop, owner)] { return (present, false) }
             let index: Int
@@ -111,7 +114,7 @@ package final class WatchRegistry: @unchecked Sendable {
                     loop,
                     target: target,
                     ticks: ticks,
-                    remoteTimes: remoteTimes,
+                    times: times,
                     rules: rules,
                     ignoreBefore: ignoreBefore
                 )
@@ -262,7 +265,7 @@ package final class WatchRegistry: @unchecked Sendable {
                 let key = Key(registration.loop, registration.owner)
                 if table.indices[key] == index { table.indices[key] = nil }
                 registration.owner.absorb(counters(of: registration, at: index))
-                coldParts[index].remoteTimes = nil
+                coldParts[index].times = nil
                 table.freeIndices.append(index)
                 hotParts[index].state.store(.free, ordering: .releasing)
                 return registration

@@ -20,8 +20,12 @@ final class WatchServices: @unchecked Sendable {
     let isRemote: Bool
     /// Whether an ``ExternalSampler`` writes the beacons.
     let isSampled: Bool
+    /// What quotas take from the watched process; nil: that is not known.
+    let throttling: ThrottleSource?
     /// Wakes the reporter; must not block or allocate.
     let notify: @Sendable () -> Void
+    /// This process.
+    let ownProcess = getpid()
     /// `CLOCK_MONOTONIC`, nanoseconds.
     let clock: @Sendable () -> UInt64
 
@@ -36,6 +40,8 @@ final class WatchServices: @unchecked Sendable {
     var wait = cll_wait()
     var random = SystemRandomNumberGenerator()
     private var modulesReadAt: UInt64 = 0
+    /// What quotas had taken when that was last read.
+    private(set) var throttles = ThrottleHistory()
 
     init(
         registry: WatchRegistry,
@@ -45,6 +51,7 @@ final class WatchServices: @unchecked Sendable {
         semaphore: WakeSemaphore,
         isRemote: Bool,
         isSampled: Bool,
+        throttling: ThrottleSource? = nil,
         clock: @escaping @Sendable () -> UInt64,
         notify: @escaping @Sendable () -> Void
     ) {
@@ -55,6 +62,7 @@ final class WatchServices: @unchecked Sendable {
         self.semaphore = semaphore
         self.isRemote = isRemote
         self.isSampled = isSampled
+        self.throttling = throttling
         self.clock = clock
         self.notify = notify
         chain = LockChain(process: capture.process)
@@ -92,6 +100,27 @@ final class WatchServices: @unchecked Sendable {
         return isRemote && ThreadState(tid: tid, process: capture.process)?.isStopped == true
     }
 
+    // MARK: Quotas
+
+    /// So old is at most, while a loop works, what is known of quotas when a stall begins.
+    private static let throttlesAgeNanoseconds: UInt64 = 1_000_000_000
+
+    /// Whether the process has a quota, or had one that ran out.
+    var isLimited: Bool { throttles.latest?.isLimited ?? false }
+
+    /// After a scan: reads what quotas took, if that was long ago.
+    func refreshThrottling(at now: UInt64) {
+        if let latest = throttles.latest, now.saturatingDifference(latest.time) <= Self.throttlesAgeNanoseconds { return }
+        _ = readThrottling()
+    }
+
+    /// What quotas took by now; nil: not known. Some 5 µs.
+    func readThrottling() -> ThrottleReading? {
+        guard let throttling, let reading = throttling.read(at: clock()) else { return nil }
+        throttling.count(throttles.add(reading))
+        return reading
+    }
+
     // MARK: Start
 
     /// The first use of a type or of a path takes memory, which the thread that stalls may have locked.
@@ -116,11 +145,7 @@ final class WatchServices: @unchecked Sendable {
             describe(call, of: starter, in: queue.episodes[0], 0, isNew: true) { true }
         }
         tally.close(at: clock())
-        var meter = UsageMeter()
-        meter.record(.init(time: clock(), cpu: 1), BeaconReading(word: 1, calloutNanoseconds: 1))
-        if let totals = UsageMeter.Totals(tid: starter.tid, at: clock()) {
-            _ = meter.usage(since: 0, until: clock(), length: 1, spansCallouts: true, totals)
-        }
+        warmUpUsage(starter)
         _ = registry.hotParts[0].state.load(ordering: .relaxed)
         Watch.ColdPart.warmUp()
         StallDetector.warmUp()
@@ -129,5 +154,31 @@ final class WatchServices: @unchecked Sendable {
         tally.release()
         queue.episodes[1].tally.release()
         tally.begin(at: 0)
+    }
+
+    private func warmUpUsage(_ starter: ThreadIdentity) {
+        _ = readThrottling()
+        // The groups may be seen for the first time later on.
+        var history = ThrottleHistory()
+        for second in 1...3 as ClosedRange<UInt64> {
+            let time = second * 1_000_000_000
+            let reading = ThrottleReading(time: time, throttledNanoseconds: time, isLimited: true)
+            _ = history.add(reading)
+            _ = history.growth(since: 0, to: reading)
+        }
+        var usage = ThreadUsage()
+        usage.attribute(throttled: 0)
+        let times = ThreadTimes(PersistentProcFile(timesOf: starter.tid))
+        var meter = UsageMeter()
+        meter.throttles = history
+        for round in 1...2 as ClosedRange<UInt64> {
+            let reading = UsageMeter.Reading(time: clock(), cpu: round, runDelay: times?.runDelayNanoseconds)
+            meter.record(reading, BeaconReading(word: round, calloutNanoseconds: reading.time))
+        }
+        guard let totals = UsageMeter.Totals(tid: starter.tid, at: clock()) else { return }
+        for since in [0, totals.reading.time] {
+            _ = meter.usage(since: since, until: clock(), length: 1, spansCallouts: true, totals)
+            meter.first = totals
+        }
     }
 }

@@ -30,6 +30,14 @@ extension FieldTable {
             "Ready to run, and without a processor."
         ),
         FieldDefinition(
+            .throttled,
+            "throttled_ms",
+            .milliseconds,
+            keep: .essential,
+            value: .milliseconds(\.evidence.throttledNanoseconds),
+            "The part of run_delay_ms that the processor quota of its control groups took, at most."
+        ),
+        FieldDefinition(
             .blocked,
             "blocked_ms",
             .milliseconds,

@@ -49,7 +49,10 @@ struct StallText {
     }
 
     private var why: String {
-        let times = [("cpu_ms", "computing"), ("blocked_ms", "blocked"), ("run_delay_ms", "waiting for a processor")]
+        let times = [
+            ("cpu_ms", "computing"), ("blocked_ms", "blocked"), ("run_delay_ms", "waiting for a processor"),
+            ("throttled_ms", "of that by the CPU quota"),
+        ]
         let parts =
             times.compactMap { name, meaning in number(name).map { "\($0) ms \(meaning)" } }
             + [

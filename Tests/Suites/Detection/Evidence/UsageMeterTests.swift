@@ -245,6 +245,74 @@ struct UsageMeterTests {
         #expect(usage.systemNanoseconds == 50 * millisecond)
     }
 
+    // MARK: Where there is a quota
+
+    private static func reading(_ milliseconds: UInt64, _ cpu: UInt64, delay: UInt64) -> Reading {
+        Reading(time: milliseconds * millisecond, cpu: cpu * millisecond, runDelay: delay * millisecond)
+    }
+
+    /// The watchdog is held up together with the loop: it sees the stall when that is all but over, and no delay from then on.
+    @Test func `what came before the first sign counts where it was read`() {
+        var meter = UsageMeter()
+        meter.record(Self.reading(100, 1000, delay: 40), Self.beacon(1, since: 90, woke: 90))
+        meter.record(Self.reading(400, 1015, delay: 325), Self.beacon(2, since: 110, woke: 110))
+        meter.first = Self.totals(400, cpu: 1015, delay: 325)
+        let usage = usage(meter, 110, 410, Self.totals(410, cpu: 1025, delay: 325))
+        #expect(usage.runDelayNanoseconds == 275 * millisecond && usage.cpuNanoseconds == 25 * millisecond)
+        #expect(usage.blockedNanoseconds == 0)
+    }
+
+    @Test func `the first scan in the stall counts before its first sign does`() {
+        var meter = UsageMeter()
+        meter.record(Self.reading(100, 1000, delay: 40), Self.beacon(1, since: 100, woke: 100))
+        meter.first = Self.totals(400, cpu: 1010, delay: 330)
+        let usage = usage(meter, 100, 420, Self.totals(420, cpu: 1030, delay: 330))
+        #expect(usage.runDelayNanoseconds == 290 * millisecond && usage.cpuNanoseconds == 30 * millisecond)
+        #expect(usage.blockedNanoseconds == 0)
+    }
+
+    @Test func `what was scaled is no more than what was counted`() {
+        var meter = UsageMeter()
+        meter.record(Self.reading(100, 1000, delay: 40), Self.beacon(1, since: 90, woke: 90))
+        meter.record(Self.reading(150, 1010, delay: 41), Self.beacon(2, since: 110, woke: 110))
+        let usage = usage(meter, 110, 310, Self.totals(310, cpu: 1020, delay: 121))
+        // 80 of 160 ms, and so 20 of the 40 before; there was one.
+        #expect(usage.runDelayNanoseconds == 81 * millisecond)
+    }
+
+    /// One that blocks, after its loop had waited for a processor.
+    @Test func `delay from before the stall is not scaled into it`() {
+        var meter = UsageMeter()
+        meter.record(Self.reading(100, 1000, delay: 0), Self.beacon(1, since: 90, woke: 90))
+        meter.record(Self.reading(150, 1001, delay: 30), Self.beacon(2, since: 145, woke: 145))
+        let usage = usage(meter, 145, 345, Self.totals(345, cpu: 1001, delay: 30))
+        #expect(usage.runDelayNanoseconds == 0)
+    }
+
+    @Test func `a stall that no scan saw waited for a processor where most of it must have been that`() {
+        var meter = UsageMeter()
+        meter.record(Self.reading(100, 1000, delay: 40), Self.beacon(1, since: 90, woke: 90))
+        let certain = usage(meter, 110, 310, Self.totals(312, cpu: 1022, delay: 220))
+        #expect(certain.runDelayNanoseconds == 180 * millisecond && certain.cpuNanoseconds == 20 * millisecond)
+        #expect(certain.blockedNanoseconds == 0)
+        // 100 ms of it may lie before the stall, and some behind it.
+        #expect(usage(meter, 200, 400, Self.totals(402, cpu: 1022, delay: 220)) == ThreadUsage())
+        #expect(usage(meter, 110, 310, Self.totals(412, cpu: 1022, delay: 220)) == ThreadUsage())
+    }
+
+    @Test func `a quota takes no more than the thread waited for`() {
+        var usage = ThreadUsage()
+        usage.attribute(throttled: 50)
+        #expect(usage.throttledNanoseconds == nil)
+        usage.runDelayNanoseconds = 280
+        usage.attribute(throttled: nil)
+        #expect(usage.throttledNanoseconds == nil)
+        usage.attribute(throttled: 250)
+        #expect(usage.throttledNanoseconds == 250)
+        usage.attribute(throttled: 900)
+        #expect(usage.throttledNanoseconds == 280)
+    }
+
     /// Linux 6.18 counts some sleep as run delay: 240 ms of these 300.
     @Test func `what samples found asleep is no run delay`() {
         var meter = meter(cpuAt100: 1000, cpuAt150: 1000)

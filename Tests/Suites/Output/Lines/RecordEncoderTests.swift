@@ -79,6 +79,14 @@ struct RecordEncoderTests {
         #expect(try Sample.line(record).contains(#""cause":"unknown","turns":75,"turn_events":64,"capture":"none""#))
     }
 
+    @Test func `what a quota took is in the line where one did`() throws {
+        var record = Sample.record()
+        record.evidence.runDelayNanoseconds = 281_000_000
+        #expect(try Sample.line(record).contains(#""run_delay_ms":281.000,"capture""#))
+        record.evidence.throttledNanoseconds = 280_400_000
+        #expect(try Sample.line(record).contains(#""run_delay_ms":281.000,"throttled_ms":280.400,"capture""#))
+    }
+
     @Test func `keys of a full record come in the order of the schema`() throws {
         let line = try Sample.line(Sample.extremeRecord(), context: Sample.extremeContext, limit: 1_000_000)
         #expect(
@@ -86,7 +94,8 @@ struct RecordEncoderTests {
                 "schema", "time", "id", "event", "phase", "severity", "message", "kind", "fingerprint", "stack_hash",
                 "duration_ms", "threshold_ms", "mono_us", "boot_id", "pid", "thread_id", "thread_name", "process_name",
                 "host_name", "service_name", "service_version", "loop", "activity", "mode", "cause", "cpu_ms", "run_delay_ms",
-                "blocked_ms", "system_ms", "minor_faults", "major_faults", "syscall", "syscall_fd", "syscall_target", "wchan",
+                "throttled_ms", "blocked_ms", "system_ms", "minor_faults", "major_faults", "syscall", "syscall_fd",
+                "syscall_target", "wchan",
                 "lock_kind", "lock_address", "lock_owner", "lock_readers", "lock_cycle", "lock_chain", "capture",
                 "capture_error", "frame_pointer_recovered", "unwind_end", "samples", "samples_matched", "workers_total",
                 "workers", "culprit", "culprit_confidence", "seq", "dropped_total", "suppressed_total", "frames_total", "frames",

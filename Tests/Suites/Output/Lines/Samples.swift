@@ -95,6 +95,7 @@ enum Sample {
         var evidence = StallRecord.Evidence()
         evidence.cpuNanoseconds = .max
         evidence.runDelayNanoseconds = .max
+        evidence.throttledNanoseconds = .max
         evidence.blockedNanoseconds = .max
         evidence.systemNanoseconds = .max
         evidence.minorFaults = .max

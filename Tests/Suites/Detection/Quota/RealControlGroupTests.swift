@@ -18,10 +18,9 @@ struct RealControlGroupTests {
 
         let meter = try #require(ThrottleMeter(process: child.pid))
         let before = try #require(meter.read())
-        let throttled = eventually { (meter.read()?.since(before).throttledNanoseconds ?? 0) > 300_000_000 }
+        let throttled = eventually { (meter.read() ?? 0) - before > 300_000_000 }
         #expect(throttled)
-        #expect(try #require(meter.read()?.since(before).throttledCount) > 0)
-        #expect(meter.isCurrent())
+        #expect(meter.hasQuota)
     }
 
     @Test(.enabled(if: ControlGroupFolder.canLimitCPU, "no permission to make a group with a quota in /sys/fs/cgroup/cpu"))
@@ -38,28 +37,7 @@ struct RealControlGroupTests {
 
         let meter = try #require(ThrottleMeter(process: child.pid))
         let before = try #require(meter.read())
-        let throttled = eventually { (meter.read()?.since(before).throttledNanoseconds ?? 0) > 300_000_000 }
+        let throttled = eventually { (meter.read() ?? 0) - before > 300_000_000 }
         #expect(throttled)
-    }
-
-    @Test(.enabled(if: ControlGroupFolder.freezerParent != nil, "no permission to make a group with a freezer"))
-    func `a freeze is measured where the kernel reports it`() throws {
-        let parent = try #require(ControlGroupFolder.freezerParent)
-        let group = try #require(ControlGroupFolder(in: parent, having: "cgroup.freeze"))
-        defer { group.remove() }
-        let child = try ChildProcess("exec sleep 1000")
-        defer { child.end() }
-        try group.write("\(child.pid)", to: "cgroup.procs")
-        guard let meter = ThrottleMeter(process: child.pid), let before = meter.read(), before.frozenNanoseconds != nil else {
-            print("not tested: the kernel has no frozen_usec (before 6.17)")
-            return
-        }
-        try group.write("1", to: "cgroup.freeze")
-        usleep(200_000)
-        try group.write("0", to: "cgroup.freeze")
-        let frozen = try #require(meter.read()?.since(before).frozenNanoseconds)
-        #expect(frozen >= 200_000_000)
-        usleep(50_000)
-        #expect(meter.read()?.since(before).frozenNanoseconds == frozen)
     }
 }

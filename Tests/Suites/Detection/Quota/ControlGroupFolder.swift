@@ -5,9 +5,8 @@ import TestSupport
 struct ControlGroupFolder {
     let path: String
 
-    /// Where the `cpu` controller of cgroup v1 and where the unified hierarchy may be.
+    /// Where the `cpu` controller of cgroup v1 may be.
     static let cpu = "/sys/fs/cgroup/cpu"
-    static let unified = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"]
 
     /// - Returns: nil when the kernel does not let us, or has no such `file` in a new group.
     init?(in parent: String, having file: String) {
@@ -30,7 +29,6 @@ struct ControlGroupFolder {
     func remove() { _ = eventually { rmdir(path) == 0 || errno == ENOENT } }
 
     static let canLimitCPU = canMake(in: cpu, having: "cpu.cfs_quota_us")
-    static let freezerParent = unified.first { canMake(in: $0, having: "cgroup.freeze") }
 
     private static func canMake(in parent: String, having file: String) -> Bool {
         guard let group = ControlGroupFolder(in: parent, having: file) else { return false }

@@ -25,7 +25,7 @@ struct ThrottleMeterTests {
             ]
         )
         let meter = try #require(ThrottleMeter(root: tree.root))
-        #expect(meter.read() == Throttling(throttledNanoseconds: 750_000, throttledCount: 5, frozenNanoseconds: nil))
+        #expect(meter.read() == 750_000)
     }
 
     @Test func `the kernels own sum is preferred to ours`() throws {
@@ -36,11 +36,10 @@ struct ThrottleMeterTests {
                 "/sys/fs/cgroup/a/cpu.stat": unifiedQuota(700, count: 3),
                 "/sys/fs/cgroup/a/b/cpu.stat": unifiedQuota(50, count: 2),
                 "/sys/fs/cgroup/a/b/cpu.stat.local": "throttled_usec 420\n",
-                "/sys/fs/cgroup/a/b/cgroup.stat.local": "frozen_usec 8\n",
             ]
         )
         let meter = try #require(ThrottleMeter(root: tree.root))
-        #expect(meter.read() == Throttling(throttledNanoseconds: 420_000, throttledCount: 2, frozenNanoseconds: 8_000))
+        #expect(meter.read() == 420_000)
     }
 
     @Test func `a group without the controller is scheduled as its parent`() throws {
@@ -55,7 +54,7 @@ struct ThrottleMeterTests {
             ]
         )
         let meter = try #require(ThrottleMeter(root: tree.root))
-        #expect(meter.read() == Throttling(throttledNanoseconds: 690_000, throttledCount: 3, frozenNanoseconds: nil))
+        #expect(meter.read() == 690_000)
     }
 
     @Test func `the old hierarchy counts in nanoseconds`() throws {
@@ -66,39 +65,70 @@ struct ThrottleMeterTests {
             files: [
                 "/sys/fs/cgroup/cpu,cpuacct/cpu.stat": quota(0, count: 0),
                 "/sys/fs/cgroup/cpu,cpuacct/a/cpu.stat": quota(123_456, count: 7),
-                "/sys/fs/cgroup/elsewhere/cgroup.stat.local": "frozen_usec 9\n",
+                "/sys/fs/cgroup/elsewhere/cpu.stat": unifiedQuota(9, count: 9),
             ]
         )
         let meter = try #require(ThrottleMeter(root: tree.root))
-        #expect(meter.read() == Throttling(throttledNanoseconds: 123_456, throttledCount: 7, frozenNanoseconds: 9_000))
+        #expect(meter.read() == 123_456)
     }
 
-    @Test func `a reading shows what came since and a group that went is unknown`() throws {
+    @Test func `frozen time is no quotas`() throws {
+        let tree = try FakeTree(
+            cgroup: "0::/a\n",
+            mountinfo: unifiedMount,
+            files: [
+                "/sys/fs/cgroup/a/cpu.stat.local": "throttled_usec 7\n",
+                "/sys/fs/cgroup/a/cgroup.stat.local": "frozen_usec 8000000\n",
+            ]
+        )
+        #expect(try #require(ThrottleMeter(root: tree.root)).read() == 7_000)
+    }
+
+    @Test(
+        arguments: [
+            ("cpu.max", "10000 100000\n", true), ("cpu.max", "max 100000\n", false), ("cpu.cfs_quota_us", "10000\n", true),
+            ("cpu.cfs_quota_us", "-1\n", false),
+        ]
+    )
+    func `a quota is known before it runs out`(file: String, text: String, isQuota: Bool) throws {
+        for group in ["/a", "/a/b"] {
+            let tree = try FakeTree(
+                cgroup: "0::/a/b\n",
+                mountinfo: unifiedMount,
+                files: ["/sys/fs/cgroup/a/b/cpu.stat": "usage_usec 5\n", "/sys/fs/cgroup\(group)/\(file)": text]
+            )
+            #expect(try #require(ThrottleMeter(root: tree.root)).hasQuota == isQuota)
+        }
+    }
+
+    /// Of a process in a container `mountinfo` shows the container's folders, which here are others or none.
+    @Test func `another process has groups of its own in folders of ours`() throws {
+        let tree = try FakeTree(
+            cgroup: "0::/monitor\n",
+            mountinfo: unifiedMount,
+            files: [
+                "/proc/77/cgroup": "0::/web/app\n",
+                "/proc/77/mountinfo": "30 23 0:26 /web /inside rw - cgroup2 cgroup2 rw\n",
+                "/sys/fs/cgroup/monitor/cpu.stat": unifiedQuota(1, count: 1),
+                "/sys/fs/cgroup/web/app/cpu.stat": unifiedQuota(40, count: 2),
+                "/inside/app/cpu.stat": unifiedQuota(999, count: 9),
+            ]
+        )
+        #expect(try #require(ThrottleMeter(root: tree.root, process: 77)).read() == 40_000)
+        #expect(try #require(ThrottleMeter(root: tree.root)).read() == 1_000)
+    }
+
+    @Test func `a group that went is unknown`() throws {
         let tree = try FakeTree(
             cgroup: "0::/a\n",
             mountinfo: unifiedMount,
             files: ["/sys/fs/cgroup/a/cpu.stat": unifiedQuota(100, count: 1)]
         )
         let meter = try #require(ThrottleMeter(root: tree.root))
-        let before = try #require(meter.read())
         try tree.write(unifiedQuota(180, count: 4), to: "/sys/fs/cgroup/a/cpu.stat")
-        let after = try #require(meter.read())
-        #expect(after.since(before) == Throttling(throttledNanoseconds: 80_000, throttledCount: 3, frozenNanoseconds: nil))
-        #expect(before.since(after) == Throttling(throttledNanoseconds: 0, throttledCount: 0, frozenNanoseconds: nil))
+        #expect(meter.read() == 180_000)
         try tree.remove("/sys/fs/cgroup/a/cpu.stat")
         #expect(meter.read() == nil)
-    }
-
-    @Test func `a process that was moved needs a new meter`() throws {
-        let tree = try FakeTree(
-            cgroup: "0::/a\n",
-            mountinfo: unifiedMount,
-            files: ["/sys/fs/cgroup/a/cpu.stat": unifiedQuota(100, count: 1)]
-        )
-        let meter = try #require(ThrottleMeter(root: tree.root))
-        #expect(meter.isCurrent())
-        try tree.write("0::/b\n", to: "/proc/self/cgroup")
-        #expect(!meter.isCurrent())
     }
 
     @Test func `without a group there is no meter`() throws {
@@ -122,7 +152,6 @@ struct ThrottleMeterTests {
 
     @Test func `this process has readings that never shrink, or no readings`() {
         guard let meter = ThrottleMeter(), let before = meter.read(), let after = meter.read() else { return }
-        #expect(after.throttledNanoseconds >= before.throttledNanoseconds)
-        #expect(meter.isCurrent())
+        #expect(after >= before)
     }
 }

@@ -1,0 +1,35 @@
+import LagModel
+import Testing
+
+@testable import LagMonitor
+
+/// The line for people.
+@Suite struct StallMessageTests {
+    private func message(_ throttled: UInt64?, _ cause: StallRecord.Cause = .runqueue) -> String {
+        var record = StallRecord(
+            id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: 0),
+            startRealtimeNanoseconds: 0,
+            startMonotonicNanoseconds: 0,
+            durationNanoseconds: 300_000_000,
+            thresholdNanoseconds: 150_000_000,
+            phase: .end,
+            kind: .callout,
+            loop: "main",
+            threadID: 1,
+            threadName: "main"
+        )
+        record.cause = cause
+        record.culprit = "Shop.compute"
+        record.evidence.runDelayNanoseconds = 281_000_000
+        record.evidence.throttledNanoseconds = throttled
+        return StallMessage(record).text
+    }
+
+    @Test func `what a quota took is said where a processor was missing`() {
+        let begun = "main was stalled for 300 ms, ready to run but without a processor"
+        #expect(message(280_400_000) == "\(begun) (up to 280 ms of it by the CPU quota of its control group) in Shop.compute")
+        #expect(message(nil) == "\(begun) in Shop.compute")
+        #expect(message(900_000) == "\(begun) in Shop.compute", "less than a millisecond")
+        #expect(message(280_400_000, .cpu) == "main was stalled for 300 ms, computing in Shop.compute")
+    }
+}
