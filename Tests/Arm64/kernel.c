@@ -46,13 +46,13 @@ typedef struct shared {
     pthread_rwlock_t lock;
     pthread_cond_t condition;
     sem_t semaphore;
-    uint32_t word;
+    uint32_t word, zero;
 } shared;
 
 static shared *both;
 
 WORK wait_by_syscall(void *unused) {
-    for (;;) syscall(SYS_futex, &both->word, 128, 0, NULL, NULL, 0);
+    for (;;) syscall(SYS_futex, &both->zero, 128, 0, NULL, NULL, 0);
 }
 WORK work_syscall(void *unused) {
     wait_by_syscall(unused);
@@ -286,6 +286,8 @@ static void check_loop(void) {
         cll_switches_close(&switches);
     }
     if (counter >= 0) close(counter);
+    int status = 0;
+    check(waitpid(process, &status, WNOHANG) == 0, "wait-counter-does-no-harm", "the program ended with %x", (unsigned)status);
     // It is asked while it works.
     int seen = CLL_ITERATION_UNSEEN;
     for (int attempt = 0; attempt < 20 && seen != CLL_ITERATION_SEEN; attempt++) {
@@ -405,7 +407,7 @@ int main(int count, char **arguments) {
     check_sleeping("poll", work_poll, SYS_ppoll, UINT64_MAX, "poll work_poll subject_inner subject_middle subject_outer");
     check_sleeping("epoll", work_epoll, SYS_epoll_pwait, 1, "work_epoll subject_inner subject_middle subject_outer");
     check_sleeping("mutex", work_mutex, SYS_futex, (uint64_t)(uintptr_t)&both->mutex, "pthread_mutex_lock work_mutex subject_inner subject_middle");
-    check_sleeping("syscall", work_syscall, SYS_futex, (uint64_t)(uintptr_t)&both->word, "syscall wait_by_syscall work_syscall subject_inner");
+    check_sleeping("syscall", work_syscall, SYS_futex, (uint64_t)(uintptr_t)&both->zero, "syscall wait_by_syscall work_syscall subject_inner");
     check_running();
     check_call_at_signal();
     check_loop();

@@ -23,10 +23,11 @@ SUBJECT void subject_outer(subject_work work, void *context) {
     sink++;
 }
 
-SUBJECT static int subject_dig(int depth) {
+static int (*volatile dig_on)(int depth) = subject_dig;
+SUBJECT int subject_dig(int depth) {
     volatile char room[64];
     memset((char *)room, depth, sizeof(room));
-    return depth == 0 ? room[3] : subject_dig(depth - 1) + room[depth % 64];
+    return depth == 0 ? room[3] : dig_on(depth - 1) + room[depth % 64];
 }
 
 SUBJECT void subject_grown(subject_work work, void *context) {
@@ -52,5 +53,5 @@ SUBJECT void subject_spin(void *stop) {
 SUBJECT int subject_is_signed(void) {
     const uint64_t *record = __builtin_frame_address(0);
     subject_turn();
-    return record[1] >> 47 != 0;
+    return record[1] >> 48 != 0;  // user memory ends there
 }

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,9 +14,10 @@
 #include "clb_loop_table.h"
 #include "clb_mirror.h"
 
-enum { CLAIMERS = 8, CLAIMS = CLB_LOOP_TABLE_SLOTS / CLAIMERS, TURNS = 20000 };
+enum { CLAIMERS = 8, CLAIMS = CLB_LOOP_TABLE_SLOTS / CLAIMERS, ANSWERS = 300, CONTENDED_TURNS = 4000 };
 
 static clb_loop_table *table;
+static int *may_end;  // in memory of both processes
 
 static void *claim_slots(void *number) {
     for (int index = 0; index < CLAIMS; index++) {
@@ -29,22 +32,46 @@ static void *claim_slots(void *number) {
     return NULL;
 }
 
-// In the child: all slots at once, by several threads, then one loop that works and rests by turns.
-static int child(const char *path) {
-    table = clb_loop_table_open(path);
-    if (table == NULL) return 1;
+// A slot is one thread's alone while that has it.
+static void *contend(void *number) {
+    for (int turn = 0; turn < CONTENDED_TURNS; turn++) {
+        uint64_t claim;
+        int32_t slot = clb_loop_table_claim_slot(table, CLB_LOOP_FROM_MONITOR, getpid(), 0, clb_now_ns(), &claim);
+        if (slot < 0) continue;
+        volatile uint64_t *place = &clb_loop_table_slot_at(table, (uint32_t)slot)->wait_return;
+        *place = (uint64_t)(uintptr_t)number + 1;
+        for (int look = 0; look < 100; look++) {
+            if (*place != (uint64_t)(uintptr_t)number + 1) return (void *)1;
+        }
+        clb_loop_table_free(table, (uint32_t)slot, claim);
+    }
+    return NULL;
+}
+
+static int run_claimers(void *(*run)(void *)) {
     pthread_t threads[CLAIMERS];
-    for (long number = 0; number < CLAIMERS; number++) pthread_create(&threads[number], NULL, claim_slots, (void *)number);
     int failed = 0;
+    for (long number = 0; number < CLAIMERS; number++) pthread_create(&threads[number], NULL, run, (void *)number);
     for (int number = 0; number < CLAIMERS; number++) {
         void *result;
         pthread_join(threads[number], &result);
         failed |= result != NULL;
     }
+    return failed;
+}
+
+// In the child: all slots at once, by several threads, then one loop that works and rests by turns.
+static int child(const char *path) {
+    table = clb_loop_table_open(path);
+    if (table == NULL) return 1;
+    if (run_claimers(contend)) return 3;
+    __atomic_store_n(&table->refused, 0, __ATOMIC_RELAXED);
     uint64_t claim;
-    if (failed || clb_loop_table_claim_slot(table, CLB_LOOP_FROM_MONITOR, getpid(), 0, clb_now_ns(), &claim) >= 0) return 2;
+    if (run_claimers(claim_slots) || clb_loop_table_claim_slot(table, CLB_LOOP_FROM_MONITOR, getpid(), 0, clb_now_ns(), &claim) >= 0) return 2;
     clb_beacon *beacon = clb_loop_table_beacon(table, 0);
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int turn = 0; !__atomic_load_n(may_end, __ATOMIC_ACQUIRE); turn++) {
+        // Now and then for so long that the other side falls asleep.
+        if (turn % 16 == 0) usleep(2000);
         clb_beacon_wake_shared(beacon, CLB_ACTIVITY_AFTER_WAITING, clb_now_ns());
         clb_beacon_publish_shared(beacon, CLB_ACTIVITY_WAITING);
     }
@@ -63,7 +90,7 @@ static int arm_until_finished(clb_beacon *beacon, int *answers, int *backwards) 
         if ((uint8_t)word == CLB_ACTIVITY_FINISHED) return 1;
         if (!clb_waker_wait_shared(clb_loop_table_waker(table), clb_now_ns() + UINT64_C(10000000000))) return 0;
         clb_loop_table_drain(table);
-        (*answers)++;
+        if (++*answers == ANSWERS) __atomic_store_n(may_end, 1, __ATOMIC_RELEASE);
     }
 }
 
@@ -73,15 +100,17 @@ static void check_table(void) {
     int error = clb_loop_table_create(1, &table, &descriptor);
     if (!check(error == 0, "table-created", "%s", strerror(error))) return;
     clb_loop_table_path(descriptor, path);
+    may_end = mmap(NULL, sizeof(*may_end), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t process = fork();
     if (process == 0) _exit(child(path));
-    // Until the first slot is claimed for good.
+    // Until all slots are claimed for good.
     clb_loop_table_entry entry;
     for (int wait = 0; wait < 2000 && !clb_loop_table_read(table, CLB_LOOP_TABLE_SLOTS - 1, &entry); wait++) usleep(5000);
     int answers = 0, backwards = 0, was_told = arm_until_finished(clb_loop_table_beacon(table, 0), &answers, &backwards), status = -1;
+    if (!was_told) kill(process, SIGKILL);
     waitpid(process, &status, 0);
     check(status == 0, "table-claims-by-threads", "the child ended with %x", (unsigned)status);
-    check(was_told && answers > 0, "table-no-lost-wake-up", "%d answers, then none for 10 s", answers);
+    check(was_told && answers >= ANSWERS, "table-no-lost-wake-up", "%d answers, then none for 10 s", answers);
     check(backwards == 0, "table-words-in-order", "%d words went back", backwards);
     int seen = 0, twice = 0;
     char names[CLAIMERS][CLAIMS] = {{0}};

@@ -82,6 +82,18 @@ WORK work_syscall(void *stop) {
     __asm__ volatile("");
 }
 
+// The call is in this function's own code: its frame pointer has to be searched for.
+WORK work_inline(void *stop) {
+    volatile char room[200];
+    room[0] = 1;
+    while (!__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE)) {
+        register uint64_t x8 __asm__("x8") = SYS_futex, x0 __asm__("x0") = (uint64_t)(uintptr_t)&now.word, x1 __asm__("x1") = 128;
+        register uint64_t x2 __asm__("x2") = 0, x3 __asm__("x3") = 0;
+        __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+    }
+    room[1] = room[0];
+}
+
 static void end_subject(pthread_t thread) {
     __atomic_store_n(&now.stop, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&now.word, 1, __ATOMIC_RELEASE);
@@ -283,10 +295,14 @@ int main(int count, char **arguments) {
     CASE("mutex", work_mutex, BY_SIGNAL | PASSIVELY);
     CASE("condition", work_condition, BY_SIGNAL | PASSIVELY);
     CASE("syscall", work_syscall, BY_SIGNAL | PASSIVELY);
+    CASE("inline-call", work_inline, BY_SIGNAL | PASSIVELY);
     check_subject("syscall-caller", subject_outer, work_syscall, "syscall wait_by_syscall work_syscall subject_inner", BY_SIGNAL | PASSIVELY);
     check_subject("grown-frame", subject_grown, work_syscall, "wait_by_syscall work_syscall subject_inner subject_grown", BY_SIGNAL | PASSIVELY);
+    check_subject("inline-call-over-old-records", subject_grown, work_inline, "work_inline subject_inner subject_grown", BY_SIGNAL | PASSIVELY);
     check_subject("untabled", untabled_outer, subject_spin, "subject_spin untabled_inner untabled_outer run_subject", BY_SIGNAL);
     check_subject("untabled-sleep", untabled_outer, work_nanosleep, "work_nanosleep untabled_inner untabled_outer run_subject", BY_SIGNAL | PASSIVELY);
+    check_subject("untabled-below-frameless", subject_frameless, subject_spin,
+                  "subject_spin untabled_inner untabled_outer subject_frameless run_subject", BY_SIGNAL);
     check_subject("untabled-leaf", subject_outer, untabled_leaf, "untabled_leaf subject_inner subject_middle subject_outer", BY_SIGNAL);
     check_signal_frame();
     check_made_code();
