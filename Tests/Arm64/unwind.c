@@ -84,8 +84,8 @@ WORK work_syscall(void *stop) {
 
 // The call is in this function's own code: its frame pointer has to be searched for.
 WORK work_inline(void *stop) {
-    volatile char room[200];
-    room[0] = 1;
+    volatile char room[2000];
+    room[0] = (char)subject_dig(1);
     while (!__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE)) {
         register uint64_t x8 __asm__("x8") = SYS_futex, x0 __asm__("x0") = (uint64_t)(uintptr_t)&now.word, x1 __asm__("x1") = 128;
         register uint64_t x2 __asm__("x2") = 0, x3 __asm__("x3") = 0;
