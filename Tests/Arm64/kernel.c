@@ -395,11 +395,20 @@ static void check_preload(const char *program, const char *library) {
     clb_loop_table_destroy(table, descriptor);
 }
 
+static int count_descriptors(void) {
+    int count = 0;
+    for (int number = 0; number < 64; number++) count += fcntl(number, F_GETFD) >= 0;
+    return count;
+}
+
 // kernel PROGRAM LIBRARY: the program that waits, and the library to load into it.
 int main(int count, char **arguments) {
     both = mmap(NULL, sizeof(*both), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int descriptors = count_descriptors();
     const char *failure = stack_prepare();
     if (!check(failure == NULL, "libunwind-loads", "%s", failure)) return 1;
+    // A filter of one thread refuses it the pipe.
+    check(count_descriptors() == descriptors, "libunwind-opens-no-pipe", "%d descriptors, before %d", count_descriptors(), descriptors);
     snapshot = stack_snapshot();
     check_results();
     check_sleeping("nanosleep", work_nanosleep, SYS_clock_nanosleep, 0, "work_nanosleep subject_inner subject_middle subject_outer");
