@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "cll_wait_counter.h"
 
+#include "cll_instruction.h"
+#include "cll_memory.h"
+
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -9,8 +12,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "cll_memory.h"
 
 // How long the processor wants a breakpoint to be.
 #if defined(__x86_64__)
@@ -26,14 +27,11 @@ static uint64_t cll_place_of_call(pid_t tid, uint64_t pc) {
 #else
     // Not the call itself: the kernel steps over the instruction at a breakpoint, and reports a step over a system call as one that a debugger asked
     // for (report_syscall, arch/arm64/kernel/ptrace.c): SIGTRAP, of which the program dies. The instruction before it is mostly the one that sets the
-    // call's number; after a jump it would not be come by.
+    // call's number. After a jump it would not be come by; another call is no better, and an exclusive access fails when it is stepped over.
     uint32_t code;
     if (cll_memory_read(tid, pc - 8, &code, sizeof(code)) != sizeof(code)) return 0;
-    int is_jump = (code & 0x7c000000) == 0x14000000 || (code & 0xfe000000) == 0x54000000 || (code & 0x7c000000) == 0x34000000
-        || (code & 0xfe000000) == 0xd6000000;
-    // Nor another call, nor an exclusive access, which a step would make fail.
-    int is_apart = (code & 0xff000000) == 0xd4000000 || (code & 0x3f000000) == 0x08000000;
-    return is_jump || is_apart ? 0 : pc - 8;
+    int is_call = (code & 0xff000000) == 0xd4000000, is_exclusive = (code & 0x3f000000) == 0x08000000;
+    return is_call || is_exclusive || cll_leaves_straight_line(code) ? 0 : pc - 8;
 #endif
 }
 

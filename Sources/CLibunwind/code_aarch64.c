@@ -5,6 +5,7 @@
 
 #if defined(__aarch64__)
 
+#include "cll_instruction.h"
 #include "cll_memory.h"
 
 #include <string.h>
@@ -71,13 +72,6 @@ clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, 
 
 // MARK: Prologues
 
-static int clu_leaves_straight_line(uint32_t instruction) {
-    return (instruction & 0x7c000000) == 0x14000000     // b, bl
-        || (instruction & 0xfe000000) == 0x54000000     // b.cond
-        || (instruction & 0x7c000000) == 0x34000000     // cbz, cbnz, tbz, tbnz
-        || (instruction & 0xfe000000) == 0xd6000000;    // br, blr, ret
-}
-
 // One instruction of a prologue; any other changes nothing here. 0: the stack pointer becomes what cannot be followed.
 static int clu_follow(uint32_t instruction, clu_frame_layout *layout) {
     const int64_t pair = clu_signed(instruction >> 15 & 0x7f, 7) * 8;
@@ -114,7 +108,7 @@ int clu_frame_layout_of(const memory_view *view, uint64_t function, uint64_t pc,
     uint32_t code[PROLOGUE_INSTRUCTIONS];
     size_t count = function == 0 ? 0 : clu_read_code(view, function, code, PROLOGUE_INSTRUCTIONS);
     for (size_t index = 0; index < count; index++) {
-        if (function + index * 4 == pc || clu_leaves_straight_line(code[index])) return 1;
+        if (function + index * 4 == pc || cll_leaves_straight_line(code[index])) return 1;
         if (!clu_follow(code[index], layout)) return 0;
     }
     return 0;
