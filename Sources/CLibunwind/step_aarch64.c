@@ -12,6 +12,7 @@
 enum {
     SEARCH_BYTES = 64 * 1024,     // of the stack above a frame, for its caller's record
     SEARCHED_CODE = 64 * 1024,    // of a function, for a call
+    SEARCHED_FUNCTIONS = 32,      // each may take 1 ms
 };
 
 // The function that `pc` lies in if this return address is of a call of it; 0: it is of another call.
@@ -97,7 +98,8 @@ uint64_t clu_link_register_search(clu_unwinder *unwinder) {
     if (!clu_frame_layout_of(view, leaf, unwinder->frame_code, &layout)) memset(&layout, 0, sizeof(layout));
     uint64_t sp = unwinder->frame_sp + layout.below_cfa, high = sp + SEARCH_BYTES;
     if (view->snapshot->stack_high != 0 && high > view->snapshot->stack_high) high = view->snapshot->stack_high;
-    for (uint64_t record = (sp + 15) & ~15ull; record + 16 <= high; record += 16) {
+    int searched = 0;
+    for (uint64_t record = (sp + 15) & ~15ull; record + 16 <= high && searched < SEARCHED_FUNCTIONS; record += 16) {
         uint64_t saved, address;
         if (!clu_memory_view_word(view, record, &saved) || !clu_memory_view_return_address(view, record + 8, &address)) return 0;
         if (saved != 0 && saved <= record) continue;
@@ -105,6 +107,7 @@ uint64_t clu_link_register_search(clu_unwinder *unwinder) {
         if (caller == 0) continue;
         // Old records lie about in every stack: one in another place of the frame than the code puts it is none of the caller's.
         if (clu_frame_layout_of(view, caller, 0, &layout) && layout.sets_frame_pointer && sp + layout.below_cfa - layout.record_below != record) continue;
+        searched++;
         uint64_t call = clu_find_call(unwinder, caller, leaf);
         if (call == 0) continue;
         unwinder->frame_pointer = record;
