@@ -27,7 +27,7 @@ lagmond: setup ## build lagmond and the library that it loads into commands, and
 test: setup ## run the whole test suite, the adapters' included
 	Scripts/test
 
-test-arm64: ## compile the C modules for aarch64 and run their tests under qemu, in part with Debian's kernel (Debian packages, not installed; 3 min)
+test-arm64: ## compile the C modules for aarch64 and run their tests under qemu, in part with Debian's kernel (Debian packages, not installed; 2 min)
 	exec Scripts/arm64/run $(ARM64)
 
 pipeline: setup ## send lines through readers that are not ours; QUICK=1: those that take under two minutes
