@@ -3,13 +3,13 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz lint
+.PHONY: help setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz lint
 .SILENT:
 
 SWIFT ?= swift
 
 help: ## show this list
-	sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
+	sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
 
 setup: ## install the Debian packages that are missing: libunwind-dev, zlib1g-dev
 	Scripts/setup >&2
@@ -26,6 +26,9 @@ lagmond: setup ## build lagmond and the library that it loads into commands, and
 # With every adapter. A build without is another one to the compiler: `swift build` afterwards builds anew what a trait touches.
 test: setup ## run the whole test suite, the adapters' included
 	Scripts/test
+
+test-arm64: ## compile the C modules for aarch64 and run their tests under qemu, in part with Debian's kernel (Debian packages, not installed; 2 min)
+	exec Scripts/arm64/run $(ARM64)
 
 pipeline: setup ## send lines through readers that are not ours; QUICK=1: those that take under two minutes
 	Scripts/pipeline/run $(READERS)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    DATA_PAGES = 2,        // a power of two
+    DATA_BYTES = 8192,     // or a page, where that is more: the kernel takes a power of two of pages
     LONGEST_RECORD = 64,   // of those that are asked for, and what the kernel keeps free between head and tail
 };
 
@@ -35,7 +35,7 @@ int cll_switches_open(pid_t tid, cll_switches *switches) {
     };
     int event = (int)syscall(SYS_perf_event_open, &asked, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (event < 0) return errno;
-    uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE) * (1 + DATA_PAGES);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), bytes = page + (page > DATA_BYTES ? page : DATA_BYTES);
     // Writable: the kernel then keeps what was not read, and counts what it had no space for.
     void *ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
     if (ring == MAP_FAILED) {

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 static int cll_open_of_thread(pid_t pid, pid_t tid, const char *name) {
@@ -67,7 +69,8 @@ int cll_thread_files_sample(const cll_thread_files *files, cll_thread_sample *sa
 }
 
 cll_wait_results cll_results_of_wait(const cll_thread_syscall *call) {
-    enum { MOST = 1024, OF_EVENT = 12, OF_POLLFD = 8 };
+    // Of an event by architecture: x86-64 packs it.
+    enum { MOST = 1024, OF_EVENT = sizeof(struct epoll_event), OF_POLLFD = sizeof(struct pollfd) };
     uint64_t length = 0;
     uint64_t address = call->arguments[1];
     switch (cll_wait_kind(call->number)) {

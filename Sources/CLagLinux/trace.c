@@ -53,11 +53,7 @@ static void cll_tracer_release(cll_tracer *tracer) {
 
 // The registers of a stopped thread, in DWARF's order, as in signal.c.
 static int cll_read_registers(pid_t tid, cll_snapshot *snapshot) {
-#if defined(__x86_64__)
     struct user_regs_struct found;
-#else
-    struct user_pt_regs found;
-#endif
     struct iovec place = {.iov_base = &found, .iov_len = sizeof(found)};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &place) != 0) return errno;
 #if defined(__x86_64__)

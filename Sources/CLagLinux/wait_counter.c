@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "cll_wait_counter.h"
 
+#include "cll_instruction.h"
+#include "cll_memory.h"
+
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -10,20 +13,37 @@
 #include <time.h>
 #include <unistd.h>
 
-// Where the call's instruction begins, and how long the processor wants a breakpoint to be.
+// How long the processor wants a breakpoint to be.
 #if defined(__x86_64__)
-enum { CALL_BYTES = 2, BREAKPOINT_BYTES = sizeof(long) };
+enum { BREAKPOINT_BYTES = sizeof(long) };
 #else
-enum { CALL_BYTES = 4, BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
+enum { BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
 #endif
 
+// The place that the thread comes by with each call that returns to `pc`; 0: there is none.
+static uint64_t cll_place_of_call(pid_t tid, uint64_t pc) {
+#if defined(__x86_64__)
+    return pc - 2;
+#else
+    // Not the call itself: the kernel steps over the instruction at a breakpoint, and reports a step over a system call as one that a debugger asked
+    // for (report_syscall, arch/arm64/kernel/ptrace.c): SIGTRAP, of which the program dies. The instruction before it is mostly the one that sets the
+    // call's number. After a jump it would not be come by; another call is no better, and an exclusive access fails when it is stepped over.
+    uint32_t code;
+    if (cll_memory_read(tid, pc - 8, &code, sizeof(code)) != sizeof(code)) return 0;
+    int is_call = (code & 0xff000000) == 0xd4000000, is_exclusive = (code & 0x3f000000) == 0x08000000;
+    return is_call || is_exclusive || cll_leaves_straight_line(code) ? 0 : pc - 8;
+#endif
+}
+
 int cll_wait_counter_open(pid_t tid, uint64_t pc) {
+    uint64_t place = cll_place_of_call(tid, pc);
+    if (place == 0) return -EOPNOTSUPP;
     struct perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
     attributes.size = sizeof(attributes);
     attributes.type = PERF_TYPE_BREAKPOINT;
     attributes.bp_type = HW_BREAKPOINT_X;
-    attributes.bp_addr = pc - CALL_BYTES;
+    attributes.bp_addr = place;
     attributes.bp_len = BREAKPOINT_BYTES;
     // Each time it counts it leaves a stamp, where it has a ring for it (cll_switches_take).
     attributes.sample_period = 1;

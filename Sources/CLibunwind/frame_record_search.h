@@ -22,6 +22,12 @@ static inline int snapshot_word(const cll_snapshot *snapshot, uint64_t address, 
 // A word of the stack copy, or of the process's memory. 1 when it could be read.
 int clu_memory_view_word(const memory_view *view, uint64_t address, uint64_t *word);
 
+// The return address in such a word, without the authentication code that processors put into it (return_address.h).
+int clu_memory_view_return_address(const memory_view *view, uint64_t address, uint64_t *found);
+
+// Whether code is there: a module's, or one made at run time.
+int clu_is_executable(const memory_view *view, uint64_t address);
+
 // The frame record that belongs to the function starting at `function` whose frame lies above `sp`.
 // Returns its address, 0 when none is consistent.
 uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t function);
@@ -30,11 +36,10 @@ uint64_t clu_frame_record_search(const memory_view *view, uint64_t sp, uint64_t 
 int clu_is_plausible_return_address(const memory_view *view, uint64_t address);
 
 // Where the frame record at `record`, of a frame whose stack pointer is `sp`, returns to, and in `saved` the caller's frame pointer.
-// 0: it is no record of this stack, or its return address follows no call. The caller's stack pointer is 16 bytes above the record.
+// 0: it is no record of this stack, or its return address follows no call. On x86-64 the caller's stack pointer is 16 bytes above the record.
 uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t record, uint64_t *saved);
 
-// The function that the direct call before a return address leads to, also through a table; 0: there is no such call, or on
-// processors where a call leaves nothing on the stack.
+// The function that the direct call before a return address leads to, also through a table; 0: there is no such call.
 uint64_t clu_called_function(const memory_view *view, uint64_t return_address);
 
 // So far into a function its code is read.

@@ -30,30 +30,7 @@ static int clu_is_signal_trampoline(clu_unwinder *unwinder, uint64_t pc) {
     return clu_cached_read(unwinder, pc, bytes, sizeof(bytes)) && memcmp(bytes, code, sizeof(code)) == 0;
 }
 
-// In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
-// full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
-// left out. Its return address is then between the stack pointer and that record, right after a call of this very function.
-// The place of that return address, or 0.
-static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp, uint64_t record) {
-    enum { SLOTS = 32 };
-    int module = clu_module_find(unwinder->view.table, pc);
-    for (uint64_t slot = sp; module >= 0 && slot < record && slot < sp + SLOTS * 8; slot += 8) {
-        uint64_t address;
-        if (!clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
-        uint64_t function = clu_called_function(&unwinder->view, address);
-        if (function == 0 || function > pc || pc - function >= CLU_FUNCTION_BYTES) continue;
-        if (clu_module_find(unwinder->view.table, function) != module) continue;
-        unw_proc_info_t info;
-        memset(&info, 0, sizeof(info));
-        // With unwind information it would be another function than this one.
-        if (clu_look_up(unwinder, function, &info, 0) == 0 || clu_keeps_frame_record(&unwinder->view, function, pc)) continue;
-        return slot;
-    }
-    return 0;
-}
-
-// Lets the walk go on from a caller of whom only these registers are known.
-static int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint64_t sp, uint64_t fp) {
+int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint64_t sp, uint64_t fp) {
     unwinder->restarted = 1;
     unwinder->restart_pc = pc;
     unwinder->restart_sp = sp;
@@ -61,26 +38,11 @@ static int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc
     return clu_libunwind()->init_remote(cursor, unwinder->space, unwinder) == 0;
 }
 
-// Finds the caller of code without unwind information, whose stack and frame pointers are these; libunwind has made a step by the frame
-// pointer (`stepped`) or none. Only a caller that really calls is accepted.
-static int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t sp, uint64_t fp, int stepped) {
-    uint64_t caller = 0, saved = 0;
-    uint64_t slot = fp != 0 ? clu_return_slot(unwinder, unwinder->frame_code, sp, fp) : 0;
-    if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
-        return clu_restart(unwinder, cursor, caller, slot + 8, fp);
-    }
-    if (clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0) {
-        // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.
-        if (stepped <= 0 || clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) < 0) return 0;
-        if (!clu_is_plausible_return_address(&unwinder->view, caller)) return 0;
-    } else {
-        // Made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record
-        // yet is passed over.
-        caller = fp != 0 ? clu_frame_record_caller(&unwinder->view, sp, fp, &saved) : 0;
-        if (caller == 0 || !clu_restart(unwinder, cursor, caller, fp + 16, saved)) return 0;
-    }
-    unwinder->frame_pointer_recovered = 1;
-    return 1;
+static uint64_t clu_known_link_register(const cll_snapshot *snapshot) {
+#if defined(__aarch64__)
+    if (snapshot->known >> CLL_REGISTER_LR & 1) return clu_return_address_without_code(snapshot->registers[CLL_REGISTER_LR]);
+#endif
+    return 0;
 }
 
 void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, const clu_module_table *table, pid_t pid,
@@ -92,6 +54,7 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
     unwinder->frame_pointer = 0;
     unwinder->frame_pointer_recovered = 0;
     unwinder->restarted = 0;
+    unwinder->sp_is_bound = 0;
     unwinder->only_known = 0;
     unwinder->frame_sp = snapshot->registers[CLL_REGISTER_SP];
     unwinder->frame_code = snapshot->registers[CLL_REGISTER_PC];
@@ -122,13 +85,19 @@ void clu_unwinder_walk(clu_unwinder *unwinder, const cll_snapshot *snapshot, con
         previous_pc = pc;
         previous_sp = sp;
         unwinder->lookup_failed = 0;
-        unw_word_t fp = 0;
+        clu_frame_registers registers = {.sp = sp};
         unwinder->only_known = 1;
-        if (calls->get_reg(&cursor, CLL_REGISTER_FP, &fp) < 0) fp = 0;
+        if (calls->get_reg(&cursor, CLL_REGISTER_FP, &registers.fp) < 0) registers.fp = 0;
         unwinder->only_known = 0;
+        // In a frame that has called something it is the return address of that call. (libunwind gives PC for it: UNW_REG_IP has its number.)
+        if (result->total == 1) registers.lr = clu_known_link_register(snapshot);
+        if (unwinder->sp_is_bound && clu_step_by_record(unwinder, &cursor, &registers)) {
+            is_return_address = 1;
+            continue;
+        }
         int stepped = calls->step(&cursor);
         if (unwinder->lookup_failed && !is_signal_frame) {
-            if (!clu_go_on_without_tables(unwinder, &cursor, sp, fp, stepped)) {
+            if (!clu_go_on_without_tables(unwinder, &cursor, &registers, stepped)) {
                 result->end = CLU_UNWIND_NO_INFO;
                 break;
             }

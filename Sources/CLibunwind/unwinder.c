@@ -35,11 +35,26 @@ int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size
     return 1;
 }
 
+// What libunwind gets to see of a word (return_address.h): a return address without its code, tables without marks.
+static unw_word_t clu_shown(const clu_unwinder *unwinder, unw_word_t address, unw_word_t value) {
+#if defined(__aarch64__)
+    for (uint32_t index = 0; index < unwinder->signing.count; index++) {
+        uint64_t byte = unwinder->signing.places[index] - address;
+        if (byte < sizeof(value)) value &= ~(UINT64_C(0xff) << byte * 8);  // DW_CFA_nop
+    }
+    uint64_t plain = clu_return_address_without_code(value);
+    // Other words may have tags in their upper bits, and keep them.
+    if (plain != value && clu_is_executable(&unwinder->view, plain)) return plain;
+#endif
+    return value;
+}
+
 static int clu_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write, void *argument) {
     clu_unwinder *unwinder = argument;
     if (write) return -UNW_EINVAL;
-    if (snapshot_word(unwinder->view.snapshot, address, value)) return 0;
-    return clu_cached_read(unwinder, address, value, 8) ? 0 : -UNW_EINVAL;
+    if (!snapshot_word(unwinder->view.snapshot, address, value) && !clu_cached_read(unwinder, address, value, 8)) return -UNW_EINVAL;
+    *value = clu_shown(unwinder, address, *value);
+    return 0;
 }
 
 static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write, void *argument) {
@@ -53,8 +68,18 @@ static int clu_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_
     }
     if (unwinder->view.snapshot->known >> number & 1) {
         *value = unwinder->view.snapshot->registers[number];
+#if defined(__aarch64__)
+        if (number == CLL_REGISTER_LR) *value = clu_return_address_without_code(*value);
+#endif
         return 0;
     }
+#if defined(__aarch64__)
+    // It is asked for where the tables say that the function has not saved it.
+    if (number == CLL_REGISTER_LR && !unwinder->lookup_failed && !unwinder->only_known) {
+        *value = clu_link_register_search(unwinder);
+        return *value != 0 ? 0 : -UNW_EBADREG;
+    }
+#endif
     // Without unwind information for the function nothing proves a frame record to be its own.
     if (number != CLL_REGISTER_FP || unwinder->lookup_failed || unwinder->only_known) return -UNW_EBADREG;
     if (unwinder->frame_pointer == 0) {
@@ -103,6 +128,9 @@ static int clu_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_in
     clu_unwinder *unwinder = argument;
     int result = clu_look_up(unwinder, ip, info, need_unwind_info);
     if (result < 0) unwinder->lookup_failed = 1;
+#if defined(__aarch64__)
+    if (result == 0 && need_unwind_info) clu_signing_marks_find(unwinder, ip);
+#endif
     return result;
 }
 

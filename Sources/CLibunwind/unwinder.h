@@ -4,6 +4,7 @@
 
 #include "frame_record_search.h"
 #include "libunwind_calls.h"
+#include "return_address.h"
 
 enum { PAGE = 4096, CACHED_PAGES = 64 };
 
@@ -22,6 +23,7 @@ typedef struct page_cache {
 struct clu_unwinder {
     unw_addr_space_t space;
     unw_accessors_t accessors;
+    void *further_accessors[8];     // NULL: libunwind copies as many as it knows, and newer ones know more than our header
     memory_view view;
     uint32_t walk, epoch;           // counted by walks and by changes of the modules, below CONSTANT
     int reading_tables;             // a look-up is under way
@@ -32,13 +34,38 @@ struct clu_unwinder {
     int only_known;     // a frame pointer that is not known is not searched for
     int restarted;      // the walk goes on from these, the only registers that are known then
     uint64_t restart_pc, restart_sp, restart_fp;
+    int sp_is_bound;    // of the present frame: its stack pointer is not known, only that it is not lower than this
+    clu_signing_marks signing;
     page_cache cache;
 };
+
+// What is known of a frame before the step from it; 0: not known.
+typedef struct clu_frame_registers {
+    unw_word_t sp, fp;
+    unw_word_t lr;  // where there is a link register that may still hold the return address
+} clu_frame_registers;
 
 // Reads memory of the process through the cache. 1, or 0 when it cannot be read.
 int clu_cached_read(clu_unwinder *unwinder, uint64_t address, void *buffer, size_t size);
 
 // The function that `ip` lies in, by the unwind tables. 0, or a negative error of libunwind.
 int clu_look_up(clu_unwinder *unwinder, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info);
+
+// Lets the walk go on from a caller of whom only these registers are known.
+int clu_restart(clu_unwinder *unwinder, unw_cursor_t *cursor, uint64_t pc, uint64_t sp, uint64_t fp);
+
+// Finds the caller of code without unwind information; libunwind has made a step (`stepped`) or none. Only a caller that really calls is accepted.
+int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers, int stepped);
+
+// Steps from a frame whose stack pointer is not known, by its frame record. 0: it cannot be done.
+int clu_step_by_record(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers);
+
+#if defined(__aarch64__)
+// The return address of a function that has called nothing, where the link register is not known.
+uint64_t clu_link_register_search(clu_unwinder *unwinder);
+
+// Finds the signing marks of the function that holds `ip`, and takes them out of a word of its tables.
+void clu_signing_marks_find(clu_unwinder *unwinder, uint64_t ip);
+#endif
 
 #endif

@@ -15,8 +15,15 @@ struct io_uring;
 struct io_uring_cqe;
 struct __kernel_timespec;
 
-// The stack pointer behind the return: the frame record and the return address lie between it and the frame address.
-#define PLACE (uint64_t)(uintptr_t)__builtin_return_address(0), (uint64_t)(uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *)
+// The stack pointer behind the return.
+#if defined(__aarch64__)
+// As it was at the function's beginning: the frame record may lie anywhere in the frame.
+#define CALLERS_STACK (uint64_t)(uintptr_t)__builtin_sponentry()
+#else
+// The frame record and the return address lie between it and the frame address.
+#define CALLERS_STACK ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *))
+#endif
+#define PLACE (uint64_t)(uintptr_t)__builtin_return_address(0), CALLERS_STACK
 
 // The object of a wait on the epoll instance `set`. That there is none of that number is the kernel's to say.
 #define EPOLL (int32_t)((uint32_t)set + 1)

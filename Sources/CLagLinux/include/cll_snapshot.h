@@ -9,7 +9,7 @@
 #if defined(__x86_64__)
 enum { CLL_REGISTERS = 17, CLL_REGISTER_FP = 6, CLL_REGISTER_SP = 7, CLL_REGISTER_PC = 16 };
 #elif defined(__aarch64__)
-enum { CLL_REGISTERS = 33, CLL_REGISTER_FP = 29, CLL_REGISTER_SP = 31, CLL_REGISTER_PC = 32 };
+enum { CLL_REGISTERS = 33, CLL_REGISTER_FP = 29, CLL_REGISTER_LR = 30, CLL_REGISTER_SP = 31, CLL_REGISTER_PC = 32 };
 #endif
 
 // How much a leaf function may use below its stack pointer (x86-64 psABI, 3.2.2); copied with the stack.

@@ -31,7 +31,8 @@ typedef struct cll_switches {
 } cll_switches;
 
 // Not recording yet. 0, or an errno: EACCES or EPERM where perf events are not allowed (kernel.perf_event_paranoid, any seccomp filter,
-// because many end the process for the call; the limit of locked memory), EMFILE, ESRCH. Three pages, for hundreds of records.
+// because many end the process for the call; the limit of locked memory), EMFILE, ESRCH. Maps three pages (two where pages
+// are larger than 4 KB), for hundreds of records.
 int cll_switches_open(pid_t tid, cll_switches *switches);
 void cll_switches_close(cll_switches *switches);
 // Records from now on, or not any more. Some µs.

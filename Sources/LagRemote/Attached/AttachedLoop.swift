@@ -176,7 +176,11 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     /// Two calls from one function differ by what the C library's functions around them take of the stack.
     private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(Self.callBytes) }
-    private static let callBytes: UInt64 = 64
+    #if arch(arm64)
+        private static let callBytes: UInt64 = 128
+    #else
+        private static let callBytes: UInt64 = 64
+    #endif
 
     private func finish() -> Bool {
         isOver = true

@@ -1,0 +1,36 @@
+// What the machine code around a call says: where a call leads, and how a function lays out its frame. code_x86_64.c and code_aarch64.c.
+// Private to this target.
+#ifndef CODE_AT_H
+#define CODE_AT_H
+
+#include "frame_record_search.h"
+
+typedef enum { CALL_NONE = 0, CALL_ELSEWHERE, CALL_INDIRECT, CALL_DIRECT } clu_call_kind;
+
+// The call before a return address; CALL_DIRECT where it leads to `function`, also through a table.
+clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function);
+
+// The frame pointer of a function that has called something, by its own prologue and its stack pointer; 0 where the code begins in another way.
+uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function);
+
+#if defined(__aarch64__)
+// What a function's code has done to its frame by the time it is at some address.
+typedef struct clu_frame_layout {
+    uint64_t below_cfa;     // how far the stack pointer is below what it was at the function's beginning, which DWARF calls CFA
+    uint64_t record_below;  // the same of the frame record
+    int has_record;         // the record is written
+    int sets_frame_pointer; // and the frame pointer shows it
+    int saves_return;       // the link register is saved, in a record or without one
+} clu_frame_layout;
+
+// Follows the code from a function's beginning to its first jump or call, or to `pc`. 0: it cannot be followed.
+int clu_frame_layout_of(const memory_view *view, uint64_t function, uint64_t pc, clu_frame_layout *layout);
+
+// Where a call or a jump to this address ends up: behind a table's stub, and behind a function that is nothing but a jump.
+uint64_t clu_destination(const memory_view *view, uint64_t target);
+
+// Where the instruction at an address leads, if it is a direct call; else 0.
+uint64_t clu_direct_call(uint32_t instruction, uint64_t address);
+#endif
+
+#endif

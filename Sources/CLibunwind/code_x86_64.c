@@ -1,0 +1,131 @@
+// x86-64: a call is 2 to 7 bytes long and leaves its return address on the stack.
+#define _GNU_SOURCE
+#include "code_at.h"
+
+#if defined(__x86_64__)
+
+#include "cll_memory.h"
+
+#include <string.h>
+
+static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+static const uint8_t set_frame[4] = {0x55, 0x48, 0x89, 0xe5};  // push rbp; mov rbp, rsp
+
+// Where a jump through a table (a PLT stub, with or without endbr64 and bnd) leads; 0 when `code` is no such jump.
+static uint64_t clu_stub_target(const memory_view *view, uint64_t code) {
+    uint8_t bytes[16];
+    if (cll_memory_read(view->pid, code, bytes, sizeof(bytes)) != sizeof(bytes)) return 0;
+    uint64_t at = 0;
+    if (memcmp(bytes, endbr64, 4) == 0) at = 4;
+    if (bytes[at] == 0xf2) at++;
+    if (bytes[at] != 0xff || bytes[at + 1] != 0x25) return 0;
+    int32_t displacement;
+    memcpy(&displacement, bytes + at + 2, 4);
+    uint64_t target;
+    return clu_memory_view_word(view, code + at + 6 + (uint64_t)(int64_t)displacement, &target) ? target : 0;
+}
+
+// Where a function goes on that is nothing but a jump, as compilers leave it of two that are the same; else the function itself.
+static uint64_t clu_behind_jump(const memory_view *view, uint64_t function) {
+    uint8_t code[16];
+    if (cll_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return function;
+    size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
+    if (code[at] == 0xeb) return function + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];  // jmp rel8
+    if (code[at] != 0xe9) return function;  // jmp rel32
+    int32_t displacement;
+    memcpy(&displacement, code + at + 1, 4);
+    return function + at + 5 + (uint64_t)(int64_t)displacement;
+}
+
+uint64_t clu_called_function(const memory_view *view, uint64_t return_address) {
+    uint8_t bytes[8];
+    int32_t displacement;
+    if (!clu_is_executable(view, return_address) || cll_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return 0;
+    memcpy(&displacement, bytes + 4, 4);
+    uint64_t target = return_address + (uint64_t)(int64_t)displacement, behind = 0;
+    if (bytes[3] == 0xe8) {  // call rel32
+        behind = clu_stub_target(view, target);
+        if (behind == 0) behind = target;
+    } else if (bytes[2] != 0xff || bytes[3] != 0x15 || !clu_memory_view_word(view, target, &behind)) {  // call [rip + disp32]
+        return 0;
+    }
+    return clu_behind_jump(view, behind);
+}
+
+int clu_keeps_frame_record(const memory_view *view, uint64_t function, uint64_t pc) {
+    uint8_t code[CLU_FUNCTION_BYTES];
+    size_t size = pc - function;
+    if (size > sizeof(code) || cll_memory_read(view->pid, function, code, size) != size) return 1;
+    // Anywhere: it could be the next function that `pc` is in.
+    return memmem(code, size, set_frame, sizeof(set_frame)) != NULL;
+}
+
+clu_call_kind clu_call_before(const memory_view *view, uint64_t return_address, uint64_t function) {
+    uint8_t bytes[8];
+    if (cll_memory_read(view->pid, return_address - 8, bytes, 8) != 8) return CALL_NONE;
+    if (bytes[3] == 0xe8) {  // call rel32
+        int32_t displacement;
+        memcpy(&displacement, bytes + 4, 4);
+        uint64_t target = return_address + (uint64_t)(int64_t)displacement;
+        if (target == function || clu_stub_target(view, target) == function) return CALL_DIRECT;
+        // Could as well be the tail of an immediate: only executable targets are calls at all.
+        return clu_is_executable(view, target) ? CALL_ELSEWHERE : CALL_NONE;
+    }
+    if (bytes[2] == 0xff && bytes[3] == 0x15) {  // call [rip + disp32]: a table entry, readable
+        int32_t displacement;
+        memcpy(&displacement, bytes + 4, 4);
+        uint64_t target;
+        if (!clu_memory_view_word(view, return_address + (uint64_t)(int64_t)displacement, &target)) return CALL_NONE;
+        return target == function ? CALL_DIRECT : CALL_ELSEWHERE;
+    }
+    // ff /2, the indirect calls: the instruction is 2 to 7 bytes long, a REX prefix may stand before it.
+    for (int length = 2; length <= 7; length++) {
+        const uint8_t *code = bytes + 8 - length;
+        if (code[0] != 0xff || (code[1] & 0x38) != 0x10) continue;
+        int mod = code[1] >> 6, rm = code[1] & 7;
+        int size = 2 + (mod != 3 && rm == 4) + (mod == 1 ? 1 : mod == 2 ? 4 : (mod == 0 && rm == 5) ? 4 : 0);
+        if (size == length) return CALL_INDIRECT;
+    }
+    return CALL_NONE;
+}
+
+uint64_t clu_frame_record_caller(const memory_view *view, uint64_t sp, uint64_t record, uint64_t *saved) {
+    // Such code keeps its stack aligned to words, not always to 16 bytes.
+    if ((record & 7) != 0 || record < sp || record > UINT64_MAX - 16) return 0;
+    if (view->snapshot->stack_high != 0 && record + 16 > view->snapshot->stack_high) return 0;
+    uint64_t caller;
+    if (!clu_memory_view_word(view, record, saved) || !clu_memory_view_word(view, record + 8, &caller)) return 0;
+    return clu_is_plausible_return_address(view, caller) ? caller : 0;
+}
+
+// The frame pointer as the function's own prologue says it: `push rbp; mov rbp, rsp`, pushes of callee-saved registers,
+// `sub rsp, size`. At a call the stack pointer is then exactly so far below (unless arguments were pushed or the frame
+// grew since: then the record that is found there will not be one). 0 where the code begins in another way.
+uint64_t clu_prologue_frame_pointer(const memory_view *view, uint64_t sp, uint64_t function) {
+    uint8_t code[48];
+    if (function == 0 || cll_memory_read(view->pid, function, code, sizeof(code)) != sizeof(code)) return 0;
+    size_t at = memcmp(code, endbr64, 4) == 0 ? 4 : 0;
+    if (memcmp(code + at, set_frame, 4) != 0) return 0;
+    uint64_t below = 0;
+    for (at += 4; at + 7 <= sizeof(code);) {
+        const uint8_t *instruction = code + at;
+        if ((instruction[0] & 0xf8) == 0x50) {  // push rax…rdi
+            below += 8;
+            at += 1;
+        } else if (instruction[0] == 0x41 && (instruction[1] & 0xf8) == 0x50) {  // push r8…r15
+            below += 8;
+            at += 2;
+        } else if (instruction[0] == 0x48 && instruction[1] == 0x83 && instruction[2] == 0xec) {  // sub rsp, imm8
+            return sp + below + instruction[3];
+        } else if (instruction[0] == 0x48 && instruction[1] == 0x81 && instruction[2] == 0xec) {  // sub rsp, imm32
+            uint32_t size;
+            memcpy(&size, instruction + 3, 4);
+            return sp + below + size;
+        } else {
+            return sp + below;
+        }
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,55 @@
+// Steps that libunwind does not make on x86-64.
+#define _GNU_SOURCE
+#include "unwinder.h"
+
+#if defined(__x86_64__)
+
+#include <string.h>
+
+// In code without unwind information libunwind goes on by the frame pointer. Where that code keeps no frame record (Swift's overlays are
+// full of small functions of both kinds: DispatchSemaphore.wait(timeout:)), the frame pointer is its caller's, and the caller would be
+// left out. Its return address is then between the stack pointer and that record, right after a call of this very function.
+// The place of that return address, or 0.
+static uint64_t clu_return_slot(clu_unwinder *unwinder, uint64_t pc, uint64_t sp, uint64_t record) {
+    enum { SLOTS = 32 };
+    int module = clu_module_find(unwinder->view.table, pc);
+    for (uint64_t slot = sp; module >= 0 && slot < record && slot < sp + SLOTS * 8; slot += 8) {
+        uint64_t address;
+        if (!clu_memory_view_word(&unwinder->view, slot, &address)) return 0;
+        uint64_t function = clu_called_function(&unwinder->view, address);
+        if (function == 0 || function > pc || pc - function >= CLU_FUNCTION_BYTES) continue;
+        if (clu_module_find(unwinder->view.table, function) != module) continue;
+        unw_proc_info_t info;
+        memset(&info, 0, sizeof(info));
+        // With unwind information it would be another function than this one.
+        if (clu_look_up(unwinder, function, &info, 0) == 0 || clu_keeps_frame_record(&unwinder->view, function, pc)) continue;
+        return slot;
+    }
+    return 0;
+}
+
+int clu_go_on_without_tables(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers, int stepped) {
+    const uint64_t sp = registers->sp, fp = registers->fp;
+    uint64_t caller = 0, saved = 0;
+    uint64_t slot = fp != 0 ? clu_return_slot(unwinder, unwinder->frame_code, sp, fp) : 0;
+    if (slot != 0 && clu_memory_view_word(&unwinder->view, slot, &caller)) {
+        return clu_restart(unwinder, cursor, caller, slot + 8, fp);
+    }
+    if (clu_module_find(unwinder->view.table, unwinder->frame_code) >= 0) {
+        // Only now and then a function of a module has no tables: libunwind also knows what a jump to another module looks like.
+        if (stepped <= 0 || clu_libunwind()->get_reg(cursor, UNW_REG_IP, &caller) < 0) return 0;
+        if (!clu_is_plausible_return_address(&unwinder->view, caller)) return 0;
+    } else {
+        // Made at run time: a whole chain of records, each to be checked. The caller of a function that has not made its record
+        // yet is passed over.
+        caller = fp != 0 ? clu_frame_record_caller(&unwinder->view, sp, fp, &saved) : 0;
+        if (caller == 0 || !clu_restart(unwinder, cursor, caller, fp + 16, saved)) return 0;
+    }
+    unwinder->frame_pointer_recovered = 1;
+    return 1;
+}
+
+// A restart knows the stack pointer there.
+int clu_step_by_record(clu_unwinder *unwinder, unw_cursor_t *cursor, const clu_frame_registers *registers) { return 0; }
+
+#endif
