@@ -17,13 +17,13 @@ enum { CALL_BYTES = 2, BREAKPOINT_BYTES = sizeof(long) };
 enum { CALL_BYTES = 4, BREAKPOINT_BYTES = HW_BREAKPOINT_LEN_4 };
 #endif
 
-int cll_wait_counter_open(pid_t tid, uint64_t pc) {
+int cll_breakpoint_open(pid_t tid, uint64_t address) {
     struct perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
     attributes.size = sizeof(attributes);
     attributes.type = PERF_TYPE_BREAKPOINT;
     attributes.bp_type = HW_BREAKPOINT_X;
-    attributes.bp_addr = pc - CALL_BYTES;
+    attributes.bp_addr = address;
     attributes.bp_len = BREAKPOINT_BYTES;
     // Each time it counts it leaves a stamp, where it has a ring for it (cll_switches_take).
     attributes.sample_period = 1;
@@ -37,6 +37,8 @@ int cll_wait_counter_open(pid_t tid, uint64_t pc) {
     int counter = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     return counter < 0 ? -errno : counter;
 }
+
+int cll_wait_counter_open(pid_t tid, uint64_t pc) { return cll_breakpoint_open(tid, pc - CALL_BYTES); }
 
 void cll_wait_counter_set(int counter, int counts) {
     ioctl(counter, counts ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);

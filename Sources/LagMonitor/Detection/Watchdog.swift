@@ -62,7 +62,6 @@ package final class Watchdog: @unchecked Sendable {
             relay: relay,
             semaphore: self.semaphore,
             isRemote: semaphore != nil,
-            isSampled: externalSampler != nil,
             clock: clock,
             notify: notify
         )
@@ -99,7 +98,7 @@ package final class Watchdog: @unchecked Sendable {
     package func run(starter: ThreadIdentity, ready: () -> Void) {
         services.warmUp(starter)
         semaphore.drain()
-        var meter = PauseMeter(tid: cll_gettid(), log: pauses, isSampling: externalSampler != nil)
+        var meter = PauseMeter(tid: cll_gettid(), log: pauses, isSampling: services.isRemote && externalSampler != nil)
         var plan = poll(at: services.clock(), nil)
         ready()
         var processPause = meter.scanEnded(slept: .max, closely: plan.isClose)

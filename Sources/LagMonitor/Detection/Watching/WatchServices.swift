@@ -18,8 +18,6 @@ final class WatchServices: @unchecked Sendable {
     let semaphore: WakeSemaphore
     /// Whether the loops are those of another process.
     let isRemote: Bool
-    /// Whether an ``ExternalSampler`` writes the beacons.
-    let isSampled: Bool
     /// Wakes the reporter; must not block or allocate.
     let notify: @Sendable () -> Void
     /// `CLOCK_MONOTONIC`, nanoseconds.
@@ -44,7 +42,6 @@ final class WatchServices: @unchecked Sendable {
         relay: PingRelay,
         semaphore: WakeSemaphore,
         isRemote: Bool,
-        isSampled: Bool,
         clock: @escaping @Sendable () -> UInt64,
         notify: @escaping @Sendable () -> Void
     ) {
@@ -54,7 +51,6 @@ final class WatchServices: @unchecked Sendable {
         self.relay = relay
         self.semaphore = semaphore
         self.isRemote = isRemote
-        self.isSampled = isSampled
         self.clock = clock
         self.notify = notify
         chain = LockChain(process: capture.process)
