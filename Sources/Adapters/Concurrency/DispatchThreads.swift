@@ -16,7 +16,7 @@ public import LagMonitor
 /// threads, or is marked by ``StallMonitor/expectingBlock(_:)``. The main queue does not count: see ``PingedQueue``.
 ///
 /// A queue that you have yourself is watched better by ``PingedQueue``. Everything here is safe from any thread.
-public final class DispatchThreads: WorkerPool, Sendable {
+public final class DispatchThreads: ObservableLoop, WorkerPool, Sendable {
     public let name: String
     public let beacon = ActivityBeacon()
     private let threadName: cll_name

@@ -93,7 +93,7 @@ final class WorkerSearch: Sendable {
         state.closing.append(worker.place)
     }
 
-    private func setInterval(of state: borrowing State) {
+    private func setInterval(of state: State) {
         sampler.setInterval(state.interests.compactMap { $0.rules.callout?.intervalNanoseconds }.min())
     }
 
@@ -126,8 +126,7 @@ final class WorkerSearch: Sendable {
         while !state.withLock({ $0.isStopping }) {
             _ = semaphore.wait(until: .max)
             semaphore.drain()
-            // It was asked for because threads have come since the sample before, or may have.
-            let since = sampler.lastSampleNanoseconds
+            let since = sampler.takeSearch()
             state.withLock { search(&$0, since: since) }
         }
     }

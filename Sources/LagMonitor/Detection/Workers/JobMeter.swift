@@ -59,7 +59,9 @@ package struct JobMeter: Sendable {
     }
 
     /// If the thread was at rest at the last sample, it still was at that time: it has not run in between.
-    package mutating func recordRest(until time: UInt64) { if !isAtWork { lastNanoseconds = max(lastNanoseconds, time) } }
+    package mutating func recordRest(until time: UInt64) {
+        if let last, last.job == 0 { lastNanoseconds = max(lastNanoseconds, time) }
+    }
 
     /// From now on jobs are counted.
     package mutating func beginCounting(at begun: UInt64) { last?.begun = begun }

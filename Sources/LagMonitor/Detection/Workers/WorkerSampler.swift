@@ -35,7 +35,8 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     /// Between two samples; `.max`: no pool is watched.
     private let interval = Atomic<UInt64>(.max)
     private let hasChanged = Atomic<Bool>(false)
-    private let lastSampled = Atomic<UInt64>(0)
+    /// Threads that the next search finds may have come since then; 0: none is asked for.
+    private let searchSince = Atomic<UInt64>(0)
     private let wantSearch: @Sendable () -> Void
 
     // The watchdog's.
@@ -44,6 +45,8 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     private var searched: UInt64 = 0
     private var isAtWork = false
     private var isInDoubt = false
+    private var hasEnded = false
+    private var lastNanoseconds: UInt64 = 0
 
     /// A thread may end and another begin between two samples, and their number stay: after so long a search is made in any case, if anything has run.
     private static let searchNanoseconds: UInt64 = 1_000_000_000
@@ -63,8 +66,11 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         hasChanged.store(true, ordering: .releasing)
     }
 
-    /// When threads were last looked for, or a sample last taken: a thread that was not found by then has begun its job later.
-    package var lastSampleNanoseconds: UInt64 { lastSampled.load(ordering: .acquiring) }
+    /// A search begins: since when the threads that it finds may have come.
+    package func takeSearch() -> UInt64 {
+        let since = searchSince.exchange(0, ordering: .acquiringAndReleasing)
+        return since > 0 ? since : clb_now_ns()
+    }
 
     /// Samples a thread from now on.
     /// - Returns: its place; nil: there is none left.
@@ -101,9 +107,9 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         let isNews = hasChanged.exchange(false, ordering: .acquiringAndReleasing)
         if hasRun { others = present }
         // What has not run since is where it was.
-        if hasRun || isNews || isAtWork { sampleAll(at: now, since: lastSampled.load(ordering: .relaxed)) }
+        if hasRun || isNews || isAtWork { sampleAll(at: now, since: lastNanoseconds) }
         if hasRun || isNews { lookForThreads(at: now) }
-        lastSampled.store(now, ordering: .releasing)
+        lastNanoseconds = now
     }
 
     /// - Parameter last: threads that were at rest then, when they were last sampled, still were at that time.
@@ -121,7 +127,7 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
                 guard let worker = place.worker else { break }
                 guard worker.sample(at: now, restedUntil: last) else {
                     place.state.store(.ended, ordering: .releasing)
-                    searched = 0
+                    hasEnded = true
                     break
                 }
                 guard worker.isAtWork else { break }
@@ -135,9 +141,12 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
 
     private func lookForThreads(at now: UInt64) {
         let count = cll_thread_count()
-        guard count != threads || now.saturatingDifference(searched) >= Self.searchNanoseconds else { return }
-        threads = count
-        searched = now
+        let isOther = count != threads || hasEnded
+        guard isOther || now.saturatingDifference(searched) >= Self.searchNanoseconds else { return }
+        // Those that came unnoticed came at any time since the last search.
+        let since = isOther ? lastNanoseconds : searched
+        (threads, hasEnded, searched) = (count, false, now)
+        _ = searchSince.compareExchange(expected: 0, desired: max(since, 1), ordering: .acquiringAndReleasing)
         wantSearch()
     }
 

@@ -40,7 +40,7 @@
 
         @Test func `a cancelled task stops the monitor`() async throws {
             let monitor = StallMonitor()
-            let task = Task { try await StallMonitorService(monitor).run() }
+            let task = Task { try await StallMonitorService(monitor, watching: []).run() }
             while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
             task.cancel()
             try await task.value
