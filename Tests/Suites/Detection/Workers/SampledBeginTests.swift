@@ -28,9 +28,9 @@ struct SampledBeginTests {
     }
 
     @Test func `the duration is between the middles, and the bounds hold it`() throws {
-        let interval = try #require(interval(end: 1400))
-        #expect(interval.length == 420 * millisecond)
-        #expect(interval.lengthAtLeast == 390 * millisecond && interval.lengthAtMost == 450 * millisecond)
+        let stall = try #require(self.interval(end: 1400))
+        #expect(stall.length == 420 * millisecond)
+        #expect(stall.lengthAtLeast == 390 * millisecond && stall.lengthAtMost == 450 * millisecond)
     }
 
     @Test func `what it lasted for certain decides`() {
