@@ -18,7 +18,10 @@ final class KernelSampler: ExternalSampler {
     func remove(_ loop: AttachedLoop) { loops.withLock { $0.removeAll { $0 === loop } } }
 
     // The lock is held by others for as long as it takes to change an array.
-    func sample(at now: UInt64) { loops.withLock { for loop in $0 { _ = loop.sample(at: now) } } }
+    func sample(at now: UInt64) -> Bool {
+        loops.withLock { for loop in $0 { _ = loop.sample(at: now) } }
+        return true
+    }
 
     func prepareNextSample() -> UInt64 {
         let now = clb_now_ns()

@@ -92,7 +92,7 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
     }
 
     private func work() {
-        beacon.wake(.beforeSources, at: meter.began.latest)
+        beacon.wake(.afterWaiting, at: meter.began.latest)
         let likely = meter.began.earliest + (meter.began.latest - meter.began.earliest) / 2
         sampledStretches.begin(word: clb_beacon_word(beacon.raw), at: meter.began, mayHaveBegun: likely)
     }

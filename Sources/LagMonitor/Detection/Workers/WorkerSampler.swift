@@ -100,16 +100,21 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
 
     // MARK: The watchdog's side
 
-    package func sample(at now: UInt64) {
-        guard interval.load(ordering: .acquiring) != .max || hasChanged.load(ordering: .relaxed) else { return }
+    /// - Returns: whether a thread is, or was, at a job.
+    package func sample(at now: UInt64) -> Bool {
+        guard interval.load(ordering: .acquiring) != .max || hasChanged.load(ordering: .relaxed) else { return false }
         let present = cll_cpu_of_others()
         let hasRun = present.at_least_ns > others.at_most_ns
         let isNews = hasChanged.exchange(false, ordering: .acquiringAndReleasing)
         if hasRun { others = present }
         // What has not run since is where it was.
+        let wasAtWork = isAtWork
         if hasRun || isNews || isAtWork { sampleAll(at: now, since: lastNanoseconds) }
+        // A loop that has just come to a rest, or to its end, is scanned once more.
+        let isWanted = isNews || wasAtWork || isAtWork || hasEnded
         if hasRun || isNews { lookForThreads(at: now) }
         lastNanoseconds = now
+        return isWanted
     }
 
     /// - Parameter last: threads that were at rest then, when they were last sampled, still were at that time.
