@@ -3,6 +3,7 @@ import Glibc
 import Hummingbird
 import LagMonitor
 import LagMonitorLifecycle
+import NIOCore
 import NIOPosix
 import UnixSignals
 
