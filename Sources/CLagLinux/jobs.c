@@ -93,7 +93,11 @@ int cll_job_learner_finish(const cll_job_learner *learner, cll_job_slots *slots)
 typedef struct queue_search {
     void *queue;
     cll_job_learner learner;
+    int32_t label;
 } queue_search;
+
+static const char own_label[] = "lagmonitor.place";
+enum { QUEUE_BYTES = 128 };  // searched: of a queue, which has as many
 
 static void cll_search_queue(void *context) {
     queue_search *search = context;
@@ -101,18 +105,35 @@ static void cll_search_queue(void *context) {
         .value = (uint64_t)(uintptr_t)search->queue, .places = search->learner.places, .capacity = CLL_JOB_PLACES};
     dl_iterate_phdr(cll_search_module, &found);
     search->learner.place_count = found.found;
+    for (int32_t at = 8; at + 8 <= QUEUE_BYTES; at += 8) {
+        uint64_t word;
+        char text[sizeof(own_label)];
+        memcpy(&word, (const char *)search->queue + at, sizeof(word));
+        // Any number may be there: it is read as an address that may lead nowhere.
+        if (word < 4096 || cll_memory_read(getpid(), word, text, sizeof(text)) != sizeof(text)) continue;
+        if (memcmp(text, own_label, sizeof(text)) == 0) search->label = at;
+    }
 }
 
 int cll_job_learn_queue(cll_job_slots *slots) {
     if (!dispatch_queue_create || !dispatch_sync_f || !dispatch_release) return 0;
-    queue_search search = {.queue = dispatch_queue_create("lagmonitor.place", NULL)};
+    queue_search search = {.queue = dispatch_queue_create(own_label, NULL)};
     if (!search.queue) return 0;
     dispatch_sync_f(search.queue, &search, cll_search_queue);
     cll_keep_places(&search.learner, (uint64_t)(uintptr_t)search.queue, 0);
     dispatch_release(search.queue);
-    if (search.learner.place_count != 1) return 0;
+    if (search.learner.place_count != 1 || search.label == 0) return 0;
     slots->queue = search.learner.places[0];
+    slots->label = search.label;
     return 1;
+}
+
+int cll_job_is_manager(const cll_job_slots *slots, uint64_t queue) {
+    static const char manager[] = "com.apple.libdispatch-manager";
+    char text[sizeof(manager)];
+    uint64_t label;
+    if (slots->label == 0 || cll_memory_read(getpid(), queue + (uint64_t)slots->label, &label, sizeof(label)) != sizeof(label)) return 0;
+    return cll_memory_read(getpid(), label, text, sizeof(text)) == sizeof(text) && memcmp(text, manager, sizeof(text)) == 0;
 }
 
 int cll_job_read(const cll_job_slots *slots, const cll_job_thread *thread, cll_job *job) {

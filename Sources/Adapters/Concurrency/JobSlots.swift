@@ -22,7 +22,7 @@ enum JobSlots {
     private static let tasks = 4
 
     static let present: cll_job_slots = {
-        var slots = cll_job_slots(task: 0, queue: 0, task_id: -1)
+        var slots = cll_job_slots(task: 0, queue: 0, task_id: -1, label: 0)
         _ = cll_job_learn_queue(&slots)
         let learner = Learner()
         let executor = InlineExecutor()

@@ -13,6 +13,7 @@ typedef struct cll_job_slots {
     int64_t task;     // of the word with the current task, from the thread's descriptor; 0: not known
     int64_t queue;    // the same for the current dispatch queue: the root queue's while the thread looks for work; 0: not known
     int32_t task_id;  // where in a task the 32 bits of its number are; negative: not known
+    int32_t label;    // where in a queue the address of its label is; 0: not known
 } cll_job_slots;
 
 enum { CLL_JOB_PLACES = 8 };
@@ -33,7 +34,7 @@ void cll_job_learner_after_task(cll_job_learner *learner);
 // Whether exactly one place and one number are left; then they are in `slots`.
 int cll_job_learner_finish(const cll_job_learner *learner, cll_job_slots *slots);
 
-// Learns the queue's place. Allocates, and calls libdispatch. Whether it is known.
+// Learns the queue's place, and that of its label. Allocates, and calls libdispatch. Whether both are known.
 int cll_job_learn_queue(cll_job_slots *slots);
 
 typedef struct cll_job_thread {
@@ -48,6 +49,9 @@ typedef struct cll_job {
 
 // 0, or ESRCH: the thread is gone, whoever has its memory or its number now. Some 0.7 µs; no lock, no allocation.
 int cll_job_read(const cll_job_slots *slots, const cll_job_thread *thread, cll_job *job);
+
+// Whether that is the queue of libdispatch's manager, whose thread waits for events and timers and serves it all the time. 1 µs.
+int cll_job_is_manager(const cll_job_slots *slots, uint64_t queue);
 
 // A counter of the jobs that the thread begins, by a breakpoint of the processor at the function that runs a job (cll_wait_counter.h has the cost and
 // the rest of the calls): a descriptor that counts already, or a negative errno. Not where a seccomp filter is: many end the process for the call.

@@ -55,12 +55,14 @@ package struct JobSource: Sendable {
         mainQueue = UInt64(UInt(bitPattern: cll_pool_main_queue()))
     }
 
-    /// What a thread runs now; 0: no job, or one of the main queue, which is watched as such (``PingedQueue``). Nil: the thread is gone. Some
+    /// What a thread runs now; 0: no job, or one of the main queue, which is watched as such (`PingedQueue`). Nil: the thread is gone. Some
     /// µs; no lock, no allocation, and the thread notices nothing.
     package func job(of thread: JobThread) -> UInt64? {
         guard let found = thread.read(slots) else { return nil }
         if found.queue != 0, found.queue == mainQueue { return 0 }
-        return work == .tasks ? found.task : found.queue
+        guard work == .queues else { return found.task }
+        var slots = slots
+        return found.queue == 0 || cll_job_is_manager(&slots, found.queue) != 0 ? 0 : found.queue
     }
 }
 
