@@ -19,8 +19,8 @@ struct Jobs {
         try await probe.checkKinds()
         for pool in pools { probe.monitor.unwatch(pool) }
         await Task.detached { blockInSleep() }.value
-        try probe.expect(8, "unwatched")
-        try probe.checkQueue()
+        try await probe.expect(8, "unwatched")
+        try await probe.checkQueue()
         probe.monitor.stop()
     }
 
@@ -38,7 +38,7 @@ struct Jobs {
                 }
             }
         }
-        try expect(0, "awaiting, short, expected and low")
+        try await expect(0, "awaiting, short, expected and low")
     }
 
     /// One task, five times: each is a stall of its own.
@@ -53,7 +53,7 @@ struct Jobs {
             }
             return lengths
         }.value
-        let records = try expect(5, "blocked five times")
+        let records = try await expect(5, "blocked five times")
         for (record, length) in zip(records, lengths) {
             check(record, "blockInSleep", "syscall", in: "pool.medium")
             let duration = number(record, "duration_ms")
@@ -65,34 +65,30 @@ struct Jobs {
 
     private func checkKinds() async throws {
         await Task.detached(priority: .high) { computeForLong(until: MonotonicTime.now + .milliseconds(400)) }.value
-        check(try expect(6, "computing")[5], "computeForLong", nil, in: "pool.high")
+        check(try await expect(6, "computing")[5], "computeForLong", nil, in: "pool.high")
         let semaphore = DispatchSemaphore(value: 0)
         DispatchQueue(label: "late").asyncAfter(deadline: .now() + .milliseconds(400)) { semaphore.signal() }
         await Task.detached { waitForDownload(semaphore) }.value
-        check(try expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.medium")
+        check(try await expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.medium")
         // On an actor: as much a thread of the pool.
         await Ledger().balance()
-        check(try expect(8, "on an actor")[7], "blockInSleep", "syscall", in: "pool.")
+        check(try await expect(8, "on an actor")[7], "blockInSleep", "syscall", in: "pool.")
     }
 
     /// A queue that nobody can ask.
-    private func checkQueue() throws {
+    private func checkQueue() async throws {
         try monitor.watch(DispatchThreads(), rules: .jobs)
         let queue = DispatchQueue(label: "private")
-        let done = DispatchSemaphore(value: 0)
-        queue.async {
-            blockInSleep()
-            done.signal()
-        }
-        done.wait()
-        check(try expect(9, "a private queue")[8], "blockInSleep", "syscall", in: "queues")
+        queue.async { blockInSleep() }
+        check(try await expect(9, "a private queue")[8], "blockInSleep", "syscall", in: "queues")
     }
 
     @discardableResult
-    private func expect(_ count: Int, _ what: String) throws -> [[String: Any]] {
-        for _ in 0..<1000 where stalls.count < count { usleep(2000) }
+    private func expect(_ count: Int, _ what: String) async throws -> [[String: Any]] {
+        // Without blocking: this runs on a thread of the pool as well.
+        for _ in 0..<1000 where stalls.count < count { try await Task.sleep(for: .milliseconds(2)) }
         // One too many would come late.
-        usleep(300_000)
+        try await Task.sleep(for: .milliseconds(300))
         let records = stalls
         guard records.count == count else { fail("\(what): \(records.count) records, not \(count): \(sink.lines)") }
         return records
