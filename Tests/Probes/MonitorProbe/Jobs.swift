@@ -9,7 +9,17 @@ struct Jobs {
     private let sink = MemorySink()
     private let monitor: StallMonitor
 
-    static func check() async throws {
+    /// The main thread waits, and is none of a pool's.
+    static func check() {
+        let done = DispatchSemaphore(value: 0)
+        Task.detached(priority: .high) {
+            do { try await run() } catch { Probe.fail("\(error)") }
+            done.signal()
+        }
+        done.wait()
+    }
+
+    private static func run() async throws {
         let probe = Jobs()
         // Before the start: watched from then on.
         let pools = try probe.monitor.watchConcurrencyPool()

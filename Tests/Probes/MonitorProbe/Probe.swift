@@ -6,7 +6,7 @@ import TestSupport
 /// Checks that need a process of their own: they exit with 0 and `fine` on stdout, or with 1 and what was wrong. And programs for tests
 /// to watch from outside.
 @main struct Probe {
-    static func main() async throws {
+    static func main() throws {
         switch CommandLine.arguments.dropFirst().first {
         case "leftovers": try Leftovers.check()
         case "unwinder": try HostUnwinder.check()
@@ -17,7 +17,7 @@ import TestSupport
         case "slow-symbolizer": try SlowSymbolizer.check()
         case "queue-threads": try QueueThreads.check()
         case "pools": try Pools.check()
-        case "jobs": try await Jobs.check()
+        case "jobs": Jobs.check()
         case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
         case "from-environment": return FromEnvironment.run()
         case "linked": return try LinkedProgram.run()
