@@ -105,7 +105,9 @@ struct Jobs {
     }
 
     private func check(_ record: [String: Any], _ culprit: String, _ cause: String?, in loop: String) {
-        if !(record["loop"] as? String ?? "").hasPrefix(loop) || record["kind"] as? String != "callout" { fail("loop, kind: \(record)") }
+        if !(record["loop"] as? String ?? "").hasPrefix(loop) || record["kind"] as? String != "callout" {
+            fail("loop, kind: \(record)")
+        }
         if !(record["culprit"] as? String ?? "").contains(culprit) { fail("culprit: \(record)") }
         if let cause, record["cause"] as? String != cause { fail("cause: \(record)") }
     }

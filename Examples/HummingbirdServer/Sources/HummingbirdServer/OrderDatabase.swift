@@ -12,15 +12,20 @@ struct OrderDatabase: Sendable {
         descriptor = ends[0]
         let server = UnsafeMutableRawPointer(bitPattern: Int(ends[1]))
         var thread = pthread_t()
-        let error = pthread_create(&thread, nil, { descriptor in
-            let descriptor = Int32(Int(bitPattern: descriptor))
-            var query: UInt8 = 0
-            while read(descriptor, &query, 1) == 1 {
-                usleep(400_000)
-                _ = write(descriptor, &query, 1)
-            }
-            return nil
-        }, server)
+        let error = pthread_create(
+            &thread,
+            nil,
+            { descriptor in
+                let descriptor = Int32(Int(bitPattern: descriptor))
+                var query: UInt8 = 0
+                while read(descriptor, &query, 1) == 1 {
+                    usleep(400_000)
+                    _ = write(descriptor, &query, 1)
+                }
+                return nil
+            },
+            server
+        )
         guard error == 0 else { throw Unavailable() }
     }
 

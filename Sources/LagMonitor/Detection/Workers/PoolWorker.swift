@@ -66,7 +66,9 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
         var sample = JobSample(job: job)
         sample.cpuNanoseconds = cll_thread_cpu_ns(handle.tid)
         sample.begun = counter.begun
-        if sample.begun == nil, meter.wantsMore(job, cpuNanoseconds: sample.cpuNanoseconds), let state = ThreadState(tid: handle.tid) {
+        if sample.begun == nil, meter.wantsMore(job, cpuNanoseconds: sample.cpuNanoseconds),
+            let state = ThreadState(tid: handle.tid)
+        {
             sample.sleeps = state.voluntarySwitches
             sample.isAsleep = !state.isRunnable
         }

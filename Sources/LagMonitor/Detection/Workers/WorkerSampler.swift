@@ -139,7 +139,9 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
                 isAtWork = true
                 let age = worker.age(at: now)
                 // Of one that has just begun, whether it lasts; of one that lasts, when it ends.
-                if age < Self.closeNanoseconds || (age >= interval / 2 && age / interval < Self.closeIntervals) { isInDoubt = true }
+                if age < Self.closeNanoseconds || (age >= interval / 2 && age / interval < Self.closeIntervals) {
+                    isInDoubt = true
+                }
             }
         }
     }

@@ -51,7 +51,9 @@ struct PoolTests {
             return (thread, thread.flatMap { jobs.job(of: $0) })
         }.value
         #expect(own != nil && (found ?? 0) != 0)
-        let other = await Task.detached(priority: .low) { JobThread(tid: ThreadIdentity.current.tid).flatMap { jobs.job(of: $0) } }.value
+        let other = await Task.detached(priority: .low) {
+            JobThread(tid: ThreadIdentity.current.tid).flatMap { jobs.job(of: $0) }
+        }.value
         #expect(other != found)
         // No task runs here.
         let loop = try KeepAliveThread(name: "no-task")
