@@ -128,7 +128,7 @@ let package = Package(
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
-        adapter("Lifecycle", ["LagMonitor", lifecycle]),
+        adapter("Lifecycle", ["LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO", lifecycle] + nio),
         adapter("Configuration", ["LagMonitor", configuration]),
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 

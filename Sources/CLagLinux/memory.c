@@ -62,6 +62,26 @@ size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size) {
     return got < 0 ? 0 : (size_t)got;
 }
 
+size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count) {
+    enum { AT_ONCE = 8 };
+    size_t done = 0;
+    while (done < count && memory_descriptor < 0) {
+        size_t step = count - done < AT_ONCE ? count - done : AT_ONCE;
+        struct iovec local = {words + done, step * sizeof(*words)}, remote[AT_ONCE];
+        for (size_t index = 0; index < step; index++) {
+            remote[index] = (struct iovec){(void *)(uintptr_t)addresses[done + index], sizeof(*words)};
+        }
+        int saved = errno;
+        long got = process_vm_readv(pid, &local, 1, remote, step, 0);
+        errno = saved;
+        if (got != (long)(step * sizeof(*words))) break;
+        done += step;
+    }
+    // One that cannot be read ends it, as does a sandbox that forbids the call.
+    while (done < count && cll_memory_read(pid, addresses[done], words + done, sizeof(*words)) == sizeof(*words)) done++;
+    return done;
+}
+
 // Bits 62 and 63 of an entry (proc(5), /proc/<pid>/pagemap): swapped out, or being moved; present.
 #define PAGEMAP_IS_THERE (3ull << 62)
 

@@ -80,14 +80,26 @@ uint64_t cll_thread_descriptor(pid_t tid) {
     return own != 0 && other != 0 ? other - (own - (uint64_t)pthread_self()) : 0;
 }
 
+// struct pthread has `tid`, a padding word and `robust_prev` before the head of the list.
+enum { TID_BEFORE_HEAD = 16 };
+
+uint64_t cll_thread_tid_address(uint64_t descriptor) {
+    // The same for every thread, and asked for at every sample of one.
+    static uint64_t distance;
+    uint64_t known = __atomic_load_n(&distance, __ATOMIC_RELAXED);
+    if (known == 0) {
+        uint64_t own = cll_robust_list(0);
+        if (own == 0) return 0;
+        known = own - TID_BEFORE_HEAD - (uint64_t)pthread_self();
+        __atomic_store_n(&distance, known, __ATOMIC_RELAXED);
+    }
+    return descriptor + known;
+}
+
 pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor) {
-    // struct pthread has `tid`, a padding word and `robust_prev` before the head of the list.
-    enum { TID_BEFORE_HEAD = 16 };
-    uint64_t own = cll_robust_list(0);
-    if (own == 0) return 0;
-    uint64_t head = descriptor + (own - (uint64_t)pthread_self());
+    uint64_t at = cll_thread_tid_address(descriptor);
     pid_t tid;
-    if (cll_memory_read(pid, head - TID_BEFORE_HEAD, &tid, sizeof(tid)) != sizeof(tid) || tid <= 0) return 0;
+    if (at == 0 || cll_memory_read(pid, at, &tid, sizeof(tid)) != sizeof(tid) || tid <= 0) return 0;
     // The number is the process's claim, and may be that of a thread of another one.
-    return cll_robust_list(tid) == head && cll_thread_is_live(pid, tid) ? tid : 0;
+    return cll_robust_list(tid) == at + TID_BEFORE_HEAD && cll_thread_is_live(pid, tid) ? tid : 0;
 }

@@ -35,15 +35,13 @@ static uint64_t cll_place_of_call(pid_t tid, uint64_t pc) {
 #endif
 }
 
-int cll_wait_counter_open(pid_t tid, uint64_t pc) {
-    uint64_t place = cll_place_of_call(tid, pc);
-    if (place == 0) return -EOPNOTSUPP;
+int cll_breakpoint_open(pid_t tid, uint64_t address) {
     struct perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
     attributes.size = sizeof(attributes);
     attributes.type = PERF_TYPE_BREAKPOINT;
     attributes.bp_type = HW_BREAKPOINT_X;
-    attributes.bp_addr = place;
+    attributes.bp_addr = address;
     attributes.bp_len = BREAKPOINT_BYTES;
     // Each time it counts it leaves a stamp, where it has a ring for it (cll_switches_take).
     attributes.sample_period = 1;
@@ -56,6 +54,11 @@ int cll_wait_counter_open(pid_t tid, uint64_t pc) {
     attributes.exclude_hv = 1;
     int counter = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     return counter < 0 ? -errno : counter;
+}
+
+int cll_wait_counter_open(pid_t tid, uint64_t pc) {
+    uint64_t place = cll_place_of_call(tid, pc);
+    return place == 0 ? -EOPNOTSUPP : cll_breakpoint_open(tid, place);
 }
 
 void cll_wait_counter_set(int counter, int counts) {

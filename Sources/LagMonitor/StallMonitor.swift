@@ -29,6 +29,13 @@ public final class StallMonitor: Sendable {
         var parts: MonitorEngine.Parts?
         /// The last run, if its lines were still on their way when ``stop()`` gave up waiting.
         var unfinished: MonitorEngine.Parts?
+        /// What is to be watched from the next ``start()`` on.
+        var deferred: [DeferredWatch] = []
+    }
+
+    private struct DeferredWatch {
+        let loop: any ObservableLoop
+        let rules: StallRules
     }
 
     /// As it was given; it does not change.
@@ -104,6 +111,16 @@ public final class StallMonitor: Sendable {
                 throw error
             }
         }
+        let deferred = state.withLock { state in
+            defer { state.deferred = [] }
+            return state.deferred
+        }
+        do throws(StallMonitorError) {
+            for watch in deferred { try self.watch(watch.loop, rules: watch.rules) }
+        } catch {
+            stop()
+            throw error
+        }
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
@@ -116,6 +133,8 @@ public final class StallMonitor: Sendable {
             let lineDeadline = now + Self.lineNanoseconds
             parts.reporter.limitWaiting(until: lineDeadline)
             core.limitWaiting(until: deadline)
+            // First, so that it adds none meanwhile.
+            parts.workers?.removeAll(of: core)
             _ = parts.registry.endAll(of: core)
             parts.watchdog.wake()
             // The reporter lets go of the entries after it has written their last lines.
@@ -155,6 +174,12 @@ public final class StallMonitor: Sendable {
         try state.withLock { state throws(StallMonitorError) in
             guard let parts = state.parts else { throw .notRunning }
             guard !parts.registry.isWatched(loop, by: core) else { return }
+            var rules = rules
+            if let pool = loop as? any WorkerPool, rules.callout != nil {
+                try watchWorkers(of: pool, named: name, rules, parts)
+                rules.callout = nil
+                guard rules != .empty else { return }
+            }
             let helpers = try Self.helpers(of: loop, for: rules, parts)
             let name = name ?? loop.name
             let index = parts.registry.add(
@@ -173,6 +198,44 @@ public final class StallMonitor: Sendable {
             }
             parts.watchdog.wake()
         }
+    }
+
+    /// The same for a loop that may be named before ``start()``: it is watched then.
+    package func watchFromStart(_ loop: any ObservableLoop, rules: StallRules) throws(StallMonitorError) {
+        try rules.validate()
+        let isDeferred = state.withLock { state in
+            guard state.parts == nil else { return false }
+            state.deferred.append(DeferredWatch(loop: loop, rules: rules))
+            return true
+        }
+        if !isDeferred { try watch(loop, rules: rules) }
+    }
+
+    /// Watches each thread of a pool by itself: those that it has, and those that come.
+    private func watchWorkers(
+        of pool: any WorkerPool,
+        named name: String?,
+        _ rules: StallRules,
+        _ parts: MonitorEngine.Parts
+    ) throws(StallMonitorError) {
+        var own = StallRules.empty
+        own.callout = rules.callout
+        guard rules.starvationThreshold == nil, rules.sampling == nil else {
+            let rule = rules.sampling == nil ? "starvation" : "sampling"
+            throw .ruleNotPossible(rule: rule, reason: "the threads of '\(pool.name)' are sampled: only callout applies to them")
+        }
+        guard let workers = parts.workers, let jobs = pool.jobs else {
+            let reason = "where the threads of '\(pool.name)' keep what they run is not known of this Swift runtime"
+            throw .ruleNotPossible(rule: "callout", reason: reason)
+        }
+        try workers.add(
+            pool,
+            jobs: jobs,
+            name: name ?? pool.name,
+            owner: core,
+            rules: configuration.watchRules(of: own),
+            parts.watchdog
+        )
     }
 
     /// What the rules need besides the beacon: the pings' thread, the ticks.
@@ -216,17 +279,19 @@ public final class StallMonitor: Sendable {
         state.withLock { state in
             guard let parts = state.parts else { return }
             parts.registry.setPaused(paused, loop, of: core, now: clb_now_ns())
+            parts.workers?.setPaused(paused, loop, of: core)
             parts.watchdog.wake()
         }
     }
 
     /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
-    /// a stretch of work of its own. Without a loop that runs here, it just runs `body`. Some 50 ns.
+    /// a stretch of work of its own. Where no run loop runs, the same holds for the job of the pool that runs here, if any, and for nothing that is
+    /// found by a ping. Some 50 ns on a run loop, and 0.2 µs elsewhere.
     @discardableResult
     public static func expectingBlock<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        guard let loop = ObservedRunLoop.running else { return try body() }
+        guard let loop = ObservedRunLoop.running else { return try ExpectedBlocks.run(body) }
         return try loop.expectingBlock(body)
     }
 
@@ -239,7 +304,9 @@ public final class StallMonitor: Sendable {
     /// Ends the watch of a loop; nothing happens if it is not watched. A stall in progress becomes an `abandoned` line.
     public func unwatch(_ loop: any ObservableLoop) {
         state.withLock { state in
+            state.deferred.removeAll { $0.loop === loop }
             guard let parts = state.parts else { return }
+            parts.workers?.remove(loop, of: core)
             if parts.registry.end(loop, of: core) { parts.watchdog.wake() }
         }
     }

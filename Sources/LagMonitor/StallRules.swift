@@ -98,6 +98,13 @@ public struct StallRules: Sendable, Equatable {
         return rules
     }
 
+    /// For the threads of a pool (`ConcurrencyPool`): one that runs one job for three intervals of 50 ms. No thread is woken for it.
+    public static var jobs: StallRules {
+        var rules = StallRules.empty
+        rules.callout = .init()
+        return rules
+    }
+
     /// - Throws: ``StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value out of bounds, and when there
     ///   is no rule at all.
     public func validate() throws(StallMonitorError) {

@@ -2,23 +2,36 @@ internal import CLagLinux
 internal import LagActivity
 public import LagMonitor
 
-/// The threads that run Swift's tasks at one priority, as something that can be watched: when all of them are blocked or busy, no task of
-/// that priority gets on.
+/// The threads that run Swift's tasks at one priority, as something that can be watched: a job that keeps its thread from the other tasks, and all
+/// threads blocked or busy at once, so that no task of that priority gets on.
 ///
 /// ```swift
 /// import LagMonitor
 /// import LagMonitorConcurrency
 ///
-/// let pools = try monitor.watchConcurrencyPool()      // pool.high, pool.medium, pool.low, pool.background
+/// let pools = try monitor.watchConcurrencyPool()      // pool.high, pool.medium
 /// ```
-/// How: a detached task of that priority is started now and then, and a pool in which it does not begin for the rule's time is
-/// stalled (`kind`: `ping`). Then every thread that runs a task's job for that pool is sampled: the record's own stack is what most
-/// of them do, `workers` says what each does, up to 256 of them. On Linux each priority has a pool of its own, of as many threads as there are processors
-/// (a queue of libdispatch; distinguished by the names of its threads; seen with Swift 6.3).
+/// What is found depends on the rules:
+/// - ``StallRules/callout`` (``StallRules/jobs``): a thread that runs one job of a task for longer than the threshold (`kind`: `callout`), also while others
+///   are free. It blocks in a system call, a lock, a sleep, or computes; a task that awaits has given its thread back, and nobody waits for it. The
+///   threads are found by their names, and read from outside: none is woken, and an idle pool costs three readings of a clock an interval.
+/// - ``StallRules/ping`` (``StallRules/pings``): a detached task of that priority is started now and then, and a pool in which it does not begin for the
+///   rule's time is stalled (`kind`: `ping`). Then every thread that runs a task's job for that pool is sampled: the record's own stack is what most
+///   of them do, `workers` says what each does, up to 256 of them.
+///
+/// Where a job ends and the next one begins on the same thread is proved, not guessed. Where perf events are permitted (`kernel.perf_event_paranoid` 2 or
+/// less, no seccomp filter) the jobs that a suspicious thread begins are counted. Otherwise a job is one as long as its thread sleeps at most once between
+/// two samples: of a job that blocks many times for a moment only the parts between count, and a task that does nothing but yield, again and
+/// again, is taken for one job.
+///
+/// On Linux each priority has a pool of its own, of as many threads as there are processors (a queue of libdispatch; distinguished by the names of its
+/// threads; seen with Swift 6.3). So work that is meant to take long belongs to a priority that is not watched (`Task.detached(priority: .low)`), to
+/// threads of its own, or into ``StallMonitor/expectingBlock(_:)``. Blocks of `DispatchQueue.global()` use the same threads; they are no jobs of tasks,
+/// and do not count.
 ///
 /// The main actor is not among them: see ``PingedQueue``; nor are actors with an executor of their own. Everything here is safe from any
 /// thread.
-public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
+public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, WorkerPool, Sendable {
     public let name: String
     /// Of the tasks that are started.
     public let priority: TaskPriority
@@ -54,9 +67,15 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
         Task.detached(priority: priority) { [mailbox] in mailbox.answer() }
     }
 
-    public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
+    package var jobs: JobSource? { JobSource(.tasks, slots: JobSlots.present) }
+
+    package func findThreads(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
         var name = threadName
-        let count = cll_pool_threads(&name, tids.baseAddress, tids.count)
+        return cll_pool_threads(&name, tids.baseAddress, tids.count)
+    }
+
+    public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
+        let count = findThreads(tids)
         // In `dispatchMain()` the main queue, and so the main actor, is served by such a thread.
         let main = mainQueue == 0 ? 0 : cll_queue_owner(UnsafeRawPointer(bitPattern: mainQueue))
         guard main != 0 else { return count }

@@ -37,8 +37,6 @@ enum QualityOfService: UInt8, CaseIterable {
             case .userInitiated: "com.apple.root.user-initiated-qos"
             case .userInteractive: "com.apple.root.user-interactive-qos"
             }
-        var name = cll_name()
-        withUnsafeMutableBytes(of: &name.text) { $0.copyBytes(from: label.utf8.suffix(15)) }
-        return name
+        return cll_name(String(decoding: label.utf8.suffix(15), as: UTF8.self))
     }
 }

@@ -1,6 +1,12 @@
 #if ServiceLifecycle
     internal import Dispatch
     public import LagMonitor
+    internal import LagMonitorConcurrency
+    #if NIO
+        internal import LagMonitorNIO
+        public import NIOCore
+        public import NIOPosix
+    #endif
     public import ServiceLifecycle
 
     /// A monitor as a service: it starts with the group, and drains when the group shuts down.
@@ -20,19 +26,53 @@
     /// ```
     /// Services shut down in the reverse of the group's order: put it first, so that it still watches while the others end, and
     /// ``StallReportService`` last, so that a stall in progress has its line before they do.
-    /// Watches nothing by itself but the loops that it is given; others may be added to the monitor while it runs.
+    ///
+    /// It watches what a server has:
+    /// - the main queue, and so the main actor and the main loop, from the first time that it answers (`main`): in a program in which nothing serves it,
+    ///   it is not watched;
+    /// - the threads that run tasks of the priorities `high` and `medium`, one by one (`pool.high`, `pool.medium`): a handler that blocks its thread is found
+    ///   also while others are free. Where this Swift runtime does not let that be known, the pools as such, by pings;
+    /// - with the trait `NIO`, the event loops (`nio-0`, …).
+    ///
+    /// Or just the loops that it is given (``init(_:watching:rules:)``). Others may be added to the monitor at any time.
     public struct StallMonitorService: Service {
-        public let monitor: StallMonitor
-        private let loops: [any ObservableLoop]
-        private let rules: StallRules?
+        private enum Watched: Sendable {
+            /// Those that a server has.
+            case server
+            /// Just these.
+            case loops([any ObservableLoop], StallRules?)
+        }
 
+        public let monitor: StallMonitor
+        private let watched: Watched
+        #if NIO
+            private let eventLoopGroup: (any EventLoopGroup)?
+
+            /// Watches what a server has.
+            /// - Parameter eventLoopGroup: whose loops are watched; nil: none. The default is made when it is first used.
+            public init(_ monitor: StallMonitor, eventLoopGroup: (any EventLoopGroup)? = MultiThreadedEventLoopGroup.singleton) {
+                self.monitor = monitor
+                self.eventLoopGroup = eventLoopGroup
+                watched = .server
+            }
+        #else
+            /// Watches what a server has; event loops of SwiftNIO with the trait `NIO` alone.
+            public init(_ monitor: StallMonitor) {
+                self.monitor = monitor
+                watched = .server
+            }
+        #endif
+
+        /// Watches nothing but these loops.
         /// - Parameters:
         ///   - loops: watched from the start.
         ///   - rules: for these loops; the monitor's own when nil.
-        public init(_ monitor: StallMonitor, watching loops: [any ObservableLoop] = [], rules: StallRules? = nil) {
+        public init(_ monitor: StallMonitor, watching loops: [any ObservableLoop], rules: StallRules? = nil) {
             self.monitor = monitor
-            self.loops = loops
-            self.rules = rules
+            watched = .loops(loops, rules)
+            #if NIO
+                eventLoopGroup = nil
+            #endif
         }
 
         /// Runs until the group shuts down or the task is cancelled; then stalls in progress become `abandoned` lines and what is on its
@@ -41,7 +81,10 @@
         public func run() async throws {
             do {
                 try monitor.start()
-                for loop in loops { try monitor.watch(loop, rules: rules) }
+                switch watched {
+                case .server: try await watchServer()
+                case .loops(let loops, let rules): for loop in loops { try monitor.watch(loop, rules: rules) }
+                }
             } catch {
                 await stop()
                 throw error
@@ -51,14 +94,44 @@
             await stop()
         }
 
+        private func watchServer() async throws {
+            do throws(StallMonitorError) {
+                try monitor.watchConcurrencyPool()
+            } catch {
+                guard case .ruleNotPossible = error else { throw error }
+                try monitor.watchConcurrencyPool(rules: .pings)
+            }
+            #if NIO
+                if let eventLoopGroup {
+                    // It may wait for a loop that is busy.
+                    try await offThePool { [monitor] in _ = try monitor.watch(eventLoopGroup, rules: .pingedLoops) }
+                }
+            #endif
+            // A queue that nothing serves would seem to hang for good.
+            DispatchQueue.main.async { [weak monitor] in
+                // It may have been stopped by now; nothing else stands against it.
+                try? monitor?.watch(PingedQueue(.main), rules: .pingedLoops)
+            }
+        }
+
         /// It may wait for a second, which no thread of the concurrency pool has to spare.
         private func stop() async {
-            await withCheckedContinuation { continuation in
-                DispatchQueue(label: "LagMonitor.stop").async { [monitor] in
-                    monitor.stop()
-                    continuation.resume()
-                }
+            try? await offThePool { [monitor] in monitor.stop() }
+        }
+
+        private func offThePool(_ work: @escaping @Sendable () throws -> Void) async throws {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                DispatchQueue(label: "LagMonitor.service").async { continuation.resume(with: Result { try work() }) }
             }
+        }
+    }
+
+    extension StallRules {
+        /// As `eventLoops` of the adapter to SwiftNIO, which may not be there.
+        fileprivate static var pingedLoops: StallRules {
+            var rules = StallRules.empty
+            rules.ping = .init()
+            return rules
         }
     }
 #else

@@ -3,6 +3,7 @@
 #include "cll_epoll_wait.h"
 #include "cll_instruction.h"
 #include "cll_iteration_check.h"
+#include "cll_jobs.h"
 #include "cll_linux.h"
 #include "cll_memory.h"
 #include "cll_message.h"

@@ -14,6 +14,9 @@ int cll_memory_prepare(void);
 // Async-signal-safe.
 size_t cll_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 
+// The 64-bit words at these addresses, which may lie anywhere; returns how many could be read before one that could not. One system call for eight.
+size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count);
+
 // As cll_memory_read, of a stack. Pages that were never touched read as zeros and are left alone: to read one puts a page there, and where the stack
 // lies on userfaultfd it waits for whoever serves the fault. With `is_one_mapping` pages above such ones are copied as well; else the copy ends
 // there, as the stack may. 10 to 20 us, and not for a thread that is held meanwhile; where the kernel does not say what was touched, a plain read.

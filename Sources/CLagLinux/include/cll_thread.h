@@ -15,6 +15,10 @@ int cll_thread_create(pthread_t *thread, size_t stack_bytes, void (*body)(void *
 // stack (the main thread's elsewhere). Two system calls, no lock.
 uint64_t cll_thread_descriptor(pid_t tid);
 
+// Where glibc keeps the kernel's id of the thread with that descriptor (a word of its struct pthread, which the kernel clears at the thread's end); 0:
+// not known. No system call but the first time.
+uint64_t cll_thread_tid_address(uint64_t descriptor);
+
 // The kernel id of the thread of process `pid` whose pthread_t this is, if the kernel knows it as that one's; 0 otherwise. Any number may be
 // given. Reads the process's memory; no lock.
 pid_t cll_thread_of_descriptor(pid_t pid, uint64_t descriptor);

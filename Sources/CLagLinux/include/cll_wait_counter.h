@@ -15,6 +15,8 @@
 // negative errno: EACCES or EPERM where perf events are not allowed (kernel.perf_event_paranoid, a container's filter), ENOSPC where others
 // have all of the processor's breakpoints, EOPNOTSUPP where there is no place for one, and others where the processor has none.
 int cll_wait_counter_open(pid_t tid, uint64_t pc);
+// The same for the instruction at `address`.
+int cll_breakpoint_open(pid_t tid, uint64_t address);
 // Counts from now on, or not any more. Some µs.
 void cll_wait_counter_set(int counter, int counts);
 // How often so far.

@@ -28,11 +28,14 @@ package struct SampledStretch: Sendable, Equatable {
     package let began: TimeBounds
     /// Nil: it goes on.
     package var ended: TimeBounds?
+    /// When it most likely began, where `began.likely` is the time from which on it is certain; nil: `began.likely`.
+    package var mayHaveBegun: UInt64?
 
-    package init(word: UInt64, began: TimeBounds, ended: TimeBounds? = nil) {
+    package init(word: UInt64, began: TimeBounds, ended: TimeBounds? = nil, mayHaveBegun: UInt64? = nil) {
         self.word = word
         self.began = began
         self.ended = ended
+        self.mayHaveBegun = mayHaveBegun
     }
 }
 
@@ -43,7 +46,10 @@ package struct SampledStretches: Sendable, Equatable {
 
     package init() {}
 
-    package mutating func begin(word: UInt64, at began: TimeBounds) { present = SampledStretch(word: word, began: began) }
+    /// - Parameter time: when it most likely began, where `began.likely` is the time from which on it is certain.
+    package mutating func begin(word: UInt64, at began: TimeBounds, mayHaveBegun time: UInt64? = nil) {
+        present = SampledStretch(word: word, began: began, mayHaveBegun: time)
+    }
 
     /// More is known of the beginning of the present one, of which the likely time stays.
     package mutating func refine(_ began: TimeBounds) {
@@ -59,9 +65,14 @@ package struct SampledStretches: Sendable, Equatable {
 
     /// When the stretch with this word began, if it was published with that time.
     package func began(word: UInt64, publishedNanoseconds: UInt64) -> TimeBounds? {
+        stretch(word: word, publishedNanoseconds: publishedNanoseconds)?.began
+    }
+
+    /// The stretch with this word, if it was published with that time.
+    package func stretch(word: UInt64, publishedNanoseconds: UInt64) -> SampledStretch? {
         let stretch = present?.word == word ? present : last?.word == word ? last : nil
         guard let stretch, stretch.began.likely == publishedNanoseconds else { return nil }
-        return stretch.began
+        return stretch
     }
 
     /// The last stretch, if it was published with this beginning.

@@ -30,6 +30,8 @@ package final class Watchdog: @unchecked Sendable {
     private static let ownSemaphore = WakeSemaphore()
     /// Writes the beacons of loops that publish nothing themselves.
     private let externalSampler: (any ExternalSampler)?
+    /// When the last scan asked for the next one, whatever the sampler asks for. The watchdog's thread alone.
+    private var scanDue: UInt64 = 0
     /// What the watches use, on this thread.
     let services: WatchServices
     private let semaphore: WakeSemaphore
@@ -64,7 +66,6 @@ package final class Watchdog: @unchecked Sendable {
             relay: relay,
             semaphore: self.semaphore,
             isRemote: semaphore != nil,
-            isSampled: externalSampler != nil,
             throttling: throttling,
             clock: clock,
             notify: notify
@@ -106,7 +107,7 @@ package final class Watchdog: @unchecked Sendable {
     package func run(starter: ThreadIdentity, ready: () -> Void) {
         services.warmUp(starter)
         semaphore.drain()
-        var meter = PauseMeter(tid: cll_gettid(), log: pauses, isSampling: externalSampler != nil)
+        var meter = PauseMeter(tid: cll_gettid(), log: pauses, isSampling: services.isRemote && externalSampler != nil)
         var plan = poll(at: services.clock(), nil)
         ready()
         var processPause = meter.scanEnded(slept: .max, closely: plan.isClose)
@@ -126,7 +127,7 @@ package final class Watchdog: @unchecked Sendable {
             processPause = .joined(processPause, meter.waitEnded(due: plan.deadline, answered: answered, waits: waits))
             waits = 0
             let (now, slept) = (meter.now, services.capture.sleptNanoseconds)
-            plan = poll(at: now, processPause)
+            plan = poll(at: now, processPause, after: isPosted || isNews ? nil : plan)
             // A stop in the midst of a scan shows by the scan's length; the next scan gets to know it.
             processPause = meter.scanEnded(slept: services.capture.sleptNanoseconds - slept, closely: plan.isClose)
             lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)
@@ -135,11 +136,18 @@ package final class Watchdog: @unchecked Sendable {
         endAll(.joined(processPause, meter.waitEnded(due: plan.deadline, answered: 0, waits: waits)))
     }
 
-    private func poll(at now: UInt64, _ processPause: ProcessPause?) -> Plan {
+    /// - Parameter last: the plan that holds on where nothing has come but the time of the next sample.
+    private func poll(at now: UInt64, _ processPause: ProcessPause?, after last: Plan? = nil) -> Plan {
         guard let externalSampler else { return scan(at: now, processPause: processPause) }
-        externalSampler.sample(at: now)
-        var plan = scan(at: now, processPause: processPause)
-        plan.deadline = min(plan.deadline, externalSampler.prepareNextSample())
+        let isWanted = externalSampler.sample(at: now)
+        var plan: Plan
+        if let last, !isWanted, now < scanDue, processPause == nil {
+            plan = last
+        } else {
+            plan = scan(at: now, processPause: processPause)
+            scanDue = plan.deadline
+        }
+        plan.deadline = min(scanDue, externalSampler.prepareNextSample())
         return plan
     }
 }

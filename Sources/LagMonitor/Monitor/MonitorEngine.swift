@@ -37,6 +37,8 @@ final class MonitorEngine: Sendable {
         fileprivate let relay: PingRelay
         fileprivate let threads: [WorkerThread]
         fileprivate let pingThread: PingThread
+        /// The threads of pools; nil for another process.
+        let workers: WorkerSearch?
 
         /// Starts the thread that gives pings, if it does not run yet. It is there only where a loop needs it.
         func startPings() throws(StallMonitorError) {
@@ -80,6 +82,7 @@ final class MonitorEngine: Sendable {
             parts.watchdog.stop()
             let hasEnded = parts.threads[1].join(until: clb_now_ns() + Self.joinNanoseconds)
             parts.relay.stop()
+            parts.workers?.stop(until: clb_now_ns() + Self.joinNanoseconds)
             // It may hang in a loop's own way of taking pings: then it is left behind.
             let pings = parts.pingThread.thread.withLock { $0.take() }
             _ = pings?.join(until: clb_now_ns() + Self.joinNanoseconds)
@@ -106,13 +109,14 @@ final class MonitorEngine: Sendable {
         let builder = RecordBuilder(modules: capture.modules, throttling: throttling)
         let reporter = Reporter(registry: registry, queue: queue, builder: builder)
         let relay = PingRelay(registry: registry)
+        let workers = target == nil ? WorkerSearch(registry: registry) : nil
         let watchdog = Watchdog(
             registry: registry,
             queue: queue,
             capture: capture,
             relay: relay,
             semaphore: target?.semaphore,
-            externalSampler: target?.externalSampler,
+            externalSampler: target?.externalSampler ?? workers?.sampler,
             throttling: throttling
         ) { reporter.wake() }
         let starter = ThreadIdentity.current
@@ -130,7 +134,8 @@ final class MonitorEngine: Sendable {
                     reporter: reporter,
                     relay: relay,
                     threads: [reporting, watching],
-                    pingThread: PingThread()
+                    pingThread: PingThread(),
+                    workers: workers
                 )
             } catch {
                 reporter.stop()

@@ -21,7 +21,10 @@ final class KernelSampler: ExternalSampler {
     func remove(_ loop: AttachedLoop) { state.withLock { $0.loops.removeAll { $0 === loop } } }
 
     // The lock is held by others for as long as it takes to change an array.
-    func sample(at now: UInt64) { state.withLock { for loop in $0.loops { _ = loop.sample(at: now) } } }
+    func sample(at now: UInt64) -> Bool {
+        state.withLock { for loop in $0.loops { _ = loop.sample(at: now) } }
+        return true
+    }
 
     func prepareNextSample() -> UInt64 {
         let now = clb_now_ns()

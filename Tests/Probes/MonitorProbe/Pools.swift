@@ -12,13 +12,14 @@ struct Pools {
         let probe = Pools()
         let monitor = StallMonitor(sinks: [probe.sink])
         try monitor.start()
-        let pools = try monitor.watchConcurrencyPool()
+        let all: [TaskPriority] = [.high, .medium, .low, .background]
+        let pools = try monitor.watchConcurrencyPool(all, rules: .pings)
         probe.checkMasks()
         probe.stayQuiet()
         for pool in pools { monitor.unwatch(pool) }
         var rules = StallRules.pings
         rules.ping = .init(interval: .milliseconds(100), timeouts: 3)
-        try monitor.watchConcurrencyPool(rules: rules)
+        try monitor.watchConcurrencyPool(all, rules: rules)
         try probe.blockAll()
         try probe.blockAndCompute()
         monitor.stop()

@@ -19,6 +19,7 @@ import TestSupport
         case "queue-threads": try QueueThreads.check()
         case "pools": try Pools.check()
         case "sanitized": try Sanitized.check()
+        case "jobs": Jobs.check()
         case "hold": return Debugger.hold(arguments: Array(CommandLine.arguments.dropFirst(2)))
         case "from-environment": return FromEnvironment.run()
         case "linked": return try LinkedProgram.run()

@@ -1,9 +1,10 @@
 import Hummingbird
 import LagMonitor
 
-/// What the server answers; three of the four have a mistake in them that keeps others waiting.
+/// What the server answers; four of the six have a mistake in them that keeps others waiting.
 struct Routes: Sendable {
     let reports: ReportStore
+    let orders: OrderDatabase
     let totals: Totals
 
     func router() -> Router<BasicRequestContext> {
@@ -13,6 +14,13 @@ struct Routes: Sendable {
         router.get("report") { _, _ in try await reports.rows().map { renderReport($0) }.get() }
         // The handler itself computes: on the pool, where it takes one of the few threads; on an event loop, if handlers run there.
         router.get("digest") { _, _ in "\(computeDigest())" }
+        // The handler calls a database whose client blocks: the same thread waits for the answer.
+        router.get("orders") { _, _ in "\(try orders.count())" }
+        // The handler awaits: its thread is another task's meanwhile.
+        router.get("patient") { _, _ in
+            try await Task.sleep(for: .milliseconds(400))
+            return "patient"
+        }
         // The main actor computes: everything else that is isolated to it waits.
         router.get("totals") { _, _ in "\(await totals.sum())" }
         return router

@@ -3,16 +3,15 @@ import Glibc
 import Hummingbird
 import LagMonitor
 import LagMonitorLifecycle
-import LagMonitorNIO
 import NIOCore
 import NIOPosix
 import UnixSignals
 
-/// A Hummingbird server on the loopback interface whose event loops and main actor are watched. Says its port on standard error, writes a
+/// A Hummingbird server on the loopback interface whose event loops, tasks and main actor are watched. Says its port on standard error, writes a
 /// line for each stall to standard output, and ends on SIGTERM.
 ///
 /// With `--handlers-on-loops` SwiftNIO's loops run all tasks, so that each handler is on a loop from beginning to end; without, handlers
-/// run on the concurrency pool, and on a loop is only what is given to one.
+/// run on the concurrency pool, whose threads are watched one by one, and on a loop is only what is given to one.
 @main struct Server {
     static func main() async throws {
         if CommandLine.arguments.contains("--handlers-on-loops") {
@@ -23,15 +22,13 @@ import UnixSignals
         }
         let group = MultiThreadedEventLoopGroup.singleton
 
-        // All that it takes.
+        // All that it takes, with the service in the list below.
         let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
-        let watched: [any ObservableLoop] = Array(NIOLoops(group, named: "http")) + [PingedQueue(.main)]
-        let watching = StallMonitorService(monitor, watching: watched, rules: .eventLoops)
 
         let server = Application(
-            router: Routes(reports: ReportStore(group.next()), totals: Totals()).router(),
+            router: Routes(reports: ReportStore(group.next()), orders: try OrderDatabase(), totals: Totals()).router(),
             configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            services: [watching],
+            services: [StallMonitorService(monitor)],
             onServerRunning: { say("port \($0.localAddress?.port ?? 0)") },
             eventLoopGroupProvider: .shared(group)
         )

@@ -10,7 +10,8 @@ import LagMonitorConcurrency
     static func main() throws {
         let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()
-        try monitor.watchConcurrencyPool()
+        // By pings: none of the tasks is the mistake, that no thread is left for another one is.
+        try monitor.watchConcurrencyPool(rules: .pings)
 
         while let line = readLine() {
             for _ in 0..<(Int(line) ?? 1) { Task.detached { printAnswer(makeThumbnail()) } }

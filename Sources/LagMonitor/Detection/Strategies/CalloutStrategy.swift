@@ -149,11 +149,17 @@ package struct CalloutStrategy: DetectionStrategy {
         let published = reading.calloutNanoseconds
         let isCredible = published > 0 && published <= now.saturatingSum(Observation.longestRoundNanoseconds)
         let since = max(isCredible ? published : now, ignoreBefore)
-        guard isCredible, let bounds = reading.sampled?.began(word: reading.word, publishedNanoseconds: published) else {
+        guard isCredible, let stretch = reading.sampled?.stretch(word: reading.word, publishedNanoseconds: published) else {
             return StallInterval(since: since, at: now, processPause)
         }
-        let earliest = max(bounds.earliest, ignoreBefore)
-        return StallInterval(since: since, earliest: earliest, latestBegin: bounds.latest, at: now, processPause)
+        return StallInterval(
+            since: since,
+            earliest: max(stretch.began.earliest, ignoreBefore),
+            likely: stretch.mayHaveBegun,
+            latestBegin: stretch.began.latest,
+            at: now,
+            processPause
+        )
     }
 
     /// Of a sampled loop more may be known of the beginning by now.

@@ -44,11 +44,12 @@ package struct StallInterval: Sendable, Equatable {
     init(
         since: UInt64,
         earliest: UInt64? = nil,
+        likely: UInt64? = nil,
         latestBegin: UInt64? = nil,
         at now: UInt64,
         _ processPause: ProcessPause?
     ) {
-        self.init(since: since, earliest: earliest, latestBegin: latestBegin, seen: now)
+        self.init(since: since, earliest: earliest, likely: likely, latestBegin: latestBegin, seen: now)
         add(processPause, until: now)
     }
 

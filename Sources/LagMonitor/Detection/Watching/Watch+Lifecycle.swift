@@ -48,5 +48,5 @@ extension Watch {
     }
 
     /// A sampled loop's thread is gone: what it was in the midst of did not come to an end.
-    func isLost(_ reading: BeaconReading) -> Bool { services.isSampled && reading.activity == .finished }
+    func isLost(_ reading: BeaconReading) -> Bool { cold.pointee.sampled != nil && reading.activity == .finished }
 }

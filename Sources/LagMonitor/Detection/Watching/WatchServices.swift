@@ -18,8 +18,6 @@ final class WatchServices: @unchecked Sendable {
     let semaphore: WakeSemaphore
     /// Whether the loops are those of another process.
     let isRemote: Bool
-    /// Whether an ``ExternalSampler`` writes the beacons.
-    let isSampled: Bool
     /// What quotas take from the watched process; nil: that is not known.
     let throttling: ThrottleSource?
     /// Wakes the reporter; must not block or allocate.
@@ -50,7 +48,6 @@ final class WatchServices: @unchecked Sendable {
         relay: PingRelay,
         semaphore: WakeSemaphore,
         isRemote: Bool,
-        isSampled: Bool,
         throttling: ThrottleSource? = nil,
         clock: @escaping @Sendable () -> UInt64,
         notify: @escaping @Sendable () -> Void
@@ -61,7 +58,6 @@ final class WatchServices: @unchecked Sendable {
         self.relay = relay
         self.semaphore = semaphore
         self.isRemote = isRemote
-        self.isSampled = isSampled
         self.throttling = throttling
         self.clock = clock
         self.notify = notify

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import LagActivity
 import LagMonitor
 import TestSupport
 import Testing
@@ -9,6 +10,12 @@ struct PoolTests {
     /// The pools of the test run must stay free: `MonitorProbe pools` blocks those of a process of its own.
     @Test func `blocked and busy pools are found with all their threads`() throws {
         let outcome = try ProbeOutcome(of: "MonitorProbe", ["pools"])
+        #expect(outcome.isFine, "\(outcome.text)")
+    }
+
+    /// The same of a single thread: blocked, computing, waiting for a lock, on an actor, on a private queue; and what gives its thread back.
+    @Test func `a job that keeps its thread is found while others are free`() throws {
+        let outcome = try ProbeOutcome(of: "MonitorProbe", ["jobs"])
         #expect(outcome.isFine, "\(outcome.text)")
     }
 
@@ -29,8 +36,42 @@ struct PoolTests {
         #expect(ConcurrencyPool(priority, named: "mine").name == "mine")
     }
 
-    @Test func `a monitor that does not run watches no loop`() {
-        #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watchConcurrencyPool() }
+    @Test func `rules that pools do not have are refused at once`() throws {
+        #expect(throws: StallMonitorError.self) { try StallMonitor().watchConcurrencyPool(rules: .empty) }
+        let monitor = StallMonitor()
+        try monitor.start()
+        defer { monitor.stop() }
+        #expect(throws: StallMonitorError.self) { try monitor.watchConcurrencyPool(rules: StallRules()) }
+    }
+
+    @Test func `what a thread runs is read from outside`() async throws {
+        let jobs = try #require(ConcurrencyPool(.low).jobs)
+        let (own, found) = await Task.detached(priority: .low) {
+            let thread = JobThread(tid: ThreadIdentity.current.tid)
+            return (thread, thread.flatMap { jobs.job(of: $0) })
+        }.value
+        #expect(own != nil && (found ?? 0) != 0)
+        let other = await Task.detached(priority: .low) {
+            JobThread(tid: ThreadIdentity.current.tid).flatMap { jobs.job(of: $0) }
+        }.value
+        #expect(other != found)
+        // No task runs here.
+        let loop = try KeepAliveThread(name: "no-task")
+        let thread = try #require(JobThread(tid: loop.loop.thread.tid))
+        #expect(jobs.job(of: thread) == 0)
+        loop.stop()
+        loop.join()
+        #expect(jobs.job(of: thread) == nil)
+    }
+
+    @Test func `blocks that are expected are known by their thread`() {
+        let tid = ThreadIdentity.current.tid
+        #expect(!ExpectedBlocks.contains(tid))
+        StallMonitor.expectingBlock {
+            StallMonitor.expectingBlock {}
+            #expect(ExpectedBlocks.contains(tid))
+        }
+        #expect(!ExpectedBlocks.contains(tid))
     }
 
     @Test func `a thread of the pool is found while it works`() async {

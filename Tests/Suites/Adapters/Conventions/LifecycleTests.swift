@@ -69,11 +69,38 @@
 
         @Test func `a cancelled task stops the monitor`() async throws {
             let monitor = StallMonitor()
-            let task = Task { try await StallMonitorService(monitor).run() }
+            let task = Task { try await StallMonitorService(monitor, watching: []).run() }
             while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
             task.cancel()
             try await task.value
             #expect(!monitor.isRunning)
+        }
+
+        /// The pools of the test run are shared: other tests may make records as well.
+        @Test func `one line finds a handler that blocks its thread`() async throws {
+            let monitor = StallMonitor()
+            let blocked = Mutex<[StallRecord]>([])
+            let handler = monitor.onStall(queue: DispatchQueue(label: "found")) { record in
+                guard record.frames.contains(where: { $0.symbol?.contains("blockTheHandler") ?? false }) else { return }
+                blocked.withLock { $0.append(record) }
+            }
+            #if NIO
+                let service = StallMonitorService(monitor, eventLoopGroup: nil)
+            #else
+                let service = StallMonitorService(monitor)
+            #endif
+            let task = Task { try await service.run() }
+            while !monitor.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+            // The pools are watched right after the start.
+            try await Task.sleep(for: .milliseconds(300))
+            await Task.detached(priority: .high) { blockTheHandler() }.value
+            for _ in 0..<1000 where blocked.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+            let record = try #require(blocked.withLock { $0.first })
+            #expect(record.loop == "pool.high" && record.kind == .callout && record.threadID > 0)
+            #expect(record.durationNanoseconds > 200_000_000)
+            task.cancel()
+            try await task.value
+            handler.cancel()
         }
 
         @Test func `what cannot be watched ends the service`() async throws {
@@ -83,4 +110,6 @@
             #expect(!monitor.isRunning)
         }
     }
+
+    @inline(never) @_optimize(none) private func blockTheHandler() { sleepForTheTest(milliseconds: 400) }
 #endif

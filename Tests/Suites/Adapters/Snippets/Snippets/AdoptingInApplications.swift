@@ -35,9 +35,7 @@ enum ApplicationSnippets {
 
     #if NIO && ServiceLifecycle && Logging
         static func services(_ monitor: StallMonitor, _ server: some Service, _ logger: Logger) async throws {
-            let group = MultiThreadedEventLoopGroup.singleton
-            let loops: [any ObservableLoop] = Array(NIOLoops(group, named: "http")) + [PingedQueue(.main)]
-            let watching = StallMonitorService(monitor, watching: loops, rules: .eventLoops)
+            let watching = StallMonitorService(monitor)
             let services = ServiceGroup(services: [watching, server], gracefulShutdownSignals: [.sigterm], logger: logger)
             try await services.run()
         }

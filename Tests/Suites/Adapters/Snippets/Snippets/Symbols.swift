@@ -97,6 +97,7 @@ struct SymbolSnippets {
     static func pools(_ monitor: StallMonitor) throws {
         let pools = try monitor.watchConcurrencyPool()
         for pool in pools { monitor.unwatch(pool) }
+        try monitor.watch(DispatchThreads(), rules: .jobs)
     }
 
     static func executor(_ monitor: StallMonitor, loadAll: @Sendable () async -> Void) async throws {

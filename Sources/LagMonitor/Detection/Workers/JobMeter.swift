@@ -1,0 +1,112 @@
+package import LagActivity
+
+/// What one sample says of a thread of a pool.
+package struct JobSample: Sendable, Equatable {
+    /// Which job it runs; 0: none.
+    package var job: UInt64
+    /// What its CPU clock stands at.
+    package var cpuNanoseconds: UInt64 = 0
+    /// How often it has gone to sleep by itself; nil: not read, because it has not run since the last sample, or the kernel does not say.
+    package var sleeps: UInt64?
+    /// Whether it sleeps now.
+    package var isAsleep = false
+    /// How many jobs it has begun since they are counted; nil: they are not.
+    package var begun: UInt64?
+
+    package init(job: UInt64) { self.job = job }
+}
+
+/// Finds out from samples of a thread for how long it has run one job. Pure: times are passed in.
+///
+/// That two samples show the same job does not mean that it ran all the time: a task that awaits gives its thread back, and may be given the same one a
+/// moment later. So a job goes on from one sample to the next only where there is proof:
+/// - the thread has not run in between; or
+/// - jobs are counted, and it has begun none; or
+/// - it has not gone to sleep in between, but for the sleep that it is in now, within the job. A thread of a pool sleeps when it has nothing to do. This
+///   leaves open a task that gives its thread up (`Task.yield()`) and gets it back at once, all the time: only counting tells.
+///
+/// Otherwise another job has begun since the last sample.
+package struct JobMeter: Sendable {
+    package enum Step: Sendable, Equatable {
+        /// As before.
+        case nothing
+        /// A job has ended, ``ended``.
+        case rest
+        /// A job has begun, ``began``.
+        case work
+        /// A job has ended, and another has begun.
+        case next
+    }
+
+    private var last: JobSample?
+    private var lastNanoseconds: UInt64
+    /// When the present job began: between two samples, and for certain at the latter.
+    package private(set) var began = TimeBounds.exact(0)
+    /// When the last one ended.
+    package private(set) var ended = TimeBounds.exact(0)
+    /// Whether the last samples have shown one and the same number, be it one job or several.
+    package private(set) var isRepeated = false
+
+    /// - Parameter since: when the thread was not yet at work, or not yet there.
+    package init(since: UInt64) { lastNanoseconds = since }
+
+    package var isAtWork: Bool { (last?.job ?? 0) != 0 }
+
+    /// Whether more than its CPU clock has to be read of a thread at this job: it has run, or nothing is known of it yet.
+    package func wantsMore(_ job: UInt64, cpuNanoseconds: UInt64) -> Bool {
+        guard let last, last.job == job else { return true }
+        return last.cpuNanoseconds != cpuNanoseconds || last.sleeps == nil
+    }
+
+    /// If the thread was at rest at the last sample, it still was at that time: it has not run in between.
+    package mutating func recordRest(until time: UInt64) {
+        if let last, last.job == 0 { lastNanoseconds = max(lastNanoseconds, time) }
+    }
+
+    /// From now on jobs are counted.
+    package mutating func beginCounting(at begun: UInt64) { last?.begun = begun }
+
+    /// - Parameters:
+    ///   - now: before the thread was sampled.
+    ///   - seen: after that.
+    package mutating func observe(_ sample: JobSample, at now: UInt64, seen: UInt64) -> Step {
+        let before = last
+        let wasAtWork = isAtWork
+        let since = lastNanoseconds
+        var sample = sample
+        isRepeated = wasAtWork && before?.job == sample.job
+        // What was not read is what it was.
+        if isRepeated, sample.sleeps == nil, before?.cpuNanoseconds == sample.cpuNanoseconds { sample.sleeps = before?.sleeps }
+        last = sample
+        lastNanoseconds = now
+        guard sample.job != 0 || wasAtWork else { return .nothing }
+        if let before, isRepeated, Self.isSame(before, sample) { return .nothing }
+        let bounds = TimeBounds(since, likely: since + seen.saturatingDifference(since) / 2, seen)
+        if wasAtWork { ended = bounds }
+        guard sample.job != 0 else { return .rest }
+        // For certain it is at it only since now.
+        began = TimeBounds(since, likely: seen, seen)
+        return wasAtWork ? .next : .work
+    }
+
+    /// Whether the same job has run from one sample to the next.
+    private static func isSame(_ before: JobSample, _ now: JobSample) -> Bool {
+        if now.cpuNanoseconds == before.cpuNanoseconds { return true }
+        if let begun = now.begun, let begunBefore = before.begun { return begun == begunBefore }
+        guard let sleeps = now.sleeps, let sleepsBefore = before.sleeps else { return false }
+        return sleeps.saturatingDifference(sleepsBefore) <= (now.isAsleep ? 1 : 0)
+    }
+
+    /// The first use of a type may take memory.
+    package static func warmUp() {
+        var meter = JobMeter(since: 0)
+        for number in 1...6 as ClosedRange<UInt64> {
+            var sample = JobSample(job: number % 4 == 0 ? 0 : 1)
+            sample.cpuNanoseconds = number / 2
+            sample.sleeps = number
+            sample.begun = number > 3 ? 1 : nil
+            if meter.wantsMore(sample.job, cpuNanoseconds: number) { meter.beginCounting(at: 1) }
+            _ = meter.observe(sample, at: number, seen: number)
+        }
+    }
+}

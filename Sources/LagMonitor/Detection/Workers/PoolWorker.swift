@@ -1,0 +1,101 @@
+internal import CLagBeacon
+internal import CLagLinux
+package import LagActivity
+internal import LagCapture
+
+/// A thread of a pool, as a loop that is sampled: a turn of it is one job.
+///
+/// Its beacon is written by the watchdog's thread (``WorkerSampler``), from what can be read of the thread without its taking part.
+// Unchecked: the beacon, the identity and the name are immutable; the rest is the watchdog's thread's alone.
+package final class PoolWorker: SampledLoop, @unchecked Sendable {
+    package let beacon = ActivityBeacon()
+    package let thread: ThreadIdentity
+    package let name: String
+    private let source: JobSource
+    private let handle: JobThread
+    private var meter: JobMeter
+    private var counter = JobCounter()
+    package private(set) var sampledStretches = SampledStretches()
+
+    /// - Parameters:
+    ///   - name: the pool's.
+    ///   - since: when the thread was not there yet, or not watched yet (`CLOCK_MONOTONIC`, nanoseconds): nothing before that counts.
+    package init(_ handle: JobThread, of source: JobSource, named name: String, since: UInt64) {
+        self.handle = handle
+        self.source = source
+        self.name = name
+        thread = handle.identity
+        meter = JobMeter(since: since)
+    }
+
+    package func modeName(_ number: UInt32) -> String? { nil }
+
+    /// Whether it runs a job.
+    var isAtWork: Bool { meter.isAtWork }
+
+    /// For how long it has run the present one, for certain.
+    func age(at now: UInt64) -> UInt64 { meter.isAtWork ? now.saturatingDifference(meter.began.latest) : 0 }
+
+    /// Samples, and publishes. Of a thread at rest some µs, of one at work some 20.
+    /// - Parameter restedUntil: a thread that was at rest at its last sample still was then.
+    /// - Returns: whether the thread is still there.
+    func sample(at now: UInt64, restedUntil: UInt64) -> Bool {
+        guard let found = read() else {
+            if meter.isAtWork { sampledStretches.end(at: TimeBounds(meter.began.latest, likely: now, now)) }
+            counter.close()
+            beacon.publish(.finished)
+            return false
+        }
+        meter.recordRest(until: restedUntil)
+        let step = meter.observe(found, at: now, seen: clb_now_ns())
+        publish(step)
+        if !meter.isAtWork {
+            counter.close()
+        } else if meter.isRepeated {
+            // Whether it is one job matters only of those that last.
+            counter.open(handle.tid, function: source.function)
+            if found.begun == nil, let begun = counter.begun { meter.beginCounting(at: begun) }
+        }
+        return true
+    }
+
+    /// Nil: the thread is gone.
+    private func read() -> JobSample? {
+        guard let job = source.job(of: handle) else { return nil }
+        guard job != 0, !ExpectedBlocks.contains(handle.tid) else { return JobSample(job: 0) }
+        var sample = JobSample(job: job)
+        sample.cpuNanoseconds = cll_thread_cpu_ns(handle.tid)
+        sample.begun = counter.begun
+        if sample.begun == nil, meter.wantsMore(job, cpuNanoseconds: sample.cpuNanoseconds),
+            let state = ThreadState(tid: handle.tid)
+        {
+            sample.sleeps = state.voluntarySwitches
+            sample.isAsleep = !state.isRunnable
+        }
+        // What was read in between belongs to the job only if it still runs.
+        guard let again = source.job(of: handle) else { return nil }
+        return again == job ? sample : JobSample(job: 0)
+    }
+
+    private func publish(_ step: JobMeter.Step) {
+        switch step {
+        case .nothing: break
+        case .rest: rest()
+        case .work: work()
+        case .next:
+            rest()
+            work()
+        }
+    }
+
+    private func rest() {
+        sampledStretches.end(at: meter.ended)
+        beacon.publish(.waiting)
+    }
+
+    private func work() {
+        beacon.wake(.afterWaiting, at: meter.began.latest)
+        let likely = meter.began.earliest + (meter.began.latest - meter.began.earliest) / 2
+        sampledStretches.begin(word: clb_beacon_word(beacon.raw), at: meter.began, mayHaveBegun: likely)
+    }
+}

@@ -1,0 +1,129 @@
+import Dispatch
+import Foundation
+import LagMonitor
+import LagMonitorConcurrency
+import Synchronization
+
+/// Single threads of the pools of a process of its own, while the others are free.
+struct Jobs {
+    private let sink = MemorySink()
+    private let monitor: StallMonitor
+
+    /// The main thread waits, and is none of a pool's.
+    static func check() {
+        let done = DispatchSemaphore(value: 0)
+        Task.detached(priority: .high) {
+            do { try await run() } catch { Probe.fail("\(error)") }
+            done.signal()
+        }
+        done.wait()
+    }
+
+    private static func run() async throws {
+        let probe = Jobs()
+        // Before the start: watched from then on.
+        let pools = try probe.monitor.watchConcurrencyPool()
+        try probe.monitor.start()
+        try await probe.checkQuiet()
+        try await probe.checkBlocked()
+        try await probe.checkKinds()
+        for pool in pools { probe.monitor.unwatch(pool) }
+        await Task.detached { blockInSleep() }.value
+        try await probe.expect(8, "unwatched")
+        try await probe.checkQueue()
+        probe.monitor.stop()
+    }
+
+    private init() { monitor = StallMonitor(sinks: [sink]) }
+
+    /// What gives its thread back, is short, is expected, or is where long work belongs.
+    private func checkQuiet() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try? await Task.sleep(for: .milliseconds(400)) } }
+            group.addTask(priority: .low) { blockInSleep() }
+            group.addTask { StallMonitor.expectingBlock { blockInSleep() } }
+            group.addTask {
+                for _ in 0..<2000 {
+                    await Task.detached { computeShortly() }.value
+                }
+            }
+        }
+        try await expect(0, "awaiting, short, expected and low")
+    }
+
+    /// One task, five times: each is a stall of its own.
+    private func checkBlocked() async throws {
+        let lengths = await Task.detached {
+            var lengths: [Double] = []
+            for _ in 0..<5 {
+                let begun = MonotonicTime.now
+                blockInSleep()
+                lengths.append((MonotonicTime.now - begun) / .milliseconds(1))
+                try? await Task.sleep(for: .milliseconds(60))
+            }
+            return lengths
+        }.value
+        let records = try await expect(5, "blocked five times")
+        for (record, length) in zip(records, lengths) {
+            check(record, "blockInSleep", "syscall", in: "pool.medium")
+            let duration = number(record, "duration_ms")
+            if duration < length * 0.7 || duration > length * 1.3 + 100 { fail("\(duration) of \(length) ms: \(record)") }
+            let least = number(record, "duration_min_ms")
+            if least > length + 1 { fail("at least \(least) of \(length) ms: \(record)") }
+        }
+    }
+
+    private func checkKinds() async throws {
+        await Task.detached(priority: .high) { computeForLong(until: MonotonicTime.now + .milliseconds(400)) }.value
+        check(try await expect(6, "computing")[5], "computeForLong", nil, in: "pool.high")
+        let semaphore = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "late").asyncAfter(deadline: .now() + .milliseconds(400)) { semaphore.signal() }
+        await Task.detached { waitForDownload(semaphore) }.value
+        check(try await expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.medium")
+        // On an actor: as much a thread of the pool.
+        await Ledger().balance()
+        check(try await expect(8, "on an actor")[7], "blockInSleep", "syscall", in: "pool.")
+    }
+
+    /// A queue that nobody can ask.
+    private func checkQueue() async throws {
+        try monitor.watch(DispatchThreads(), rules: .jobs)
+        let queue = DispatchQueue(label: "private")
+        queue.async { blockInSleep() }
+        check(try await expect(9, "a private queue")[8], "blockInSleep", "syscall", in: "queues")
+    }
+
+    @discardableResult
+    private func expect(_ count: Int, _ what: String) async throws -> [[String: Any]] {
+        // Without blocking: this runs on a thread of the pool as well.
+        for _ in 0..<1000 where stalls.count < count { try await Task.sleep(for: .milliseconds(2)) }
+        // One too many would come late.
+        try await Task.sleep(for: .milliseconds(300))
+        let records = stalls
+        guard records.count == count else { fail("\(what): \(records.count) records, not \(count): \(sink.lines)") }
+        return records
+    }
+
+    private func check(_ record: [String: Any], _ culprit: String, _ cause: String?, in loop: String) {
+        if !(record["loop"] as? String ?? "").hasPrefix(loop) || record["kind"] as? String != "callout" {
+            fail("loop, kind: \(record)")
+        }
+        if !(record["culprit"] as? String ?? "").contains(culprit) { fail("culprit: \(record)") }
+        if let cause, record["cause"] as? String != cause { fail("cause: \(record)") }
+    }
+
+    private var stalls: [[String: Any]] {
+        sink.lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+            .filter { $0["event"] as? String == "stall" }
+    }
+
+    private func number(_ record: [String: Any], _ key: String) -> Double { (record[key] as? NSNumber)?.doubleValue ?? 0 }
+
+    private func fail(_ message: String) -> Never { Probe.fail(message) }
+}
+
+private actor Ledger {
+    func balance() { blockInSleep() }
+}
+
+@inline(never) func blockInSleep() { usleep(400_000) }

@@ -1,0 +1,136 @@
+internal import LagActivity
+import Testing
+
+@testable import LagDetection
+
+struct JobMeterTests {
+    /// A thread that was at rest at 0 and is found at a job at 50 ms.
+    private func meter(at job: UInt64 = 1, cpu: UInt64 = 10, sleeps: UInt64? = 5, begun: UInt64? = nil) -> JobMeter {
+        var meter = JobMeter(since: 0)
+        #expect(observe(&meter, 0, cpu: 5, sleeps: 4, at: 0) == .nothing)
+        #expect(observe(&meter, job, cpu: cpu, sleeps: sleeps, begun: begun, at: 50) == .work)
+        return meter
+    }
+
+    private func observe(
+        _ meter: inout JobMeter,
+        _ job: UInt64,
+        cpu: UInt64 = 10,
+        sleeps: UInt64? = nil,
+        isAsleep: Bool = false,
+        begun: UInt64? = nil,
+        at time: UInt64
+    ) -> JobMeter.Step {
+        var sample = JobSample(job: job)
+        sample.cpuNanoseconds = cpu
+        sample.sleeps = sleeps
+        sample.isAsleep = isAsleep
+        sample.begun = begun
+        return meter.observe(sample, at: time * millisecond, seen: time * millisecond + 1000)
+    }
+
+    @Test func `a job begins between two samples, and for certain at the second`() {
+        let meter = meter()
+        #expect(meter.isAtWork)
+        #expect(meter.began == TimeBounds(0, likely: 50 * millisecond + 1000, 50 * millisecond + 1000))
+    }
+
+    @Test func `a thread that does not run is at the same job`() {
+        var meter = meter()
+        for time in 6...40 as ClosedRange<UInt64> { #expect(observe(&meter, 1, at: time * 10) == .nothing) }
+        #expect(observe(&meter, 0, cpu: 20, at: 410) == .rest)
+        #expect(!meter.isAtWork && meter.ended.earliest == 400 * millisecond && meter.ended.latest == 410 * millisecond + 1000)
+    }
+
+    @Test func `a thread that runs and never sleeps is at the same job`() {
+        var meter = meter()
+        for time in 6...40 as ClosedRange<UInt64> { #expect(observe(&meter, 1, cpu: time, sleeps: 5, at: time * 10) == .nothing) }
+    }
+
+    @Test func `the sleep that it is in is the job's`() {
+        var meter = meter()
+        #expect(observe(&meter, 1, cpu: 20, sleeps: 6, isAsleep: true, at: 60) == .nothing)
+        #expect(observe(&meter, 1, cpu: 20, at: 70) == .nothing)
+        #expect(observe(&meter, 1, cpu: 30, sleeps: 7, isAsleep: true, at: 80) == .nothing)
+    }
+
+    @Test func `a sleep that was not seen may have been a rest`() {
+        var meter = meter()
+        #expect(observe(&meter, 1, cpu: 20, sleeps: 6, at: 60) == .next)
+        #expect(meter.began.earliest == 50 * millisecond && meter.ended.earliest == 50 * millisecond)
+        #expect(observe(&meter, 1, cpu: 30, sleeps: 8, isAsleep: true, at: 70) == .next)
+        #expect(meter.isRepeated)
+    }
+
+    @Test func `one task's jobs after each other on one thread are several`() {
+        // Blocks for 60 ms, awaits for a moment, blocks again: the waits are never seen.
+        var meter = meter()
+        var (longest, began): (UInt64, UInt64) = (0, 50)
+        var sleeps: UInt64 = 5
+        for time in 6...100 as ClosedRange<UInt64> {
+            let isNew = time % 6 == 0
+            if isNew { sleeps += 2 }
+            let step = observe(&meter, 1, cpu: 10 + time / 6, sleeps: isNew ? sleeps : nil, isAsleep: true, at: time * 10)
+            #expect(step == (isNew ? .next : .nothing), "\(time)")
+            if step == .next { began = time * 10 }
+            longest = max(longest, time * 10 - began)
+        }
+        #expect(longest <= 60)
+    }
+
+    @Test func `counted jobs tell for certain`() {
+        var meter = meter(begun: 7)
+        // Forty sleeps within one job.
+        for time in 6...40 as ClosedRange<UInt64> {
+            #expect(observe(&meter, 1, cpu: time, sleeps: time * 3, begun: 7, at: time * 10) == .nothing)
+        }
+        // A task that yields never sleeps.
+        #expect(observe(&meter, 1, cpu: 50, sleeps: 120, begun: 9, at: 410) == .next)
+    }
+
+    @Test func `counting can begin in the midst of a job`() {
+        var meter = meter()
+        meter.beginCounting(at: 0)
+        #expect(observe(&meter, 1, cpu: 20, sleeps: 9, begun: 0, at: 60) == .nothing)
+        #expect(observe(&meter, 1, cpu: 30, sleeps: 9, begun: 1, at: 70) == .next)
+    }
+
+    @Test func `another task is another job`() {
+        var meter = meter()
+        #expect(observe(&meter, 2, cpu: 20, sleeps: 5, at: 60) == .next)
+        #expect(!meter.isRepeated && meter.ended.latest == meter.began.latest)
+    }
+
+    @Test func `where the kernel says nothing of sleeps, what has run is not proved`() {
+        var meter = meter(sleeps: nil)
+        #expect(observe(&meter, 1, at: 60) == .nothing)
+        #expect(observe(&meter, 1, cpu: 20, at: 70) == .next)
+    }
+
+    @Test func `more is read only of what has run`() {
+        let meter = meter()
+        #expect(!meter.wantsMore(1, cpuNanoseconds: 10))
+        #expect(meter.wantsMore(1, cpuNanoseconds: 11) && meter.wantsMore(2, cpuNanoseconds: 10))
+        #expect(JobMeter(since: 0).wantsMore(1, cpuNanoseconds: 0))
+    }
+
+    @Test func `a rest lasts until the last time that nothing had run`() {
+        var meter = JobMeter(since: 0)
+        // Not of a thread that was never sampled.
+        meter.recordRest(until: 20 * millisecond)
+        #expect(observe(&meter, 0, at: 30) == .nothing)
+        meter.recordRest(until: 450 * millisecond)
+        #expect(observe(&meter, 1, cpu: 20, at: 500) == .work)
+        #expect(meter.began.earliest == 450 * millisecond)
+        // At work, every sample counts.
+        meter.recordRest(until: 900 * millisecond)
+        #expect(observe(&meter, 0, cpu: 30, at: 510) == .rest)
+        #expect(meter.ended.earliest == 500 * millisecond)
+    }
+
+    @Test func `a thread that is found at work began since it was not there`() {
+        var meter = JobMeter(since: 40 * millisecond)
+        #expect(observe(&meter, 1, at: 50) == .work)
+        #expect(meter.began.earliest == 40 * millisecond)
+    }
+}
