@@ -41,6 +41,9 @@ func product(_ name: String, of package: String, with trait: String) -> Target.D
 }
 
 let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
+let layers: [Target.Dependency] = [
+    "CLibunwind", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
+]
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = product("Logging", of: "swift-log", with: "Logging")
 let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycle")
@@ -48,11 +51,14 @@ let configuration = product("Configuration", of: "swift-configuration", with: "C
 let nio = [product("NIOCore", of: "swift-nio", with: "NIO"), product("NIOPosix", of: "swift-nio", with: "NIO")]
 /// C as compilers make it where unwinding is hardest.
 let withoutFramePointer: CSetting = .unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])
+let withoutRuntime: LinkerSetting = .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])
 
 // MARK: The package
 
 let package = Package(
     name: "LagMonitor",
+    // Of what does nothing there: the least that has `Duration`.
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
     // lagmond is no product, but every executable target of a root package is one by itself: `swift build --product lagmond`
     // works here, and who uses the library does not even resolve what only lagmond needs.
     products: [
@@ -77,10 +83,7 @@ let package = Package(
     traits: [
         .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
         .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
-        .trait(
-            name: "ServiceLifecycle",
-            description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."
-        ),
+        .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: a service of swift-service-lifecycle."),
         .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
         .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
     ],
@@ -111,9 +114,7 @@ let package = Package(
         layer("LagOutput", "Output", ["LagModel"]),
         .target(
             name: "LagMonitor",
-            dependencies: cEdge + [
-                "CLibunwind", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
-            ],
+            dependencies: cEdge + layers,
             exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
@@ -132,20 +133,14 @@ let package = Package(
         // lagmond
         // Files and lines from a kept llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["LagModel", "LagDiagnosis"]),
-        .target(
-            name: "LagRemote",
-            dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]
-        ),
+        .target(name: "LagRemote", dependencies: cEdge + layers + ["LagMonitor"]),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
         // it drops (gold does, and other C libraries lack some of it).
         .target(
             name: "LagPreload",
             dependencies: ["CLagBeacon"],
-            linkerSettings: [
-                .linkedLibrary("dl"),
-                .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath", "-use-ld=lld"]),
-            ]
+            linkerSettings: [.linkedLibrary("dl"), withoutRuntime, .unsafeFlags(["-use-ld=lld"])]
         ),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
         .target(
@@ -155,41 +150,27 @@ let package = Package(
         ),
         .executableTarget(
             name: "lagmond",
-            dependencies: cEdge + [
-                "LagMonitor", "LagModel", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput",
-                "LagWorkload", argumentParser,
+            dependencies: cEdge + layers + [
+                "LagMonitor", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagRemote", "LagWorkload", argumentParser,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
-            resources: [
-                .embedInCode("ReportPage/Page/report.css"),
-                .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"),
-                .embedInCode("ReportPage/Page/flame.js"),
-                .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),
-                .embedInCode("ReportPage/Page/detail.js"), .embedInCode("ReportPage/Page/report.js"),
-            ]
+            resources: ["report.css", "core.js", "tables.js", "flame.js", "heat.js", "timeline.js", "detail.js", "report.js"]
+                .map { .embedInCode("ReportPage/Page/\($0)") }
         ),
 
         // What measures the product and is no part of it
-        evaluation(
-            "lagbench",
-            [
-                "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-                "LagOutput", "LagSymbols", "CLibunwind",
-            ]
-        ),
+        evaluation("lagbench", layers + ["LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
         evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
 
         .executableTarget(
             name: "lagfuzz",
-            dependencies: cEdge + [
-                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagReader",
-            ],
+            dependencies: cEdge + layers + ["LagMonitor", "LagReader"],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
         ),
@@ -200,15 +181,10 @@ let package = Package(
         // Has a malloc of its own, and must not be linked into anything else.
         support("CountingMalloc"),
 
-        probe(
-            "CaptureProbe",
-            cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]
-        ),
+        probe("CaptureProbe", cEdge + layers + ["LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
-            cEdge + [
-                "TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "LagSymbols", "StallFixtures",
-            ]
+            cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
@@ -221,7 +197,7 @@ let package = Package(
             name: "ForeignProbe",
             path: "Tests/Probes/ForeignProbe",
             cSettings: [withoutFramePointer],
-            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+            linkerSettings: [withoutRuntime]
         ),
 
         // A suite a layer; its folders are its parts.
@@ -238,11 +214,7 @@ let package = Package(
         suite(
             "LagMonitorTests",
             "Monitor",
-            cEdge + [
-                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagRunLoop", "MonitorProbe", "AllocationProbe",
-                "MainActorProbe",
-                "MainQueueProbe",
-            ]
+            cEdge + layers + ["LagMonitor", "MonitorProbe", "AllocationProbe", "MainActorProbe", "MainQueueProbe"]
         ),
         suite(
             "LagAdapterTests",
@@ -259,26 +231,59 @@ let package = Package(
             ] + nio
         ),
         suite("LagMonitorNIOTests", "NIO", cEdge + ["LagMonitorNIO", "LagMonitor", "StallFixtures"] + nio),
-        suite(
-            "LagRemoteTests",
-            "Remote",
-            cEdge + ["LagMonitor", "LagRemote", "LagActivity", "LagDetection", "MonitorProbe", "ForeignProbe"]
-        ),
+        suite("LagRemoteTests", "Remote", cEdge + layers + ["LagMonitor", "LagRemote", "MonitorProbe", "ForeignProbe"]),
         suite(
             "lagmondTests",
             "lagmond",
-            cEdge + [
-                "lagmond", "LagMonitor", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote", "LagOutput", "LagWorkload",
-                "MonitorProbe", "ForeignProbe",
+            cEdge + layers + [
+                "lagmond", "LagMonitor", "LagSymbols", "LagReader", "LagRemote", "LagWorkload", "MonitorProbe", "ForeignProbe",
             ]
         ),
         suite(
             "EvaluationTests",
             "Evaluation",
-            ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagOutput", "LagWorkload"]
+            layers + ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagWorkload"]
         ),
     ]
 )
+
+// MARK: Other platforms
+
+// Stalls are found on Linux with glibc. Elsewhere the same modules have the same public API and do nothing, made of
+// Sources/Unsupported and of what is portable; nothing else is built. The system that builds decides, or
+// LAGMONITOR_UNSUPPORTED in its environment: 1 or 0. (A condition on a platform decides about a target, never about its files.)
+let choice = Context.environment["LAGMONITOR_UNSUPPORTED"]
+#if os(Linux)
+    let isUnsupported = choice == "1"
+#else
+    let isUnsupported = choice != "0"
+#endif
+if isUnsupported {
+    let sources: [String: [String]] = [
+        "LagModel": ["Unsupported/LagModel", "LagMonitor/Model"],
+        "LagActivity": ["Unsupported/LagActivity", "LagMonitor/Activity/Portable"],
+        "LagRunLoop": ["Unsupported/LagRunLoop", "LagMonitor/RunLoop/Portable"],
+        "LagOutput": ["Unsupported/LagOutput", "LagMonitor/Output/Portable"],
+        "LagMonitor": ["Unsupported/LagMonitor", "LagMonitor/Portable", "LagMonitor/Settings"],
+        "LagMonitorConcurrency": ["Unsupported/LagMonitorConcurrency", "Adapters/Concurrency/Portable"],
+        "LagMonitorTestKit": ["Unsupported/LagMonitorTestKit", "Adapters/TestKit/Portable"],
+        "LagMonitorNIO": ["Unsupported/LagMonitorNIO", "Adapters/NIO/Portable"],
+        "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"],
+        "LagMonitorExecutors": ["Unsupported/LagMonitorExecutors"],
+        "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"], "LagSymbols": ["Unsupported/LagSymbols"],
+        "LagMonitorLogging": ["Adapters/Logging"], "LagMonitorMetrics": ["Adapters/Metrics"],
+        "LagMonitorLifecycle": ["Adapters/Lifecycle"], "LagMonitorConfiguration": ["Adapters/Configuration"],
+        "LagAdapterTests": ["Unsupported", "Suites/Adapters/Snippets/Snippets"],
+    ]
+    for target in package.targets {
+        target.dependencies.removeAll { if case .byNameItem(let name, _) = $0 { sources[name] == nil } else { false } }
+        target.path = target.isTest ? "Tests" : "Sources"
+        target.exclude = target.name == "LagModel" ? ["LagMonitor/Model/Linux"] : []
+        target.sources = sources[target.name]
+    }
+    package.targets.removeAll { $0.sources == nil }
+    package.products.removeAll { $0.name == "lagmonitor-preload" }
+}
 
 // MARK: Settings of all targets
 
@@ -288,6 +293,7 @@ for target in package.targets where target.type != .system {
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("ExistentialAny"),
     ]
+    if choice == "1" { target.swiftSettings?.append(.define("LAGMONITOR_UNSUPPORTED")) }
     target.cSettings =
         (target.cSettings ?? []) + [
             .enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error),

@@ -22,6 +22,9 @@ internal import Synchronization
 ///
 /// A child of `fork()` has none of these threads and is not watched; nothing here is for use in it before `exec`.
 public final class StallMonitor: Sendable {
+    /// Whether this build can find stalls. False on every platform but Linux with glibc: there the package builds, and does nothing.
+    public static let isSupported = true
+
     /// A monitor for those who need only one: default configuration, no sinks, so give it a handler.
     public static let shared = StallMonitor()
 

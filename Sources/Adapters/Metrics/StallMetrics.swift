@@ -2,7 +2,6 @@
     public import CoreMetrics
     public import Dispatch
     public import LagMonitor
-    internal import Synchronization
 
     /// Stalls as metrics, by swift-metrics.
     ///
@@ -38,8 +37,8 @@
         }
 
         private weak let source: (any StallSource)?
-        private let series: Mutex<MetricSeries>
-        private let reportedCounts = Mutex(ReportedCounts())
+        private let series: PthreadMutex<MetricSeries>
+        private let reportedCounts = PthreadMutex(ReportedCounts())
 
         /// - Parameters:
         ///   - source: a monitor. It is not kept alive; this object has to be, as long as anything is to be counted.
@@ -51,7 +50,7 @@
             on queue: DispatchQueue = DispatchQueue(label: "LagMonitor.metrics")
         ) {
             self.source = source
-            series = Mutex(MetricSeries(factory: factory))
+            series = PthreadMutex(MetricSeries(factory: factory))
             gauge("lagmonitor_build_info", [("version", Self.version)]).record(1)
             let handler = source.onStall(queue: queue) { [weak self] record in self?.count(record) }
             reportedCounts.withLock { $0.handler = handler }

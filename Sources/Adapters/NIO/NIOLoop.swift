@@ -1,4 +1,5 @@
 #if NIO
+    internal import Glibc
     public import LagMonitor
     public import NIOCore
     internal import Synchronization
@@ -49,5 +50,8 @@
 
         /// Whether the loop has said which thread it is, and can be sampled if that is possible at all.
         var isReady: Bool { link.isReady }
+
+        /// 100 µs, for who waits until it is ready.
+        func waitBriefly() { usleep(100) }
     }
 #endif

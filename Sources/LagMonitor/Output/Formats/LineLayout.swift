@@ -19,3 +19,15 @@ struct LineDetail {
     /// Frames of each thread that holds a lock.
     var ownerFrames = 0
 }
+
+extension RecordFormat {
+    /// Nil: the line is the record itself.
+    var layout: (any LineLayout)? {
+        switch self {
+        case .native: nil
+        case .otlp: OTLPLayout()
+        case .ecs: ECSLayout()
+        case .sentry: SentryLayout()
+        }
+    }
+}

@@ -39,3 +39,10 @@ enum LateMark {
         return line[..<end] + (isFirst ? [] : [UInt8(ascii: ",")]) + form.member + form.closing
     }
 }
+
+extension LineLimits {
+    /// For lines that may be kept and marked afterwards, so that these are within the limit too, if it is not the least that is allowed.
+    package func leavingRoomForLateMark(in format: RecordFormat) -> LineLimits {
+        LineLimits(unchecked: max(Self.allowedLineBytes.lowerBound, maxLineBytes - LateMark.byteCount(in: format)))
+    }
+}

@@ -1,4 +1,3 @@
-package import LagDetection
 public import LagOutput
 
 /// How a monitor decides and what it writes.
@@ -87,18 +86,5 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
         let bytes = LineLimits.allowedLineBytes
         try SettingBounds.check("max_line_bytes", maxLineBytes, bytes, "\(bytes.lowerBound) to \(bytes.upperBound)")
         try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")
-    }
-
-    /// Room for frames that every prepared episode has.
-    static let frameCapacity = EpisodeQueue.maximumFrames
-
-    /// Rules with what this configuration says of all loops.
-    package func watchRules(of rules: StallRules) -> WatchRules {
-        var watchRules = rules.watchRules
-        watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
-        watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)
-        watchRules.reportsOpened = unfinishedPath != nil
-        watchRules.graceNanoseconds = UInt64(startupGrace.wholeNanoseconds)
-        return watchRules
     }
 }

@@ -21,12 +21,8 @@ package struct LineLimits: Sendable, Equatable {
         self.maxLineBytes = maxLineBytes
     }
 
-    /// For lines that may be kept and marked afterwards, so that these are within the limit too, if it is not the least that is allowed.
-    package func leavingRoomForLateMark(in format: RecordFormat) -> LineLimits {
-        LineLimits(unchecked: max(Self.allowedLineBytes.lowerBound, maxLineBytes - LateMark.byteCount(in: format)))
-    }
-
-    private init(unchecked maxLineBytes: Int) { self.maxLineBytes = maxLineBytes }
+    /// Of a length that is known to be allowed.
+    init(unchecked maxLineBytes: Int) { self.maxLineBytes = maxLineBytes }
 }
 
 /// A limit that no line could keep, or none would need.

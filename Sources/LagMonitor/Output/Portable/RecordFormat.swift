@@ -8,13 +8,4 @@ public enum RecordFormat: String, Sendable, CaseIterable {
     case ecs
     /// A Sentry event, for the `event` item of an envelope.
     case sentry
-
-    var layout: (any LineLayout)? {
-        switch self {
-        case .native: nil
-        case .otlp: OTLPLayout()
-        case .ecs: ECSLayout()
-        case .sentry: SentryLayout()
-        }
-    }
 }

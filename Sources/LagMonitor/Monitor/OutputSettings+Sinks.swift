@@ -1,0 +1,45 @@
+internal import Glibc
+public import LagOutput
+
+extension OutputSettings {
+    /// Opens the destination.
+    /// - Parameter otlp: makes the sink for ``Destination/otlp(endpoint:)``, which is not the core's: the product LagMonitorOTLP
+    ///   has it. Unless given, that destination cannot be opened.
+    /// - Throws: ``SinkError/Reason/cannotOpen``; with EINVAL where something else than a file is to be rotated, or lines of another
+    ///   destination than a stream or OTLP are to be kept.
+    public func makeSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
+    ) throws(SinkError) -> any RecordSink {
+        guard rotation == nil || destination.isFile else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
+        let sink = try makeDirectSink(otlp: otlp)
+        guard let spool else { return sink }
+        guard destination.isNetwork else { throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL) }
+        return try SpooledSink(sink, spool)
+    }
+
+    private func makeDirectSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)?
+    ) throws(SinkError) -> any RecordSink {
+        switch destination {
+        case .stdout: return try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
+        case .file(let path): return try FileSink(path: path, rotation: rotation)
+        case .journald(let path): return try JournalSink(path: path)
+        case .stream(let address): return try StreamSink(address)
+        case .otlp(let endpoint):
+            guard let otlp else { throw SinkError(.cannotOpen, path: "otlp:\(endpoint)", code: ENOTSUP) }
+            return try otlp(endpoint)
+        }
+    }
+
+    /// Where checked settings keep stalls in progress (``StallMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the
+    /// file that lines go to, if a file can be made there; `none` and other destinations: nowhere.
+    static func unfinishedPath(_ reader: SettingsReader) -> String? {
+        if let path = reader.string(for: .unfinished) { return path == "none" ? nil : path }
+        guard let text = reader.string(for: .output), case .file(let log)? = try? Destination(text) else { return nil }
+        var status = stat()
+        // What is there and no plain file is a pipe or a device: files beside those would not be found.
+        if stat(log, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
+        let path = UnfinishedPath(besideLog: log)
+        return access(path.folder, W_OK) == 0 ? path.path : nil
+    }
+}
