@@ -126,7 +126,7 @@ let package = Package(
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
-        adapter("Lifecycle", ["LagMonitor", lifecycle]),
+        adapter("Lifecycle", ["LagMonitor", lifecycle, product("Logging", of: "swift-log", with: "ServiceLifecycle")]),
         adapter("Configuration", ["LagMonitor", configuration]),
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 
@@ -174,7 +174,6 @@ let package = Package(
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
         ),
-
         // Tests
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
@@ -268,8 +267,7 @@ if isUnsupported {
         "LagMonitorConcurrency": ["Unsupported/LagMonitorConcurrency", "Adapters/Concurrency/Portable"],
         "LagMonitorTestKit": ["Unsupported/LagMonitorTestKit", "Adapters/TestKit/Portable"],
         "LagMonitorNIO": ["Unsupported/LagMonitorNIO", "Adapters/NIO/Portable"],
-        "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"],
-        "LagMonitorExecutors": ["Unsupported/LagMonitorExecutors"],
+        "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"], "LagMonitorExecutors": ["Unsupported/LagMonitorExecutors"],
         "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"], "LagSymbols": ["Unsupported/LagSymbols"],
         "LagMonitorLogging": ["Adapters/Logging"], "LagMonitorMetrics": ["Adapters/Metrics"],
         "LagMonitorLifecycle": ["Adapters/Lifecycle"], "LagMonitorConfiguration": ["Adapters/Configuration"],

@@ -220,11 +220,18 @@ public final class StallMonitor: Sendable {
     }
 
     /// Runs `body` on the calling thread, whose loop is expected to block meanwhile: that is no stall. What comes after it is
-    /// a stretch of work of its own. Without a loop that runs here, it just runs `body`. Some 50 ns.
+    /// a stretch of work of its own. Some 50 ns, and 100 ns for each queue, event loop and pool that can be watched.
+    ///
+    /// The loop is the ``ObservedRunLoop`` that runs here, and whatever else this thread works for: a serial queue (``PingedQueue``), an event loop
+    /// of SwiftNIO, the concurrency pool, of which no answer is expected while one of its threads is in such a scope. Of a concurrent queue it
+    /// is not known, and a `FoundationLoop` has a method of this name. Where it is none of these, `body` is run and nothing else happens.
     @discardableResult
     public static func expectingBlock<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        let scopes = ExpectedBlockScope.here
+        for scope in scopes { scope.begin() }
+        defer { for scope in scopes { scope.end() } }
         guard let loop = ObservedRunLoop.running else { return try body() }
         return try loop.expectingBlock(body)
     }

@@ -25,6 +25,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
     private let mailbox = PingMailbox()
     private let threadName: cll_name
     private let mainQueue: UInt
+    private let expectedBlocks: ExpectedBlockScope
 
     /// - Parameters:
     ///   - priority: any; those between the named ones share the pool of the next higher one.
@@ -33,8 +34,13 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
         self.priority = priority
         let quality = QualityOfService(priority)
         name = named ?? "pool.\(quality.priorityName)"
-        threadName = quality.threadName
-        mainQueue = UInt(bitPattern: cll_pool_main_queue())
+        let threadName = quality.threadName
+        let mainQueue = UInt(bitPattern: cll_pool_main_queue())
+        self.threadName = threadName
+        self.mainQueue = mainQueue
+        expectedBlocks = ExpectedBlockScope(mailbox.beacon) {
+            threadName.isOfThisThread && Self.server(of: mainQueue) != cll_gettid()
+        }
         cll_lock_prepare()
     }
 
@@ -58,7 +64,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
         var name = threadName
         let count = cll_pool_threads(&name, tids.baseAddress, tids.count)
         // In `dispatchMain()` the main queue, and so the main actor, is served by such a thread.
-        let main = mainQueue == 0 ? 0 : cll_queue_owner(UnsafeRawPointer(bitPattern: mainQueue))
+        let main = Self.server(of: mainQueue)
         guard main != 0 else { return count }
         var kept = 0
         var index = 0
@@ -71,6 +77,9 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
         }
         return kept
     }
+
+    /// The thread that serves a queue at present; 0: none.
+    private static func server(of queue: UInt) -> Int32 { queue == 0 ? 0 : cll_queue_owner(UnsafeRawPointer(bitPattern: queue)) }
 
     public var workFunction: UInt64 { cll_pool_job_function() }
 }

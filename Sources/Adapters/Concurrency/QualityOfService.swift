@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import Glibc
 
 /// The classes of libdispatch's root queues, by which the pools of Swift's runtime are made (swift/stdlib/public/Concurrency,
 /// DispatchGlobalExecutor.cpp: a task's priority is its queue's class).
@@ -40,5 +41,16 @@ enum QualityOfService: UInt8, CaseIterable {
         var name = cll_name()
         withUnsafeMutableBytes(of: &name.text) { $0.copyBytes(from: label.utf8.suffix(15)) }
         return name
+    }
+}
+
+extension cll_name {
+    /// Whether it is the calling thread's.
+    var isOfThisThread: Bool {
+        var present = cll_name()
+        return withUnsafeMutableBytes(of: &present.text) { present in
+            guard cll_thread_name(pthread_self(), present.baseAddress, present.count) == 0 else { return false }
+            return withUnsafeBytes(of: text) { $0.elementsEqual(present) }
+        }
     }
 }

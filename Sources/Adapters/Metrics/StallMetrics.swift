@@ -104,10 +104,12 @@
         private static func seconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds) / 1e9 }
     }
 #else
+    public import Dispatch
     public import LagMonitor
 
     @available(*, unavailable, message: "turn on the trait 'Metrics' of the package LagMonitor: traits: [\"Metrics\"]")
     public final class StallMetrics {
-        public init(of source: any StallSource) {}
+        public init(of source: any StallSource, factory: Any? = nil, on queue: DispatchQueue? = nil) {}
+        public func updateLag(of loops: [any ObservableLoop]) {}
     }
 #endif

@@ -17,12 +17,14 @@
         public let name: String
         public let eventLoop: any EventLoop
         private let link: NIOLoopLink
+        private let expectedBlocks: ExpectedBlockScope
 
         /// - Parameter name: what is in records as `loop`.
         package init(_ eventLoop: any EventLoop, named name: String) {
             self.eventLoop = eventLoop
             self.name = name
             link = NIOLoopLink()
+            expectedBlocks = ExpectedBlockScope(link.beacon) { eventLoop.inEventLoop }
             link.connect(to: eventLoop)
         }
 

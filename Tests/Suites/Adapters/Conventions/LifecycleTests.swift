@@ -1,7 +1,8 @@
 #if ServiceLifecycle
     import Dispatch
     import LagMonitor
-    import LagMonitorLifecycle
+    @testable import LagMonitorLifecycle
+    import Logging
     import ServiceLifecycle
     import ServiceLifecycleTestKit
     import Synchronization
@@ -53,5 +54,71 @@
             await #expect(throws: StallMonitorError.self) { try await service.run() }
             #expect(!monitor.isRunning)
         }
+
+        private static let failure = StallMonitorError.captureUnavailable(reason: "cannot load libunwind-x86_64.so.8")
+
+        /// The group's other services go on.
+        @Test func `where no monitor is possible the service says so and lasts`() async throws {
+            let messages = LoggedMessages()
+            var service = StallMonitorService(StallMonitor(), logger: Logger(label: "test") { _ in messages })
+            service.start = { _ in throw Self.failure }
+            let isOver = Mutex(false)
+            try await testGracefulShutdown { [service] trigger in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await service.run()
+                        isOver.withLock { $0 = true }
+                    }
+                    while messages.all.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                    try await Task.sleep(for: .milliseconds(50))
+                    #expect(!isOver.withLock { $0 })
+                    #expect(messages.all == ["no stall will be found: cannot load libunwind-x86_64.so.8"])
+                    trigger.triggerGracefulShutdown()
+                    try await group.waitForAll()
+                }
+            }
+        }
+
+        @Test func `where a monitor is required the service fails without one`() async {
+            var service = StallMonitorService(StallMonitor(), isRequired: true)
+            service.start = { _ in throw Self.failure }
+            await #expect(throws: Self.failure) { [service] in try await service.run() }
+        }
+
+        @Test func `a wrong setting fails the service`() async {
+            var configuration = StallMonitorConfiguration()
+            configuration.maxFrames = 0
+            let service = StallMonitorService(StallMonitor(configuration: configuration))
+            await #expect(throws: StallMonitorError.self) { try await service.run() }
+        }
+    }
+
+    /// Keeps what is logged.
+    private final class LoggedMessages: LogHandler, Sendable {
+        private let messages = Mutex<[String]>([])
+
+        var all: [String] { messages.withLock { $0 } }
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .trace }
+            set {}
+        }
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+
+        func log(
+            level: Logger.Level,
+            message: Logger.Message,
+            metadata: Logger.Metadata?,
+            source: String,
+            file: String,
+            function: String,
+            line: UInt
+        ) { messages.withLock { $0.append("\(message)") } }
     }
 #endif
