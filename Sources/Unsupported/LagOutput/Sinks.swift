@@ -9,7 +9,7 @@ extension SinkError {
 }
 
 public final class DescriptorSink: RecordSink {
-    public static let defaultTimeout = Duration.milliseconds(500)
+    public static let defaultTimeout: Duration = .seconds(1)
 
     public let name: String
 

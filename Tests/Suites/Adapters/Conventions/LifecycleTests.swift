@@ -1,8 +1,7 @@
-#if ServiceLifecycle
+#if ServiceLifecycle && Logging
     import Dispatch
     import LagMonitor
     @testable import LagMonitorLifecycle
-    import Logging
     import ServiceLifecycle
     import ServiceLifecycleTestKit
     import Synchronization
@@ -59,8 +58,8 @@
 
         /// The group's other services go on.
         @Test func `where no monitor is possible the service says so and lasts`() async throws {
-            let messages = LoggedMessages()
-            var service = StallMonitorService(StallMonitor(), logger: Logger(label: "test") { _ in messages })
+            let kept = Kept()
+            var service = StallMonitorService(StallMonitor(), logger: kept.logger())
             service.start = { _ in throw Self.failure }
             let isOver = Mutex(false)
             try await testGracefulShutdown { [service] trigger in
@@ -69,10 +68,10 @@
                         try await service.run()
                         isOver.withLock { $0 = true }
                     }
-                    while messages.all.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                    while kept.messages.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
                     try await Task.sleep(for: .milliseconds(50))
                     #expect(!isOver.withLock { $0 })
-                    #expect(messages.all == ["no stall will be found: cannot load libunwind-x86_64.so.8"])
+                    #expect(kept.messages == ["no stall will be found: cannot load libunwind-x86_64.so.8"])
                     trigger.triggerGracefulShutdown()
                     try await group.waitForAll()
                 }
@@ -91,34 +90,5 @@
             let service = StallMonitorService(StallMonitor(configuration: configuration))
             await #expect(throws: StallMonitorError.self) { try await service.run() }
         }
-    }
-
-    /// Keeps what is logged.
-    private final class LoggedMessages: LogHandler, Sendable {
-        private let messages = Mutex<[String]>([])
-
-        var all: [String] { messages.withLock { $0 } }
-        var metadata: Logger.Metadata {
-            get { [:] }
-            set {}
-        }
-        var logLevel: Logger.Level {
-            get { .trace }
-            set {}
-        }
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { nil }
-            set {}
-        }
-
-        func log(
-            level: Logger.Level,
-            message: Logger.Message,
-            metadata: Logger.Metadata?,
-            source: String,
-            file: String,
-            function: String,
-            line: UInt
-        ) { messages.withLock { $0.append("\(message)") } }
     }
 #endif
