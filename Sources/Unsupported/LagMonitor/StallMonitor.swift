@@ -6,7 +6,7 @@ internal import Foundation
 
 // Whoever cross-compiles on another system would get a monitor that finds nothing, and not know it.
 #if os(Linux) && !LAGMONITOR_UNSUPPORTED
-    #error("built on another system for Linux: set LAGMONITOR_UNSUPPORTED=0 in the environment of the build to monitor stalls, or 1 for a build that does nothing")
+    #error("built on another system: set LAGMONITOR_UNSUPPORTED to 0 to find stalls, or to 1 for a package that does nothing")
 #endif
 
 /// A monitor that finds nothing: stalls are found on Linux with glibc alone. It starts and stops, checks its configuration, and says once

@@ -16,10 +16,7 @@ public final class OTLPSink: RecordSink {
 
     private init(_ name: String) { self.name = name }
 
-    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) {
-        throw SinkError(.cannotOpen, path: name, detail: "sinks of LagMonitor are supported on Linux alone")
-    }
-
+    public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { throw .notSupported(name) }
     public func close() {}
 }
 
