@@ -81,7 +81,8 @@
         @Test func `where a monitor is required the service fails without one`() async {
             var service = StallMonitorService(StallMonitor(), isRequired: true)
             service.start = { _ in throw Self.failure }
-            await #expect(throws: Self.failure) { [service] in try await service.run() }
+            let failing = service
+            await #expect(throws: Self.failure) { try await failing.run() }
         }
 
         @Test func `a wrong setting fails the service`() async {
