@@ -54,6 +54,10 @@
             #expect(!monitor.isRunning)
         }
 
+        private final class End: Sendable {
+            let isThere = Mutex(false)
+        }
+
         private static let failure = StallMonitorError.captureUnavailable(reason: "cannot load libunwind-x86_64.so.8")
 
         /// The group's other services go on.
@@ -61,16 +65,17 @@
             let kept = Kept()
             var service = StallMonitorService(StallMonitor(), logger: kept.logger())
             service.start = { _ in throw Self.failure }
-            let isOver = Mutex(false)
-            try await testGracefulShutdown { [service] trigger in
+            let end = End()
+            let lasting = service
+            try await testGracefulShutdown { trigger in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        try await service.run()
-                        isOver.withLock { $0 = true }
+                        try await lasting.run()
+                        end.isThere.withLock { $0 = true }
                     }
                     while kept.messages.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
                     try await Task.sleep(for: .milliseconds(50))
-                    #expect(!isOver.withLock { $0 })
+                    #expect(!end.isThere.withLock { $0 })
                     #expect(kept.messages == ["no stall will be found: cannot load libunwind-x86_64.so.8"])
                     trigger.triggerGracefulShutdown()
                     try await group.waitForAll()
