@@ -10,7 +10,7 @@ public import LagActivity
 ///
 /// let watched = PingedQueue(.main)
 /// ```
-/// Its beacon publishes no activity (but `expected`, in ``StallMonitor/StallMonitor/expectingBlock(_:)`` on a serial queue) and it has no thread of its own: a queue's blocks run now on one, now on
+/// Its beacon publishes no activity (but `expected`, in ``StallMonitor/expectingBlock(_:)`` on a serial queue) and it has no thread of its own: a queue's blocks run now on one, now on
 /// another, the main queue's too in a program that lives in `dispatchMain()` or `@main` async, where `@MainActor` runs on it. Which thread
 /// runs a serial queue at the time of a stall is read from the queue's state word. Everything here is safe from any thread.
 ///

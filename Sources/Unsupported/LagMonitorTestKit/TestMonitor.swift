@@ -2,7 +2,7 @@ public import Dispatch
 public import LagMonitor
 
 /// A test monitor that finds nothing: the detector that it drives is for Linux. A test that expects records runs where
-/// ``StallMonitor/StallMonitor/isSupported``.
+/// ``StallMonitor/isSupported``.
 public final class TestMonitor: StallSource {
     private let time = PthreadMutex(MonotonicTime(nanoseconds: 0))
     private let loops = PthreadMutex<[String: ScriptedLoop]>([:])
