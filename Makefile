@@ -3,7 +3,7 @@
 # Everything that builds speaks on stderr, so that `make run | jq .` gets the records and nothing else.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz lint
+.PHONY: help setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries proof sanitize storm fuzz platforms lint
 .SILENT:
 
 SWIFT ?= swift
@@ -124,6 +124,10 @@ fuzz: setup ## seeded mutations through the readers of foreign bytes; SECONDS=60
 	$(SWIFT) build -c release --product lagfuzz >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagfuzz" --seconds $(or $(SECONDS),600) $(FUZZ)
 
-lint: ## check the format; every warning is an error
+platforms: setup ## build what other platforms get, which does nothing, and compare its public API with that of Linux (3 min after `make test`)
+	Scripts/platforms
+
+lint: ## check the format, where every warning is an error, and what is built on other platforms for imports of Linux alone
+	Scripts/check-portable.py
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \
 		Examples/*/Sources Examples/*/Package.swift Package.swift

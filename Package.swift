@@ -41,18 +41,25 @@ func product(_ name: String, of package: String, with trait: String) -> Target.D
 }
 
 let cEdge: [Target.Dependency] = ["CLagBeacon", "CLagLinux"]
+let layers: [Target.Dependency] = [
+    "CLibunwind", "LagModel", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
+]
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = product("Logging", of: "swift-log", with: "Logging")
 let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycle")
+let service = [lifecycle, product("Logging", of: "swift-log", with: "ServiceLifecycle")]
 let configuration = product("Configuration", of: "swift-configuration", with: "Configuration")
 let nio = [product("NIOCore", of: "swift-nio", with: "NIO"), product("NIOPosix", of: "swift-nio", with: "NIO")]
 /// C as compilers make it where unwinding is hardest.
 let withoutFramePointer: CSetting = .unsafeFlags(["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"])
+let withoutRuntime: LinkerSetting = .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])
 
 // MARK: The package
 
 let package = Package(
     name: "LagMonitor",
+    // Of what does nothing there: the least that has `Duration`.
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
     // lagmond is no product, but every executable target of a root package is one by itself: `swift build --product lagmond`
     // works here, and who uses the library does not even resolve what only lagmond needs.
     products: [
@@ -78,10 +85,7 @@ let package = Package(
     traits: [
         .trait(name: "Logging", description: "LagMonitorLogging: stalls through swift-log."),
         .trait(name: "Metrics", description: "LagMonitorMetrics: stalls through swift-metrics."),
-        .trait(
-            name: "ServiceLifecycle",
-            description: "LagMonitorLifecycle: the monitor as a service of swift-service-lifecycle."
-        ),
+        .trait(name: "ServiceLifecycle", description: "LagMonitorLifecycle: a service of swift-service-lifecycle."),
         .trait(name: "Configuration", description: "LagMonitorConfiguration: settings from swift-configuration."),
         .trait(name: "NIO", description: "LagMonitorNIO: watch SwiftNIO's event loops."),
     ],
@@ -112,9 +116,7 @@ let package = Package(
         layer("LagOutput", "Output", ["LagModel"]),
         .target(
             name: "LagMonitor",
-            dependencies: cEdge + [
-                "CLibunwind", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis", "LagOutput",
-            ],
+            dependencies: cEdge + layers,
             exclude: ["Model", "Activity", "RunLoop", "Capture", "Detection", "Diagnosis", "Output"]
         ),
 
@@ -128,27 +130,21 @@ let package = Package(
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
-        adapter("Lifecycle", ["LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO", lifecycle] + nio),
+        adapter("Lifecycle", ["LagMonitor", "LagMonitorConcurrency", "LagMonitorNIO"] + service + nio),
         adapter("Configuration", ["LagMonitor", configuration]),
         adapter("NIO", cEdge + ["LagMonitor"] + nio),
 
         // lagmond
         // Files and lines from a kept llvm-symbolizer.
         .target(name: "LagSymbols", dependencies: cEdge + ["LagModel", "LagDiagnosis"]),
-        .target(
-            name: "LagRemote",
-            dependencies: cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]
-        ),
+        .target(name: "LagRemote", dependencies: cEdge + layers + ["LagMonitor"]),
         .target(name: "LagReader", dependencies: ["CZlib", "LagModel"]),
         // Linked as Embedded Swift is, which leaves the Swift runtime out; by lld, which imports nothing for the parts of CLagBeacon that
         // it drops (gold does, and other C libraries lack some of it).
         .target(
             name: "LagPreload",
             dependencies: ["CLagBeacon"],
-            linkerSettings: [
-                .linkedLibrary("dl"),
-                .unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath", "-use-ld=lld"]),
-            ]
+            linkerSettings: [.linkedLibrary("dl"), withoutRuntime, .unsafeFlags(["-use-ld=lld"])]
         ),
         // What stalls a main thread on purpose: lagmond's workload, and the accuracy program's.
         .target(
@@ -158,60 +154,38 @@ let package = Package(
         ),
         .executableTarget(
             name: "lagmond",
-            dependencies: cEdge + [
-                "LagMonitor", "LagModel", "LagMonitorDelivery", "LagMonitorOTLP", "LagDiagnosis", "LagSymbols", "LagReader",
-                "LagRemote", "LagOutput", "LagWorkload", argumentParser, .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
+            dependencies: cEdge + layers + [
+                "LagMonitor", "LagMonitorDelivery", "LagMonitorOTLP", "LagSymbols", "LagReader", "LagRemote", "LagWorkload",
+                argumentParser,
+            ] + ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") },
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
-            resources: [
-                .embedInCode("ReportPage/Page/report.css"),
-                .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"),
-                .embedInCode("ReportPage/Page/flame.js"),
-                .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),
-                .embedInCode("ReportPage/Page/detail.js"), .embedInCode("ReportPage/Page/report.js"),
-            ]
+            resources: ["report.css", "core.js", "tables.js", "flame.js", "heat.js", "timeline.js", "detail.js", "report.js"]
+                .map { .embedInCode("ReportPage/Page/\($0)") }
         ),
 
         // What measures the product and is no part of it
-        evaluation(
-            "lagbench",
-            [
-                "LagMonitor", "LagMonitorFoundation", "LagActivity", "LagRunLoop", "LagCapture", "LagDetection", "LagDiagnosis",
-                "LagOutput", "LagSymbols", "CLibunwind",
-            ]
-        ),
+        evaluation("lagbench", layers + ["LagMonitor", "LagMonitorFoundation", "LagSymbols"]),
         evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
 
         .executableTarget(
             name: "lagfuzz",
-            dependencies: cEdge + [
-                "CLibunwind", "LagModel", "LagCapture", "LagDiagnosis", "LagOutput", "LagMonitor", "LagMonitorDelivery",
-                "LagReader",
-            ],
+            dependencies: cEdge + layers + ["LagMonitor", "LagMonitorDelivery", "LagReader"],
             path: "Evaluation/Fuzz",
             exclude: ["Corpus", "README.md"]
         ),
-
         // Tests
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
         // Has a malloc of its own, and must not be linked into anything else.
         support("CountingMalloc"),
 
-        probe(
-            "CaptureProbe",
-            cEdge + ["CLibunwind", "LagActivity", "LagCapture", "LagDiagnosis", "LagMonitor", "StallFixtures"]
-        ),
+        probe("CaptureProbe", cEdge + layers + ["LagMonitor", "StallFixtures"]),
         probe(
             "MonitorProbe",
-            cEdge + [
-                "TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagOutput", "LagRemote", "LagSymbols", "StallFixtures",
-            ]
+            cEdge + layers + ["TestSupport", "LagMonitor", "LagMonitorConcurrency", "LagRemote", "LagSymbols", "StallFixtures"]
         ),
         probe("AllocationProbe", cEdge + ["TestSupport", "LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         probe("RunLoopProbe", cEdge + ["TestSupport", "LagRunLoop", "LagActivity"]),
@@ -223,7 +197,7 @@ let package = Package(
             name: "ForeignProbe",
             path: "Tests/Probes/ForeignProbe",
             cSettings: [withoutFramePointer],
-            linkerSettings: [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-no-stdlib-rpath"])]
+            linkerSettings: [withoutRuntime]
         ),
 
         // A suite a layer; its folders are its parts.
@@ -240,9 +214,8 @@ let package = Package(
         suite(
             "LagMonitorTests",
             "Monitor",
-            cEdge + [
-                "CLibunwind", "LagMonitor", "LagActivity", "LagOutput", "LagMonitorDelivery", "LagRunLoop", "MonitorProbe",
-                "AllocationProbe", "MainActorProbe", "FoundationProbe",
+            cEdge + layers + [
+                "LagMonitor", "LagMonitorDelivery", "MonitorProbe", "AllocationProbe", "MainActorProbe", "FoundationProbe",
             ]
         ),
         suite(
@@ -258,35 +231,69 @@ let package = Package(
                 product("UnixSignals", of: "swift-service-lifecycle", with: "ServiceLifecycle"),
             ] + nio
         ),
-        suite(
-            "LagRemoteTests",
-            "Remote",
-            cEdge + ["LagMonitor", "LagRemote", "LagActivity", "LagDetection", "MonitorProbe", "ForeignProbe"]
-        ),
+        suite("LagRemoteTests", "Remote", cEdge + layers + ["LagMonitor", "LagRemote", "MonitorProbe", "ForeignProbe"]),
         suite(
             "lagmondTests",
             "lagmond",
-            cEdge + [
-                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagDiagnosis", "LagSymbols", "LagReader", "LagRemote",
-                "LagOutput", "LagWorkload", "MonitorProbe", "ForeignProbe",
+            cEdge + layers + [
+                "lagmond", "LagMonitor", "LagMonitorDelivery", "LagSymbols", "LagReader", "LagRemote", "LagWorkload",
+                "MonitorProbe", "ForeignProbe",
             ]
         ),
         suite(
             "EvaluationTests",
             "Evaluation",
-            ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagOutput", "LagWorkload"]
+            layers + ["lagbench", "lagaccuracy", "lagdiagnosis", "lagfuzz", "LagMonitor", "LagWorkload"]
         ),
     ]
 )
 
+// MARK: Other platforms
+
+// Stalls are found on Linux with glibc. Elsewhere the same modules have the same public API and do nothing, made of
+// Sources/Unsupported and of what is portable; nothing else is built. The system that builds decides, or
+// LAGMONITOR_UNSUPPORTED in its environment: 1 or 0. (A condition on a platform decides about a target, never about its files.)
+let choice = Context.environment["LAGMONITOR_UNSUPPORTED"]
+#if os(Linux)
+    let isUnsupported = choice == "1"
+#else
+    let isUnsupported = choice != "0"
+#endif
+if isUnsupported {
+    let sources: [String: [String]] = [
+        "LagModel": ["Unsupported/LagModel", "LagMonitor/Model"],
+        "LagActivity": ["Unsupported/LagActivity", "LagMonitor/Activity/Portable"],
+        "LagRunLoop": ["Unsupported/LagRunLoop", "LagMonitor/RunLoop/Portable"],
+        "LagOutput": ["Unsupported/LagOutput", "LagMonitor/Output/Portable"],
+        "LagMonitor": ["Unsupported/LagMonitor", "LagMonitor/Portable", "LagMonitor/Settings"],
+        "LagMonitorConcurrency": ["Unsupported/LagMonitorConcurrency", "Adapters/Concurrency/Portable"],
+        "LagMonitorTestKit": ["Unsupported/LagMonitorTestKit", "Adapters/TestKit/Portable"],
+        "LagMonitorNIO": ["Unsupported/LagMonitorNIO", "Adapters/NIO/Portable"],
+        "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"], "LagMonitorExecutors": ["Unsupported/LagMonitorExecutors"],
+        "LagMonitorDelivery": ["Unsupported/LagMonitorDelivery"], "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"],
+        "LagSymbols": ["Unsupported/LagSymbols"],
+        "LagMonitorLogging": ["Adapters/Logging"], "LagMonitorMetrics": ["Adapters/Metrics"],
+        "LagMonitorLifecycle": ["Adapters/Lifecycle"], "LagMonitorConfiguration": ["Adapters/Configuration"],
+        "LagAdapterTests": ["Unsupported", "Suites/Adapters/Snippets/Snippets"],
+    ]
+    for target in package.targets {
+        target.dependencies.removeAll { if case .byNameItem(let name, _) = $0 { sources[name] == nil } else { false } }
+        target.path = target.isTest ? "Tests" : "Sources"
+        target.exclude = target.name == "LagModel" ? ["LagMonitor/Model/Linux"] : []
+        target.sources = sources[target.name]
+    }
+    // Tests want macOS 15, and are for `make platforms`.
+    package.targets.removeAll { $0.sources == nil || $0.isTest && choice != "1" }
+    package.products.removeAll { $0.name == "lagmonitor-preload" }
+}
+
 // MARK: Settings of all targets
 
 for target in package.targets where target.type != .system {
-    target.swiftSettings = [
-        .treatAllWarnings(as: .error),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("ExistentialAny"),
-    ]
+    target.swiftSettings = [.enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny")]
+    if choice == "1" { target.swiftSettings?.append(.define("LAGMONITOR_UNSUPPORTED")) }
+    // But those of another system's compiler, which nobody has seen.
+    if !isUnsupported || choice == "1" { target.swiftSettings?.append(.treatAllWarnings(as: .error)) }
     target.cSettings =
         (target.cSettings ?? []) + [
             .enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error),

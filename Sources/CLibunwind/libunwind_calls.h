@@ -2,6 +2,9 @@
 #ifndef LIBUNWIND_CALLS_H
 #define LIBUNWIND_CALLS_H
 
+#if !__has_include(<libunwind.h>)
+#error "libunwind's headers are missing: install libunwind-dev (Debian, Ubuntu) or libunwind-devel (Fedora)"
+#endif
 #include <libunwind.h>
 
 typedef struct libunwind_calls {

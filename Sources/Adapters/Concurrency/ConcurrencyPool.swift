@@ -38,6 +38,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, WorkerPool, Se
     private let mailbox = PingMailbox()
     private let threadName: cll_name
     private let mainQueue: UInt
+    private let expectedBlocks: ExpectedBlockScope
 
     /// - Parameters:
     ///   - priority: any; those between the named ones share the pool of the next higher one.
@@ -46,8 +47,13 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, WorkerPool, Se
         self.priority = priority
         let quality = QualityOfService(priority)
         name = named ?? "pool.\(quality.priorityName)"
-        threadName = quality.threadName
-        mainQueue = UInt(bitPattern: cll_pool_main_queue())
+        let threadName = quality.threadName
+        let mainQueue = UInt(bitPattern: cll_pool_main_queue())
+        self.threadName = threadName
+        self.mainQueue = mainQueue
+        expectedBlocks = ExpectedBlockScope(mailbox.beacon) {
+            threadName.isOfThisThread && Self.server(of: mainQueue) != cll_gettid()
+        }
         cll_lock_prepare()
     }
 
@@ -77,7 +83,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, WorkerPool, Se
     public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
         let count = findThreads(tids)
         // In `dispatchMain()` the main queue, and so the main actor, is served by such a thread.
-        let main = mainQueue == 0 ? 0 : cll_queue_owner(UnsafeRawPointer(bitPattern: mainQueue))
+        let main = Self.server(of: mainQueue)
         guard main != 0 else { return count }
         var kept = 0
         var index = 0
@@ -90,6 +96,9 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, WorkerPool, Se
         }
         return kept
     }
+
+    /// The thread that serves a queue at present; 0: none.
+    private static func server(of queue: UInt) -> Int32 { queue == 0 ? 0 : cll_queue_owner(UnsafeRawPointer(bitPattern: queue)) }
 
     public var workFunction: UInt64 { cll_pool_job_function() }
 }

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import Glibc
 
 /// The classes of libdispatch's root queues, by which the pools of Swift's runtime are made (swift/stdlib/public/Concurrency,
 /// DispatchGlobalExecutor.cpp: a task's priority is its queue's class).
@@ -38,5 +39,16 @@ enum QualityOfService: UInt8, CaseIterable {
             case .userInteractive: "com.apple.root.user-interactive-qos"
             }
         return cll_name(String(decoding: label.utf8.suffix(15), as: UTF8.self))
+    }
+}
+
+extension cll_name {
+    /// Whether it is the calling thread's.
+    var isOfThisThread: Bool {
+        var present = cll_name()
+        return withUnsafeMutableBytes(of: &present.text) { present in
+            guard cll_thread_name(pthread_self(), present.baseAddress, present.count) == 0 else { return false }
+            return withUnsafeBytes(of: text) { $0.elementsEqual(present) }
+        }
     }
 }

@@ -2,6 +2,7 @@
     public import Configuration
     public import LagMonitor
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     extension StallMonitorConfiguration {
         /// The configuration that swift-configuration's sources choose; the defaults where they say nothing.
         ///
@@ -23,6 +24,7 @@
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     extension OutputSettings {
         /// Where swift-configuration's sources want the lines: `output.path`, `output.max_bytes`, `output.max_files`; nil where they name
         /// no path.
@@ -42,6 +44,7 @@
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     extension ConfigReader {
         /// What stands at these keys, checked.
         fileprivate func settings(_ keys: [SettingKey]) throws(StallMonitorError) -> SettingsReader {

@@ -2,6 +2,7 @@
     internal import Dispatch
     public import LagMonitor
     internal import LagMonitorConcurrency
+    public import Logging
     #if NIO
         internal import LagMonitorNIO
         public import NIOCore
@@ -34,7 +35,10 @@
     ///   also while others are free. Where this Swift runtime does not let that be known, the pools as such, by pings;
     /// - with the trait `NIO`, the event loops (`nio-0`, …).
     ///
-    /// Or just the loops that it is given (``init(_:watching:rules:)``). Others may be added to the monitor at any time.
+    /// Or just the loops that it is given (``init(_:watching:rules:isRequired:logger:)``). Others may be added to the monitor at any time.
+    ///
+    /// A server does not go down for want of its monitor: where this machine does not allow one (libunwind is missing, a sandbox forbids to read
+    /// the process's own memory, there is no thread or memory), the service logs an error, watches nothing, and lasts until the group shuts down.
     public struct StallMonitorService: Service {
         private enum Watched: Sendable {
             /// Those that a server has.
@@ -45,20 +49,39 @@
 
         public let monitor: StallMonitor
         private let watched: Watched
+        private let isRequired: Bool
+        private let logger: Logger
+        /// For tests, which cannot take libunwind away.
+        var start: @Sendable (StallMonitor) throws -> Void = { try $0.start() }
         #if NIO
             private let eventLoopGroup: (any EventLoopGroup)?
 
             /// Watches what a server has.
-            /// - Parameter eventLoopGroup: whose loops are watched; nil: none. The default is made when it is first used.
-            public init(_ monitor: StallMonitor, eventLoopGroup: (any EventLoopGroup)? = MultiThreadedEventLoopGroup.singleton) {
+            /// - Parameters:
+            ///   - eventLoopGroup: whose loops are watched; nil: none. The default is made when it is first used.
+            ///   - isRequired: whether the group fails where this machine does not allow a monitor.
+            ///   - logger: where it is said that there is none.
+            public init(
+                _ monitor: StallMonitor,
+                eventLoopGroup: (any EventLoopGroup)? = MultiThreadedEventLoopGroup.singleton,
+                isRequired: Bool = false,
+                logger: Logger = Logger(label: "LagMonitor")
+            ) {
                 self.monitor = monitor
                 self.eventLoopGroup = eventLoopGroup
+                self.isRequired = isRequired
+                self.logger = logger
                 watched = .server
             }
         #else
             /// Watches what a server has; event loops of SwiftNIO with the trait `NIO` alone.
-            public init(_ monitor: StallMonitor) {
+            /// - Parameters:
+            ///   - isRequired: whether the group fails where this machine does not allow a monitor.
+            ///   - logger: where it is said that there is none.
+            public init(_ monitor: StallMonitor, isRequired: Bool = false, logger: Logger = Logger(label: "LagMonitor")) {
                 self.monitor = monitor
+                self.isRequired = isRequired
+                self.logger = logger
                 watched = .server
             }
         #endif
@@ -67,8 +90,18 @@
         /// - Parameters:
         ///   - loops: watched from the start.
         ///   - rules: for these loops; the monitor's own when nil.
-        public init(_ monitor: StallMonitor, watching loops: [any ObservableLoop], rules: StallRules? = nil) {
+        ///   - isRequired: whether the group fails where this machine does not allow a monitor.
+        ///   - logger: where it is said that there is none.
+        public init(
+            _ monitor: StallMonitor,
+            watching loops: [any ObservableLoop],
+            rules: StallRules? = nil,
+            isRequired: Bool = false,
+            logger: Logger = Logger(label: "LagMonitor")
+        ) {
             self.monitor = monitor
+            self.isRequired = isRequired
+            self.logger = logger
             watched = .loops(loops, rules)
             #if NIO
                 eventLoopGroup = nil
@@ -77,14 +110,18 @@
 
         /// Runs until the group shuts down or the task is cancelled; then stalls in progress become `abandoned` lines and what is on its
         /// way is written (``StallMonitor/stop()``), and only then does it return.
-        /// - Throws: ``StallMonitor/StallMonitorError`` when the monitor cannot start or a loop cannot be watched; nothing runs then.
+        /// - Throws: ``StallMonitor/StallMonitorError`` when a setting is wrong or a loop cannot be watched, and, where the monitor is required, when
+        ///   it cannot start; nothing runs then.
         public func run() async throws {
             do {
-                try monitor.start()
+                try start(monitor)
                 switch watched {
                 case .server: try await watchServer()
                 case .loops(let loops, let rules): for loop in loops { try monitor.watch(loop, rules: rules) }
                 }
+            } catch let error as StallMonitorError where !isRequired && error.isOfThisMachine {
+                await stop()
+                logger.error("no stall will be found: \(error)")
             } catch {
                 await stop()
                 throw error
@@ -134,11 +171,37 @@
             return rules
         }
     }
+
+    extension StallMonitorError {
+        /// Whether the same program would start elsewhere.
+        fileprivate var isOfThisMachine: Bool {
+            switch self {
+            case .captureUnavailable, .resources: true
+            case .invalidConfiguration, .sinkUnavailable, .tooManyLoops, .ruleNotPossible, .notRunning: false
+            }
+        }
+    }
 #else
+    public import LagMonitor
+
     @available(
         *,
         unavailable,
         message: "turn on the trait 'ServiceLifecycle' of the package LagMonitor: traits: [\"ServiceLifecycle\"]"
     )
-    public struct StallMonitorService {}
+    public struct StallMonitorService {
+        public let monitor: StallMonitor
+
+        public init(_ monitor: StallMonitor, eventLoopGroup: Any? = nil, isRequired: Bool = false, logger: Any? = nil) {
+            self.monitor = monitor
+        }
+
+        public init(
+            _ monitor: StallMonitor,
+            watching loops: [any ObservableLoop],
+            rules: StallRules? = nil,
+            isRequired: Bool = false,
+            logger: Any? = nil
+        ) { self.monitor = monitor }
+    }
 #endif

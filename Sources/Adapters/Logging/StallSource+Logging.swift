@@ -54,10 +54,22 @@
         }
     }
 #else
+    public import Dispatch
     public import LagMonitor
 
     extension StallSource {
         @available(*, unavailable, message: "turn on the trait 'Logging' of the package LagMonitor: traits: [\"Logging\"]")
-        public func logStalls(to logger: Any) {}
+        @discardableResult
+        public func logStalls(to logger: Any, frames: Int = 16, on queue: DispatchQueue? = nil) -> StallHandler { fatalError() }
+    }
+
+    extension StallRecord {
+        @available(*, unavailable, message: "turn on the trait 'Logging' of the package LagMonitor: traits: [\"Logging\"]")
+        public func logMetadata(frames limit: Int = 16) -> Never { fatalError() }
+    }
+
+    extension StallRecord.Severity {
+        @available(*, unavailable, message: "turn on the trait 'Logging' of the package LagMonitor: traits: [\"Logging\"]")
+        public var logLevel: Never { fatalError() }
     }
 #endif

@@ -2,7 +2,6 @@
     public import CoreMetrics
     public import Dispatch
     public import LagMonitor
-    internal import Synchronization
 
     /// Stalls as metrics, by swift-metrics.
     ///
@@ -40,8 +39,8 @@
         private weak let source: (any StallSource)?
         /// The source's labels, as dimensions of every metric.
         private let labels: [(String, String)]
-        private let series: Mutex<MetricSeries>
-        private let reportedCounts = Mutex(ReportedCounts())
+        private let series: PthreadMutex<MetricSeries>
+        private let reportedCounts = PthreadMutex(ReportedCounts())
 
         /// - Parameters:
         ///   - source: a monitor. It is not kept alive; this object has to be, as long as anything is to be counted.
@@ -54,7 +53,7 @@
         ) {
             self.source = source
             labels = source.labels.sorted { $0.key < $1.key }.map { (RecordLabels.metricName($0.key), $0.value) }
-            series = Mutex(MetricSeries(factory: factory))
+            series = PthreadMutex(MetricSeries(factory: factory))
             gauge("lagmonitor_build_info", [("version", Self.version)]).record(1)
             let handler = source.onStall(queue: queue) { [weak self] record in self?.count(record) }
             reportedCounts.withLock { $0.handler = handler }
@@ -108,10 +107,12 @@
         private static func seconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds) / 1e9 }
     }
 #else
+    public import Dispatch
     public import LagMonitor
 
     @available(*, unavailable, message: "turn on the trait 'Metrics' of the package LagMonitor: traits: [\"Metrics\"]")
     public final class StallMetrics {
-        public init(of source: any StallSource) {}
+        public init(of source: any StallSource, factory: Any? = nil, on queue: DispatchQueue? = nil) {}
+        public func updateLag(of loops: [any ObservableLoop]) {}
     }
 #endif

@@ -1,4 +1,5 @@
 #if NIO
+    internal import Glibc
     public import LagMonitor
     public import NIOCore
     internal import Synchronization
@@ -16,12 +17,14 @@
         public let name: String
         public let eventLoop: any EventLoop
         private let link: NIOLoopLink
+        private let expectedBlocks: ExpectedBlockScope
 
         /// - Parameter name: what is in records as `loop`.
         package init(_ eventLoop: any EventLoop, named name: String) {
             self.eventLoop = eventLoop
             self.name = name
             link = NIOLoopLink()
+            expectedBlocks = ExpectedBlockScope(link.beacon) { eventLoop.inEventLoop }
             link.connect(to: eventLoop)
         }
 
@@ -49,5 +52,8 @@
 
         /// Whether the loop has said which thread it is, and can be sampled if that is possible at all.
         var isReady: Bool { link.isReady }
+
+        /// 100 µs, for who waits until it is ready.
+        func waitBriefly() { usleep(100) }
     }
 #endif

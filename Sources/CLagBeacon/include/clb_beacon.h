@@ -20,6 +20,12 @@
 #include <semaphore.h>
 #include <time.h>
 
+// Every header of glibc defines it (features.h). The first header that is compiled of this package: whoever builds for another C library, as
+// the static Linux SDK does, or for another system meets this line first.
+#if !defined(__linux__) || !defined(__GLIBC__)
+#error "LagMonitor finds stalls on Linux with glibc alone: it loads libunwind with dlopen, which a static program cannot. Set LAGMONITOR_UNSUPPORTED=1 in the environment of the build for a package that builds and does nothing."
+#endif
+
 #pragma GCC visibility push(hidden)
 
 // What the loop is doing. The six activities of CFRunLoop, plus the states around them.

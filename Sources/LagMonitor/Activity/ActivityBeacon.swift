@@ -10,7 +10,7 @@ public import CLagBeacon
 // Sendable without a check: the stored properties are immutable, the pointer leads to memory that lives as long as
 // this object, nothing is ever done with the other but to keep it, and every access to that memory is an atomic operation (see clb_beacon.h for who writes what).
 public final class ActivityBeacon: @unchecked Sendable {
-    public let raw: UnsafeMutablePointer<clb_beacon>
+    @usableFromInline package let raw: UnsafeMutablePointer<clb_beacon>
 
     /// Keeps memory that is not the beacon's own; nil: it is.
     private let memory: AnyObject?

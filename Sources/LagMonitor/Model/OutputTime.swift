@@ -1,5 +1,3 @@
-internal import CLagBeacon
-
 /// One moment on both clocks.
 public struct OutputTime: Sendable, Equatable {
     /// Wall clock, nanoseconds since 1970.
@@ -10,10 +8,5 @@ public struct OutputTime: Sendable, Equatable {
     public init(realtimeNanoseconds: Int64, monotonicNanoseconds: UInt64) {
         self.realtimeNanoseconds = realtimeNanoseconds
         self.monotonicNanoseconds = monotonicNanoseconds
-    }
-
-    /// Both clocks, read now.
-    package static func now() -> OutputTime {
-        OutputTime(realtimeNanoseconds: clb_realtime_ns(), monotonicNanoseconds: clb_now_ns())
     }
 }

@@ -10,7 +10,7 @@ public import LagActivity
 ///
 /// let watched = PingedQueue(.main)
 /// ```
-/// Its beacon publishes no activity (it stays at `notRunning`) and it has no thread of its own: a queue's blocks run now on one, now on
+/// Its beacon publishes no activity (but `expected`, in ``StallMonitor/expectingBlock(_:)`` on a serial queue) and it has no thread of its own: a queue's blocks run now on one, now on
 /// another, the main queue's too in a program that lives in `dispatchMain()` or `@main` async, where `@MainActor` runs on it. Which thread
 /// runs a serial queue at the time of a stall is read from the queue's state word. Everything here is safe from any thread.
 ///
@@ -24,6 +24,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendabl
     private let mailbox = PingMailbox()
     /// Where the queue lies, for reading; nil when that cannot be found out.
     private let address: UInt?
+    private let expectedBlocks: ExpectedBlockScope
 
     /// - Parameters:
     ///   - queue: the queue to watch.
@@ -33,12 +34,18 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendabl
         name = named ?? PingedQueue.name(of: queue)
         // Swift's class for queues keeps libdispatch's own object in its only property.
         let property = Mirror(reflecting: queue).children.first { $0.label == "__wrapped" }?.value
-        address = (property as? OpaquePointer).map { UInt(bitPattern: $0) }
+        let address = (property as? OpaquePointer).map { UInt(bitPattern: $0) }
+        self.address = address
+        expectedBlocks = ExpectedBlockScope(mailbox.beacon) { Self.owner(of: address) == cll_gettid() }
         cll_lock_prepare()
     }
 
     /// The thread that drains a serial queue, or runs a block of `sync` on it. Of a concurrent queue, 0.
-    public var presentThread: Int32 { address.map { cll_queue_owner(UnsafeRawPointer(bitPattern: $0)) } ?? 0 }
+    public var presentThread: Int32 { Self.owner(of: address) }
+
+    private static func owner(of address: UInt?) -> Int32 {
+        address.map { cll_queue_owner(UnsafeRawPointer(bitPattern: $0)) } ?? 0
+    }
 
     private static func name(of queue: DispatchQueue) -> String {
         // By its label: the object that stands for the main queue is not always the same.

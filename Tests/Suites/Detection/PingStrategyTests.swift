@@ -150,6 +150,18 @@ struct PingStrategyTests {
         #expect(strategy.wantsPing)
     }
 
+    /// As `ExpectedBlockScope` publishes it for what publishes nothing else.
+    @Test func `a queue is asked again after a block that was expected`() {
+        var strategy = asked()
+        let expected = BeaconReading(1, .expected)
+        #expect(strategy.observe(expected, at: start + 140 * millisecond, pinged: start) == .nothing)
+        let after = BeaconReading(2, .waiting)
+        let next = start + 140 * millisecond + interval
+        #expect(strategy.observe(after, at: next, pinged: start) == .nothing)
+        #expect(strategy.wantsPing)
+        #expect(strategy.observe(after, at: next + 150 * millisecond, pinged: next) == .stalled)
+    }
+
     @Test func `process pauses put the stall off`() {
         var strategy = asked()
         _ = strategy.observe(idle(), at: start + 50 * millisecond, pinged: start)

@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 internal import LagActivity
 import LagRunLoop
+import Synchronization
 import TestSupport
 import Testing
 
@@ -121,5 +123,55 @@ struct ExpectedBlocksTests {
             #expect(inside == [.beforeSources])
             #expect(loop.beacon.activity == .notRunning)
         }
+    }
+
+    // Of what can only be pinged: ExpectedBlockScope.
+
+    @Test func `a scope on a serial queue is the queue's`() {
+        let queue = DispatchQueue(label: "expecting")
+        let (watched, other) = (PingedQueue(queue), PingedQueue(DispatchQueue(label: "other")))
+        func inScopes() -> [LoopActivity] {
+            let scopes = ExpectedBlockScope.here
+            for scope in scopes { scope.begin() }
+            defer { for scope in scopes { scope.end() } }
+            return [watched.beacon.activity, other.beacon.activity]
+        }
+        #expect(queue.sync { inScopes() } == [.expected, .notRunning])
+        // It owes answers again: `notRunning` would be a loop that has left.
+        #expect(watched.beacon.activity == .waiting)
+        #expect(inScopes() == [.waiting, .notRunning])
+    }
+
+    @Test func `of several scopes the last one ends it`() {
+        let beacon = ActivityBeacon()
+        let scope = ExpectedBlockScope(beacon) { true }
+        scope.begin()
+        scope.begin()
+        scope.end()
+        #expect(beacon.activity == .expected)
+        scope.end()
+        #expect(beacon.activity == .waiting)
+        beacon.publish(.finished)
+        scope.begin()
+        scope.end()
+        #expect(beacon.activity == .finished)
+    }
+
+    @Test func `what is gone is asked no more`() {
+        let asked = Atomic<Int>(0)
+        weak var gone: ExpectedBlockScope?
+        do {
+            let scope = ExpectedBlockScope(ActivityBeacon()) {
+                asked.add(1, ordering: .relaxed)
+                return false
+            }
+            gone = scope
+            _ = ExpectedBlockScope.here
+        }
+        #expect(gone == nil)
+        let before = asked.load(ordering: .relaxed)
+        #expect(before >= 1)
+        _ = ExpectedBlockScope.here
+        #expect(asked.load(ordering: .relaxed) == before)
     }
 }

@@ -85,4 +85,13 @@ struct PoolTests {
         }.value
         #expect(isFound)
     }
+
+    @Test func `a block that is expected on one of its threads is the pool's`() async {
+        let (pool, other) = (ConcurrencyPool(.low), ConcurrencyPool(.background))
+        let inside = await Task.detached(priority: .low) {
+            StallMonitor.expectingBlock { [pool.beacon.activity, other.beacon.activity] }
+        }.value
+        #expect(inside == [.expected, .notRunning])
+        #expect(pool.beacon.activity == .waiting)
+    }
 }

@@ -1,7 +1,7 @@
-#if ServiceLifecycle
+#if ServiceLifecycle && Logging
     import Dispatch
     import LagMonitor
-    import LagMonitorLifecycle
+    @testable import LagMonitorLifecycle
     import ServiceLifecycle
     import ServiceLifecycleTestKit
     import Synchronization
@@ -108,6 +108,49 @@
             let service = StallMonitorService(monitor, watching: [PingedQueue(.main)])
             await #expect(throws: StallMonitorError.self) { try await service.run() }
             #expect(!monitor.isRunning)
+        }
+
+        private final class End: Sendable {
+            let isThere = Mutex(false)
+        }
+
+        private static let failure = StallMonitorError.captureUnavailable(reason: "cannot load libunwind-x86_64.so.8")
+
+        /// The group's other services go on.
+        @Test func `where no monitor is possible the service says so and lasts`() async throws {
+            let kept = Kept()
+            var service = StallMonitorService(StallMonitor(), logger: kept.logger())
+            service.start = { _ in throw Self.failure }
+            let end = End()
+            let lasting = service
+            try await testGracefulShutdown { trigger in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await lasting.run()
+                        end.isThere.withLock { $0 = true }
+                    }
+                    while kept.messages.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                    try await Task.sleep(for: .milliseconds(50))
+                    #expect(!end.isThere.withLock { $0 })
+                    #expect(kept.messages == ["no stall will be found: cannot load libunwind-x86_64.so.8"])
+                    trigger.triggerGracefulShutdown()
+                    try await group.waitForAll()
+                }
+            }
+        }
+
+        @Test func `where a monitor is required the service fails without one`() async {
+            var service = StallMonitorService(StallMonitor(), isRequired: true)
+            service.start = { _ in throw Self.failure }
+            let failing = service
+            await #expect(throws: Self.failure) { try await failing.run() }
+        }
+
+        @Test func `a wrong setting fails the service`() async {
+            var configuration = StallMonitorConfiguration()
+            configuration.maxFrames = 0
+            let service = StallMonitorService(StallMonitor(configuration: configuration))
+            await #expect(throws: StallMonitorError.self) { try await service.run() }
         }
     }
 

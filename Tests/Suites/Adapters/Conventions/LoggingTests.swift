@@ -8,7 +8,7 @@
     import Testing
 
     /// A log handler that keeps what it gets.
-    private final class Kept: Sendable {
+    final class Kept: Sendable {
         struct Entry: Sendable {
             let level: Logger.Level
             let message: String
@@ -16,6 +16,8 @@
         }
 
         let entries = Mutex<[Entry]>([])
+
+        var messages: [String] { entries.withLock { $0.map(\.message) } }
 
         func logger(_ level: Logger.Level = .trace) -> Logger {
             Logger(label: "test") { _ in Handler(kept: self, logLevel: level) }

@@ -80,6 +80,26 @@
             #expect(record.culprit?.contains("blockInATask") ?? false, "\(record.culprit ?? "none")")
         }
 
+        @Test func `a block that is expected is no stall, and the next one is`() throws {
+            try Self.withGroup(2) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let loops = try watching.monitor.watch(group)
+                #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
+                let loop = loops[0].eventLoop
+                let inside = try loop.submit {
+                    StallMonitor.expectingBlock {
+                        blockInATask(milliseconds: 500)
+                        return loops.map(\.beacon.activity)
+                    }
+                }.wait()
+                #expect(inside == [.expected, .notRunning])
+                #expect(watching.monitor.statistics.stalls == 0)
+                loop.execute { blockInATask(milliseconds: 500) }
+                #expect(try watching.record().loop == loops[0].name)
+            }
+        }
+
         @Test func `a handler that waits in an epoll of its own is not idle`() throws {
             try Self.withGroup(1) { group in
                 let watching = try GroupWatching()

@@ -1,7 +1,6 @@
 // What the article AdoptingInApplications.md shows, compiled: SnippetTests.swift holds the two against each other.
 import Dispatch
 import Foundation
-import Glibc
 import LagMonitor
 import LagMonitorConcurrency
 import LagMonitorFoundation

@@ -1,6 +1,3 @@
-internal import LagActivity
-internal import LagOutput
-
 /// How many records are reported when there are many.
 ///
 /// What is beyond a limit is written nowhere and given to no handler; it is counted (`suppressed_total`, and
@@ -19,10 +16,6 @@ public struct RecordLimits: Sendable, Equatable {
         public init(burst: Int, interval: Duration) {
             self.burst = burst
             self.interval = interval
-        }
-
-        var tokens: TokenRate {
-            TokenRate(burst: UInt64(max(1, burst)), intervalNanoseconds: UInt64(max(0, interval.wholeNanoseconds)))
         }
     }
 
@@ -55,14 +48,5 @@ public struct RecordLimits: Sendable, Equatable {
         guard let rate else { return }
         try SettingBounds.check(burst, rate.burst, 1...10_000, "1 to 10000")
         try SettingBounds.check(interval, rate.interval, .milliseconds(1)...(.seconds(86_400)), "1 ms to 1 day")
-    }
-
-    /// Of checked limits.
-    var limiter: RecordLimiter {
-        RecordLimiter(
-            perFingerprint: perFingerprint?.tokens,
-            overall: overall?.tokens,
-            quietNanoseconds: UInt64(max(0, quiet.wholeNanoseconds))
-        )
     }
 }

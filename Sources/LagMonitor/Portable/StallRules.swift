@@ -1,5 +1,3 @@
-internal import LagDetection
-
 /// By which rules a loop is found to be stalled, and from what on. Each rule can be left out; several that find the same
 /// stall make one record, which names them all (`found_by`).
 ///
@@ -122,7 +120,7 @@ public struct StallRules: Sendable, Equatable {
         if let sampling {
             try SettingBounds.check("sampling.interval_ms", sampling.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
             try SettingBounds.check("sampling.samples", sampling.samples, 2...1000, "2 to 1000")
-            let functions = 1...SampleKey.maximumFunctions
+            let functions = 1...Self.maximumFunctions
             try SettingBounds.check("sampling.functions", sampling.functions, functions, "1 to \(functions.upperBound)")
         }
     }
@@ -131,29 +129,5 @@ public struct StallRules: Sendable, Equatable {
         guard let rule else { return }
         try SettingBounds.check(interval, rule.interval, .milliseconds(1)...(.seconds(60)), "1 ms to 60 s")
         try SettingBounds.check(timeouts, rule.timeouts, 1...1000, "1 to 1000")
-    }
-
-    /// The same in nanoseconds. Of validated rules.
-    var watchRules: WatchRules {
-        func rule(_ timeouts: Timeouts?) -> TimeoutRule? {
-            timeouts.map {
-                TimeoutRule(intervalNanoseconds: UInt64($0.interval.wholeNanoseconds), timeouts: $0.timeouts)
-            }
-        }
-        var rules = WatchRules(callout: rule(callout))
-        rules.starvationNanoseconds = starvationThreshold.map { UInt64($0.wholeNanoseconds) }
-        rules.pingWhileWaiting = rule(pingWhileWaiting)
-        rules.ping = rule(ping)
-        rules.frame = frame.map {
-            WatchRules.Frame(periodNanoseconds: UInt64($0.period.wholeNanoseconds), missed: $0.missed)
-        }
-        rules.sampling = sampling.map {
-            WatchRules.Sampling(
-                intervalNanoseconds: UInt64($0.interval.wholeNanoseconds),
-                samples: $0.samples,
-                functions: $0.functions
-            )
-        }
-        return rules
     }
 }

@@ -1,5 +1,5 @@
 public import LagOutput
-internal import Synchronization
+internal import LagRunLoop
 
 /// The stalls that a monitor reports, as an asynchronous sequence.
 ///
@@ -34,7 +34,7 @@ public struct StallSequence: AsyncSequence, Sendable {
     package init(_ subscriptions: StallSubscriptions) { self.subscriptions = subscriptions }
 
     /// Records that the iterations of this value did not receive because their buffer was full. Any thread.
-    public var missed: UInt64 { misses.count.load(ordering: .relaxed) }
+    public var missed: UInt64 { misses.count.withLock { $0 } }
 
     /// Subscribes. The subscription ends with the iterator.
     public func makeAsyncIterator() -> Iterator {
@@ -49,6 +49,7 @@ public struct StallSequence: AsyncSequence, Sendable {
         public mutating func next() async -> StallRecord? { await base.next() }
 
         /// The same for a caller that is isolated to an actor.
+        @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
         public mutating func next(isolation actor: isolated (any Actor)?) async -> StallRecord? {
             await base.next(isolation: actor)
         }

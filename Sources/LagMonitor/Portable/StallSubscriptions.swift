@@ -1,11 +1,11 @@
 internal import LagOutput
-internal import Synchronization
+internal import LagRunLoop
 
 /// Who receives a monitor's records through a ``StallSequence``.
 package final class StallSubscriptions: Sendable {
     /// Records that did not fit into a buffer.
     final class Misses: Sendable {
-        let count = Atomic<UInt64>(0)
+        let count = PthreadMutex<UInt64>(0)
     }
 
     private struct Subscription {
@@ -18,7 +18,7 @@ package final class StallSubscriptions: Sendable {
         var nextID: UInt64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = PthreadMutex(State())
 
     package init() {}
 
@@ -42,7 +42,7 @@ package final class StallSubscriptions: Sendable {
     package func deliver(_ record: StallRecord) {
         // Outside of the lock: resuming a task may run code of its executor.
         for subscription in state.withLock({ Array($0.subscriptions.values) }) {
-            if case .dropped = subscription.continuation.yield(record) { subscription.misses.count.add(1, ordering: .relaxed) }
+            if case .dropped = subscription.continuation.yield(record) { subscription.misses.count.withLock { $0 += 1 } }
         }
     }
 

@@ -1,6 +1,3 @@
-internal import LagActivity
-internal import LagOutput
-
 /// From when on the same stall again and again is worth an `event` `recurring` line: a warning before it gets worse.
 ///
 /// Counted are stalls of one fingerprint by their last line, also when a limit holds that back. One line a fingerprint and window.
@@ -19,10 +16,5 @@ public struct RecurrenceRule: Sendable, Equatable {
     func validate() throws(StallMonitorError) {
         try SettingBounds.check("recurring_count", count, 1...20, "1 to 20")
         try SettingBounds.check("recurring_window_s", window, .seconds(1)...(.seconds(86_400)), "1 s to 1 day")
-    }
-
-    /// Of a checked rule.
-    var detector: RecurrenceDetector {
-        RecurrenceDetector(count: count, windowNanoseconds: UInt64(max(0, window.wholeNanoseconds)))
     }
 }

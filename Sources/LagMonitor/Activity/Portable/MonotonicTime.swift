@@ -1,5 +1,3 @@
-internal import CLagBeacon
-
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds: the only clock of this package.
 ///
 /// It does not follow the wall clock, so nothing misfires when the wall clock is set. It does not advance while
@@ -9,9 +7,6 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
     public let nanoseconds: UInt64
 
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
-
-    /// The present. About 25 ns, no system call (vDSO); any thread.
-    public static var now: MonotonicTime { MonotonicTime(nanoseconds: clb_now_ns()) }
 
     /// A time that never comes.
     public static let distantFuture = MonotonicTime(nanoseconds: .max)

@@ -1,5 +1,4 @@
 #if NIO
-    internal import Glibc
     internal import LagMonitor
     public import NIOCore
 
@@ -30,7 +29,7 @@
             let deadline = MonotonicTime.now + Self.readyTimeout
             for loop in loops {
                 // Not from the loop itself: nothing more could be learned there.
-                while !loop.isReady, !loop.eventLoop.inEventLoop, MonotonicTime.now < deadline { usleep(100) }
+                while !loop.isReady, !loop.eventLoop.inEventLoop, MonotonicTime.now < deadline { loop.waitBriefly() }
             }
         }
 

@@ -1,4 +1,3 @@
-package import LagDetection
 public import LagOutput
 
 /// How a monitor decides and what it writes.
@@ -107,18 +106,5 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
             throw .invalidConfiguration(key: "labels", value: "\(checked.lineBytes) bytes long", allowed: allowed)
         }
         return checked
-    }
-
-    /// Room for frames that every prepared episode has.
-    static let frameCapacity = EpisodeQueue.maximumFrames
-
-    /// Rules with what this configuration says of all loops.
-    package func watchRules(of rules: StallRules) -> WatchRules {
-        var watchRules = rules.watchRules
-        watchRules.restoreNanoseconds = UInt64(restoreInterval.wholeNanoseconds)
-        watchRules.hangNanoseconds = UInt64(hangAfter.wholeNanoseconds)
-        watchRules.reportsOpened = unfinishedPath != nil
-        watchRules.graceNanoseconds = UInt64(startupGrace.wholeNanoseconds)
-        return watchRules
     }
 }

@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Why a sink did not take a line, or could not be opened.
 public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Reason: Sendable, Equatable {
@@ -38,7 +36,4 @@ public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
         case .closed: "cannot write to \(path): it is closed"
         }
     }
-
-    // strerror is thread-safe since glibc 2.32; Debian 12 has 2.36.
-    private var codeText: String { strerror(code).map { "\(String(cString: $0)) (errno \(code))" } ?? "errno \(code)" }
 }

@@ -18,16 +18,6 @@ public struct RecordFormat: Sendable, Hashable, CustomStringConvertible {
         (self.name, self.layout, self.lateMark) = (name, layout, lateMark)
     }
 
-    /// The format of one of ``names``, which is not ``isAvailable`` where its product is not enabled.
-    package init?(named name: String, from delivery: DeliveryParts? = .enabled) {
-        guard Self.names.contains(name) else { return nil }
-        let known = [.native] + (delivery?.formats ?? [])
-        self = known.first { $0.name == name } ?? RecordFormat(name, nil, Self.native.lateMark)
-    }
-
-    /// Whether lines can be written in it.
-    package var isAvailable: Bool { layout != nil || self == .native }
-
     public var description: String { name }
     public static func == (left: RecordFormat, right: RecordFormat) -> Bool { left.name == right.name }
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }

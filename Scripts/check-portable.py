@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Checks what is built on other platforms than Linux (Package.swift, "Other platforms"): that no file of it imports what is there on
+Linux alone, or uses what the oldest supported macOS lacks. Nobody here can compile for those platforms; this and
+`make platforms`, which builds the same files without the other targets, stand for it.
+
+Reads the manifest as the other platforms see it; builds and resolves nothing. One line for each finding; status 1 if there is one."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# C libraries of some systems, this package's C modules, and what Foundation has inside on Linux alone.
+LINUX = {"Glibc", "Musl", "Bionic", "CoreFoundation", "CZlib", "CLibunwind", "CLagBeacon", "CLagLinux", "CLagCurl"}
+# Needs macOS 15; the package says 13. Tests may: they run where somebody works on the package.
+NEW = {"Synchronization"}
+IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(?:\w+\s+)?(\w+)")
+CONDITION = re.compile(r"^\s*#(if|elseif|else|endif)\b(.*)")
+
+
+def sources(target):
+    base = os.path.join(ROOT, target["path"])
+    excluded = [os.path.join(base, path) for path in target.get("exclude", [])]
+    for entry in target["sources"]:
+        path = os.path.join(base, entry)
+        if not os.path.exists(path):
+            sys.exit(f"Package.swift names {entry} for {target['name']}, and there is none")
+        for folder, _, names in os.walk(path):
+            if not any(folder == other or folder.startswith(other + "/") for other in excluded):
+                yield from (os.path.join(folder, name) for name in names if name.endswith(".swift"))
+
+
+def findings(path, is_test):
+    forbidden = LINUX if is_test else LINUX | NEW
+    conditions = []
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        if condition := CONDITION.match(line):
+            word, rest = condition.groups()
+            if word == "if":
+                conditions.append(rest)
+            elif word == "endif":
+                conditions.pop()
+            else:
+                conditions[-1] = rest
+            continue
+        imported = IMPORT.match(line)
+        if not imported or imported.group(1) not in forbidden:
+            continue
+        if not any(f"canImport({imported.group(1)})" in rest and "!" not in rest for rest in conditions):
+            yield number, imported.group(1)
+
+
+def main():
+    environment = dict(os.environ, LAGMONITOR_UNSUPPORTED="1")
+    command = [os.environ.get("SWIFT", "swift"), "package", "--package-path", ROOT, "dump-package"]
+    manifest = json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+    files, found = 0, 0
+    for target in manifest["targets"]:
+        for path in sources(target):
+            files += 1
+            for number, module in findings(path, target["type"] == "test"):
+                found += 1
+                print(f"{os.path.relpath(path, ROOT)}:{number}: imports {module}, which other platforms do not have")
+    if files < 50:
+        sys.exit(f"only {files} files are built on other platforms: the manifest is not what this script takes it for")
+    print(f"{files} files are built on other platforms, {found} imports that they do not have there", file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+main()

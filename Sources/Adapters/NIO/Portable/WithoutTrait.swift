@@ -1,0 +1,26 @@
+#if !NIO
+    public import LagMonitor
+
+    // What this module has with its trait, so that the compiler says why it is not there.
+
+    @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
+    public final class NIOLoop {}
+
+    @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
+    public struct NIOLoops {
+        public init(_ group: Any, named name: String = "nio") {}
+    }
+
+    extension StallRules {
+        @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
+        public static var eventLoops: StallRules { .pings }
+    }
+
+    extension StallMonitor {
+        @available(*, unavailable, message: "turn on the trait 'NIO' of the package LagMonitor: traits: [\"NIO\"]")
+        @discardableResult
+        public func watch(_ group: Any, named name: String = "nio", rules: StallRules? = nil) -> NIOLoops {
+            NIOLoops(group)
+        }
+    }
+#endif

@@ -1,0 +1,80 @@
+internal import Glibc
+
+extension ProcessContext {
+    /// The calling process. Reads `/proc`: at start, not on a hot path. Never fails: what cannot be read is
+    /// `unknown`, and zeros for the boot id.
+    public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
+        ProcessContext(
+            pid: getpid(),
+            processName: executableName(of: "self") ?? firstLine(of: "/proc/self/comm") ?? "unknown",
+            hostName: hostName() ?? "unknown",
+            bootID: normalizedBootID(firstLine(of: "/proc/sys/kernel/random/boot_id") ?? ""),
+            serviceName: serviceName,
+            serviceVersion: serviceVersion
+        )
+    }
+
+    /// Another process of this machine.
+    package static func of(_ process: Int32) -> ProcessContext {
+        var context = current()
+        context.pid = process
+        context.processName = processName(of: process) ?? "unknown"
+        return context
+    }
+
+    /// Adds what the process's environment and the kernel say of where it runs; a service that is not named yet is the one named there.
+    /// Reads `/proc`, some 100 µs.
+    /// - Parameter isOwn: it is this process.
+    package mutating func readResource(isOwn: Bool) {
+        resource = ProcessResource(of: isOwn ? "self" : "\(pid)")
+        serviceName = serviceName ?? resource.serviceName
+        serviceVersion = serviceVersion ?? resource.serviceVersion
+    }
+
+    /// `process_name` of another process: the name that it was started with, which for one file under several names says more than the file's.
+    /// The kernel keeps 15 bytes of that; where it is cut, the file's. Two small files; nil where neither can be read.
+    package static func processName(of process: Int32) -> String? {
+        let file = executableName(of: "\(process)")
+        let command = firstLine(of: "/proc/\(process)/comm")
+        let isCut = command.map { $0.utf8.count >= 15 && file?.hasPrefix($0) == true } ?? true
+        return isCut ? file : command
+    }
+
+    /// The path of a process's executable as the kernel has it (` (deleted)` behind it where the file was replaced); nil where it cannot be
+    /// read. Any thread; 2 µs.
+    package static func executablePath(of process: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/\(process)/exe", &buffer, buffer.count)
+        return count > 0 ? text(buffer[..<count]) : nil
+    }
+
+    private static func executableName(of process: String) -> String? {
+        guard var path = executablePath(of: process) else { return nil }
+        // What the kernel adds when the file was replaced, as every update does.
+        if path.hasSuffix(" (deleted)") { path.removeLast(10) }
+        guard let name = path.split(separator: "/").last else { return nil }
+        return String(name)
+    }
+
+    private static func hostName() -> String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
+        let name = text(buffer.prefix { $0 != 0 })
+        return name.isEmpty ? nil : name
+    }
+
+    private static func text(_ characters: ArraySlice<CChar>) -> String {
+        String(decoding: characters.lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func firstLine(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        guard count > 0 else { return nil }
+        let line = buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
+}

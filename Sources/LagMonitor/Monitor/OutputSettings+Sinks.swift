@@ -1,0 +1,51 @@
+internal import Glibc
+public import LagOutput
+
+extension OutputSettings {
+    /// Opens the destination.
+    /// - Parameter otlp: makes the sink for ``Destination/otlp(endpoint:)``, which is not the core's: the product LagMonitorOTLP
+    ///   has it. Unless given, that destination cannot be opened.
+    /// - Throws: ``SinkError/Reason/cannotOpen``; with ENOTSUP where the product that has the sink is not enabled; with EINVAL where something else than a file is to be rotated, or lines of another
+    ///   destination than a stream or OTLP are to be kept.
+    public func makeSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)? = nil
+    ) throws(SinkError) -> any RecordSink { try makeSink(otlp: otlp, delivery: .enabled) }
+
+    /// - Parameter delivery: makes what the core has no sink for.
+    func makeSink(
+        otlp: ((String) throws(SinkError) -> any RecordSink)? = nil,
+        delivery: DeliveryParts?
+    ) throws(SinkError) -> any RecordSink {
+        guard rotation == nil || destination.isFile, spool == nil || destination.isNetwork else {
+            throw SinkError(.cannotOpen, path: "\(destination)", code: EINVAL)
+        }
+        func parts() throws(SinkError) -> DeliveryParts {
+            if let delivery { return delivery }
+            throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP, detail: "it needs \(DeliveryParts.remedy)")
+        }
+        let sink: any RecordSink
+        switch destination {
+        case .stdout: sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
+        case .file(let path): sink = try FileSink(path: path, rotation: rotation)
+        case .journald(let path): sink = try parts().journal(path)
+        case .stream(let address): sink = try parts().stream(address)
+        case .otlp(let endpoint):
+            guard let otlp else { throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP) }
+            sink = try otlp(endpoint)
+        }
+        guard let spool else { return sink }
+        return try parts().spooled(sink, spool)
+    }
+
+    /// Where checked settings keep stalls in progress (``StallMonitorConfiguration/unfinishedPath``): at the path that they name, or beside the
+    /// file that lines go to, if a file can be made there; `none` and other destinations: nowhere.
+    static func unfinishedPath(_ reader: SettingsReader) -> String? {
+        if let path = reader.string(for: .unfinished) { return path == "none" ? nil : path }
+        guard let text = reader.string(for: .output), case .file(let log)? = try? Destination(text) else { return nil }
+        var status = stat()
+        // What is there and no plain file is a pipe or a device: files beside those would not be found.
+        if stat(log, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return nil }
+        let path = UnfinishedPath(besideLog: log)
+        return access(path.folder, W_OK) == 0 ? path.path : nil
+    }
+}

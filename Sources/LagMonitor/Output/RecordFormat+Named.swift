@@ -1,0 +1,12 @@
+// What the settings name: known as far as its product is enabled.
+extension RecordFormat {
+    /// The format of one of ``names``, which is not ``isAvailable`` where its product is not enabled.
+    package init?(named name: String, from delivery: DeliveryParts? = .enabled) {
+        guard Self.names.contains(name) else { return nil }
+        let known = [.native] + (delivery?.formats ?? [])
+        self = known.first { $0.name == name } ?? RecordFormat(name, nil, Self.native.lateMark)
+    }
+
+    /// Whether lines can be written in it.
+    package var isAvailable: Bool { layout != nil || self == .native }
+}

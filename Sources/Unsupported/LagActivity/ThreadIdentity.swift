@@ -1,0 +1,22 @@
+/// A thread. Nothing asks for one here, so each is thread 0, which is none.
+public struct ThreadIdentity: Sendable, Equatable {
+    public let tid: Int32
+    public let process: Int32
+    public let stackLow: UInt64
+    public let stackHigh: UInt64
+
+    public init(tid: Int32, stackLow: UInt64, stackHigh: UInt64) {
+        self.init(tid: tid, process: 0, stackLow: stackLow, stackHigh: stackHigh)
+    }
+
+    public init(tid: Int32, process: Int32, stackLow: UInt64, stackHigh: UInt64) {
+        self.process = process
+        self.tid = tid
+        self.stackLow = stackLow
+        self.stackHigh = stackHigh
+    }
+
+    public static var current: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
+
+    public static var main: ThreadIdentity { current }
+}

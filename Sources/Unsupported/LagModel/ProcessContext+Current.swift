@@ -1,0 +1,16 @@
+internal import Foundation
+
+extension ProcessContext {
+    /// The calling process, as far as Foundation says what it is; the boot id is zeros.
+    public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
+        let process = ProcessInfo.processInfo
+        return ProcessContext(
+            pid: process.processIdentifier,
+            processName: process.processName,
+            hostName: "unknown",
+            bootID: normalizedBootID(""),
+            serviceName: serviceName,
+            serviceVersion: serviceVersion
+        )
+    }
+}
