@@ -270,11 +270,10 @@ if isUnsupported {
         "LagMonitorTestKit": ["Unsupported/LagMonitorTestKit", "Adapters/TestKit/Portable"],
         "LagMonitorNIO": ["Unsupported/LagMonitorNIO", "Adapters/NIO/Portable"],
         "LagMonitorFoundation": ["Unsupported/LagMonitorFoundation"], "LagMonitorExecutors": ["Unsupported/LagMonitorExecutors"],
-        "LagMonitorDelivery": ["Unsupported/LagMonitorDelivery"], "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"],
-        "LagSymbols": ["Unsupported/LagSymbols"],
-        "LagMonitorLogging": ["Adapters/Logging"], "LagMonitorMetrics": ["Adapters/Metrics"],
-        "LagMonitorLifecycle": ["Adapters/Lifecycle"], "LagMonitorConfiguration": ["Adapters/Configuration"],
-        "LagAdapterTests": ["Unsupported", "Suites/Adapters/Snippets/Snippets"],
+        "LagMonitorDelivery": ["Unsupported/LagMonitorDelivery"], "LagMonitorConfiguration": ["Adapters/Configuration"],
+        "LagMonitorOTLP": ["Unsupported/LagMonitorOTLP"], "LagMonitorMetrics": ["Adapters/Metrics"],
+        "LagMonitorLogging": ["Adapters/Logging"], "LagMonitorLifecycle": ["Adapters/Lifecycle"],
+        "LagSymbols": ["Unsupported/LagSymbols"], "LagAdapterTests": ["Unsupported", "Suites/Adapters/Snippets/Snippets"],
     ]
     for target in package.targets {
         target.dependencies.removeAll { if case .byNameItem(let name, _) = $0 { sources[name] == nil } else { false } }

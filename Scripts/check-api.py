@@ -17,7 +17,7 @@ import tempfile
 
 MODULES = (
     "LagModel LagActivity LagRunLoop LagOutput LagMonitor LagMonitorFoundation LagMonitorExecutors LagMonitorConcurrency "
-    "LagMonitorOTLP LagMonitorTestKit LagMonitorNIO LagMonitorLogging LagMonitorMetrics LagMonitorLifecycle "
+    "LagMonitorDelivery LagMonitorOTLP LagMonitorTestKit LagMonitorNIO LagMonitorLogging LagMonitorMetrics LagMonitorLifecycle "
     "LagMonitorConfiguration LagSymbols"
 ).split()
 # Every type has or has not these of itself.

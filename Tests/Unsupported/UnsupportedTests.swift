@@ -20,7 +20,7 @@ import Testing
         try monitor.watch(ObservedRunLoop.main)
         try monitor.watch(PingedQueue(.main), rules: .pings)
         try monitor.watch(FoundationLoop(RunLoop.main))
-        #expect(try monitor.watchConcurrencyPool().count == 4)
+        #expect(try monitor.watchConcurrencyPool().count == 2)
         #expect(StallMonitor.expectingBlock { 7 } == 7)
         monitor.stop()
         #expect(!monitor.isRunning)

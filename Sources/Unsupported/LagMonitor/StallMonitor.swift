@@ -63,6 +63,9 @@ public final class StallMonitor: Sendable {
         guard isRunning else { throw .notRunning }
     }
 
+    /// - Throws: what the rules' check throws.
+    package func watchFromStart(_ loop: any ObservableLoop, rules: StallRules) throws(StallMonitorError) { try rules.validate() }
+
     public func pause(_ loop: (any ObservableLoop)? = nil) {}
 
     public func resume(_ loop: (any ObservableLoop)? = nil) {}
@@ -76,6 +79,8 @@ public final class StallMonitor: Sendable {
     public func frameRate(of loop: any ObservableLoop) -> Double? { nil }
 
     public func unwatch(_ loop: any ObservableLoop) {}
+
+    public func reportStallsInProgress() {}
 
     @discardableResult
     public func onStall(queue: DispatchQueue, _ handler: @escaping @Sendable (StallRecord) -> Void) -> StallHandler {

@@ -1,3 +1,4 @@
+internal import LagMonitorDelivery
 public import LagOutput
 
 /// Makes no request.

@@ -4,12 +4,14 @@ public import LagMonitor
 /// A test monitor that finds nothing: the detector that it drives is for Linux. A test that expects records runs where
 /// ``StallMonitor/isSupported``.
 public final class TestMonitor: StallSource {
+    public let labels: [String: String]
     private let time = PthreadMutex(MonotonicTime(nanoseconds: 0))
     private let loops = PthreadMutex<[String: ScriptedLoop]>([:])
     private let subscriptions = StallSubscriptions()
 
     public init(configuration: StallMonitorConfiguration = .init(), sinks: [any RecordSink] = []) throws(StallMonitorError) {
         try configuration.validate()
+        labels = configuration.labels
     }
 
     public convenience init(rules: StallRules) throws(StallMonitorError) {

@@ -5,7 +5,6 @@ public final class MemorySink: RecordSink {
     public init(name: String = "memory") { self.name = name }
 
     public var lines: [String] { [] }
-    public var reopenCount: Int { 0 }
     public var isClosed: Bool { false }
     public func fail(with error: SinkError?) {}
     public func write(_ line: UnsafeRawBufferPointer) throws(SinkError) { throw .notSupported(name) }

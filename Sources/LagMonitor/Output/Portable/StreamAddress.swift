@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Where a reader of a stream listens.
 public enum StreamAddress: Sendable, Equatable, CustomStringConvertible {
     /// A Unix socket (`SOCK_STREAM`), by its path of at most 107 bytes.
@@ -7,8 +5,8 @@ public enum StreamAddress: Sendable, Equatable, CustomStringConvertible {
     /// A host, by its name or its number, and a port from 1 to 65535.
     case tcp(host: String, port: Int)
 
-    /// unix(7): 108 bytes with the zero at the end.
-    package static let maximumPathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+    /// unix(7): `sun_path` has 108 bytes, with the zero at the end.
+    package static let maximumPathBytes = 107
 
     /// As the settings spell it: `unix:/run/x.sock`, `tcp:127.0.0.1:6000`, `tcp:[::1]:6000`.
     public var description: String {

@@ -1,3 +1,5 @@
+public import LagOutput
+
 /// Opens nothing.
 public final class StreamSink: RecordSink {
     public let name: String

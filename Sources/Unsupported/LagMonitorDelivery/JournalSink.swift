@@ -1,6 +1,8 @@
+public import LagOutput
+
 /// Opens nothing.
 public final class JournalSink: RecordSink {
-    public static let defaultPath = "/run/systemd/journal/socket"
+    public static let defaultPath = DeliveryParts.journalPath
 
     public let name: String
 
