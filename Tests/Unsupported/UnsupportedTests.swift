@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import LagMonitor
 import LagMonitorConcurrency
+import LagMonitorDelivery
 import LagMonitorExecutors
 import LagMonitorFoundation
 import LagMonitorOTLP
@@ -77,7 +78,11 @@ import Testing
     }
 
     @Test func `a sink refuses what it would lose`() throws {
-        for sink in [try FileSink(path: "lines") as any RecordSink, MemorySink(), try OTLPSink(endpoint: "http://127.0.0.1:1")] {
+        let sinks: [any RecordSink] = [
+            try FileSink(path: "lines"), MemorySink(), try OTLPSink(endpoint: "http://127.0.0.1:1"),
+            FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 1)), .ecs), try JournalSink(),
+        ]
+        for sink in sinks {
             #expect(throws: SinkError.self) { try sink.write(UnsafeRawBufferPointer(start: nil, count: 0)) }
         }
     }
