@@ -129,7 +129,8 @@ package enum JSONEscaping {
         }
     }
 
-    @inline(never) package static func append(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false, to bytes: inout [UInt8]) {
+    @inline(never)
+    package static func append(_ text: String, maxBytes: Int = .max, keepingEnd: Bool = false, to bytes: inout [UInt8]) {
         var text = text
         text.withUTF8 { append(utf8: $0, maxBytes: maxBytes, keepingEnd: keepingEnd, to: &bytes) }
     }
