@@ -74,7 +74,9 @@ static uint32_t cll_trace_until_wait(cll_iteration_check *check) {
         if (is_event && stop.si_signo != SIGTRAP) return CLL_ITERATION_UNSEEN;
         if (is_call && cll_is_at_wait(check)) {
             check->seen_ns = clb_now_ns();
-            ptrace(PTRACE_DETACH, tid, NULL, NULL);
+            // Not by PTRACE_DETACH, which wakes a stopped thread with a signal pending: epoll_wait returns EINTR then. This thread's end lets go of one
+            // that is asleep without waking it.
+            ptrace(PTRACE_CONT, tid, NULL, NULL);
             return CLL_ITERATION_SEEN;
         }
         if (stops == 0) cll_restart_wait(tid, &stop, check->begun_ns);

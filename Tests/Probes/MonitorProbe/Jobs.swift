@@ -38,9 +38,10 @@ struct Jobs {
 
     /// What gives its thread back, is short, is expected, or is where long work belongs.
     private func checkQuiet() async throws {
+        // Nobody awaits it, which would raise its priority.
+        Task.detached(priority: .low) { blockInSleep() }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try? await Task.sleep(for: .milliseconds(400)) } }
-            group.addTask(priority: .low) { blockInSleep() }
             group.addTask { StallMonitor.expectingBlock { blockInSleep() } }
             group.addTask {
                 for _ in 0..<2000 {

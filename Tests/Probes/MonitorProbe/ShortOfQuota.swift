@@ -34,10 +34,15 @@ enum ShortOfQuota {
         if !second.enter() { Probe.fail("the process cannot be moved again") }
         let two = stall(thread, reported, count: 2)
         if two.evidence.throttledNanoseconds != nil { Probe.fail("\(two)") }
-        let three = stall(thread, reported, count: 3)
-        if three.evidence.throttledNanoseconds ?? 0 < three.durationNanoseconds / 8 { Probe.fail("\(three)") }
+        // What the counters said before a stall may be the former groups' once more.
+        var (count, next) = (3, stall(thread, reported, count: 3))
+        while next.evidence.throttledNanoseconds == nil, count < 6 {
+            count += 1
+            next = stall(thread, reported, count: count)
+        }
+        if next.evidence.throttledNanoseconds ?? 0 < next.durationNanoseconds / 8 { Probe.fail("\(count): \(next)") }
         monitor.stop()
-        if reported.records.count != 3 { Probe.fail("\(reported.records)") }
+        if reported.records.count != count { Probe.fail("\(reported.records)") }
     }
 
     private static func stall(_ thread: KeepAliveThread, _ reported: CollectedRecords, count: Int) -> StallRecord {

@@ -35,8 +35,15 @@ struct LabelTests {
         }
     }
 
+    /// One that the check accepts.
+    private static var checked: StallRecord {
+        var record = Sample.record()
+        record.capture = .passive
+        return record
+    }
+
     @Test func `the check accepts them and the export has them`() throws {
-        let line = Data(try Sample.line(Sample.record(), context: Self.context()).dropLast().utf8)
+        let line = Data(try Sample.line(Self.checked, context: Self.context()).dropLast().utf8)
         var check = LineCheck()
         let errors = line.withUnsafeBytes { check.validationErrors(in: $0) }
         #expect(errors.isEmpty, "\(errors)")
@@ -58,7 +65,7 @@ struct LabelTests {
         (#""labels":["team"]"#, "labels is"), (#""labels":{"team":"x","later":"y"}"#, ""),
     ])
     func `the check refuses what is no label`(member: String, reason: String) throws {
-        let line = Data(try Sample.line(Sample.record()).dropLast().replacing(#""loop":"#, with: member + #","loop":"#).utf8)
+        let line = Data(try Sample.line(Self.checked).dropLast().replacing(#""loop":"#, with: member + #","loop":"#).utf8)
         var check = LineCheck()
         let errors = line.withUnsafeBytes { check.validationErrors(in: $0) }
         // None where all is right.
