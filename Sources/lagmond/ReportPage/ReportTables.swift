@@ -43,11 +43,11 @@ struct ReportTables {
         var count = HTMLText.number(stalls.count)
         if stalls.openCount > 0 { count += "<small class=\"open\">\(HTMLText.number(stalls.openCount)) still going</small>" }
         if stalls.heldBackCount > 0 { count += "<small>+\(HTMLText.number(stalls.heldBackCount)) held back</small>" }
-        func duration(_ nanoseconds: UInt64) -> String { stalls.count == 0 ? "" : TopText.duration(nanoseconds) }
+        func duration(_ nanoseconds: UInt64) -> String { stalls.count == 0 ? "" : DurationText.text(nanoseconds: nanoseconds) }
         let last = stalls.lastTime == .min ? "" : HTMLText.time(stalls.lastTime)
         let cells: [(value: String?, html: String)] = [
             ("\(number)", isRest ? "" : "\(number + 1)"), (nil, name),
-            (milliseconds(stalls.weight), TopText.duration(stalls.weight)),
+            (milliseconds(stalls.weight), DurationText.text(nanoseconds: stalls.weight)),
             ("\(stalls.count)", count),
             (milliseconds(stalls.nanoseconds(atShare: 0.5)), duration(stalls.nanoseconds(atShare: 0.5))),
             (milliseconds(stalls.nanoseconds(atShare: 0.99)), duration(stalls.nanoseconds(atShare: 0.99))),
@@ -79,8 +79,8 @@ struct ReportTables {
         if others > 0 { victims += "<li class=\"none\">\(HTMLText.number(others)) shorter ones</li>" }
         let cells: [(value: String?, html: String)] = [
             ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stalls.start, withMilliseconds: true))</time>"),
-            (milliseconds(length), TopText.duration(length)),
-            (milliseconds(stalls.nanoseconds), TopText.duration(stalls.nanoseconds)),
+            (milliseconds(length), DurationText.text(nanoseconds: length)),
+            (milliseconds(stalls.nanoseconds), DurationText.text(nanoseconds: stalls.nanoseconds)),
             ("\(stalls.count)", HTMLText.number(stalls.count)), (nil, "<ul class=\"victims\">\(victims)</ul>"),
         ]
         return "<tr>" + cells.enumerated().map(cell).joined() + "</tr>"
@@ -91,7 +91,7 @@ struct ReportTables {
         func short(_ text: String) -> String { "<bdi>\(HTMLText.breakable(text, Self.maximumVictimCharacters))</bdi>" }
         let loop = victim.lane?.loop ?? ""
         let process = victim.lane.map { " of \(short("\($0.process)[\($0.pid)]"))" } ?? ""
-        let duration = (stall.phase == .end ? "" : "≥ ") + TopText.duration(stall.nanoseconds)
+        let duration = (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds)
         let culprit = victim.culprit.isEmpty ? "" : " in \(short(victim.culprit))"
         let times = " data-time=\"\(stall.time / 1_000_000)\" data-ms=\"\(milliseconds(stall.nanoseconds))\""
         let reference = " data-group=\"\(stall.group)\"" + (detail.map { " data-detail=\"\($0)\"" } ?? "")
@@ -133,7 +133,7 @@ struct ReportTables {
             }
         let cells: [(value: String?, html: String)] = [
             ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stall.time, withMilliseconds: true))</time>"),
-            (milliseconds(stall.nanoseconds), (stall.phase == .end ? "" : "≥ ") + TopText.duration(stall.nanoseconds) + phase),
+            (milliseconds(stall.nanoseconds), (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds) + phase),
             (
                 nil,
                 culprit.isEmpty

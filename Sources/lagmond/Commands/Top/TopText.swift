@@ -32,10 +32,10 @@ struct TopText {
         var columns = [
             Column(title: "count", isRight: true) { "\($0.count)" },
             Column(title: "held", isRight: true) { $0.heldBackCount == 0 ? "" : "+\($0.heldBackCount)" },
-            Column(title: "total", isRight: true) { Self.duration($0.weight) },
-            Column(title: "p50", isRight: true) { $0.count == 0 ? "" : Self.duration($0.nanoseconds(atShare: 0.5)) },
-            Column(title: "p99", isRight: true) { $0.count == 0 ? "" : Self.duration($0.nanoseconds(atShare: 0.99)) },
-            Column(title: "worst", isRight: true) { $0.count == 0 ? "" : Self.duration($0.worstNanoseconds) },
+            Column(title: "total", isRight: true) { DurationText.text(nanoseconds: $0.weight) },
+            Column(title: "p50", isRight: true) { $0.count == 0 ? "" : DurationText.text(nanoseconds: $0.nanoseconds(atShare: 0.5)) },
+            Column(title: "p99", isRight: true) { $0.count == 0 ? "" : DurationText.text(nanoseconds: $0.nanoseconds(atShare: 0.99)) },
+            Column(title: "worst", isRight: true) { $0.count == 0 ? "" : DurationText.text(nanoseconds: $0.worstNanoseconds) },
             Column(title: "hosts", isRight: true) { "\($0.hosts.count)" },
             Column(title: "last seen", isRight: false) { $0.lastTime == .min ? "" : UTCTime.text($0.lastTime) },
         ]
@@ -53,26 +53,9 @@ struct TopText {
         let held = ranking.heldBackCount == 0 ? "" : ", \(ranking.heldBackCount) more held back by a limit"
         let hidden = ranking.groupCount - ranking.shown.count
         let more = hidden > 0 ? " (\(hidden) not shown; --limit)" : ""
-        return "\(ranking.count) stalls, \(Self.duration(ranking.totalNanoseconds)) in all\(held); "
+        return "\(ranking.count) stalls, \(DurationText.text(nanoseconds: ranking.totalNanoseconds)) in all\(held); "
             + "\(ranking.groupCount) groups by \(by.rawValue)\(more)"
     }
 
     private static func name(_ bytes: [UInt8]) -> String { bytes.isEmpty ? "-" : PlainText.sanitized(bytes) }
-
-    /// Three digits or more, in the unit that suits: 350 ms, 12.3 s, 4.5 min, 3.2 h.
-    static func duration(_ nanoseconds: UInt64) -> String {
-        let seconds = Double(nanoseconds) / 1e9
-        switch seconds {
-        case ..<0.9995: return rounded(seconds * 1000, digits: 0) + " ms"
-        case ..<99.95: return rounded(seconds, digits: 2) + " s"
-        case ..<5400: return rounded(seconds / 60, digits: 1) + " min"
-        default: return rounded(seconds / 3600, digits: 1) + " h"
-        }
-    }
-
-    private static func rounded(_ number: Double, digits: Int) -> String {
-        var buffer = [CChar](repeating: 0, count: 64)
-        let count = withVaList([digits, number]) { vsnprintf(&buffer, buffer.count, "%.*f", $0) }
-        return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
 }
