@@ -27,6 +27,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     private let observe: ((borrowing LineScanner, Observation) -> Void)?
     /// By the stall's start, in nanoseconds since 1970.
     private let times: Range<Int64>
+    private let filter: StallFilter
     private let deduplicator: StallDeduplicator
     private var scanner = LineScanner()
     private var aggregate = Aggregate()
@@ -35,12 +36,14 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     package init(
         by key: GroupKey,
         times: Range<Int64> = .min ..< .max,
+        filter: StallFilter = StallFilter(),
         deduplicator: StallDeduplicator,
         observe: ((borrowing LineScanner, Observation) -> Void)? = nil
     ) {
         self.key = key
         self.observe = observe
         self.times = times
+        self.filter = filter
         self.deduplicator = deduplicator
     }
 
@@ -58,7 +61,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 return
             }
             // After the deduplicator, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time) else {
+            guard let time = scanner.time(.time), isWanted(at: time) else {
                 aggregate.tally.outside += 1
                 return
             }
@@ -68,7 +71,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 aggregate.tally.repeated += 1
                 return
             }
-            guard let time = scanner.time(.lastTime), times.contains(time) else { return }
+            guard let time = scanner.time(.lastTime), isWanted(at: time) else { return }
             countHeldBack(time: time)
         case .notice: observe?(scanner, .notice)
         case .foreign: aggregate.tally.foreign += 1
@@ -83,7 +86,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
 
     /// What there is so far; stalls that go on are in it.
     package borrowing func snapshot() -> Aggregate {
-        var other = StallGrouping(by: key, times: times, deduplicator: deduplicator)
+        var other = StallGrouping(by: key, times: times, filter: filter, deduplicator: deduplicator)
         other.takeOpenLines()
         var snapshot = aggregate
         snapshot.table.add(other.aggregate.table)
@@ -94,7 +97,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     package mutating func takeOpenLines() {
         for line in deduplicator.openLines() {
             line.withUnsafeBytes { bytes in
-                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time) else {
+                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), isWanted(at: time) else {
                     aggregate.tally.outside += 1
                     return
                 }
@@ -104,6 +107,8 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     }
 
     package consuming func finish() -> Aggregate { aggregate }
+
+    private borrowing func isWanted(at time: Int64) -> Bool { times.contains(time) && filter.includes(scanner) }
 
     private mutating func count(time: Int64, isOpen: Bool) {
         let nanoseconds = scanner.nanoseconds(.duration) ?? 0

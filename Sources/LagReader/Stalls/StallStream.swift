@@ -8,11 +8,15 @@ package struct StallStream: ~Copyable {
     package private(set) var tally = LineTally()
     package private(set) var inputErrors: [InputError] = []
     private let times: Range<Int64>
+    private let filter: StallFilter
     private let deduplicator = StallDeduplicator()
     private var scanner = LineScanner()
 
     /// - Parameter times: by the stall's start, in nanoseconds since 1970.
-    package init(times: Range<Int64> = .min ..< .max) { self.times = times }
+    package init(times: Range<Int64> = .min ..< .max, filter: StallFilter = StallFilter()) {
+        self.times = times
+        self.filter = filter
+    }
 
     /// Hands on the stalls of an input, until `take` says false.
     /// - Parameter afterRead: called when the stalls of what came at once were handed on.
@@ -42,7 +46,8 @@ package struct StallStream: ~Copyable {
         var open: [ParsedStall] = []
         for line in deduplicator.openLines() {
             line.withUnsafeBytes { bytes in
-                if scanner.scan(bytes) == nil, let stall = scanner.stall(), times.contains(stall.time) { open.append(stall) }
+                guard scanner.scan(bytes) == nil, filter.includes(scanner), let stall = scanner.stall() else { return }
+                if times.contains(stall.time) { open.append(stall) }
             }
         }
         for stall in open.sorted(by: { ($0.time, $0.id) < ($1.time, $1.id) }) where !take(stall) { return }
@@ -62,7 +67,9 @@ package struct StallStream: ~Copyable {
                 return true
             }
             // After the deduplicator, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time), let stall = scanner.stall() else { return true }
+            guard let time = scanner.time(.time), times.contains(time), filter.includes(scanner), let stall = scanner.stall() else {
+                return true
+            }
             return take(stall)
         case .suppressed, .notice: break
         case .foreign: tally.foreign += 1

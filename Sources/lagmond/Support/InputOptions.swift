@@ -38,6 +38,28 @@ struct InputOptions: ParsableArguments {
     }
 }
 
+/// Which stalls, by the names in their records.
+struct FilterOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only stalls of processes with this name; a pattern with *, ? and [], may be repeated.", valueName: "pattern"))
+    var process: [String] = []
+
+    @Option(help: ArgumentHelp("Only stalls of this service; a target's name is its service. A pattern, may be repeated.", valueName: "pattern"))
+    var service: [String] = []
+
+    @Option(help: ArgumentHelp("Only stalls of loops with this name; a pattern, may be repeated.", valueName: "pattern"))
+    var loop: [String] = []
+
+    @Option(help: ArgumentHelp("Only stalls on this host; a pattern, may be repeated.", valueName: "pattern"))
+    var host: [String] = []
+
+    @Option(help: ArgumentHelp("Only stalls with this cause; a pattern, may be repeated.", valueName: "pattern"))
+    var cause: [String] = []
+
+    var filter: StallFilter {
+        StallFilter([.processName: process, .serviceName: service, .loop: loop, .hostName: host, .cause: cause])
+    }
+}
+
 /// Which stalls, by when they began.
 struct TimeOptions: ParsableArguments {
     @Option(

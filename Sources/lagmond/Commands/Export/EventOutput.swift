@@ -8,6 +8,7 @@ internal import LagReader
 struct EventOutput: ~Copyable {
     private let format: RecordFormat
     private let times: Range<Int64>
+    private let filter: StallFilter
     private let fingerprints: Set<String>
     private let deduplicator = StallDeduplicator()
     private var scanner = LineScanner()
@@ -22,9 +23,15 @@ struct EventOutput: ~Copyable {
     /// - Parameters:
     ///   - times: by a line's time, in nanoseconds since 1970.
     ///   - fingerprints: only these; all when empty.
-    init(format: RecordFormat, times: Range<Int64> = .min ..< .max, fingerprints: Set<String> = []) {
+    init(
+        format: RecordFormat,
+        times: Range<Int64> = .min ..< .max,
+        filter: StallFilter = StallFilter(),
+        fingerprints: Set<String> = []
+    ) {
         self.format = format
         self.times = times
+        self.filter = filter
         self.fingerprints = fingerprints
     }
 
@@ -71,9 +78,9 @@ struct EventOutput: ~Copyable {
             tally.repeated += 1
             return
         }
-        guard times.contains(written.time), fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "") else {
-            return
-        }
+        guard times.contains(written.time), filter.includes(scanner),
+            fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "")
+        else { return }
         append(written)
     }
 

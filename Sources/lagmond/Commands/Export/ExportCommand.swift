@@ -34,6 +34,7 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
+    @OptionGroup var filters: FilterOptions
 
     @Option(help: ArgumentHelp("folded, perf, speedscope, pprof, sentry or otlp.", valueName: "name"))
     var format: Format
@@ -55,11 +56,11 @@ struct ExportCommand: ParsableCommand {
         }
         let wanted = Set(fingerprint)
         if let events = format.events {
-            return try writeEvents(files, status, EventOutput(format: events, times: range, fingerprints: wanted))
+            return try writeEvents(files, status, EventOutput(format: events, times: range, filter: filters.filter, fingerprints: wanted))
         }
-        let line = ProgressLine(files)
+        let line = ProgressLine(files, isStreaming: true)
         var output = ProfileOutput(format: format)
-        var stream = StallStream(times: range)
+        var stream = StallStream(times: range, filter: filters.filter)
         var refusal: ExitCode?
         func flush() {
             do throws(ExitCode) { try output.flush() } catch { refusal = error }
@@ -90,7 +91,7 @@ struct ExportCommand: ParsableCommand {
     }
 
     private func writeEvents(_ files: [InputFile], _ given: Int32, _ output: consuming EventOutput) throws {
-        let line = ProgressLine(files)
+        let line = ProgressLine(files, isStreaming: true)
         var status = given
         for file in files {
             do {
@@ -130,8 +131,9 @@ struct ProfileOutput {
         }
         // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
         var count: UInt64 = 1
+        let labels = format == .pprof ? StackLabels(stall) : nil
         StackPath.forEach(of: stall) { path in
-            tree.add(path, count: count)
+            tree.add(path, count: count, labels: labels)
             count = 0
         }
     }

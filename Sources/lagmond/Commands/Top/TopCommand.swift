@@ -20,8 +20,9 @@ struct TopCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
+    @OptionGroup var filters: FilterOptions
 
-    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, host, incident.", valueName: "what"))
+    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, process, service or target (a target's name is its service), host, incident.", valueName: "what"))
     var by: GroupKey = .fingerprint
 
     @Option(help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))
@@ -58,26 +59,29 @@ struct TopCommand: ParsableCommand {
         if files.isEmpty { throw ExitCode(status) }
         let deduplicator = StallDeduplicator()
         let line = ProgressLine(files)
-        let by = by
+        let (by, filter) = (by, filters.filter)
         let result = ParallelLineReader(files, workers: InputOptions.workers, progress: line.progress).run {
-            StallGrouping(by: by, times: range, deduplicator: deduplicator)
+            StallGrouping(by: by, times: range, filter: filter, deduplicator: deduplicator)
         }
         line.end()
-        var open = StallGrouping(by: by, times: range, deduplicator: deduplicator)
+        var open = StallGrouping(by: by, times: range, filter: filter, deduplicator: deduplicator)
         open.takeOpenLines()
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }
         for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
-        try StandardOutput.write(text(aggregate.table))
+        try StandardOutput.write(text(aggregate.table, width: TerminalSize.ofStandardOutput().columns))
         if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 
     /// The table, or its JSON.
-    func text(_ table: GroupTable) -> [UInt8] {
-        let ranking = TopRanking(table, limit: limit)
-        if json { return TopLines(by: by).lines(ranking) }
-        return Array((TopText(by: by).lines(ranking).joined(separator: "\n") + "\n").utf8)
+    /// - Parameters:
+    ///   - width: of a line of the table; nil: whatever it needs.
+    ///   - rows: groups that there is room for.
+    func text(_ table: GroupTable, width: Int?, rows: Int = .max) -> [UInt8] {
+        if json { return TopLines(by: by).lines(TopRanking(table, limit: limit)) }
+        let ranking = TopRanking(table, limit: limit == 0 ? rows : min(limit, rows))
+        return Array((TopText(by: by, width: width).lines(ranking).joined(separator: "\n") + "\n").utf8)
     }
 }
