@@ -17,11 +17,11 @@ struct DurationTextTests {
     }
 
     @Test func `no value reads as more than a hundredth off`() {
+        let units: [String: Double] = ["ms": 1e6, "s": 1e9, "min": 6e10]
         var nanoseconds: UInt64 = 1_000_000
         while nanoseconds < 60_000_000_000 {
             let parts = DurationText.text(nanoseconds: nanoseconds).split(separator: " ")
-            let unit = ["ms": 1e6, "s": 1e9, "min": 6e10][String(parts[1])] ?? 0
-            let read = (Double(String(parts[0])) ?? 0) * unit
+            let read = (Double(String(parts[0])) ?? 0) * (units[String(parts[1])] ?? 0)
             #expect(abs(read - Double(nanoseconds)) <= Double(nanoseconds) / 199, "\(nanoseconds) \(parts)")
             nanoseconds += nanoseconds / 97
         }
