@@ -7,6 +7,7 @@ struct ReportTables {
 
     /// Of each name in the list of an incident's stalls: the page has a place for all of them.
     private static let maximumVictimCharacters = 60
+    private static let maximumProcessCharacters = 255
 
     private struct Column {
         let title: String
@@ -94,6 +95,7 @@ struct ReportTables {
         let duration = (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds)
         let culprit = victim.culprit.isEmpty ? "" : " in \(short(victim.culprit))"
         let times = " data-time=\"\(stall.time / 1_000_000)\" data-ms=\"\(milliseconds(stall.nanoseconds))\""
+            + Self.processAttribute(victim.lane?.process ?? "")
         let reference = " data-group=\"\(stall.group)\"" + (detail.map { " data-detail=\"\($0)\"" } ?? "")
         return "<li\(times)\(reference)>\(short(loop.isEmpty ? "a loop" : loop))\(process) \(duration) "
             + cause(StallGroup.causes[stall.cause]) + culprit + "</li>"
@@ -124,7 +126,8 @@ struct ReportTables {
         let group = stall.group < report.groups.count ? report.groups[stall.group] : nil
         let lane = report.lanes.indices.contains(stall.lane) ? report.lanes[stall.lane] : nil
         let culprit = line?.culprit ?? group.map { String(decoding: $0.stalls.culprit, as: UTF8.self) } ?? ""
-        let process = "\(line?.processName ?? lane?.process ?? "")[\(line?.pid ?? lane.map { Int64(clamping: $0.pid) } ?? 0)]"
+        let name = line?.processName ?? lane?.process ?? ""
+        let process = "\(name)[\(line?.pid ?? lane.map { Int64(clamping: $0.pid) } ?? 0)]"
         let phase =
             switch stall.phase {
             case .end: ""
@@ -143,9 +146,15 @@ struct ReportTables {
             (nil, "<bdi>\(HTMLText.short(line?.hostName ?? lane?.host ?? ""))</bdi>"),
             (nil, "<bdi>\(HTMLText.short(process))</bdi> · <bdi>\(HTMLText.short(line?.loop ?? lane?.loop ?? ""))</bdi>"),
         ]
-        let times = " data-time=\"\(stall.time / 1_000_000)\" data-group=\"\(stall.group)\""
+        let times = " data-time=\"\(stall.time / 1_000_000)\" data-group=\"\(stall.group)\"" + Self.processAttribute(name)
         let reference = detail.map { " data-detail=\"\($0)\"" } ?? ""
         return "<tr\(times)\(reference)>" + cells.enumerated().map(cell).joined() + "</tr>"
+    }
+
+    /// As the call graph names a process, so that the page can choose by it.
+    private static func processAttribute(_ name: String) -> String {
+        let short = String(String.UnicodeScalarView(name.unicodeScalars.prefix(maximumProcessCharacters)))
+        return " data-process=\"\(HTMLText.escaped(StackPath.root(of: short).name))\""
     }
 
     private static func read(_ line: [UInt8], _ scanner: inout LineScanner) -> ParsedStall? {
