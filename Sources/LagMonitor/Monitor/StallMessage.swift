@@ -26,8 +26,9 @@ package struct StallMessage {
     /// Whether somebody waited for the loop meanwhile.
     private static func waiting(_ evidence: StallRecord.Evidence) -> String {
         guard evidence.pending == true else { return "" }
+        // It is a bound: not rounded up to the next millisecond.
         guard let pending = evidence.pendingNanoseconds, pending >= 1_000_000 else { return " while work waited" }
-        return " while work waited for at least \(DurationText.text(nanoseconds: pending))"
+        return " while work waited for at least \(DurationText.text(nanoseconds: pending - pending % 1_000_000))"
     }
 
     /// What shows that it was not one callback.
