@@ -16,7 +16,9 @@ package struct StallFilter: Sendable {
     /// Whether the line that was scanned last is wanted. Some 0.1 µs a pattern.
     package func includes(_ line: borrowing LineScanner) -> Bool {
         for rule in rules {
-            guard let name = line.text(rule.field), rule.patterns.contains(where: { fnmatch($0, name, 0) == 0 }) else { return false }
+            guard let name = line.text(rule.field), rule.patterns.contains(where: { fnmatch($0, name, 0) == 0 }) else {
+                return false
+            }
         }
         return true
     }

@@ -67,7 +67,8 @@ package struct StallStream: ~Copyable {
                 return true
             }
             // After the deduplicator, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time), filter.includes(scanner), let stall = scanner.stall() else {
+            guard let time = scanner.time(.time), times.contains(time), filter.includes(scanner), let stall = scanner.stall()
+            else {
                 return true
             }
             return take(stall)

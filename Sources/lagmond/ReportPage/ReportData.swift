@@ -116,11 +116,16 @@ struct ReportData {
     private func writeTrees(_ writer: inout JSONLineWriter) {
         var indices: [StackTree.FrameKey: Int] = [:]
         var origins: [String: Set<StackTree.Origin>] = [:]
-        for group in report.groups { for node in group.tree.nodes { origins[node.frame.name, default: []].insert(node.frame.origin) } }
+        for group in report.groups {
+            for node in group.tree.nodes { origins[node.frame.name, default: []].insert(node.frame.origin) }
+        }
         /// A name without more is what is known of that name, where that is one thing.
         func settled(_ frame: StackTree.Frame) -> StackTree.FrameKey {
             let known = (origins[frame.name] ?? []).subtracting([.unknown])
-            return StackTree.FrameKey(name: frame.name, origin: frame.origin == .unknown && known.count == 1 ? known.first! : frame.origin)
+            return StackTree.FrameKey(
+                name: frame.name,
+                origin: frame.origin == .unknown && known.count == 1 ? known.first! : frame.origin
+            )
         }
         var frames: [StackTree.Frame] = []
         writer.key("trees")

@@ -94,7 +94,8 @@ struct ReportTables {
         let process = victim.lane.map { " of \(short("\($0.process)[\($0.pid)]"))" } ?? ""
         let duration = (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds)
         let culprit = victim.culprit.isEmpty ? "" : " in \(short(victim.culprit))"
-        let times = " data-time=\"\(stall.time / 1_000_000)\" data-ms=\"\(milliseconds(stall.nanoseconds))\""
+        let times =
+            " data-time=\"\(stall.time / 1_000_000)\" data-ms=\"\(milliseconds(stall.nanoseconds))\""
             + Self.processAttribute(victim.lane?.process ?? "")
         let reference = " data-group=\"\(stall.group)\"" + (detail.map { " data-detail=\"\($0)\"" } ?? "")
         return "<li\(times)\(reference)>\(short(loop.isEmpty ? "a loop" : loop))\(process) \(duration) "
@@ -136,7 +137,10 @@ struct ReportTables {
             }
         let cells: [(value: String?, html: String)] = [
             ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stall.time, withMilliseconds: true))</time>"),
-            (milliseconds(stall.nanoseconds), (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds) + phase),
+            (
+                milliseconds(stall.nanoseconds),
+                (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds) + phase
+            ),
             (
                 nil,
                 culprit.isEmpty

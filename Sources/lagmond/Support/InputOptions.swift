@@ -40,10 +40,20 @@ struct InputOptions: ParsableArguments {
 
 /// Which stalls, by the names in their records.
 struct FilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only stalls of processes with this name; a pattern with *, ? and [], may be repeated.", valueName: "pattern"))
+    @Option(
+        help: ArgumentHelp(
+            "Only stalls of processes with this name; a pattern with *, ? and [], may be repeated.",
+            valueName: "pattern"
+        )
+    )
     var process: [String] = []
 
-    @Option(help: ArgumentHelp("Only stalls of this service; a target's name is its service. A pattern, may be repeated.", valueName: "pattern"))
+    @Option(
+        help: ArgumentHelp(
+            "Only stalls of this service; a target's name is its service. A pattern, may be repeated.",
+            valueName: "pattern"
+        )
+    )
     var service: [String] = []
 
     @Option(help: ArgumentHelp("Only stalls of loops with this name; a pattern, may be repeated.", valueName: "pattern"))

@@ -56,7 +56,11 @@ struct ExportCommand: ParsableCommand {
         }
         let wanted = Set(fingerprint)
         if let events = format.events {
-            return try writeEvents(files, status, EventOutput(format: events, times: range, filter: filters.filter, fingerprints: wanted))
+            return try writeEvents(
+                files,
+                status,
+                EventOutput(format: events, times: range, filter: filters.filter, fingerprints: wanted)
+            )
         }
         let line = ProgressLine(files, isStreaming: true)
         var output = ProfileOutput(format: format)

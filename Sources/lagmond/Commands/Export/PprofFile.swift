@@ -25,7 +25,9 @@ struct PprofFile {
         valueType(Field.sampleType, "stalls", "count")
         valueType(Field.sampleType, "stall", "nanoseconds")
         // The same lines make the same file.
-        let samples = tree.samples.sorted { ($0.key.node, tree.labels[$0.key.labels]) < ($1.key.node, tree.labels[$1.key.labels]) }
+        let samples = tree.samples.sorted {
+            ($0.key.node, tree.labels[$0.key.labels]) < ($1.key.node, tree.labels[$1.key.labels])
+        }
         for (key, weight) in samples where weight.nanoseconds > 0 {
             let labels = tree.labels[key.labels].pairs.map { (string($0.name), string($0.value)) }
             body.field(Field.sample) { sample in

@@ -51,7 +51,9 @@ struct TextTable {
     private var total: Int { widths.reduce(0, +) + Self.gap * max(0, widths.count - 1) }
 
     private var mostDispensable: Int? {
-        columns.indices.filter { columns[$0].dispensability != nil }.max { columns[$0].dispensability! < columns[$1].dispensability! }
+        columns.indices.filter { columns[$0].dispensability != nil }.max {
+            columns[$0].dispensability! < columns[$1].dispensability!
+        }
     }
 
     private mutating func remove(_ index: Int) {
@@ -74,7 +76,9 @@ struct TextTable {
             let space = String(repeating: " ", count: layout.1 - cell.count)
             return layout.0.isRight ? space + cell : cell + space
         }
-        let line = String(padded.joined(separator: String(repeating: " ", count: Self.gap)).reversed().drop { $0 == " " }.reversed())
+        let line = String(
+            padded.joined(separator: String(repeating: " ", count: Self.gap)).reversed().drop { $0 == " " }.reversed()
+        )
         return width.map { Self.cut(line, to: $0) } ?? line
     }
 }

@@ -22,7 +22,12 @@ struct TopCommand: ParsableCommand {
     @OptionGroup var times: TimeOptions
     @OptionGroup var filters: FilterOptions
 
-    @Option(help: ArgumentHelp("What makes a group: fingerprint, culprit, cause, loop, process, service or target (a target's name is its service), host, incident.", valueName: "what"))
+    @Option(
+        help: ArgumentHelp(
+            "What makes a group: fingerprint, culprit, cause, loop, process, service or target (a target's name is its service), host, incident.",
+            valueName: "what"
+        )
+    )
     var by: GroupKey = .fingerprint
 
     @Option(help: ArgumentHelp("How many groups to show; 0: all.", valueName: "count"))

@@ -119,7 +119,8 @@ struct ExportTests {
             }
             #expect(
                 labels.contains([
-                    ["process", "server"], ["target", "cache"], ["cause", "lock"], ["culprit", "App.acquire"], ["thread", "server"],
+                    ["process", "server"], ["target", "cache"], ["cause", "lock"], ["culprit", "App.acquire"],
+                    ["thread", "server"],
                 ]),
                 "\(labels)"
             )

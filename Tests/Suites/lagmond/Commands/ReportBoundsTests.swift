@@ -194,7 +194,11 @@ struct ReportBoundsTests {
         var scanner = LineScanner()
         let line = StallLines.line(1)
         for line in [
-            line, line.replacing(#""symbol":"__lll_lock_wait","symbol_offset":43,"in_app":true"#, with: #""symbol":"main","in_app":false"#),
+            line,
+            line.replacing(
+                #""symbol":"__lll_lock_wait","symbol_offset":43,"in_app":true"#,
+                with: #""symbol":"main","in_app":false"#
+            ),
         ] {
             var line = line
             line.withUTF8 { text in
