@@ -42,6 +42,10 @@ struct ProgramFilesTests {
         let files = try Self.files(of: "link")
         #expect(files.linkName == "link")
         #expect(files.name(ofModule: try #require(files.executable)) == "link")
+        // Prefixes of users are what records show.
+        let rules = InAppRules(notInAppPrefixes: ["link"], program: files)
+        #expect(!rules.isInApp(modulePath: files.executable, symbol: "f"))
+        #expect(InAppRules(program: files).isInApp(modulePath: files.executable, symbol: "f"))
     }
 
     @Test func `without a link it has its file's name`() throws {
