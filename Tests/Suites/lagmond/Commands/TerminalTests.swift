@@ -50,7 +50,7 @@ struct TerminalTests {
         try TemporaryDirectory.with { directory in
             let lines = (1...40).map { StallLines.line($0, fingerprint: "v1:00000000000000\($0 + 10)", culprit: "App.function\($0)") }
             directory.write(lines.joined(), to: "a")
-            let terminal = try Terminal(columns: 70, rows: 12)
+            let terminal = try Terminal(columns: 80, rows: 12)
             let lagmond = try LagmondProcess(["top", "--follow", "--interval-s", "0.1", "a"], in: directory, stdout: terminal.slave)
             #expect(LagmondProcess.poll { terminal.read().contains("(31 not shown; --limit)") }, "\(terminal.read())")
             kill(lagmond.pid, SIGTERM)
@@ -58,7 +58,7 @@ struct TerminalTests {
             let screen = try #require(terminal.read().components(separatedBy: "\u{1b}[H\u{1b}[2J").last)
             let shown = screen.components(separatedBy: "\r\n").filter { !$0.isEmpty }
             #expect(shown.count == 11 && shown[0].hasPrefix("40 stalls") && shown[1].hasPrefix("count  "), "\(screen)")
-            #expect(shown.allSatisfy { $0.count <= 70 } && shown[1].contains("culprit"), "\(screen)")
+            #expect(shown.allSatisfy { $0.count <= 80 } && shown[1].contains("culprit"), "\(screen)")
         }
     }
 }
