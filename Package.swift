@@ -169,7 +169,8 @@ let package = Package(
             resources: [
                 .embedInCode("ReportPage/Page/report.css"),
                 .embedInCode("ReportPage/Page/core.js"), .embedInCode("ReportPage/Page/tables.js"),
-                .embedInCode("ReportPage/Page/flame.js"),
+                .embedInCode("ReportPage/Page/flame.js"), .embedInCode("ReportPage/Page/tree.js"),
+                .embedInCode("ReportPage/Page/link.js"),
                 .embedInCode("ReportPage/Page/heat.js"), .embedInCode("ReportPage/Page/timeline.js"),
                 .embedInCode("ReportPage/Page/detail.js"), .embedInCode("ReportPage/Page/report.js"),
             ]
