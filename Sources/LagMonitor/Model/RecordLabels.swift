@@ -31,7 +31,8 @@ package struct RecordLabels: Sendable, Hashable {
 
     /// Names with a meaning of their own in metrics (Prometheus's `le`, and those of our series), in profiles or in Sentry's tags.
     package static let reservedNames: Set<String> = [
-        "cause", "culprit", "event", "kind", "le", "loop", "phase", "process", "reason", "stall_id", "target", "thread", "version",
+        "cause", "culprit", "event", "kind", "le", "loop", "phase", "process", "reason", "stall_id", "target", "thread",
+        "version",
     ]
 
     package var isEmpty: Bool { pairs.isEmpty }

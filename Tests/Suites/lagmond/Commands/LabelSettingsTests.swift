@@ -1,9 +1,9 @@
 internal import Foundation
 internal import LagModel
 internal import LagMonitor
-internal import LagReader
 internal import Testing
 
+@testable internal import LagReader
 @testable internal import lagmond
 
 /// Labels of every source, and what is said of what is none.

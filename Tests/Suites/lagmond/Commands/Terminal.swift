@@ -10,7 +10,9 @@ final class Terminal {
 
     init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
         master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
-        guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else { throw CocoaError(.fileNoSuchFile) }
+        guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else {
+            throw CocoaError(.fileNoSuchFile)
+        }
         let descriptor = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CocoaError(.fileNoSuchFile) }
         slave = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

@@ -48,10 +48,16 @@ struct TerminalTests {
 
     @Test func `a followed table fits the terminal and keeps its head`() throws {
         try TemporaryDirectory.with { directory in
-            let lines = (1...40).map { StallLines.line($0, fingerprint: "v1:00000000000000\($0 + 10)", culprit: "App.function\($0)") }
+            let lines = (1...40).map {
+                StallLines.line($0, fingerprint: "v1:00000000000000\($0 + 10)", culprit: "App.function\($0)")
+            }
             directory.write(lines.joined(), to: "a")
             let terminal = try Terminal(columns: 80, rows: 12)
-            let lagmond = try LagmondProcess(["top", "--follow", "--interval-s", "0.1", "a"], in: directory, stdout: terminal.slave)
+            let lagmond = try LagmondProcess(
+                ["top", "--follow", "--interval-s", "0.1", "a"],
+                in: directory,
+                stdout: terminal.slave
+            )
             #expect(LagmondProcess.poll { terminal.read().contains("(31 not shown; --limit)") }, "\(terminal.read())")
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait() == 0)
