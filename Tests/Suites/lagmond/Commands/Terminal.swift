@@ -9,11 +9,13 @@ final class Terminal {
     private var text = ""
 
     init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
-        master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
-        guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else {
+        // Swift's Glibc has no posix_openpt, and no macros with arguments: TIOCSPTLCK and TIOCGPTN (asm-generic/ioctls.h).
+        master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var (number, lock): (UInt32, Int32) = (0, 0)
+        guard master >= 0, ioctl(master, 0x4004_5431, &lock) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
             throw CocoaError(.fileNoSuchFile)
         }
-        let descriptor = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let descriptor = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CocoaError(.fileNoSuchFile) }
         slave = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
