@@ -67,11 +67,14 @@ class Browser:
         self.run("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         time.sleep(0.3)
 
-    def open(self, path):
+    def open(self, path, fragment=""):
         self.driver.get_log("performance")
         self.driver.get_log("browser")
         self.path = path
-        self.driver.get(path.as_uri())
+        # Another fragment alone would not load it again.
+        self.driver.get("about:blank")
+        self.driver.get_log("performance")
+        self.driver.get(path.as_uri() + fragment)
         time.sleep(0.3)
 
     def js(self, text, *arguments):
@@ -101,7 +104,7 @@ class Browser:
     def requests(self):
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-        return [url for url in urls if url != self.path.as_uri()]
+        return [url for url in urls if url.split("#")[0] != self.path.as_uri() and url != "about:blank"]
 
     def picture(self, path, whole=True):
         size = self.js("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
@@ -219,6 +222,133 @@ def zoom(checks, browser):
     browser.click("#flame-fold")
 
 
+def folded(checks, browser):
+    """What all ways of a process begin with is one row, so that the graph begins near what differs."""
+    rows = "Math.max(...[...document.querySelectorAll('#icicle button')].map((each) => parseFloat(each.style.top)))"
+    folds = browser.all("#icicle button.folded")
+    checks.that("folded: there is a fold", len(folds) > 0 and "callers that all below have in common" in folds[0].get_attribute("aria-label"))
+    names = browser.js("[...document.querySelectorAll('#icicle button')].map((each) => each.getAttribute('aria-label'))")
+    checks.that("folded: _start is in it", not any(name.startswith("_start,") for name in names) and "_start" in folds[0].get_attribute("title"))
+    before = browser.js(rows)
+    browser.click("#flame-fold")
+    names = browser.js("[...document.querySelectorAll('#icicle button')].map((each) => each.getAttribute('aria-label'))")
+    checks.that("folded: unfolded it is deeper and has _start", browser.js(rows) > before and any(name.startswith("_start,") for name in names))
+    browser.click("#flame-fold")
+    checks.that("folded: and back", browser.js(rows) == before)
+
+
+def inverted(checks, browser):
+    """From where the threads stood up: the same time, leaves first."""
+    note = browser.text("#flame .note")
+    total = browser.js("document.querySelector('#icicle button').node.ms")
+    leaf = "(() => { let node = document.querySelector('#icicle button').node; while (node.children.length) node = node.children[0]; return node.frame; })()"
+    heaviest = browser.js(leaf)
+    browser.click("#flame-invert")
+    checks.that("inverted: says so", browser.one("#flame-invert").get_attribute("aria-pressed") == "true" and browser.text("#flame .note") != note)
+    root = "document.querySelector('#icicle button').node"
+    checks.that("inverted: no time is lost", abs(browser.js(f"{root}.ms") - total) < 0.01 * total, (browser.js(f"{root}.ms"), total))
+    parts = browser.js(f"{root}.children.reduce((sum, each) => sum + each.ms, 0) + {root}.pruned")
+    checks.that("inverted: what is below adds up", abs(parts - total) < 0.01 * total, (parts, total))
+    checks.that("inverted: the heaviest leaf is on top", browser.js(f"{root}.children.some((each) => each.frame === arguments[0])", heaviest))
+    first = browser.js("[...document.querySelectorAll('#icicle button')].filter((each) => each.style.top === '19px').map((each) => each.getAttribute('aria-label'))")
+    checks.that("inverted: nobody stood in _start", first != [] and not any(name.startswith("_start,") for name in first), first[:5])
+    browser.click("#flame-invert")
+    checks.that("inverted: and back", browser.text("#flame .note") == note and browser.js(leaf) == heaviest)
+
+
+def colours(checks, browser):
+    """The program's colour is the program's: no library's frame has it, in the graph and in the details."""
+    libraries = "[...document.querySelectorAll('#icicle button.app')].map((each) => each.title).filter((title) => /\\n(lib[^\\n]*\\.so|ld-linux|\\[vdso\\])/.test(title))"
+    browser.click("#flame-fold") if browser.one("#flame-fold").is_displayed() else None
+    checks.that("colours: there are frames of the program and of libraries", browser.all("#icicle button.app") != [] and browser.all("#icicle button:not(.app)") != [])
+    checks.that("colours: no library has the program's", browser.js(libraries) == [], browser.js(libraries))
+    browser.click("#flame-fold") if browser.one("#flame-fold").is_displayed() else None
+    own = browser.js("""(() => {
+        const wrong = [];
+        for (const script of document.querySelectorAll('script[id^=stall-]')) {
+            const stall = JSON.parse(script.textContent);
+            location.hash = '#' + new URLSearchParams({ stall: stall.id });
+            dispatchEvent(new HashChangeEvent('hashchange'));
+            const libraries = new Set((stall.frames || []).filter((frame) => !frame.in_app).map((frame) => frame.symbol));
+            for (const item of document.querySelectorAll('#detail .stack .own')) if (libraries.has(item.textContent.replace('› ', ''))) wrong.push(item.textContent);
+        }
+        return wrong;
+    })()""")
+    checks.that("colours: nor in the details", own == [], own[:3])
+    browser.keys("\ue00c")
+
+
+def links(checks, browser, path):
+    """What is chosen is in the address, and the address shows it again."""
+    address = lambda: browser.js("decodeURIComponent(location.hash)")
+    browser.click("#worst-table tbody tr:nth-child(2) .pick")
+    title = browser.text("#detail-title")
+    stall = browser.js("location.hash")
+    checks.that("links: an opened stall is in the address", "stall=" in stall, stall)
+    checks.that("links: the detail has the same link", browser.one("#detail-link").get_attribute("href").endswith(stall))
+    browser.keys("\ue00c")
+    checks.that("links: a closed one is not", "stall=" not in address(), address())
+    browser.click("#group-table tbody tr:nth-child(2) .pick")
+    name = browser.text("#group-table tbody tr:nth-child(2) .pick")
+    group = browser.js("location.hash")
+    fingerprint = browser.text("#group-table tbody tr:nth-child(2) td:nth-child(2) small")
+    checks.that("links: a chosen group is its fingerprint", f"group={fingerprint}" in address(), address())
+    browser.open(path, stall)
+    checks.that("links: a stall's link opens it", browser.one("#detail").is_displayed() and browser.text("#detail-title") == title)
+    browser.open(path, group)
+    checks.that("links: a group's link chooses it", name in browser.text("#filter") and name in browser.text("#flame .note"))
+    browser.js("(location.hash = arguments[0], 0)", stall)
+    time.sleep(0.2)
+    checks.that("links: another link in the same page", browser.text("#detail-title") == title and not browser.all("#clear-group"))
+    browser.open(path, "#stall=nobody&group=v1:0&process=none")
+    checks.that("links: what is not there is said", "stall nobody" in browser.text("#missing") and not browser.one("#detail").is_displayed())
+    browser.open(path)
+    checks.that("links: without one nothing is chosen", not browser.one("#filter").is_displayed() and browser.js("location.hash") == "")
+
+
+def process_filter(checks, browser):
+    """A process narrows every part to its stalls."""
+    from selenium.webdriver.support.ui import Select
+
+    select = Select(browser.one("#process"))
+    checks.that("process: all are there, the heaviest first", len(select.options) > 5, len(select.options))
+    before = browser.js("document.querySelector('#icicle button').node.ms")
+    groups = len([row for row in browser.all("#group-table tbody tr") if row.is_displayed()])
+    name = select.options[1].get_attribute("value")
+    browser.js("arguments[0].scrollIntoView({block: 'center'})", select._el)
+    select.select_by_index(1)
+    time.sleep(0.3)
+    after = browser.js("document.querySelector('#icicle button').node.ms")
+    checks.that("process: the call graph is its own", 0 < after < before and name in browser.text("#flame .note"), (after, before))
+    ways = browser.js("document.querySelector('#icicle button').node.children.length")
+    checks.that("process: and has one process", ways == 1, ways)
+    shown = len([row for row in browser.all("#group-table tbody tr") if row.is_displayed()])
+    checks.that("process: the groups are its own", 0 < shown < groups, (shown, groups))
+    others = browser.js("[...document.querySelectorAll('#worst-table tbody tr')].filter((row) => !row.hidden && row.dataset.process !== arguments[0]).length", name)
+    checks.that("process: the longest stalls are its own", others == 0, others)
+    lanes = browser.js("[...document.querySelectorAll('#timeline-chart .name title')].map((each) => each.textContent)")
+    checks.that("process: the lanes are its own", all(f" {name}[" in lane for lane in lanes), lanes[:3])
+    checks.that("process: the filter and the address say so", name in browser.text("#filter") and "process=" in browser.js("location.hash"))
+    browser.click("#clear-process")
+    checks.that("process: all again", abs(browser.js("document.querySelector('#icicle button').node.ms") - before) < 0.01 and select.first_selected_option.get_attribute("value") == "")
+
+
+def narrow(checks, browser, path, width):
+    """Nothing has to be moved sideways, and nothing is too small to read or to hit."""
+    browser.look("light", width, 900)
+    browser.open(path)
+    size = browser.js("[document.documentElement.scrollWidth, window.innerWidth]")
+    checks.that(f"{path.stem} at {width}: no sideways scrolling", size[0] <= size[1] == width, size)
+    wide = browser.js("[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.getAttribute('aria-label'))")
+    checks.that(f"{path.stem} at {width}: no table is wider", wide == [], wide)
+    small = browser.js("""[...document.querySelectorAll('main *')].filter((each) => each.childNodes.length && [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+        && each.getClientRects().length && parseFloat(getComputedStyle(each).fontSize) < 11).length""")
+    checks.that(f"{path.stem} at {width}: no text is smaller than 11 px", small == 0, small)
+    cut = browser.js("""[...document.querySelectorAll('#group-table td:nth-child(2)')].filter((each) => each.getClientRects().length
+        && each.getBoundingClientRect().width < 100).length""")
+    checks.that(f"{path.stem} at {width}: names have room", cut == 0, cut)
+
+
 def heat_map(checks, browser):
     from selenium.webdriver import ActionChains
 
@@ -258,8 +388,9 @@ def check(folder):
     checks = Checks()
     browser = Browser()
     browser.open(folder / "real.html")
-    for part in (group, keyboard, search, zoom, heat_map, tables):
+    for part in (group, keyboard, search, zoom, folded, inverted, colours, heat_map, tables):
         part(checks, browser)
+    links(checks, browser, folder / "real.html")
     checks.clean("real", browser)
     for scheme in ("light", "dark"):
         browser.look(scheme, 1440)
@@ -279,10 +410,13 @@ def check(folder):
         checks.that(f"{name}: no sideways scrolling on a phone", size[0] <= size[1] == 390, size)
         browser.keys("\ue00c")
         browser.picture(folder / f"{name}-phone.png")
+    for name in ("real", "many", "hostile"):
+        narrow(checks, browser, folder / f"{name}.html", 500)
+        browser.picture(folder / f"{name}-500.png")
     browser.look("light", 1440)
     browser.open(folder / "many.html")
     browser.picture(folder / "many.png")
-    for part in (group, tables, keyboard):
+    for part in (group, tables, keyboard, process_filter):
         part(checks, browser)
     checks.clean("many", browser)
 

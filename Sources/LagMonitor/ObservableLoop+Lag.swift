@@ -11,4 +11,10 @@ extension ObservableLoop {
         let isAtIt = beacon.activity.isWorking && beacon.sequence == sequence
         return isAtIt && began > 0 && now > began ? now - began : 0
     }
+
+    /// The same for any loop whose lag can be known: of one that is only pinged, for how long its ping has waited. It has to be watched by
+    /// ``StallRules/ping`` then, and a lag shorter than the rule's interval may not be seen. Nil: it cannot be known.
+    package var knownLagNanoseconds: UInt64? {
+        publishesActivity ? lagNanoseconds : (self as? any MailboxLoop)?.mailbox.lagNanoseconds
+    }
 }

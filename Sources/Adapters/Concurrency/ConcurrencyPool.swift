@@ -1,5 +1,5 @@
 internal import CLagLinux
-internal import LagActivity
+package import LagActivity
 public import LagMonitor
 
 /// The threads that run Swift's tasks at one priority, as something that can be watched: a job that keeps its thread from the other tasks, and all
@@ -31,11 +31,11 @@ public import LagMonitor
 ///
 /// The main actor is not among them: see ``PingedQueue``; nor are actors with an executor of their own. Everything here is safe from any
 /// thread.
-public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, WorkerPool, Sendable {
+public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, WorkerPool, Sendable {
     public let name: String
     /// Of the tasks that are started.
     public let priority: TaskPriority
-    private let mailbox = PingMailbox()
+    package let mailbox = PingMailbox()
     private let threadName: cll_name
     private let mainQueue: UInt
     private let expectedBlocks: ExpectedBlockScope

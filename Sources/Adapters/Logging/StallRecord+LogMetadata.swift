@@ -3,11 +3,18 @@
     public import Logging
 
     extension StallRecord {
+        /// What leads a reader of a log to the whole record, and what entries are filtered by. How long is in the message.
+        private static let shortFields: Set<StallField> = [.id, .fingerprint, .loop, .cause, .culprit]
+
         /// The record as structured metadata, with the names of the JSON line. What a record does not say is not there.
-        /// - Parameter frames: how many frames at most, innermost first.
-        public func logMetadata(frames limit: Int = 16) -> Logger.Metadata {
+        public func logMetadata(_ detail: StallLogDetail = .full()) -> Logger.Metadata {
             var metadata: Logger.Metadata = [:]
             for field in FieldTable.stall where field.formats.contains(.metadata) {
+                var limit = 0
+                switch detail {
+                case .short: guard Self.shortFields.contains(field.field) else { continue }
+                case .full(let frames): limit = frames
+                }
                 metadata["\(field.name)"] = field.access.ofStall?(self).flatMap { Self.metadata($0, frames: limit) }
             }
             return metadata

@@ -4,7 +4,7 @@
     public import Logging
 
     extension StallSource {
-        /// Reports every stall through a `Logger`, too: the record's message, its severity as level, its fields as metadata.
+        /// Reports every stall through a `Logger`, too: the record's message, its severity as level, what finds the record as metadata.
         ///
         /// ```swift
         /// import LagMonitor
@@ -13,25 +13,26 @@
         ///
         /// monitor.logStalls(to: Logger(label: "stalls"))
         /// ```
-        /// The metadata's keys are those of the JSON line (`loop`, `cause`, `duration_ms`, …, and `labels`); numbers are texts, as swift-log has it. It
-        /// runs on a queue of its own, never on the stalled loop and never on the monitor's threads, so a log handler may block.
+        /// A line is for people: `main was stalled for 351 ms, computing in Shop.render()`, with `loop`, `cause`, `culprit`, `fingerprint`, `id`
+        /// and, where the configuration has some, `labels`. A log that programs read gets every field by `detail: .full()`. It runs on a
+        /// queue of its own, never on the stalled loop and never on the monitor's threads, so a log handler may block.
         ///
         /// - Parameters:
         ///   - logger: its level decides what is logged: a warning for a stall, an error for a long one, critical for one that was
         ///     not over when the watch ended.
-        ///   - frames: how many frames go into the metadata, innermost first; 0: none.
+        ///   - detail: what goes into the metadata.
         ///   - queue: where the logger is called.
         /// - Returns: what ends it, by ``StallMonitor/StallHandler/cancel()``.
         @discardableResult
         public func logStalls(
             to logger: Logger,
-            frames: Int = 16,
+            detail: StallLogDetail = .short,
             on queue: DispatchQueue = DispatchQueue(label: "LagMonitor.log")
         ) -> StallHandler {
             let labels = Logger.MetadataValue.dictionary(labels.mapValues { .string($0) })
             let hasLabels = !self.labels.isEmpty
             return onStall(queue: queue) { record in
-                var metadata = record.logMetadata(frames: frames)
+                var metadata = record.logMetadata(detail)
                 if hasLabels { metadata["labels"] = labels }
                 logger.log(
                     level: record.severity.logLevel,

@@ -63,10 +63,12 @@
 
         /// Sets `lagmonitor_loop_lag_seconds`: for how long these loops have been at what they do now, which is what anything new has
         /// to wait for at least; 0 at rest. Call it as often as the metrics are collected; some 50 ns a loop and the factory's cost.
-        /// - Parameter loops: with a name as they were watched with; only those that publish their activities.
+        /// - Parameter loops: with a name as they were watched with. Of one that publishes no activity (NIO's loops, queues, the concurrency
+        ///   pool) it is for how long the heartbeat of its watch has waited: what is shorter than the rule's interval may not be seen.
         public func updateLag(of loops: [any ObservableLoop]) {
-            for loop in loops where loop.publishesActivity {
-                gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(loop.lagNanoseconds))
+            for loop in loops {
+                guard let lag = loop.knownLagNanoseconds else { continue }
+                gauge("lagmonitor_loop_lag_seconds", [("loop", loop.name)]).record(Self.seconds(lag))
             }
             countDrops()
         }

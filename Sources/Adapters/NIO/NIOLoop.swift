@@ -13,7 +13,7 @@
     ///
     /// What the loop holds of it is small and does not keep this object alive. When the loop shuts down the watch ends by itself, and
     /// nothing is given to the loop any more. Everything here is safe from any thread.
-    public final class NIOLoop: PingableLoop {
+    public final class NIOLoop: MailboxLoop {
         public let name: String
         public let eventLoop: any EventLoop
         private let link: NIOLoopLink
@@ -30,7 +30,8 @@
 
         deinit { link.release() }
 
-        public var beacon: ActivityBeacon { link.beacon }
+        public var beacon: ActivityBeacon { mailbox.beacon }
+        package var mailbox: PingMailbox { link.mailbox }
 
         /// The loop's thread, learned once; 0 while the loop has not got to say it.
         public var thread: ThreadIdentity { link.thread ?? ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }

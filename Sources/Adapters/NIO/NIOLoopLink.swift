@@ -47,9 +47,8 @@
         /// After an epoll instance that was not the loop's, no other is examined for so long.
         private static let searchGapNanoseconds: UInt64 = 1_000_000_000
 
-        let beacon = ActivityBeacon()
+        let mailbox = PingMailbox()
         let heartbeats = Atomic<UInt64>(0)
-        private let isOutstanding = Atomic<Bool>(false)
         // Held while something is given to the loop, so that the loop does not come to refuse it in between. The loop's thread takes
         // it when it begins and when it ends.
         private let state = Mutex(State())
@@ -107,7 +106,7 @@
                 state.epoll = -1
                 return !state.isReleased
             }
-            if wasWatched { beacon.publish(.finished) }
+            if wasWatched { mailbox.beacon.publish(.finished) }
         }
 
         /// The watch is over.
@@ -128,19 +127,12 @@
             let isIdle = state.withLock { state -> Bool in
                 if state.isClosed || state.isReleased { return false }
                 if isAsleep(&state) { return true }
-                guard !isOutstanding.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+                guard mailbox.beginPing() else { return false }
                 heartbeats.add(1, ordering: .relaxed)
-                loop.execute { self.answer() }
+                loop.execute { [mailbox] in mailbox.answer() }
                 return false
             }
-            if isIdle { beacon.pong() }
-        }
-
-        /// On the loop.
-        private func answer() {
-            // First, so that a ping that finds one outstanding comes before the time of its answer.
-            isOutstanding.store(false, ordering: .sequentiallyConsistent)
-            beacon.pong()
+            if isIdle { mailbox.beacon.pong() }
         }
 
         /// Whether the loop's thread sleeps in the loop's own epoll instance.

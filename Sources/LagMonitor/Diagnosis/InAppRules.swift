@@ -75,7 +75,8 @@ package struct InAppRules: Sendable, Hashable {
     package func isInApp(modulePath: String?, symbol: String?, file: String? = nil) -> Bool {
         let base = modulePath.map(ModuleName.base)
         let owner = symbol.map(Self.owner)
-        let names = [modulePath, base, owner].compactMap { $0 }
+        // As the record names it, too.
+        let names = [modulePath, base, modulePath.map(program.name(ofModule:)), owner].compactMap { $0 }
         if Self.matches(names, inAppPrefixes) { return true }
         if Self.matches(names, notInAppPrefixes) { return false }
         // What the compiler made by itself: it is in no source file, and the next compiler makes something else.

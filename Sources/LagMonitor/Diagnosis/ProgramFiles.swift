@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LagModel
 
 /// The program that a process runs, as ``InAppRules`` needs it: its file, and the modules in it that are dependencies.
@@ -6,13 +7,26 @@ package struct ProgramFiles: Sendable, Hashable {
     package var executable: String?
     /// Names of modules that were built from a checked-out package.
     package var dependencies: Set<String>
+    /// What it was started as, where that is a link to the executable: on Debian `redis-server` is one to `redis-check-rdb`, `python3` one to
+    /// `python3.11`. Nil: the file's own name.
+    package var linkName: String?
 
     /// `CLU_MODULE_PATH_MAX` with its NUL.
     private static let maximumPathBytes = 239
 
-    package init(executable: String?, dependencies: Set<String> = []) {
+    /// Where a link is looked for, beside the executable's own folder.
+    private static let linkFolders = ["/usr/bin", "/usr/sbin", "/usr/local/bin"]
+
+    package init(executable: String?, dependencies: Set<String> = [], linkName: String? = nil) {
         self.executable = executable
         self.dependencies = dependencies
+        self.linkName = linkName
+    }
+
+    /// How a record names a module: by its file, the executable as it was started.
+    package func name(ofModule path: String) -> String {
+        if let linkName, path == executable { return linkName }
+        return ModuleName.base(path)
     }
 
     /// Reads it of a process; the dependencies only where the executable is another one than before. One thread; it searches up to
@@ -24,6 +38,21 @@ package struct ProgramFiles: Sendable, Hashable {
         let path = String(decoding: whole.utf8.suffix(maximumPathBytes), as: UTF8.self)
         if let last, last.executable == path { return last }
         // By number: the file that runs, also where its path is another process's or it was replaced.
-        return ProgramFiles(executable: path, dependencies: DependencyModules.names(inFile: "/proc/\(process)/exe"))
+        return ProgramFiles(
+            executable: path,
+            dependencies: DependencyModules.names(inFile: "/proc/\(process)/exe"),
+            linkName: linkName(of: process, executable: whole)
+        )
+    }
+
+    /// A process chooses its name as it likes: it counts where a file of that name is the executable itself.
+    private static func linkName(of process: Int32, executable: String) -> String? {
+        guard let name = ProcessContext.processName(of: process), !name.isEmpty, !name.contains("/"),
+            let slash = executable.lastIndex(of: "/"), executable[executable.index(after: slash)...] != name,
+            let program = FileIdentity(path: "/proc/\(process)/exe")
+        else { return nil }
+        // As the process sees them, which may be in a container.
+        let folders = [String(executable[..<slash])] + linkFolders
+        return folders.contains { FileIdentity(path: "/proc/\(process)/root\($0)/\(name)") == program } ? name : nil
     }
 }

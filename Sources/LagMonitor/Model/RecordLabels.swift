@@ -2,11 +2,11 @@
 ///
 /// A name is a letter and up to 31 letters, digits, `_` or `-`: the narrowest of what Prometheus, Sentry and ECS take, but for `-`, which
 /// metrics show as `_` (``metricName(_:)``). Values are 1 to 128 bytes of UTF-8 without control characters. Any thread; a value type.
-package struct RecordLabels: Sendable, Equatable {
+package struct RecordLabels: Sendable, Hashable {
     /// Sorted by name, each name once.
     package let pairs: [Pair]
 
-    package struct Pair: Sendable, Equatable {
+    package struct Pair: Sendable, Hashable {
         package let name: String
         package let value: String
     }
@@ -29,9 +29,10 @@ package struct RecordLabels: Sendable, Equatable {
         \(maximumNameBytes - 1) letters, digits, '_' or '-', a value 1 to \(maximumValueBytes) bytes without control characters
         """
 
-    /// Names with a meaning of their own in metrics (Prometheus's `le`, and those of our series) or in Sentry's tags.
+    /// Names with a meaning of their own in metrics (Prometheus's `le`, and those of our series), in profiles or in Sentry's tags.
     package static let reservedNames: Set<String> = [
-        "cause", "event", "kind", "le", "loop", "phase", "process", "reason", "stall_id", "target", "version",
+        "cause", "culprit", "event", "kind", "le", "loop", "phase", "process", "reason", "stall_id", "target", "thread",
+        "version",
     ]
 
     package var isEmpty: Bool { pairs.isEmpty }

@@ -40,6 +40,7 @@ package struct Recurrence: Sendable, Equatable {
 
     /// What stands before ``message`` in the line's `message`; it follows from the rest.
     package var introduction: String {
-        "the same stall \(count == 1 ? "once" : "\(count) times") within \(windowNanoseconds / 1_000_000_000) s, at last: "
+        let window = DurationText.text(nanoseconds: windowNanoseconds)
+        return "the same stall \(count == 1 ? "once" : "\(count) times") within \(window), at last: "
     }
 }

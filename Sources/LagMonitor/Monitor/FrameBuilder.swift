@@ -70,7 +70,7 @@ struct FrameBuilder {
         let inApp = rules.isInApp(modulePath: module.path, symbol: name.simplified, file: name.file)
         return StallRecord.Frame(
             pc: captured.pc,
-            module: module.baseName,
+            module: rules.program.name(ofModule: module.path),
             buildID: module.buildID.isEmpty ? nil : module.buildID,
             offset: captured.pc &- module.bias,
             symbol: name.simplified,

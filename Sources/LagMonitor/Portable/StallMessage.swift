@@ -7,11 +7,11 @@ package struct StallMessage {
 
     /// - Parameter isCutOff: whether this is what is reported if the process dies in the stall.
     package init(_ record: StallRecord, isCutOff: Bool = false) {
-        let milliseconds = record.durationNanoseconds / 1_000_000 + (record.durationNanoseconds % 1_000_000 >= 500_000 ? 1 : 0)
+        let duration = DurationText.text(nanoseconds: record.durationNanoseconds)
         let begun =
             switch record.phase {
-            case .begin: "\(record.loop) has been stalled for \(milliseconds) ms"
-            case .end, .abandoned: "\(record.loop) was stalled for \(milliseconds) ms"
+            case .begin: "\(record.loop) has been stalled for \(duration)"
+            case .end, .abandoned: "\(record.loop) was stalled for \(duration)"
             }
         let place = (record.culprit ?? record.frames.first?.module).map { " in \($0)" } ?? ""
         let end = isCutOff ? " when the process was last seen" : record.phase == .abandoned ? " when the watch ended" : ""
@@ -26,8 +26,9 @@ package struct StallMessage {
     /// Whether somebody waited for the loop meanwhile.
     private static func waiting(_ evidence: StallRecord.Evidence) -> String {
         guard evidence.pending == true else { return "" }
-        let milliseconds = (evidence.pendingNanoseconds ?? 0) / 1_000_000
-        return milliseconds > 0 ? " while work waited for at least \(milliseconds) ms" : " while work waited"
+        // It is a bound: not rounded up to the next millisecond.
+        guard let pending = evidence.pendingNanoseconds, pending >= 1_000_000 else { return " while work waited" }
+        return " while work waited for at least \(DurationText.text(nanoseconds: pending - pending % 1_000_000))"
     }
 
     /// What shows that it was not one callback.

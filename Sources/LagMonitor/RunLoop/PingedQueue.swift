@@ -18,10 +18,10 @@ public import LagActivity
 ///
 /// What waits in the queue holds the beacon, not this object. On a concurrent queue a ping is answered as soon as any
 /// thread is free for it.
-public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendable {
+public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, MailboxLoop, Sendable {
     public let name: String
     private let queue: DispatchQueue
-    private let mailbox = PingMailbox()
+    package let mailbox = PingMailbox()
     /// Where the queue lies, for reading; nil when that cannot be found out.
     private let address: UInt?
     private let expectedBlocks: ExpectedBlockScope

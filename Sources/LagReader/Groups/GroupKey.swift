@@ -2,12 +2,14 @@ internal import LagModel
 
 /// What makes stalls belong together; by its name on the command line: `fingerprint`, `label:team`.
 package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
-    case fingerprint, culprit, cause, loop, host, incident
+    case fingerprint, culprit, cause, loop, process, service, target, host, incident
     /// The value of the operator's label of that name.
     case label(String)
 
     /// Without the labels, which are the operator's.
-    package static let allCases: [GroupKey] = [.fingerprint, .culprit, .cause, .loop, .host, .incident]
+    package static let allCases: [GroupKey] = [
+        .fingerprint, .culprit, .cause, .loop, .process, .service, .target, .host, .incident,
+    ]
 
     private static let labelPrefix = "label:"
 
@@ -27,6 +29,9 @@ package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
         case .culprit: "culprit"
         case .cause: "cause"
         case .loop: "loop"
+        case .process: "process"
+        case .service: "service"
+        case .target: "target"
         case .host: "host"
         case .incident: "incident"
         case .label(let name): Self.labelPrefix + name
@@ -39,6 +44,9 @@ package enum GroupKey: RawRepresentable, Hashable, CaseIterable, Sendable {
         case .culprit: .culprit
         case .cause: .cause
         case .loop: .loop
+        case .process: .processName
+        // A target's name is the service in its records.
+        case .service, .target: .serviceName
         case .host: .hostName
         case .incident: .incident
         case .label: .labels

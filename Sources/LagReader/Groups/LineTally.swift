@@ -9,7 +9,7 @@ package struct LineTally: Sendable, Equatable {
     package var foreign: UInt64 = 0
     /// Of stalls that were counted by another line.
     package var repeated: UInt64 = 0
-    /// Of stalls outside the times that were asked for.
+    /// Of stalls outside the times and names that were asked for.
     package var outside: UInt64 = 0
 
     package init() {}

@@ -16,13 +16,11 @@ package struct StallGroup: Sendable {
     package private(set) var causes = [UInt64](repeating: 0, count: Self.causes.count)
     package private(set) var firstTime = Int64.max
     package private(set) var lastTime = Int64.min
-    /// The culprit of the last stall that has one.
-    package private(set) var culprit: [UInt8] = []
-    private var culpritTime = Int64.min
-    /// The fingerprint of the last stall.
-    package private(set) var fingerprint: [UInt8] = []
-    /// Not ``lastTime``, which those that were held back move, too.
-    private var fingerprintTime = Int64.min
+    /// Of the last stall that has one, as with the others here.
+    private var lastCulprit = LatestText()
+    private var lastFingerprint = LatestText()
+    package private(set) var process = LatestText()
+    package private(set) var service = LatestText()
     /// Of stalls that go on, or whose end was lost.
     package internal(set) var openCount: UInt64 = 0
     /// Stalls without a line of their own, which a limit held back; they are in no other figure.
@@ -32,6 +30,9 @@ package struct StallGroup: Sendable {
     init(key: UnsafeBufferPointer<UInt8>) { self.key = Array(key) }
 
     package init(key: [UInt8]) { self.key = key }
+
+    package var culprit: [UInt8] { lastCulprit.text }
+    package var fingerprint: [UInt8] { lastFingerprint.text }
 
     /// What decides the rank: all the time that is known of.
     package var weight: UInt64 { totalNanoseconds.saturatingSum(heldBackNanoseconds) }
@@ -53,19 +54,11 @@ package struct StallGroup: Sendable {
         hosts.add(hostHash)
         causes[causeIndex] += 1
         firstTime = min(firstTime, time)
-        if time >= fingerprintTime {
-            _ = line.withText(.fingerprint) {
-                Self.keep($0, in: &fingerprint, isNewer: time > fingerprintTime)
-                fingerprintTime = time
-            }
-        }
         lastTime = max(lastTime, time)
-        if time >= culpritTime {
-            _ = line.withText(.culprit) {
-                Self.keep($0, in: &culprit, isNewer: time > culpritTime)
-                culpritTime = time
-            }
-        }
+        _ = line.withText(.fingerprint) { lastFingerprint.add($0, time: time) }
+        _ = line.withText(.culprit) { lastCulprit.add($0, time: time) }
+        _ = line.withText(.processName) { process.add($0, time: time) }
+        _ = line.withText(.serviceName) { service.add($0, time: time) }
     }
 
     mutating func addHeldBack(count: UInt64, nanoseconds: UInt64, lastTime: Int64?) {
@@ -83,27 +76,15 @@ package struct StallGroup: Sendable {
         durations.add(other.durations)
         hosts.add(other.hosts)
         for index in causes.indices { causes[index] += other.causes[index] }
-        if other.fingerprintTime >= fingerprintTime {
-            let isNewer = other.fingerprintTime > fingerprintTime
-            other.fingerprint.withUnsafeBufferPointer { Self.keep($0, in: &fingerprint, isNewer: isNewer) }
-            fingerprintTime = other.fingerprintTime
-        }
+        lastFingerprint.add(other.lastFingerprint)
+        lastCulprit.add(other.lastCulprit)
+        process.add(other.process)
+        service.add(other.service)
         firstTime = min(firstTime, other.firstTime)
         lastTime = max(lastTime, other.lastTime)
-        if other.culpritTime >= culpritTime {
-            other.culprit.withUnsafeBufferPointer { Self.keep($0, in: &culprit, isNewer: other.culpritTime > culpritTime) }
-            culpritTime = other.culpritTime
-        }
         openCount += other.openCount
         heldBackCount = heldBackCount.saturatingSum(other.heldBackCount)
         heldBackNanoseconds = heldBackNanoseconds.saturatingSum(other.heldBackNanoseconds)
-    }
-
-    /// The newer one; of two of the same time the one that is first as text, so that the order of reading does not show.
-    private static func keep(_ text: UnsafeBufferPointer<UInt8>, in kept: inout [UInt8], isNewer: Bool) {
-        let new = text.cut(GroupTable.maximumTextBytes)
-        guard new.count != kept.count || (!new.isEmpty && memcmp(new.baseAddress!, kept, new.count) != 0) else { return }
-        if isNewer || kept.isEmpty || new.lexicographicallyPrecedes(kept) { kept = Array(new) }
     }
 
     /// Where a cause is in ``causes``.

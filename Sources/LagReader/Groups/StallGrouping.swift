@@ -1,4 +1,4 @@
-package import LagModel
+internal import LagModel
 
 /// Groups the stalls of lines, each stall once. One thread; those of several threads share a deduplicator, and are added up at the end.
 package struct StallGrouping: ~Copyable, LineConsumer {
@@ -27,26 +27,25 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     private let observe: ((borrowing LineScanner, Observation) -> Void)?
     /// By the stall's start, in nanoseconds since 1970.
     private let times: Range<Int64>
-    /// What a line must have.
-    private let labels: RecordLabels
+    private let filter: StallFilter
     private let deduplicator: StallDeduplicator
     private var scanner = LineScanner()
     private var aggregate = Aggregate()
 
     /// - Parameters:
-    ///   - labels: of the stalls that count.
+    ///   - filter: which stalls count.
     ///   - observe: called for each stall that counts, for those who need more of it than its group.
     package init(
         by key: GroupKey,
         times: Range<Int64> = .min ..< .max,
-        labels: RecordLabels = .none,
+        filter: StallFilter = StallFilter(),
         deduplicator: StallDeduplicator,
         observe: ((borrowing LineScanner, Observation) -> Void)? = nil
     ) {
         self.key = key
         self.observe = observe
         self.times = times
-        self.labels = labels
+        self.filter = filter
         self.deduplicator = deduplicator
     }
 
@@ -64,7 +63,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 return
             }
             // After the deduplicator, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time), scanner.has(labels) else {
+            guard let time = scanner.time(.time), isWanted(at: time) else {
                 aggregate.tally.outside += 1
                 return
             }
@@ -74,7 +73,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
                 aggregate.tally.repeated += 1
                 return
             }
-            guard let time = scanner.time(.lastTime), times.contains(time), scanner.has(labels) else { return }
+            guard let time = scanner.time(.lastTime), isWanted(at: time) else { return }
             countHeldBack(time: time)
         case .notice: observe?(scanner, .notice)
         case .foreign: aggregate.tally.foreign += 1
@@ -89,7 +88,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
 
     /// What there is so far; stalls that go on are in it.
     package borrowing func snapshot() -> Aggregate {
-        var other = StallGrouping(by: key, times: times, labels: labels, deduplicator: deduplicator)
+        var other = StallGrouping(by: key, times: times, filter: filter, deduplicator: deduplicator)
         other.takeOpenLines()
         var snapshot = aggregate
         snapshot.table.add(other.aggregate.table)
@@ -100,7 +99,7 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     package mutating func takeOpenLines() {
         for line in deduplicator.openLines() {
             line.withUnsafeBytes { bytes in
-                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), times.contains(time), scanner.has(labels) else {
+                guard scanner.scan(bytes) == nil, let time = scanner.time(.time), isWanted(at: time) else {
                     aggregate.tally.outside += 1
                     return
                 }
@@ -110,6 +109,8 @@ package struct StallGrouping: ~Copyable, LineConsumer {
     }
 
     package consuming func finish() -> Aggregate { aggregate }
+
+    private borrowing func isWanted(at time: Int64) -> Bool { times.contains(time) && filter.includes(scanner) }
 
     private mutating func count(time: Int64, isOpen: Bool) {
         let nanoseconds = scanner.nanoseconds(.duration) ?? 0

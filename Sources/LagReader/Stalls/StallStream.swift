@@ -1,4 +1,4 @@
-package import LagModel
+internal import LagModel
 
 /// The stalls of several inputs, one after the other and each once: for a report, an export. Memory: a deduplicator, a line.
 ///
@@ -8,15 +8,14 @@ package struct StallStream: ~Copyable {
     package private(set) var tally = LineTally()
     package private(set) var inputErrors: [InputError] = []
     private let times: Range<Int64>
-    private let labels: RecordLabels
+    private let filter: StallFilter
     private let deduplicator = StallDeduplicator()
     private var scanner = LineScanner()
 
-    /// - Parameters:
-    ///   - times: by the stall's start, in nanoseconds since 1970.
-    ///   - labels: what a line must have.
-    package init(times: Range<Int64> = .min ..< .max, labels: RecordLabels = .none) {
-        (self.times, self.labels) = (times, labels)
+    /// - Parameter times: by the stall's start, in nanoseconds since 1970.
+    package init(times: Range<Int64> = .min ..< .max, filter: StallFilter = StallFilter()) {
+        self.times = times
+        self.filter = filter
     }
 
     /// Hands on the stalls of an input, until `take` says false.
@@ -47,7 +46,7 @@ package struct StallStream: ~Copyable {
         var open: [ParsedStall] = []
         for line in deduplicator.openLines() {
             line.withUnsafeBytes { bytes in
-                guard scanner.scan(bytes) == nil, scanner.has(labels), let stall = scanner.stall() else { return }
+                guard scanner.scan(bytes) == nil, filter.includes(scanner), let stall = scanner.stall() else { return }
                 if times.contains(stall.time) { open.append(stall) }
             }
         }
@@ -68,7 +67,8 @@ package struct StallStream: ~Copyable {
                 return true
             }
             // After the deduplicator, which must know all lines of a stall: they need not have the same time.
-            guard let time = scanner.time(.time), times.contains(time), scanner.has(labels), let stall = scanner.stall() else {
+            guard let time = scanner.time(.time), times.contains(time), filter.includes(scanner), let stall = scanner.stall()
+            else {
                 return true
             }
             return take(stall)

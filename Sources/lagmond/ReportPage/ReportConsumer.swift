@@ -23,10 +23,10 @@ struct ReportConsumer: ~Copyable, LineConsumer {
     private let box: Box
     private var grouping: StallGrouping
 
-    init(times: Range<Int64>, labels: RecordLabels = .none, deduplicator: StallDeduplicator) {
+    init(times: Range<Int64>, filter: StallFilter = StallFilter(), deduplicator: StallDeduplicator) {
         let box = Box()
         self.box = box
-        grouping = StallGrouping(by: .fingerprint, times: times, labels: labels, deduplicator: deduplicator) { line, what in
+        grouping = StallGrouping(by: .fingerprint, times: times, filter: filter, deduplicator: deduplicator) { line, what in
             box.parts.add(line, what)
         }
     }

@@ -111,19 +111,35 @@ struct ReportData {
         writer.endObject()
     }
 
-    /// A tree is a flat list, five numbers a node: parent, frame, all and own milliseconds, those of what was left out.
+    /// A tree is a flat list, five numbers a node: parent, frame, all and own milliseconds, those of what was left out. Nodes below one parent may
+    /// have the same frame.
     private func writeTrees(_ writer: inout JSONLineWriter) {
-        var indices: [String: Int] = [:]
+        var indices: [StackTree.FrameKey: Int] = [:]
+        var origins: [String: Set<StackTree.Origin>] = [:]
+        for group in report.groups {
+            for node in group.tree.nodes { origins[node.frame.name, default: []].insert(node.frame.origin) }
+        }
+        /// A name without more is what is known of that name, where that is one thing.
+        func settled(_ frame: StackTree.Frame) -> StackTree.FrameKey {
+            let known = (origins[frame.name] ?? []).subtracting([.unknown])
+            return StackTree.FrameKey(
+                name: frame.name,
+                origin: frame.origin == .unknown && known.count == 1 ? known.first! : frame.origin
+            )
+        }
         var frames: [StackTree.Frame] = []
         writer.key("trees")
         writer.beginArray()
         for group in report.groups {
             writer.beginArray()
             for node in group.tree.nodes {
-                let index = indices[node.frame.name] ?? frames.count
+                let key = settled(node.frame)
+                let index = indices[key] ?? frames.count
                 if index == frames.count {
-                    indices[node.frame.name] = index
-                    frames.append(node.frame)
+                    indices[key] = index
+                    frames.append(StackTree.Frame(name: key.name, module: node.frame.module, origin: key.origin))
+                } else {
+                    frames[index].learn(node.frame)
                 }
                 writer.value(Int64(node.parent))
                 writer.value(UInt64(index))
@@ -141,7 +157,7 @@ struct ReportData {
             writer.beginArray()
             writer.value(Self.cut(frame.name, most))
             writer.value(Self.cut(frame.module, most))
-            writer.value(UInt64(frame.isInApp ? 1 : 0))
+            writer.value(UInt64(frame.origin == .program ? 1 : 0))
             writer.endArray()
         }
         writer.endArray()

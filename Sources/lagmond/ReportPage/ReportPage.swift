@@ -10,7 +10,8 @@ struct ReportPage {
     let version: String
 
     private static let scripts = [
-        PackageResources.core_js, PackageResources.flame_js, PackageResources.heat_js, PackageResources.timeline_js,
+        PackageResources.core_js, PackageResources.tree_js, PackageResources.link_js, PackageResources.flame_js,
+        PackageResources.heat_js, PackageResources.timeline_js,
         PackageResources.detail_js, PackageResources.tables_js, PackageResources.report_js,
     ]
 

@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagReader
 
 /// What was read and what was left out, in words.
@@ -8,10 +9,10 @@ struct ReportSummary {
     var tiles: [(name: String, value: String)] {
         let all = report.all
         return [
-            ("Stalls", HTMLText.number(all.count)), ("Stalled", TopText.duration(all.weight)),
-            ("Worst", all.count == 0 ? "–" : TopText.duration(all.worstNanoseconds)),
-            ("p99", all.count == 0 ? "–" : TopText.duration(all.nanoseconds(atShare: 0.99))),
-            ("p50", all.count == 0 ? "–" : TopText.duration(all.nanoseconds(atShare: 0.5))),
+            ("Stalls", HTMLText.number(all.count)), ("Stalled", DurationText.text(nanoseconds: all.weight)),
+            ("Worst", all.count == 0 ? "–" : DurationText.text(nanoseconds: all.worstNanoseconds)),
+            ("p99", all.count == 0 ? "–" : DurationText.text(nanoseconds: all.nanoseconds(atShare: 0.99))),
+            ("p50", all.count == 0 ? "–" : DurationText.text(nanoseconds: all.nanoseconds(atShare: 0.5))),
             ("Groups", HTMLText.number(report.groups.count { $0.index != nil } + report.otherGroupCount)),
             ("Hosts", HTMLText.number(report.hostCount)), ("Loops", HTMLText.number(report.laneCount)),
         ]
@@ -23,7 +24,7 @@ struct ReportSummary {
         let end = max(report.lastEnd, report.all.lastTime)
         let length = UInt64(clamping: end.subtractingReportingOverflow(report.all.firstTime).partialValue)
         let times = "\(HTMLText.time(report.all.firstTime)) to \(HTMLText.time(end)) UTC"
-        return "\(times) · \(Self.span(length))"
+        return "\(times) · \(DurationText.text(nanoseconds: length))"
     }
 
     /// What was read, each with its number.
@@ -53,7 +54,7 @@ struct ReportSummary {
             item(
                 "Stalls that a limit held back",
                 all.heldBackCount,
-                "They are in the totals (\(TopText.duration(all.heldBackNanoseconds))) alone."
+                "They are in the totals (\(DurationText.text(nanoseconds: all.heldBackNanoseconds))) alone."
             ),
         ]
         let hidden = [
@@ -85,16 +86,5 @@ struct ReportSummary {
     /// Nil when there is none.
     private func item(_ name: String, _ count: UInt64, _ text: String = "") -> String? {
         count == 0 ? nil : "\(name): <b>\(HTMLText.number(count))</b>.\(text.isEmpty ? "" : " " + text)"
-    }
-
-    /// A long time in two units.
-    private static func span(_ nanoseconds: UInt64) -> String {
-        let seconds = nanoseconds / 1_000_000_000
-        switch seconds {
-        case ..<120: return TopText.duration(nanoseconds)
-        case ..<7200: return "\(seconds / 60) min \(seconds % 60) s"
-        case ..<172_800: return "\(seconds / 3600) h \(seconds / 60 % 60) min"
-        default: return "\(seconds / 86400) d \(seconds / 3600 % 24) h"
-        }
     }
 }

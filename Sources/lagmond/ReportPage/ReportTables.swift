@@ -7,6 +7,7 @@ struct ReportTables {
 
     /// Of each name in the list of an incident's stalls: the page has a place for all of them.
     private static let maximumVictimCharacters = 60
+    private static let maximumProcessCharacters = 255
 
     private struct Column {
         let title: String
@@ -43,11 +44,11 @@ struct ReportTables {
         var count = HTMLText.number(stalls.count)
         if stalls.openCount > 0 { count += "<small class=\"open\">\(HTMLText.number(stalls.openCount)) still going</small>" }
         if stalls.heldBackCount > 0 { count += "<small>+\(HTMLText.number(stalls.heldBackCount)) held back</small>" }
-        func duration(_ nanoseconds: UInt64) -> String { stalls.count == 0 ? "" : TopText.duration(nanoseconds) }
+        func duration(_ nanoseconds: UInt64) -> String { stalls.count == 0 ? "" : DurationText.text(nanoseconds: nanoseconds) }
         let last = stalls.lastTime == .min ? "" : HTMLText.time(stalls.lastTime)
         let cells: [(value: String?, html: String)] = [
             ("\(number)", isRest ? "" : "\(number + 1)"), (nil, name),
-            (milliseconds(stalls.weight), TopText.duration(stalls.weight)),
+            (milliseconds(stalls.weight), DurationText.text(nanoseconds: stalls.weight)),
             ("\(stalls.count)", count),
             (milliseconds(stalls.nanoseconds(atShare: 0.5)), duration(stalls.nanoseconds(atShare: 0.5))),
             (milliseconds(stalls.nanoseconds(atShare: 0.99)), duration(stalls.nanoseconds(atShare: 0.99))),
@@ -79,8 +80,8 @@ struct ReportTables {
         if others > 0 { victims += "<li class=\"none\">\(HTMLText.number(others)) shorter ones</li>" }
         let cells: [(value: String?, html: String)] = [
             ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stalls.start, withMilliseconds: true))</time>"),
-            (milliseconds(length), TopText.duration(length)),
-            (milliseconds(stalls.nanoseconds), TopText.duration(stalls.nanoseconds)),
+            (milliseconds(length), DurationText.text(nanoseconds: length)),
+            (milliseconds(stalls.nanoseconds), DurationText.text(nanoseconds: stalls.nanoseconds)),
             ("\(stalls.count)", HTMLText.number(stalls.count)), (nil, "<ul class=\"victims\">\(victims)</ul>"),
         ]
         return "<tr>" + cells.enumerated().map(cell).joined() + "</tr>"
@@ -91,9 +92,11 @@ struct ReportTables {
         func short(_ text: String) -> String { "<bdi>\(HTMLText.breakable(text, Self.maximumVictimCharacters))</bdi>" }
         let loop = victim.lane?.loop ?? ""
         let process = victim.lane.map { " of \(short("\($0.process)[\($0.pid)]"))" } ?? ""
-        let duration = (stall.phase == .end ? "" : "≥ ") + TopText.duration(stall.nanoseconds)
+        let duration = (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds)
         let culprit = victim.culprit.isEmpty ? "" : " in \(short(victim.culprit))"
-        let times = " data-time=\"\(stall.time / 1_000_000)\" data-ms=\"\(milliseconds(stall.nanoseconds))\""
+        let times =
+            " data-time=\"\(stall.time / 1_000_000)\" data-ms=\"\(milliseconds(stall.nanoseconds))\""
+            + Self.processAttribute(victim.lane?.process ?? "")
         let reference = " data-group=\"\(stall.group)\"" + (detail.map { " data-detail=\"\($0)\"" } ?? "")
         return "<li\(times)\(reference)>\(short(loop.isEmpty ? "a loop" : loop))\(process) \(duration) "
             + cause(StallGroup.causes[stall.cause]) + culprit + "</li>"
@@ -124,7 +127,8 @@ struct ReportTables {
         let group = stall.group < report.groups.count ? report.groups[stall.group] : nil
         let lane = report.lanes.indices.contains(stall.lane) ? report.lanes[stall.lane] : nil
         let culprit = line?.culprit ?? group.map { String(decoding: $0.stalls.culprit, as: UTF8.self) } ?? ""
-        let process = "\(line?.processName ?? lane?.process ?? "")[\(line?.pid ?? lane.map { Int64(clamping: $0.pid) } ?? 0)]"
+        let name = line?.processName ?? lane?.process ?? ""
+        let process = "\(name)[\(line?.pid ?? lane.map { Int64(clamping: $0.pid) } ?? 0)]"
         let phase =
             switch stall.phase {
             case .end: ""
@@ -133,7 +137,10 @@ struct ReportTables {
             }
         let cells: [(value: String?, html: String)] = [
             ("\(number)", "\(number + 1)"), (nil, "<time>\(HTMLText.time(stall.time, withMilliseconds: true))</time>"),
-            (milliseconds(stall.nanoseconds), (stall.phase == .end ? "" : "≥ ") + TopText.duration(stall.nanoseconds) + phase),
+            (
+                milliseconds(stall.nanoseconds),
+                (stall.phase == .end ? "" : "≥ ") + DurationText.text(nanoseconds: stall.nanoseconds) + phase
+            ),
             (
                 nil,
                 culprit.isEmpty
@@ -143,9 +150,15 @@ struct ReportTables {
             (nil, "<bdi>\(HTMLText.short(line?.hostName ?? lane?.host ?? ""))</bdi>"),
             (nil, "<bdi>\(HTMLText.short(process))</bdi> · <bdi>\(HTMLText.short(line?.loop ?? lane?.loop ?? ""))</bdi>"),
         ]
-        let times = " data-time=\"\(stall.time / 1_000_000)\" data-group=\"\(stall.group)\""
+        let times = " data-time=\"\(stall.time / 1_000_000)\" data-group=\"\(stall.group)\"" + Self.processAttribute(name)
         let reference = detail.map { " data-detail=\"\($0)\"" } ?? ""
         return "<tr\(times)\(reference)>" + cells.enumerated().map(cell).joined() + "</tr>"
+    }
+
+    /// As the call graph names a process, so that the page can choose by it.
+    private static func processAttribute(_ name: String) -> String {
+        let short = String(String.UnicodeScalarView(name.unicodeScalars.prefix(maximumProcessCharacters)))
+        return " data-process=\"\(HTMLText.escaped(StackPath.root(of: short).name))\""
     }
 
     private static func read(_ line: [UInt8], _ scanner: inout LineScanner) -> ParsedStall? {

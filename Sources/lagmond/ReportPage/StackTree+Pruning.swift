@@ -42,7 +42,9 @@ struct PrunedTree {
             let place = nodes.count
             let below = (children[index] ?? []).sorted { one, other in
                 let (left, right) = (weights[one] ?? 0, weights[other] ?? 0)
-                return left != right ? left > right : frame(one).name < frame(other).name
+                if left != right { return left > right }
+                let (first, second) = (frame(one), frame(other))
+                return (first.name, first.origin.rawValue) < (second.name, second.origin.rawValue)
             }
             let kept = below.filter { child in last.map { rank(child) < $0 } ?? true }
             let left = below.filter { child in last.map { rank(child) >= $0 } ?? false }
@@ -64,7 +66,7 @@ struct PrunedTree {
         write(-1, -1)
     }
 
-    private static let root = StackTree.Frame(name: "all", module: "", isInApp: false)
+    private static let root = StackTree.Frame(name: "all", module: "", origin: .unknown)
 
     /// What is before has more weight, or as much and is nearer to the root.
     private struct Rank: Comparable {

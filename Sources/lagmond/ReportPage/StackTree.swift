@@ -4,20 +4,33 @@ internal import LagReader
 
 /// The stacks of all stalls, merged from the root on, under their groups; a bounded number of nodes.
 ///
-/// A frame is a function by its name here, whatever the build and the line: the tree is made for people. Of its module and whose code it
-/// is not every line knows.
+/// A frame is a function by its name and by whose code it is, whatever the build and the line: the tree is made for people.
 struct StackTree: Sendable {
+    /// Whose code a frame is. A library's function that has the name of one of the program's is another one.
+    enum Origin: UInt8, Sendable {
+        /// The samples of a line are names alone.
+        case unknown
+        case library
+        case program
+    }
+
     struct Frame: Sendable {
         let name: String
-        /// Empty: no line says.
+        /// Of several the first in the alphabet; empty: no line says.
         var module: String
-        var isInApp: Bool
+        let origin: Origin
 
         /// The same in any order.
         mutating func learn(_ other: Frame) {
             if module.isEmpty || (!other.module.isEmpty && other.module < module) { module = other.module }
-            isInApp = isInApp || other.isInApp
         }
+
+        var key: FrameKey { FrameKey(name: name, origin: origin) }
+    }
+
+    struct FrameKey: Hashable, Sendable {
+        let name: String
+        let origin: Origin
     }
 
     struct Node: Sendable {
@@ -39,7 +52,7 @@ struct StackTree: Sendable {
     private(set) var nodes: [Node] = []
     /// Stacks that were cut because there was no place.
     private(set) var shortened: UInt64 = 0
-    private var frameIndices: [String: Int32] = [:]
+    private var frameIndices: [FrameKey: Int32] = [:]
     private var children: [UInt64: Int32] = [:]
     private var roots: [UInt64: Int32] = [:]
     /// The node where a stack ends that came before, by the bytes of its frames.
@@ -81,7 +94,8 @@ struct StackTree: Sendable {
         for frame in path.frames {
             let name = String(decoding: frame.name.utf8.prefix(Self.maximumNameBytes), as: UTF8.self)
             let module = frame.module?.split(separator: "/").last.map { String($0.prefix(100)) } ?? ""
-            guard let next = child(of: place, group: group, Frame(name: name, module: module, isInApp: frame.isInApp)) else {
+            let origin: Origin = frame.isInApp ? .program : frame.module == nil ? .unknown : .library
+            guard let next = child(of: place, group: group, Frame(name: name, module: module, origin: origin)) else {
                 shortened += 1
                 break
             }
@@ -99,16 +113,16 @@ struct StackTree: Sendable {
 
     private mutating func child(of parent: Int32, group: Int, _ frame: Frame) -> Int32? {
         let place = parent < 0 ? UInt64(truncatingIfNeeded: group + 1) : UInt64(parent)
-        if let known = frameIndices[frame.name] {
+        if let known = frameIndices[frame.key] {
             frames[Int(known)].learn(frame)
             let key = place << 32 | UInt64(known)
             if let index = parent < 0 ? roots[key] : children[key] { return index }
         }
         guard nodes.count < Self.maximumNodes, frames.count < Self.maximumFrames else { return nil }
-        let index = frameIndices[frame.name] ?? Int32(frames.count)
+        let index = frameIndices[frame.key] ?? Int32(frames.count)
         if Int(index) == frames.count {
             frames.append(frame)
-            frameIndices[frame.name] = index
+            frameIndices[frame.key] = index
         }
         let key = place << 32 | UInt64(index)
         let node = Int32(nodes.count)

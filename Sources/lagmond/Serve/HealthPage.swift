@@ -23,7 +23,7 @@ struct HealthPage {
         faults += targets.compactMap { target in target.fault.map { (target.name.map { "\($0): " } ?? "") + $0 } }
         if let failure = sink.failure { faults.append(failure) }
         if let since = sink.busySince, now - since > Self.sinkTimeout {
-            faults.append("\(sinkName) has been writing a line for \((now - since).components.seconds) s")
+            faults.append("\(sinkName) has been writing a line for \((now - since).shown)")
         }
         return faults
     }

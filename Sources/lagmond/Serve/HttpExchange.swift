@@ -35,7 +35,7 @@ final class HttpExchange: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         setDeadline(limits.headMilliseconds, context) { exchange, context in
-            let text = "a request has to arrive within \(exchange.limits.headMilliseconds) ms"
+            let text = "a request has to arrive within \(Duration.milliseconds(exchange.limits.headMilliseconds).shown)"
             exchange.send(.refusal(.requestTimeout, text), context)
         }
         context.fireChannelActive()

@@ -39,18 +39,46 @@ struct InputOptions: ParsableArguments {
     }
 }
 
-/// Which stalls, by the operator's labels.
-struct LabelOptions: ParsableArguments {
+/// Which stalls, by the names and the operator's labels in their records.
+struct FilterOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Only stalls of processes with this name; a pattern with *, ? and [], may be repeated.",
+            valueName: "pattern"
+        )
+    )
+    var process: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Only stalls of this service; a target's name is its service. A pattern, may be repeated.",
+            valueName: "pattern"
+        )
+    )
+    var service: [String] = []
+
+    @Option(help: ArgumentHelp("Only stalls of loops with this name; a pattern, may be repeated.", valueName: "pattern"))
+    var loop: [String] = []
+
+    @Option(help: ArgumentHelp("Only stalls on this host; a pattern, may be repeated.", valueName: "pattern"))
+    var host: [String] = []
+
+    @Option(help: ArgumentHelp("Only stalls with this cause; a pattern, may be repeated.", valueName: "pattern"))
+    var cause: [String] = []
+
     @Option(help: ArgumentHelp("Only stalls with this label: team=shop; of several, all.", valueName: "name=value"))
     var label: [String] = []
 
     /// - Throws: ``StartFailure`` for what is no label.
-    func labels() throws(StartFailure) -> RecordLabels {
+    func filter() throws(StartFailure) -> StallFilter {
         let value = JSONValue.array(label.map(JSONValue.string))
         if let reason = SettingKey.labels.validationError(for: value) {
             throw StartFailure(status: ExitStatus.usage, message: "--label: \(reason); allowed: \(RecordLabels.allowed)")
         }
-        return (try? RecordLabels(LabelPairs.merged([value]))) ?? .none
+        return StallFilter(
+            [.processName: process, .serviceName: service, .loop: loop, .hostName: host, .cause: cause],
+            labels: (try? RecordLabels(LabelPairs.merged([value]))) ?? .none
+        )
     }
 }
 

@@ -2,40 +2,56 @@ internal import Glibc
 internal import LagReader
 internal import Synchronization
 
-/// Shows on a terminal how much of a long input has been read; silent elsewhere, and for short inputs.
+/// Shows on a terminal how far a read or a report has come that takes more than a second; silent elsewhere, and for short ones.
 final class ProgressLine: Sendable {
+    private struct State {
+        var isOver = false
+        var isShown = false
+        /// What is done after the reading.
+        var work: String?
+    }
+
     let progress: ReadProgress
-    private let isOver = Atomic<Bool>(false)
-    private let isShown = Atomic<Bool>(false)
+    private let state = Mutex(State())
 
     private static let firstMicroseconds: UInt32 = 1_000_000
     private static let nextMicroseconds: UInt32 = 250_000
 
-    init(_ files: [InputFile]) {
+    /// - Parameter isStreaming: whether output comes while it reads: a line of progress in the middle of that would be in the way.
+    init(_ files: [InputFile], isStreaming: Bool = false) {
         progress = ReadProgress(total: files.reduce(0) { $0 + ($1.bytes ?? 0) })
-        guard isatty(STDERR_FILENO) == 1 else { return }
+        guard isatty(STDERR_FILENO) == 1, !isStreaming || isatty(STDOUT_FILENO) == 0 else { return }
         try? HelperThread.start("progress") { [weak self] in
             usleep(Self.firstMicroseconds)
             while let line = self, line.show() { usleep(Self.nextMicroseconds) }
         }
     }
 
+    /// Everything is read, and something else takes time.
+    func working(on work: String) { state.withLock { $0.work = work } }
+
     /// Wipes the line.
     func end() {
-        isOver.store(true, ordering: .sequentiallyConsistent)
-        if isShown.load(ordering: .sequentiallyConsistent) { Self.write("\r\u{1b}[K") }
+        state.withLock { state in
+            state.isOver = true
+            if state.isShown { Self.write("\r\u{1b}[K") }
+        }
     }
 
     private func show() -> Bool {
-        guard !isOver.load(ordering: .sequentiallyConsistent) else { return false }
+        state.withLock { state in
+            guard !state.isOver else { return false }
+            state.isShown = true
+            Self.write("\r\(text(state.work))\u{1b}[K")
+            return true
+        }
+    }
+
+    private func text(_ work: String?) -> String {
+        if let work { return work }
         let done = progress.bytes
         let share = progress.total > 0 ? "\(min(100, done * 100 / progress.total)) % of " : ""
-        let bytes = share.isEmpty ? done : progress.total
-        isShown.store(true, ordering: .sequentiallyConsistent)
-        Self.write("\rreading: \(share)\(bytes / 1_000_000) MB\u{1b}[K")
-        // It may have ended between the two.
-        if isOver.load(ordering: .sequentiallyConsistent) { Self.write("\r\u{1b}[K") }
-        return true
+        return "reading: \(share)\((share.isEmpty ? done : progress.total) / 1_000_000) MB"
     }
 
     private static func write(_ text: String) { _ = Glibc.write(STDERR_FILENO, text, text.utf8.count) }

@@ -4,26 +4,40 @@ internal import LagModel
 struct CallTree {
     /// About 200 bytes each. What comes when it is full ends at the last frame that is known.
     static let maximumNodes = 400_000
+    /// Different sets; about 500 bytes each, and up to 3000 with the operator's labels.
+    static let maximumLabels = 20_000
 
     struct Node {
-        /// Negative: a root; -1 - index of its labels.
+        /// -1: a root.
         let parent: Int
         /// Index into ``CallTree/frames``.
         let frame: Int
         /// What was spent here and not further down.
         var nanoseconds: UInt64 = 0
+    }
+
+    /// What was spent in a node with certain labels.
+    struct Sample: Hashable {
+        let node: Int
+        /// Index into ``CallTree/labels``.
+        let labels: Int
+    }
+
+    struct Weight {
+        var nanoseconds: UInt64 = 0
         var count: UInt64 = 0
     }
 
     private(set) var frames: [ExportFrame] = []
+    /// The first is for what has none, or found no place.
+    private(set) var labels: [StackLabels] = [.none]
+    /// Of ways that were added with labels.
+    private(set) var samples: [Sample: Weight] = [:]
     private(set) var nodes: [Node] = []
-    /// Those of the stalls; the roots of each are its own. First come none.
-    private(set) var labels = [RecordLabels.none]
-    /// Sets of labels that have roots of their own; with more, stacks lose theirs.
-    static let maximumLabels = 1000
     /// Ways that found no place.
     private(set) var shortened = 0
     private var frameIndices: [String: Int] = [:]
+    private var labelIndices: [StackLabels: Int] = [:]
     private var children: [Key: Int] = [:]
 
     private struct Key: Hashable {
@@ -31,9 +45,11 @@ struct CallTree {
         let frame: Int
     }
 
-    /// - Parameter labels: what stalls of others are not to be merged with.
-    mutating func add(_ path: StackPath, count: UInt64, labels: RecordLabels = .none) {
-        var place = -1 - index(of: labels)
+    /// - Parameters:
+    ///   - count: stalls, in ``samples``.
+    ///   - labels: nil: samples are not asked for.
+    mutating func add(_ path: StackPath, count: UInt64, labels: StackLabels? = nil) {
+        var place = -1
         for frame in path.frames {
             guard let next = child(of: place, frame) else {
                 shortened += 1
@@ -43,21 +59,20 @@ struct CallTree {
         }
         guard place >= 0 else { return }
         nodes[place].nanoseconds.addSaturated(path.nanoseconds)
-        nodes[place].count += count
+        guard let labels else { return }
+        var sample = Sample(node: place, labels: index(of: labels))
+        // A node without labels always has a place.
+        if samples[sample] == nil, samples.count >= Self.maximumNodes { sample = Sample(node: place, labels: 0) }
+        samples[sample, default: Weight()].nanoseconds.addSaturated(path.nanoseconds)
+        samples[sample, default: Weight()].count += count
     }
 
-    private mutating func index(of labels: RecordLabels) -> Int {
-        if let index = self.labels.firstIndex(of: labels) { return index }
-        guard self.labels.count < Self.maximumLabels else { return 0 }
-        self.labels.append(labels)
-        return self.labels.count - 1
-    }
-
-    /// The labels of a node's stalls.
-    func labels(of index: Int) -> RecordLabels {
-        var place = index
-        while place >= 0 { place = nodes[place].parent }
-        return labels[-1 - place]
+    private mutating func index(of set: StackLabels) -> Int {
+        if let index = labelIndices[set] { return index }
+        guard labels.count <= Self.maximumLabels else { return 0 }
+        labels.append(set)
+        labelIndices[set] = labels.count - 1
+        return labels.count - 1
     }
 
     /// The frames of a node's way, root first.

@@ -8,8 +8,8 @@ internal import LagReader
 struct EventOutput: ~Copyable {
     private let format: RecordFormat
     private let times: Range<Int64>
+    private let filter: StallFilter
     private let fingerprints: Set<String>
-    private let labels: RecordLabels
     private let deduplicator = StallDeduplicator()
     private var scanner = LineScanner()
     private var encoder: RecordEncoder?
@@ -23,16 +23,15 @@ struct EventOutput: ~Copyable {
     /// - Parameters:
     ///   - times: by a line's time, in nanoseconds since 1970.
     ///   - fingerprints: only these; all when empty.
-    ///   - labels: what a line must have.
     init(
         format: RecordFormat,
         times: Range<Int64> = .min ..< .max,
-        fingerprints: Set<String> = [],
-        labels: RecordLabels = .none
+        filter: StallFilter = StallFilter(),
+        fingerprints: Set<String> = []
     ) {
-        self.labels = labels
         self.format = format
         self.times = times
+        self.filter = filter
         self.fingerprints = fingerprints
     }
 
@@ -79,11 +78,9 @@ struct EventOutput: ~Copyable {
             tally.repeated += 1
             return
         }
-        guard times.contains(written.time), scanner.has(labels),
+        guard times.contains(written.time), filter.includes(scanner),
             fingerprints.isEmpty || fingerprints.contains(written.fingerprint ?? "")
-        else {
-            return
-        }
+        else { return }
         append(written)
     }
 

@@ -35,7 +35,7 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
-    @OptionGroup var labels: LabelOptions
+    @OptionGroup var filters: FilterOptions
 
     @Option(help: ArgumentHelp("folded, perf, speedscope, pprof, sentry or otlp.", valueName: "name"))
     var format: Format
@@ -48,7 +48,7 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let range = try times.range(now: TimeOptions.now)
-        let labels = try labels.labels()
+        let filter = try filters.filter()
         var (files, status) = input.open()
         if format == .pprof, isatty(STDOUT_FILENO) == 1 {
             throw StartFailure(
@@ -58,11 +58,15 @@ struct ExportCommand: ParsableCommand {
         }
         let wanted = Set(fingerprint)
         if let events = format.events {
-            return try writeEvents(files, status, EventOutput(format: events, times: range, fingerprints: wanted, labels: labels))
+            return try writeEvents(
+                files,
+                status,
+                EventOutput(format: events, times: range, filter: filter, fingerprints: wanted)
+            )
         }
-        let line = ProgressLine(files)
+        let line = ProgressLine(files, isStreaming: true)
         var output = ProfileOutput(format: format)
-        var stream = StallStream(times: range, labels: labels)
+        var stream = StallStream(times: range, filter: filter)
         var refusal: ExitCode?
         func flush() {
             do throws(ExitCode) { try output.flush() } catch { refusal = error }
@@ -93,7 +97,7 @@ struct ExportCommand: ParsableCommand {
     }
 
     private func writeEvents(_ files: [InputFile], _ given: Int32, _ output: consuming EventOutput) throws {
-        let line = ProgressLine(files)
+        let line = ProgressLine(files, isStreaming: true)
         var status = given
         for file in files {
             do {
@@ -133,9 +137,9 @@ struct ProfileOutput {
         }
         // A stall is one, in how many ways it may have been seen: the first, which is the heaviest, has it.
         var count: UInt64 = 1
+        let labels = format == .pprof ? StackLabels(stall) : nil
         StackPath.forEach(of: stall) { path in
-            // The other profiles have no place for them.
-            tree.add(path, count: count, labels: format == .pprof ? stall.labels : .none)
+            tree.add(path, count: count, labels: labels)
             count = 0
         }
     }

@@ -26,15 +26,19 @@ struct PprofFile {
     private mutating func encode(_ tree: CallTree, time: Int64, nanoseconds: Int64) -> [UInt8] {
         valueType(Field.sampleType, "stalls", "count")
         valueType(Field.sampleType, "stall", "nanoseconds")
-        for (index, node) in tree.nodes.enumerated() where node.nanoseconds > 0 {
-            let labels = tree.labels(of: index).pairs.map { (string($0.name), string($0.value)) }
+        // The same lines make the same file.
+        let samples = tree.samples.sorted {
+            ($0.key.node, tree.labels[$0.key.labels]) < ($1.key.node, tree.labels[$1.key.labels])
+        }
+        for (key, weight) in samples where weight.nanoseconds > 0 {
+            let labels = tree.labels[key.labels].pairs.map { (string($0.name), string($0.value)) }
             body.field(Field.sample) { sample in
-                sample.field(1, packed: tree.path(of: index).reversed().map { UInt64($0 + 1) })
-                sample.field(2, packed: [node.count, min(node.nanoseconds, UInt64(Int64.max))])
+                sample.field(1, packed: tree.path(of: key.node).reversed().map { UInt64($0 + 1) })
+                sample.field(2, packed: [weight.count, min(weight.nanoseconds, UInt64(Int64.max))])
                 for (name, value) in labels {
-                    sample.field(3) { label in
-                        label.field(1, name)
-                        label.field(2, value)
+                    sample.field(3) {
+                        $0.field(1, name)
+                        $0.field(2, value)
                     }
                 }
             }

@@ -17,7 +17,7 @@ struct StackPath {
     /// Hands on the ways of a stall, whose times sum up to its duration: those of the merged tree of all looks where the line has
     /// one, else the one stack. What goes beyond the bounds is `[trimmed]`.
     static func forEach(of stall: ParsedStall, _ take: (StackPath) -> Void) {
-        let root = ExportFrame(name: stall.processName.isEmpty ? "process" : stall.processName)
+        let root = root(of: stall.processName)
         guard stall.sampleTree.isEmpty else { return walk(treeOf: stall, root: root, take) }
         var frames = stall.frames.prefix(maximumFrames).reversed().map(ExportFrame.init)
         let depth = stall.frames.count { !$0.isInlined }
@@ -27,6 +27,9 @@ struct StackPath {
         if frames.isEmpty { frames = [ExportFrame(name: "[no stack]")] }
         take(StackPath(frames: [root] + frames, nanoseconds: stall.durationNanoseconds))
     }
+
+    /// What every way of a process begins with.
+    static func root(of process: String) -> ExportFrame { ExportFrame(name: process.isEmpty ? "process" : process) }
 
     /// Where the line had no room for frames nearer to the root.
     private static let trimmed = "[trimmed]"

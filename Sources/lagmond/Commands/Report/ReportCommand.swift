@@ -16,7 +16,7 @@ struct ReportCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
-    @OptionGroup var labels: LabelOptions
+    @OptionGroup var filters: FilterOptions
 
     @Option(name: .shortAndLong, help: ArgumentHelp("Where the page goes; - is stdout.", valueName: "file"))
     var output: String
@@ -42,7 +42,7 @@ struct ReportCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let range = try times.range(now: TimeOptions.now)
-        let labels = try labels.labels()
+        let filter = try filters.filter()
         if output == Self.stdout, isatty(STDOUT_FILENO) == 1 {
             throw StartFailure(
                 status: ExitStatus.usage,
@@ -56,20 +56,21 @@ struct ReportCommand: ParsableCommand {
         let deduplicator = StallDeduplicator()
         let line = ProgressLine(files)
         let result = ParallelLineReader(files, workers: Self.workers, progress: line.progress).run {
-            ReportConsumer(times: range, labels: labels, deduplicator: deduplicator)
+            ReportConsumer(times: range, filter: filter, deduplicator: deduplicator)
         }
-        line.end()
-        var open = ReportConsumer(times: range, labels: labels, deduplicator: deduplicator)
+        line.working(on: "making the page")
+        var open = ReportConsumer(times: range, filter: filter, deduplicator: deduplicator)
         open.takeOpenLines()
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }
-        for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
         let missing = input.files.count - files.count
         let inputErrors =
             (missing > 0 ? ["Inputs that could not be opened: \(missing)"] : []) + result.inputErrors.map(\.description).sorted()
         let report = Report(aggregate, title: title, inputs: files.map(\.name), inputErrors: inputErrors, top: top)
         let page = ReportPage(report: report, version: Lagmond.version).bytes()
+        line.end()
+        for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if output == Self.stdout { try StandardOutput.write(page) } else { try OutputFile.write(page, to: output) }
         if let leftOut = aggregate.grouping.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }

@@ -1,4 +1,5 @@
 internal import LagModel
+internal import LagReader
 
 /// A stall record as people read it: what, when and where, why, and the stacks as a debugger shows them.
 struct StallText {
@@ -28,11 +29,17 @@ struct StallText {
     private func string(_ name: String) -> String? { text.string(text.member(name, of: record)) }
     private func number(_ name: String) -> String? { text.number(text.member(name, of: record)) }
 
+    /// A number of milliseconds for people.
+    private func duration(_ name: String) -> String? {
+        guard var written = number(name) else { return nil }
+        return written.withUTF8 { JSONNumber.nanoseconds(ofMilliseconds: $0) }.map { DurationText.text(nanoseconds: $0) }
+    }
+
     private var when: String {
         let parts = [
             string("time"),
-            number("duration_ms").map { "for \($0) ms" },
-            number("threshold_ms").map { "threshold \($0) ms" },
+            duration("duration_ms").map { "for \($0)" },
+            duration("threshold_ms").map { "threshold \($0)" },
             string("kind").map { "rule \($0)" },
             string("phase"),
         ]
@@ -54,7 +61,7 @@ struct StallText {
             ("throttled_ms", "of that by the CPU quota"),
         ]
         let parts =
-            times.compactMap { name, meaning in number(name).map { "\($0) ms \(meaning)" } }
+            times.compactMap { name, meaning in duration(name).map { "\($0) \(meaning)" } }
             + [
                 string("syscall").map { "in \($0)" }, string("syscall_target").map { "on \($0)" },
                 string("lock_kind").map { "lock \($0)" }, number("lock_readers").map { "readers that hold it: \($0)" },

@@ -56,7 +56,9 @@ struct Symbolization {
             defer {
                 if brokenLines > 1 { Diagnostics.report("\(input): \(brokenLines - 1) more lines are no JSON; left as they are") }
             }
-            let source = file.source()
+            let line = ProgressLine([file], isStreaming: true)
+            defer { line.end() }
+            let source = file.source(progress: line.progress)
             var splitter = LineSplitter()
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readBytes, alignment: 16)
             defer { buffer.deallocate() }

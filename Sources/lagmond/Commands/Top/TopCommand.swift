@@ -22,11 +22,11 @@ struct TopCommand: ParsableCommand {
 
     @OptionGroup var input: InputOptions
     @OptionGroup var times: TimeOptions
-    @OptionGroup var labels: LabelOptions
+    @OptionGroup var filters: FilterOptions
 
     @Option(
         help: ArgumentHelp(
-            "What makes a group: fingerprint, culprit, cause, loop, host, incident, label:NAME.",
+            "What makes a group: fingerprint, culprit, cause, loop, process, service or target (a target's name is its service), host, incident, label:NAME.",
             valueName: "what"
         )
     )
@@ -60,8 +60,8 @@ struct TopCommand: ParsableCommand {
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
         let range = try times.range(now: TimeOptions.now)
-        let labels = try labels.labels()
-        if follow { return try TopFollowing(command: self, range: range, labels: labels).run() }
+        let filter = try filters.filter()
+        if follow { return try TopFollowing(command: self, range: range, filter: filter).run() }
         var (files, status) = input.open()
         // A table of nothing would say that nothing stalled.
         if files.isEmpty { throw ExitCode(status) }
@@ -69,24 +69,27 @@ struct TopCommand: ParsableCommand {
         let line = ProgressLine(files)
         let by = by
         let result = ParallelLineReader(files, workers: InputOptions.workers, progress: line.progress).run {
-            StallGrouping(by: by, times: range, labels: labels, deduplicator: deduplicator)
+            StallGrouping(by: by, times: range, filter: filter, deduplicator: deduplicator)
         }
         line.end()
-        var open = StallGrouping(by: by, times: range, labels: labels, deduplicator: deduplicator)
+        var open = StallGrouping(by: by, times: range, filter: filter, deduplicator: deduplicator)
         open.takeOpenLines()
         var aggregate = open.finish()
         for part in result.aggregates { aggregate.add(part) }
         for inputError in result.inputErrors { Diagnostics.report("\(inputError)") }
         if status == ExitStatus.success, result.inputErrors.contains(where: { !$0.isDamage }) { status = ExitStatus.noInput }
-        try StandardOutput.write(text(aggregate.table))
+        try StandardOutput.write(text(aggregate.table, width: TerminalSize.ofStandardOutput().columns))
         if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
         if status != ExitStatus.success { throw ExitCode(status) }
     }
 
     /// The table, or its JSON.
-    func text(_ table: GroupTable) -> [UInt8] {
-        let ranking = TopRanking(table, limit: limit)
-        if json { return TopLines(by: by).lines(ranking) }
-        return Array((TopText(by: by).lines(ranking).joined(separator: "\n") + "\n").utf8)
+    /// - Parameters:
+    ///   - width: of a line of the table; nil: whatever it needs.
+    ///   - rows: groups that there is room for.
+    func text(_ table: GroupTable, width: Int?, rows: Int = .max) -> [UInt8] {
+        if json { return TopLines(by: by).lines(TopRanking(table, limit: limit)) }
+        let ranking = TopRanking(table, limit: limit == 0 ? rows : min(limit, rows))
+        return Array((TopText(by: by, width: width).lines(ranking).joined(separator: "\n") + "\n").utf8)
     }
 }

@@ -1,16 +1,17 @@
 internal import ArgumentParser
 internal import Glibc
-internal import LagModel
 internal import LagReader
 
 /// `lagmond top --follow`: the table again and again, while the files grow.
 struct TopFollowing {
     let command: TopCommand
     let range: Range<Int64>
-    let labels: RecordLabels
+    let filter: StallFilter
 
     /// How often the files are looked at.
     private static let pollNanoseconds = 200_000_000
+    /// Summary, head, and the line where the cursor stays.
+    private static let otherRows = 3
     private static let clearScreen = "\u{1b}[H\u{1b}[2J"
 
     func run() throws {
@@ -24,12 +25,13 @@ struct TopFollowing {
         }
         var reportedErrors: Set<String> = []
         let deduplicator = StallDeduplicator()
-        var grouping = StallGrouping(by: command.by, times: range, labels: labels, deduplicator: deduplicator)
+        var grouping = StallGrouping(by: command.by, times: range, filter: filter, deduplicator: deduplicator)
         var hasNewLines = true
         // No clock that somebody may set.
         let clock = SuspendingClock()
         var nextTable = clock.now
         var isLast = false
+        var size = TerminalSize()
         while true {
             for file in files {
                 let hasRead = file.readNew { piece in
@@ -44,8 +46,10 @@ struct TopFollowing {
                 }
             }
             if isLast { break }
-            if hasNewLines, clock.now >= nextTable {
-                try show(grouping.snapshot())
+            let newSize = TerminalSize.ofStandardOutput()
+            if hasNewLines || newSize != size, clock.now >= nextTable {
+                size = newSize
+                try show(grouping.snapshot(), size)
                 hasNewLines = false
                 nextTable = clock.now + .seconds(command.intervalSeconds)
             }
@@ -54,13 +58,16 @@ struct TopFollowing {
             isLast = sigtimedwait(&signals, nil, &wait) > 0
         }
         let aggregate = grouping.snapshot()
-        if hasNewLines { try show(aggregate) }
+        if hasNewLines { try show(aggregate, TerminalSize.ofStandardOutput()) }
         if let leftOut = aggregate.tally.leftOut { Diagnostics.report(leftOut) }
     }
 
-    private func show(_ aggregate: StallGrouping.Aggregate) throws {
+    /// On a terminal as many groups as leave the summary and the head in sight.
+    private func show(_ aggregate: StallGrouping.Aggregate, _ size: TerminalSize) throws {
         let isTerminal = isatty(STDOUT_FILENO) == 1 && !command.json
         let separator = isTerminal ? Array(Self.clearScreen.utf8) : []
-        try StandardOutput.write(separator + command.text(aggregate.table) + (isTerminal || command.json ? [] : [0x0a]))
+        let rows = isTerminal ? size.rows.map { max(1, $0 - Self.otherRows) } ?? .max : .max
+        let text = command.text(aggregate.table, width: size.columns, rows: rows)
+        try StandardOutput.write(separator + text + (isTerminal || command.json ? [] : [0x0a]))
     }
 }

@@ -22,6 +22,7 @@ struct TopLines {
         case .fingerprint, .culprit: break
         case .cause: break
         case .loop: text("loop", group.key, &writer)
+        case .process, .service, .target: break
         case .host: text("host_name", group.key, &writer)
         case .incident: text("incident", group.key, &writer)
         case .label(let name):
@@ -33,6 +34,8 @@ struct TopLines {
         }
         text("fingerprint", by == .fingerprint ? group.key : group.fingerprint, &writer)
         text("culprit", by == .culprit ? group.key : group.culprit, &writer)
+        text("process_name", by == .process ? group.key : group.process.text, &writer)
+        text("service_name", by == .service || by == .target ? group.key : group.service.text, &writer)
         writer.key("cause")
         writer.value(by == .cause ? String(decoding: group.key, as: UTF8.self) : group.cause)
         writer.key("causes")

@@ -1,51 +1,56 @@
-internal import Glibc
 internal import LagModel
 internal import LagReader
 
 /// The groups as a table for people.
 struct TopText {
     let by: GroupKey
-
-    private struct Column {
-        let title: String
-        let isRight: Bool
-        let cell: (StallGroup) -> String
-    }
+    /// Of a line, in characters; nil: whatever it needs.
+    var width: Int?
 
     /// The lines, without newlines.
     func lines(_ ranking: TopRanking) -> [String] {
-        let rows = ranking.shown.map { group in columns.map { $0.cell(group) } }
-        let widths = columns.enumerated().map { index, column in
-            rows.reduce(column.title.count) { max($0, $1[index].count) }
-        }
-        func line(_ cells: [String]) -> String {
-            let padded = zip(cells, zip(columns, widths)).map { cell, layout in
-                let space = String(repeating: " ", count: layout.1 - cell.count)
-                return layout.0.isRight ? space + cell : cell + space
-            }
-            return String(padded.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
-        }
-        return [summary(ranking), line(columns.map(\.title))] + rows.map(line)
+        let summary = summary(ranking)
+        return [width.map { TextTable.cut(summary, to: $0) } ?? summary] + TextTable(columns(ranking.shown), width: width).lines
     }
 
-    private var columns: [Column] {
-        var columns = [
-            Column(title: "count", isRight: true) { "\($0.count)" },
-            Column(title: "held", isRight: true) { $0.heldBackCount == 0 ? "" : "+\($0.heldBackCount)" },
-            Column(title: "total", isRight: true) { Self.duration($0.weight) },
-            Column(title: "p50", isRight: true) { $0.count == 0 ? "" : Self.duration($0.nanoseconds(atShare: 0.5)) },
-            Column(title: "p99", isRight: true) { $0.count == 0 ? "" : Self.duration($0.nanoseconds(atShare: 0.99)) },
-            Column(title: "worst", isRight: true) { $0.count == 0 ? "" : Self.duration($0.worstNanoseconds) },
-            Column(title: "hosts", isRight: true) { "\($0.hosts.count)" },
-            Column(title: "last seen", isRight: false) { $0.lastTime == .min ? "" : UTCTime.text($0.lastTime) },
-        ]
-        if by != .cause { columns.append(Column(title: "cause", isRight: false) { $0.cause }) }
-        columns.append(Column(title: "open", isRight: true) { $0.openCount == 0 ? "" : "\($0.openCount)" })
-        if by != .fingerprint, by != .culprit {
-            columns.append(Column(title: by.rawValue, isRight: false) { Self.name($0.key) })
+    private func columns(_ groups: [StallGroup]) -> [TextTable.Column] {
+        func number(_ title: String, _ dispensability: Int?, _ cell: (StallGroup) -> String) -> TextTable.Column {
+            TextTable.Column(title: title, isRight: true, dispensability: dispensability, cells: groups.map(cell))
         }
-        columns.append(Column(title: "fingerprint", isRight: false) { Self.name(by == .fingerprint ? $0.key : $0.fingerprint) })
-        columns.append(Column(title: "culprit", isRight: false) { Self.name(by == .culprit ? $0.key : $0.culprit) })
+        func name(_ title: String, _ dispensability: Int?, _ cell: (StallGroup) -> String) -> TextTable.Column {
+            TextTable.Column(title: title, dispensability: dispensability, canBeCut: true, cells: groups.map(cell))
+        }
+        func time(_ group: StallGroup, _ nanoseconds: UInt64) -> String {
+            group.count == 0 ? "" : DurationText.text(nanoseconds: nanoseconds)
+        }
+        // What is left out first has the highest number.
+        var columns = [
+            number("count", nil) { "\($0.count)" },
+            number("held", 3) { $0.heldBackCount == 0 ? "" : "+\($0.heldBackCount)" },
+            number("total", nil) { DurationText.text(nanoseconds: $0.weight) },
+            number("p50", 7) { time($0, $0.nanoseconds(atShare: 0.5)) },
+            number("p99", 4) { time($0, $0.nanoseconds(atShare: 0.99)) },
+            number("worst", nil) { time($0, $0.worstNanoseconds) },
+            number("hosts", 8) { "\($0.hosts.count)" },
+            TextTable.Column(
+                title: "last seen",
+                dispensability: 9,
+                cells: groups.map { $0.lastTime == .min ? "" : UTCTime.text($0.lastTime) }
+            ),
+        ]
+        if by != .cause { columns.append(name("cause", 2) { $0.cause }) }
+        columns.append(number("open", 5) { $0.openCount == 0 ? "" : "\($0.openCount)" })
+        if by != .fingerprint, by != .culprit { columns.append(name(by.rawValue, nil) { Self.name($0.key) }) }
+        if by != .process { columns.append(name("process", 1) { Self.name($0.process) }) }
+        if by != .service, by != .target { columns.append(name("service", 6) { Self.name($0.service) }) }
+        columns.append(
+            TextTable.Column(
+                title: "fingerprint",
+                dispensability: by == .fingerprint ? 4 : 10,
+                cells: groups.map { Self.name(by == .fingerprint ? $0.key : $0.fingerprint) }
+            )
+        )
+        columns.append(name("culprit", nil) { Self.name(by == .culprit ? $0.key : $0.culprit) })
         return columns
     }
 
@@ -53,26 +58,14 @@ struct TopText {
         let held = ranking.heldBackCount == 0 ? "" : ", \(ranking.heldBackCount) more held back by a limit"
         let hidden = ranking.groupCount - ranking.shown.count
         let more = hidden > 0 ? " (\(hidden) not shown; --limit)" : ""
-        return "\(ranking.count) stalls, \(Self.duration(ranking.totalNanoseconds)) in all\(held); "
+        return "\(ranking.count) stalls, \(DurationText.text(nanoseconds: ranking.totalNanoseconds)) in all\(held); "
             + "\(ranking.groupCount) groups by \(by.rawValue)\(more)"
     }
 
     private static func name(_ bytes: [UInt8]) -> String { bytes.isEmpty ? "-" : PlainText.sanitized(bytes) }
 
-    /// Three digits or more, in the unit that suits: 350 ms, 12.3 s, 4.5 min, 3.2 h.
-    static func duration(_ nanoseconds: UInt64) -> String {
-        let seconds = Double(nanoseconds) / 1e9
-        switch seconds {
-        case ..<0.9995: return rounded(seconds * 1000, digits: 0) + " ms"
-        case ..<99.95: return rounded(seconds, digits: 2) + " s"
-        case ..<5400: return rounded(seconds / 60, digits: 1) + " min"
-        default: return rounded(seconds / 3600, digits: 1) + " h"
-        }
-    }
-
-    private static func rounded(_ number: Double, digits: Int) -> String {
-        var buffer = [CChar](repeating: 0, count: 64)
-        let count = withVaList([digits, number]) { vsnprintf(&buffer, buffer.count, "%.*f", $0) }
-        return String(decoding: buffer.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    /// The last one, and that there are others.
+    private static func name(_ text: LatestText) -> String {
+        text.text.isEmpty ? "" : PlainText.sanitized(text.text) + (text.hasOthers ? " …" : "")
     }
 }

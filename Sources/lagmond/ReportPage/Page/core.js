@@ -2,13 +2,14 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-// What is chosen. group: index or -1. box: columns and rows of the heat map, or null. detail: index or -1.
-const state = { group: -1, box: null, detail: -1 };
+// What is chosen. group: index or -1. box: columns and rows of the heat map, or null. detail: index or -1. process: a name or ''.
+// missing: what a link asked for and the page does not have.
+const state = { group: -1, box: null, detail: -1, process: '', missing: [] };
 const views = [];
 
 /** Changes the state and shows it everywhere. */
 function choose(change) {
-  Object.assign(state, change);
+  Object.assign(state, { missing: [] }, change);
   for (const view of views) view();
 }
 
@@ -43,14 +44,15 @@ function visible(text, most = 4000) {
   return cut.replace(hidden, (letter) => '⟨U+' + letter.codePointAt(0).toString(16).toUpperCase().padStart(4, '0') + '⟩');
 }
 
-/** A length of time in the unit that suits, as the tables have it. */
+/** A length of time for people, as the tables have it: three digits below a minute, two whole units above it. */
 function duration(ms) {
-  if (ms < 1) return ms === 0 ? '0 ms' : ms.toFixed(2) + ' ms';
-  if (ms < 999.5) return ms.toFixed(0) + ' ms';
-  const seconds = ms / 1000;
-  if (seconds < 99.95) return seconds.toFixed(2) + ' s';
-  if (seconds < 5400) return (seconds / 60).toFixed(1) + ' min';
-  return (seconds / 3600).toFixed(1) + ' h';
+  const three = (value) => String(Number(value.toPrecision(3)));
+  const pair = (value, size, large, small) => Math.floor(value / size) + ' ' + large + (value % size > 0 ? ' ' + value % size + ' ' + small : '');
+  if (ms < 999.5) return three(ms) + ' ms';
+  if (ms < 59950) return three(ms / 1000) + ' s';
+  const [seconds, minutes] = [Math.round(ms / 1000), Math.round(ms / 60000)];
+  if (seconds < 3600) return pair(seconds, 60, 'min', 's');
+  return minutes < 1440 ? pair(minutes, 60, 'h', 'min') : pair(Math.round(ms / 3600000), 24, 'd', 'h');
 }
 
 /** A round length: 150 ms, 2 s, 15 min. */

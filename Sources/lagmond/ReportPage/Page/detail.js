@@ -32,8 +32,9 @@ function showStall(panel, text) {
   } catch (error) {
     stall = { message: 'This line cannot be shown in detail: ' + error.message };
   }
+  const link = make('a', { id: 'detail-link', href: '#' + linkOf({ group: -1, process: '', detail: state.detail }), title: 'The address of this page with this stall open' }, 'Link');
   const close = make('button', { type: 'button', class: 'close', id: 'detail-close', 'aria-label': 'Close the detail', onclick: () => choose({ detail: -1 }) }, '✕');
-  panel.append(make('div', { class: 'head' }, make('h2', { id: 'detail-title', class: 'text' }, visible(stall.message ?? 'A stall')), close));
+  panel.append(make('div', { class: 'head' }, make('h2', { id: 'detail-title', class: 'text' }, visible(stall.message ?? 'A stall')), link, close));
   showFigures(panel, stall);
   showGroup(panel, stall);
   showCause(panel, stall);
@@ -187,9 +188,13 @@ function showTree(panel, stall) {
   if (list(stall.sample_tree).length === 0) return;
   panel.append(make('h3', {}, 'All looks at the thread, merged (root first)'));
   const element = make('ol', { class: 'stack' });
+  // Of a name alone it is not known whose it is, but where the stack has it as well.
+  const own = new Set(list(stall.frames).filter((frame) => frame?.in_app).map((frame) => frame.symbol));
+  for (const frame of list(stall.frames)) if (frame && !frame.in_app) own.delete(frame.symbol);
   const show = (node, depth) => {
     const names = list(node?.frames);
-    const item = make('li', { class: 'app' }, make('strong', {}, duration(Number(node?.ms) || 0) + ' '), make('span', { class: 'text' }, visible(names.join(' › '))));
+    const item = make('li', { class: names.some((name) => own.has(name)) ? 'mixed' : '' }, make('strong', {}, duration(Number(node?.ms) || 0)));
+    names.forEach((name, index) => item.append(make('span', { class: own.has(name) ? 'text own' : 'text' }, (index > 0 ? '› ' : '') + visible(name))));
     item.style.paddingLeft = 0.6 + Math.min(depth, 24) * 0.9 + 'rem';
     element.append(item);
     for (const child of list(node?.children)) if (element.childElementCount < 500) show(child, depth + 1);

@@ -1,57 +1,7 @@
 // The call graph, root at the top: as wide as it stalled.
 
 const rowHeight = 19;
-const flame = { root: null, zoom: null, shown: [], matches: new Set(), folded: true };
-
-/** A group's tree as nodes. */
-function treeOf(group) {
-  const flat = data.trees[group];
-  const nodes = [];
-  for (let place = 0; place < flat.length; place += 5) {
-    const parent = nodes[flat[place]] || null;
-    const node = {
-      frame: flat[place + 1], ms: flat[place + 2], own: flat[place + 3], pruned: flat[place + 4],
-      parent, children: [], depth: parent ? parent.depth + 1 : 0,
-    };
-    if (parent) parent.children.push(node);
-    nodes.push(node);
-  }
-  return nodes[0];
-}
-
-/** The trees of all groups in one. */
-function treeOfAll() {
-  const merge = (sources, parent) => {
-    const node = {
-      frame: sources[0].frame, ms: 0, own: 0, pruned: 0, parent, children: [], depth: parent ? parent.depth + 1 : 0,
-    };
-    const below = new Map();
-    for (const source of sources) {
-      node.ms += source.ms;
-      node.own += source.own;
-      node.pruned += source.pruned;
-      for (const child of source.children) {
-        if (below.has(child.frame)) below.get(child.frame).push(child);
-        else below.set(child.frame, [child]);
-      }
-    }
-    node.children = [...below.values()].map((each) => merge(each, node)).sort((one, two) => two.ms - one.ms);
-    return node;
-  };
-  return merge(data.groups.map((_, index) => treeOf(index)), null);
-}
-
-// What is left to see above a fork, and of a stack that never forks.
-const callersAboveFork = 3;
-const framesOfChain = 14;
-
-/** How deep the callers go that all stalls have in common and that can be folded; 0: nothing. */
-function foldDepth(root) {
-  let node = root;
-  while (node.children.length === 1 && node.pruned === 0 && node.own === 0) node = node.children[0];
-  const depth = node.depth - (node.children.length > 0 ? callersAboveFork : framesOfChain);
-  return depth > 4 ? depth : 0;
-}
+const flame = { root: null, zoom: null, shown: [], matches: new Set(), folded: true, inverted: false, canFold: false };
 
 function setUpFlame() {
   const section = byId('flame');
@@ -64,7 +14,8 @@ function setUpFlame() {
   flame.out = make('button', { type: 'button', id: 'flame-out', onclick: () => zoomTo(flame.zoom.parent || flame.root) }, 'Zoom out');
   flame.reset = make('button', { type: 'button', id: 'flame-reset', onclick: () => zoomTo(flame.root) }, 'Reset');
   flame.fold = make('button', { type: 'button', id: 'flame-fold', onclick: toggleFold }, '');
-  flame.note = head(section, flame.search, flame.found, flame.fold, flame.out, flame.reset);
+  flame.invert = make('button', { type: 'button', id: 'flame-invert', 'aria-pressed': 'false', onclick: toggleInverted }, 'Inverted');
+  flame.note = head(section, flame.search, flame.found, flame.invert, flame.fold, flame.out, flame.reset);
   flame.crumbs = make('div', { class: 'crumbs', id: 'flame-crumbs' });
   flame.box = make('div', { class: 'icicle', id: 'icicle', role: 'group', 'aria-label': 'Call graph: arrow keys move, Enter zooms in, Escape zooms out' });
   flame.facts = make('div', { class: 'facts', id: 'flame-facts', 'aria-live': 'polite' });
@@ -77,16 +28,29 @@ function setUpFlame() {
   flame.box.addEventListener('keydown', moveInFlame);
   flame.box.addEventListener('mouseover', (event) => tellFrame(event.target.node));
   flame.box.addEventListener('focusin', (event) => tellFrame(event.target.node));
-  let group = null;
+  let shown = null;
   views.push(() => {
-    if (group === state.group) return;
-    group = state.group;
-    flame.root = group < 0 ? treeOfAll() : treeOf(group);
-    flame.zoom = flame.root;
+    const chosen = state.group + ' ' + state.process;
+    if (shown === chosen) return;
+    shown = chosen;
     flame.folded = true;
-    search();
-    drawFlame();
+    plantFlame();
   });
+}
+
+/** Makes the tree anew. */
+function plantFlame() {
+  const plant = (isFolded) => {
+    const root = flame.inverted ? invertedTree(chosenTree()) : chosenTree();
+    if (isFolded) (flame.inverted ? foldTails : foldRoots)(root);
+    return settleTree(root);
+  };
+  flame.root = plant(flame.folded);
+  const hasFold = (node) => Boolean(node.callers) || node.children.some(hasFold);
+  flame.canFold = !flame.folded || hasFold(flame.root);
+  flame.zoom = flame.root;
+  search();
+  drawFlame();
 }
 
 function zoomTo(node) {
@@ -96,8 +60,17 @@ function zoomTo(node) {
 
 function toggleFold() {
   flame.folded = !flame.folded;
-  drawFlame();
+  plantFlame();
 }
+
+function toggleInverted() {
+  flame.inverted = !flame.inverted;
+  flame.folded = true;
+  flame.invert.setAttribute('aria-pressed', String(flame.inverted));
+  plantFlame();
+}
+
+const frameName = (frame) => data.frames[frame][0];
 
 /** Marks what matches, and says how much of the time goes through it: a function below another match counts with that. */
 function search() {
@@ -106,10 +79,13 @@ function search() {
   let ms = 0;
   const names = new Set();
   const look = (node, isInside) => {
-    const isMatch = wanted !== '' && node.depth > 0 && data.frames[node.frame][0].toLowerCase().includes(wanted);
+    // What is folded is found all the same.
+    const frames = node.callers ? node.callers.map((each) => each.frame) : [node.frame];
+    const found = wanted === '' || node.depth === 0 ? [] : frames.filter((each) => frameName(each).toLowerCase().includes(wanted));
+    const isMatch = found.length > 0;
     if (isMatch) {
       flame.matches.add(node);
-      names.add(node.frame);
+      for (const frame of found) names.add(frameName(frame));
       if (!isInside) ms += node.ms;
     }
     for (const child of node.children) look(child, isInside || isMatch);
@@ -121,12 +97,7 @@ function search() {
 
 function drawFlame() {
   const width = flame.box.clientWidth || 1000;
-  const folds = foldDepth(flame.root);
-  const isFolded = folds > 0 && flame.folded;
-  // What was folded stands as one row.
-  let top = flame.zoom;
-  while (isFolded && top.depth <= folds) top = top.children[0];
-  const rowOf = (node) => (isFolded ? node.depth - folds : node.depth);
+  const top = flame.zoom;
   const hadFocus = flame.box.contains(document.activeElement);
   flame.shown = [];
   clear(flame.box).classList.toggle('searching', flame.matches.size > 0);
@@ -152,19 +123,20 @@ function drawFlame() {
     const part = node.pruned / top.ms;
     if (part * width >= 1) place({ ...node, ms: node.pruned }, offset, part, row + 1, 'pruned');
   };
-  if (isFolded) place(flame.root, 0, 1, 0, 'folded');
-  for (let node = top.parent; node && rowOf(node) > (isFolded ? 0 : -1); node = node.parent) place(node, 0, 1, rowOf(node), 'above');
-  draw(top, 0, rowOf(top));
+  for (let node = top.parent; node; node = node.parent) place(node, 0, 1, node.depth, 'above');
+  draw(top, 0, top.depth);
   flame.box.style.height = (deepest + 1) * rowHeight + 2 + 'px';
   const first = flame.shown.find((each) => each.node === top) || flame.shown[0];
   if (first) first.button.tabIndex = 0;
   if (first && hadFocus) first.button.focus();
   flame.out.disabled = flame.zoom === flame.root;
   flame.reset.disabled = flame.zoom === flame.root;
-  flame.fold.hidden = folds === 0;
+  flame.fold.hidden = !flame.canFold;
   flame.fold.textContent = flame.folded ? 'Show common callers' : 'Fold common callers';
   const what = state.group < 0 ? 'All groups' : 'Group ' + groupName(state.group);
-  flame.note.textContent = what + ': ' + duration(flame.root.ms) + ' stalled. As wide as the time; the leaf, where the thread stood, at the bottom.';
+  const whose = state.process === '' ? '' : ' of ' + visible(state.process, 60);
+  const order = flame.inverted ? 'where the thread stood at the top, below it who called' : 'the leaf, where the thread stood, at the bottom';
+  flame.note.textContent = what + whose + ': ' + duration(flame.root.ms) + ' stalled. As wide as the time; ' + order + '.';
   clear(flame.crumbs);
   if (flame.zoom !== flame.root) {
     flame.crumbs.textContent = 'Zoomed to ' + visible(data.frames[flame.zoom.frame][0], 200) + ' · ' + share(flame.zoom.ms, flame.root.ms);
@@ -173,31 +145,36 @@ function drawFlame() {
 
 function frameButton(node, kind, width) {
   const [name, module, isInApp] = data.frames[node.frame];
+  const isFold = Boolean(node.callers) && kind !== 'pruned';
   let text = node.depth === 0 ? (state.group < 0 ? 'all stalls' : 'group') : visible(name, 300);
   if (kind === 'pruned') text = 'left out';
-  if (kind === 'folded') text = '⋯ ' + foldDepth(flame.root) + ' callers that all have in common';
+  if (isFold) text = foldText(node);
   const button = make('button', { type: 'button', tabindex: -1 });
   if (width < 12) button.classList.add('thin');
   else button.textContent = text;
   if (kind === 'pruned') button.disabled = true;
   if (kind !== '') button.classList.add(kind);
-  if (isInApp && kind !== 'pruned' && kind !== 'folded') button.classList.add('app');
+  if (isFold) button.classList.add('folded');
+  if (isInApp && kind !== 'pruned' && !isFold) button.classList.add('app');
   if (flame.matches.has(node)) button.classList.add('match');
   const weight = duration(node.ms) + ', ' + share(node.ms, flame.root.ms);
   button.setAttribute('aria-label', text + ', ' + weight);
-  button.title = text + (module && kind === '' ? '\n' + visible(module) : '') + '\n' + weight;
+  const more = isFold ? node.callers.map((each) => visible(frameName(each.frame), 100)) : module && kind !== 'pruned' ? [visible(module)] : [];
+  button.title = [text, ...more.slice(0, 40), weight].join('\n');
   button.node = node;
   button.kind = kind;
-  button.addEventListener('click', () => (kind === 'folded' ? toggleFold() : zoomTo(node)));
+  button.addEventListener('click', () => (isFold ? toggleFold() : zoomTo(node)));
   return button;
 }
+
+const foldText = (node) => '⋯ ' + node.callers.length + (flame.inverted ? ' more callers' : ' callers that all below have in common');
 
 function tellFrame(node) {
   if (!node) return;
   const [name, module] = data.frames[node.frame];
   const own = node.own > 0 ? ' · itself ' + duration(node.own) : '';
-  const parent = node.parent ? ' · ' + share(node.ms, node.parent.ms) + ' of its caller' : '';
-  const title = node.depth === 0 ? 'All' : visible(name, 300) + (module ? ' (' + visible(module, 100) + ')' : '');
+  const parent = node.parent ? ' · ' + share(node.ms, node.parent.ms) + (flame.inverted ? ' of what it calls' : ' of its caller') : '';
+  const title = node.depth === 0 ? 'All' : node.callers ? foldText(node) : visible(name, 300) + (module ? ' (' + visible(module, 100) + ')' : '');
   flame.facts.textContent = title + ': ' + duration(node.ms) + ', ' + share(node.ms, flame.root.ms) + parent + own;
 }
 

@@ -85,7 +85,7 @@ function drawHeat() {
   heat.sums = new Map();
   let most = 0;
   eachHeatCell((series, column, row, number, ms) => {
-    if (state.group >= 0 && series !== state.group) return;
+    if (state.group >= 0 ? series !== state.group : !isOfProcess(series)) return;
     const key = column + ',' + row;
     const sum = heat.sums.get(key) || { column, row, count: 0, ms: 0 };
     sum.count += number;
@@ -111,8 +111,11 @@ function drawHeat() {
     const { column, row } = heat.cursor;
     svg.append(outline({ c0: column, c1: column, r0: row, r1: row }, 'cursor'));
   }
-  const whose = state.group < 0 ? 'all stalls' : 'group ' + groupName(state.group);
-  heat.note.textContent = 'A column is ' + roundDuration(data.heat.width) + ', a row a range of durations: ' + whose + '. Click or drag to choose.';
+  const whose = state.group >= 0 ? 'group ' + groupName(state.group) : state.process === '' ? 'all stalls' : 'groups of ' + visible(state.process, 60);
+  // A cell knows its group and not its process.
+  const mixed = state.process !== '' && [...processes.values()].some((each) => each.name !== state.process
+    && [...each.groups].some((group) => isOfProcess(group) && (state.group < 0 || group === state.group)));
+  heat.note.textContent = 'A column is ' + roundDuration(data.heat.width) + ', a row a range of durations: ' + whose + (mixed ? ' (with their stalls in other processes)' : '') + '. Click or drag to choose.';
   heat.clear.disabled = !state.box;
   svg.setAttribute('aria-label', 'Heat map of ' + whose + ' by time and duration: arrow keys move, Enter chooses, Escape chooses all. The tables hold the same.');
   drawHeatLegend(most);

@@ -11,7 +11,7 @@ function setUp() {
   byId('incident-table')?.closest('section').querySelector('h2').after(make('p', { class: 'note', id: 'incidents-note', 'aria-live': 'polite' }));
   views.push(showFilter);
   onResize(() => { if (flame.root) drawFlame(); });
-  choose({});
+  choose(setUpLink());
 }
 
 setUp();

@@ -5,6 +5,7 @@ function boxByGroup() {
   const sums = new Map();
   eachHeatCell((series, column, row, number, ms) => {
     if (!inBox(column, row)) return;
+    if (!isOfProcess(series)) return;
     const sum = sums.get(series) || { count: 0, ms: 0 };
     sum.count += number;
     sum.ms += ms;
@@ -29,8 +30,26 @@ function setUpTables() {
     }
   }
   setUpIncidents();
+  setUpProcesses();
   addBars();
   views.push(showTables);
+}
+
+const mostProcesses = 200;
+
+/** One of several processes can be chosen. */
+function setUpProcesses() {
+  if (processes.size < 2) return;
+  const choice = make('select', { id: 'process', 'aria-label': 'Only stalls of a process' }, make('option', { value: '' }, 'All processes'));
+  for (const { name, ms } of [...processes.values()].slice(0, mostProcesses)) {
+    choice.append(make('option', { value: name }, visible(name, 60) + ' · ' + duration(ms)));
+  }
+  choice.addEventListener('change', () => {
+    const keepsGroup = state.group >= 0 && (choice.value === '' || processes.get(choice.value).groups.has(state.group));
+    choose({ process: choice.value, group: keepsGroup ? state.group : -1 });
+  });
+  head(byId('groups'), choice);
+  views.push(() => { choice.value = state.process; });
 }
 
 /** A stall of an incident that has a detail opens it. */
@@ -51,7 +70,7 @@ function showIncidents() {
   let shown = 0;
   for (const row of rowsOf('incident-table')) {
     const items = [...row.querySelectorAll('li[data-group]')];
-    const chosen = items.filter((item) => (state.group < 0 || Number(item.dataset.group) === state.group)
+    const chosen = items.filter((item) => (state.group < 0 || Number(item.dataset.group) === state.group) && isProcess(item.dataset.process)
       && inBoxAt(Number(item.dataset.time), Number(item.dataset.ms)));
     row.hidden = chosen.length === 0;
     for (const item of items) item.classList.toggle('chosen', item.dataset.detail !== undefined && Number(item.dataset.detail) === state.detail);
@@ -79,7 +98,7 @@ function showTables() {
   for (const row of rowsOf('group-table')) {
     const group = Number(row.dataset.group);
     const sum = sums ? sums.get(group) : null;
-    row.hidden = Boolean(sums) && !sum;
+    row.hidden = (Boolean(sums) && !sum) || !isOfProcess(group);
     row.classList.toggle('chosen', group === state.group);
     row.querySelector('.pick').setAttribute('aria-pressed', String(group === state.group));
     const cell = row.cells[3];
@@ -89,7 +108,8 @@ function showTables() {
   let shown = 0;
   for (const row of rowsOf('worst-table')) {
     const ms = Number(row.cells[2].dataset.value);
-    row.hidden = (state.group >= 0 && Number(row.dataset.group) !== state.group) || !inBoxAt(Number(row.dataset.time), ms);
+    row.hidden = (state.group >= 0 && Number(row.dataset.group) !== state.group) || !inBoxAt(Number(row.dataset.time), ms)
+      || !isProcess(row.dataset.process);
     row.classList.toggle('chosen', row.dataset.detail !== undefined && Number(row.dataset.detail) === state.detail);
     if (!row.hidden) shown += 1;
   }
@@ -143,9 +163,18 @@ function makeSortable(table) {
 /** What is chosen, and ways to choose it no more. */
 function showFilter() {
   const bar = clear(byId('filter'));
-  bar.hidden = state.group < 0 && !state.box;
+  const isNarrowed = state.group >= 0 || state.box || state.process !== '';
+  bar.hidden = !isNarrowed && state.missing.length === 0;
   if (bar.hidden) return;
+  if (state.missing.length > 0) {
+    bar.append(make('span', { class: 'open text', id: 'missing' }, 'Not in this page: ' + visible(state.missing.join(', '), 300) + '.'));
+  }
+  if (!isNarrowed) return;
   bar.append(make('span', {}, 'Shown:'));
+  if (state.process !== '') {
+    const label = 'process ' + visible(state.process, 60) + ' ✕';
+    bar.append(make('button', { type: 'button', id: 'clear-process', onclick: () => choose({ process: '' }) }, label));
+  }
   if (state.group >= 0) {
     const label = 'group ' + groupName(state.group) + ' ✕';
     bar.append(make('button', { type: 'button', id: 'clear-group', onclick: () => choose({ group: -1 }) }, label));

@@ -53,8 +53,12 @@ function drawTimeline() {
   const svg = clear(timeline.svg);
   const width = svg.clientWidth || 900;
   const isNarrow = width < 760;
-  const all = data.lanes.length + (data.lane_count > data.lanes.length ? 1 : 0);
+  // By their places among all lanes; what has no lane of its own is of many processes.
+  const order = data.lanes.map((_, lane) => lane).filter((lane) => isProcess(data.lanes[lane][1]));
+  if (data.lane_count > data.lanes.length && state.process === '') order.push(data.lanes.length);
+  const all = order.length;
   const lanes = timeline.isWhole ? all : Math.min(all, fewLanes);
+  const rows = new Map(order.slice(0, lanes).map((lane, row) => [lane, row]));
   const left = isNarrow ? 4 : 290;
   const right = 8;
   const step = isNarrow ? 38 : 24;
@@ -64,8 +68,8 @@ function drawTimeline() {
   const x = (time) => left + (width - left - right) * Math.min(1, Math.max(0, (time - from) / (to - from)));
   svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
   svg.style.height = height + 'px';
-  for (let lane = 0; lane < lanes; lane += 1) {
-    const top = lane * step + label;
+  for (const [lane, row] of rows) {
+    const top = row * step + label;
     svg.append(makeSVG('rect', { class: 'lane', x: left, y: top + 1, width: width - left - right, height: 20 }));
     const name = laneName(lane);
     const most = isNarrow ? Math.floor(width / 6) : 42;
@@ -77,17 +81,17 @@ function drawTimeline() {
   const round = ticks(from, to, Math.max(2, Math.floor((width - left) / 110)));
   drawTicks(svg, round, x, width, 0, height);
   const total = data.groups.reduce((sum, group) => sum + group.count, 0);
-  if (marks.length < total) drawShades(svg, x, lanes, step, label, from, to);
+  if (marks.length < total) drawShades(svg, x, rows, step, label, from, to);
   timeline.shown = [];
   const later = [];
   for (const mark of marks) {
-    if (mark.lane < 0 || mark.lane >= lanes || mark.time + mark.ms < from || mark.time > to) continue;
+    if (!rows.has(mark.lane) || mark.time + mark.ms < from || mark.time > to) continue;
     const isDim = (state.group >= 0 && mark.group !== state.group) || !inBoxAt(mark.time, mark.ms);
     const isCurrent = mark.detail >= 0 && mark.detail === state.detail;
     const place = x(mark.time);
     const bar = makeSVG('rect', {
       class: 'mark f-' + data.causes[mark.cause] + (isDim ? ' dim' : '') + (isCurrent ? ' current' : ''),
-      x: place, y: mark.lane * step + label + 4, width: Math.max(2.5, x(mark.time + mark.ms) - place), height: 14, rx: 1,
+      x: place, y: rows.get(mark.lane) * step + label + 4, width: Math.max(2.5, x(mark.time + mark.ms) - place), height: 14, rx: 1,
     });
     bar.addEventListener('click', () => pickMark(mark));
     bar.addEventListener('mouseover', () => tellMark(mark));
@@ -106,13 +110,13 @@ function drawTimeline() {
 }
 
 /** How much of each stretch was stalled, in the colour of its heaviest cause. */
-function drawShades(svg, x, lanes, step, label, from, to) {
+function drawShades(svg, x, rows, step, label, from, to) {
   const { start, width, cells } = data.lane_cells;
   const sums = new Map();
   let most = 0;
   for (let place = 0; place < cells.length; place += 5) {
     const [lane, column, cause, , ms] = cells.slice(place, place + 5);
-    if (lane < 0 || lane >= lanes) continue;
+    if (!rows.has(lane)) continue;
     const key = lane + ',' + column;
     const sum = sums.get(key) || { lane, column, ms: 0, heaviest: 0, cause };
     sum.ms += ms;
@@ -125,7 +129,7 @@ function drawShades(svg, x, lanes, step, label, from, to) {
     if (time + width < from || time > to) continue;
     const tall = Math.max(2, 20 * Math.sqrt(sum.ms / most));
     svg.append(makeSVG('rect', {
-      class: 'shade f-' + data.causes[sum.cause], x: x(time), y: sum.lane * step + label + 21 - tall, width: Math.max(1, x(time + width) - x(time)), height: tall,
+      class: 'shade f-' + data.causes[sum.cause], x: x(time), y: rows.get(sum.lane) * step + label + 21 - tall, width: Math.max(1, x(time + width) - x(time)), height: tall,
     }));
   }
 }

@@ -77,12 +77,12 @@ struct WatchReport {
 
     private static func message(onSilenceOf command: Command, after time: Duration) -> String {
         let start = "\(command.name) [\(command.pid)] has no event loop"
-        let seconds = "after \(time.components.seconds) s"
+        let wait = "after \(Duration.seconds(time.components.seconds).shown)"
         guard command.leftOut.isEmpty else {
-            return "\(start) that is selected (\(command.selection)) \(seconds): nothing is watched so far; "
+            return "\(start) that is selected (\(command.selection)) \(wait): nothing is watched so far; "
                 + "left out are \(list(command.leftOut, leftOutInLine))"
         }
-        return "\(start) \(seconds): no thread of it waits again and again in epoll, poll or select; "
+        return "\(start) \(wait): no thread of it waits again and again in epoll, poll or select; "
             + "a thread that only computes or reads is not watched"
     }
 

@@ -192,10 +192,6 @@ extension WrappedProcess.Termination: CustomStringConvertible {
 }
 
 extension Duration {
-    /// For people: `30 s`, `1.5 s`, `700 ms`.
-    var shown: String {
-        let milliseconds = wholeNanoseconds / 1_000_000
-        if milliseconds < 1000 { return "\(milliseconds) ms" }
-        return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
-    }
+    /// For people.
+    var shown: String { DurationText.text(self) }
 }

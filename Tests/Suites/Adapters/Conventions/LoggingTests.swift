@@ -43,7 +43,7 @@
     @Suite struct LoggingTests {
         @Test func `a stall is one structured entry`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
-            kit.logStalls(to: kept.logger())
+            kit.logStalls(to: kept.logger(), detail: .full())
             var evidence = StallRecord.Evidence()
             evidence.lockKind = .mutex
             evidence.lockOwner = .init(threadID: 12, threadName: "writer", waitsFor: 0x10)
@@ -84,15 +84,27 @@
             configuration.labels = ["team": "shop"]
             let (kit, kept) = (try TestMonitor(configuration: configuration), Kept())
             kit.logStalls(to: kept.logger())
+            kit.logStalls(to: kept.logger(), detail: .full())
             kit.loop().work(for: .milliseconds(400))
             #expect(kit.waitForHandlers())
-            #expect(kept.entries.withLock { $0.first?.metadata["labels"] } == ["team": "shop"])
+            let entries = kept.entries.withLock { $0 }
+            #expect(entries.count == 2 && entries.allSatisfy { $0.metadata["labels"] == ["team": "shop"] }, "\(entries)")
             #expect(kit.lines.first?.contains(#""labels":{"team":"shop"}"#) == true)
+        }
+
+        @Test func `a line is short unless more is asked for`() throws {
+            let (kit, kept) = (try TestMonitor(), Kept())
+            kit.logStalls(to: kept.logger())
+            kit.loop("main").work(for: .microseconds(106_794_321), ScriptedWork(.cpu, in: ["Shop.render()", "main"]))
+            #expect(kit.waitForHandlers())
+            let entry = try #require(kept.entries.withLock { $0 }.last { $0.metadata["cause"] != nil })
+            #expect(entry.message == "main was stalled for 1 min 47 s, computing in Shop.render()", "\(entry.message)")
+            #expect(Set(entry.metadata.keys) == ["id", "fingerprint", "loop", "cause", "culprit"], "\(entry.metadata)")
         }
 
         @Test func `the level follows the severity`() throws {
             let (kit, kept) = (try TestMonitor(), Kept())
-            kit.logStalls(to: kept.logger(.error), frames: 0)
+            kit.logStalls(to: kept.logger(.error), detail: .full(frames: 0))
             kit.loop().work(for: .milliseconds(200))
             kit.loop().work(for: .seconds(6))
             kit.loop().begin()
@@ -113,7 +125,7 @@
 
         @Test func `a real stall is logged`() throws {
             let kept = Kept()
-            let stalled = try RealStall { $0.logStalls(to: kept.logger()) }
+            let stalled = try RealStall { $0.logStalls(to: kept.logger(), detail: .full()) }
             defer { stalled.end() }
             #expect(eventually { kept.entries.withLock { $0.count == 1 } })
             let entry = try #require(kept.entries.withLock { $0.first })

@@ -1,4 +1,5 @@
 #if Metrics
+    import Dispatch
     import LagMonitor
     import LagMonitorMetrics
     import LagMonitorTestKit
@@ -70,6 +71,32 @@
             #expect(try factory.expectTimer("lagmonitor_loop_stall_duration_seconds", places).values == [400_000_000])
             #expect(try gauge("lagmonitor_build_info", [("version", StallMetrics.version)] + own) == [1])
             withExtendedLifetime(metrics) {}
+        }
+
+        /// Queues, pools and NIO's loops: what is only pinged.
+        @Test func `the lag of what is pinged is how long its ping has waited`() throws {
+            let metrics = StallMetrics(of: try TestMonitor(), factory: factory)
+            let queue = DispatchQueue(label: "orders")
+            let loop = PingedQueue(queue)
+            let (began, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            queue.async {
+                began.signal()
+                goOn.wait()
+            }
+            began.wait()
+            metrics.updateLag(of: [loop])
+            loop.ping()
+            #expect(
+                try eventually {
+                    metrics.updateLag(of: [loop])
+                    return try gauge("lagmonitor_loop_lag_seconds", [("loop", "orders")]).last.map { $0 > 0.05 } ?? false
+                }
+            )
+            goOn.signal()
+            queue.sync {}
+            metrics.updateLag(of: [loop])
+            let lags = try gauge("lagmonitor_loop_lag_seconds", [("loop", "orders")])
+            #expect(lags.first == 0 && lags.last == 0 && lags.count > 2, "\(lags)")
         }
 
         @Test func `labels are few`() throws {

@@ -138,6 +138,19 @@
             }
         }
 
+        @Test func `the lag of a blocked loop is known and of an idle one is none`() throws {
+            try Self.withGroup(2) { group in
+                let watching = try Watching()
+                defer { watching.monitor.stop() }
+                let loops = try watching.monitor.watch(group)
+                #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
+                loops[0].eventLoop.execute { blockInATask(milliseconds: 600) }
+                #expect(eventually { (loops[0].knownLagNanoseconds ?? 0) > 200_000_000 })
+                #expect(loops[1].knownLagNanoseconds.map { $0 < 200_000_000 } == true)
+                #expect(eventually { loops[0].knownLagNanoseconds == 0 })
+            }
+        }
+
         @Test func `load is no stall`() throws {
             try Self.withGroup(2) { group in
                 let watching = try GroupWatching()

@@ -119,6 +119,7 @@ struct GroupTests {
         let expected: [GroupKey: [String]] = [
             .fingerprint: ["v1:6648237ade8e460d", "v1:0000000000000000"], .culprit: ["App.acquire", "App.compute"],
             .cause: ["lock", "cpu"], .loop: ["main"], .host: ["web-1", "web-2"],
+            .process: ["server"], .service: [""], .target: [""],
             .incident: [Samples.id(1), Samples.id(2), Samples.id(3)],
         ]
         #expect(table.groups.map { String(decoding: $0.key, as: UTF8.self) } == expected[key])
@@ -141,6 +142,60 @@ struct GroupTests {
     @Test func `a key reads back as its name`() {
         for key in GroupKey.allCases + [.label("team")] { #expect(GroupKey(rawValue: key.rawValue) == key) }
         for name in ["", "label", "label:", "label:a b", "labels:team"] { #expect(GroupKey(rawValue: name) == nil) }
+    }
+
+    @Test func `a target is its service`() {
+        let lines = ["cache", "shop", "cache"].enumerated().map { number, name in
+            Samples.line(id: Samples.id(number)).replacing(#""loop":"main""#, with: #""loop":"main","service_name":"\#(name)""#)
+        }
+        let table = grouped(lines, by: .target).table
+        #expect(table.groups.map { String(decoding: $0.key, as: UTF8.self) } == ["cache", "shop"])
+        #expect(table.groups.map { String(decoding: $0.service.text, as: UTF8.self) } == ["cache", "shop"])
+    }
+
+    @Test func `a group says whether its stalls are of several processes`() {
+        let one = Samples.line(id: Samples.id(1), time: "2026-11-21T18:07:57Z")
+        let other = Samples.line(id: Samples.id(2)).replacing(#""process_name":"server""#, with: #""process_name":"worker""#)
+        for lines in [[one, other], [other, one]] {
+            let process = grouped(lines).table.groups[0].process
+            #expect(String(decoding: process.text, as: UTF8.self) == "server" && process.hasOthers)
+            var parts = grouped([lines[0]]).table
+            #expect(!parts.groups[0].process.hasOthers)
+            parts.add(grouped([lines[1]]).table)
+            #expect(parts.groups[0].process.text == process.text && parts.groups[0].process.hasOthers)
+        }
+    }
+
+    @Test(arguments: [
+        (StallFilter([.processName: ["serv*"]]), [2, 0] as [UInt64]), (StallFilter([.processName: ["serve", "x"]]), [0, 2]),
+        (StallFilter([.processName: ["server"], .hostName: ["web-2"]]), [1, 1]), (StallFilter([.serviceName: ["*"]]), [0, 2]),
+        (StallFilter([.hostName: []]), [2, 0]), (StallFilter(labels: .none), [2, 0]),
+        (StallFilter(labels: RecordLabels(claimed: ["team": "shop"])), [2, 0]),
+        (StallFilter(labels: RecordLabels(claimed: ["team": "shop", "stage": "prod"])), [1, 1]),
+        (StallFilter([.hostName: ["web-2"]], labels: RecordLabels(claimed: ["stage": "prod"])), [0, 2]),
+        (StallFilter(labels: RecordLabels(claimed: ["team": "sho*"])), [0, 2]),
+    ])
+    func `a filter leaves out what does not match`(filter: StallFilter, expected: [UInt64]) {
+        var grouping = StallGrouping(by: .fingerprint, filter: filter, deduplicator: StallDeduplicator())
+        // The second is open.
+        let lines = [
+            Samples.line(id: Samples.id(1)).replacing(#""seq":4"#, with: #""labels":{"stage":"prod","team":"shop"},"seq":4"#),
+            Samples.line(id: Samples.id(2), phase: "begin", host: "web-2")
+                .replacing(#""seq":4"#, with: #""labels":{"team":"shop"},"seq":4"#),
+        ]
+        for line in lines {
+            Array(line.utf8).withUnsafeBytes { grouping.take($0) }
+        }
+        grouping.takeOpenLines()
+        let aggregate = grouping.finish()
+        #expect([aggregate.table.groups.reduce(0) { $0 + $1.count }, aggregate.tally.outside] == expected)
+    }
+
+    @Test func `no quantile exceeds the worst`() {
+        for milliseconds in stride(from: 150.003, to: 60_000, by: 611.7) {
+            let group = grouped([Samples.line(milliseconds: "\(milliseconds)")]).table.groups[0]
+            for share in [0.5, 0.99, 1] { #expect(group.nanoseconds(atShare: share) <= group.worstNanoseconds) }
+        }
     }
 
     /// The first of them need not name it.

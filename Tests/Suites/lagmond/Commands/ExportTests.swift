@@ -88,7 +88,8 @@ struct ExportTests {
 
     @Test func `pprof is a profile of stalls and time`() throws {
         try TemporaryDirectory.with { directory in
-            directory.write(lines, to: "a")
+            let named = lines.replacing(#""seq":4"#, with: #""service_name":"cache","seq":4"#, maxReplacements: 3)
+            directory.write(named, to: "a")
             let lagmond = try LagmondProcess(["export", "--format", "pprof", "a"], in: directory)
             #expect(lagmond.wait() == 0)
             let input = try InputFile(directory.file("out"))
@@ -111,6 +112,20 @@ struct ExportTests {
             let values = samples.compactMap { Self.numbers($0.first { $0.number == 2 }?.content ?? []) }
             #expect(values.reduce(0) { $0 + $1[0] } == 4)
             #expect(values.reduce(0) { $0 + $1[1] } == 7_200_600_000)
+            let labels = samples.map { sample in
+                sample.filter { $0.number == 3 }.compactMap { Self.fields($0.content) }.map { label in
+                    label.compactMap { $0.value.map { strings[Int($0)] } }
+                }
+            }
+            #expect(
+                labels.contains([
+                    ["process", "server"], ["target", "cache"], ["cause", "lock"], ["culprit", "App.acquire"],
+                    ["thread", "server"],
+                ]),
+                "\(labels)"
+            )
+            // Those without a service have no such label.
+            #expect(labels.contains { $0.count == 4 && $0.contains(["culprit", "a;b->c"]) }, "\(labels)")
             #expect(
                 fields.count { $0.number == 4 } == fields.filter { $0.number == 4 }.compactMap { Self.fields($0.content) }.count
             )
@@ -142,9 +157,22 @@ struct ExportTests {
         #expect(tree.nodes.reduce(0) { $0 + $1.nanoseconds } == UInt64(CallTree.maximumNodes / 2 + 10))
     }
 
+    @Test func `labels are bounded and lose no time`() {
+        var tree = CallTree()
+        var stall = ParsedStall()
+        for number in 0..<CallTree.maximumLabels + 100 {
+            stall.threadName = "\(number)"
+            tree.add(StackPath(frames: [ExportFrame(name: "r")], nanoseconds: 2), count: 1, labels: StackLabels(stall))
+        }
+        #expect(tree.labels.count == CallTree.maximumLabels + 1)
+        #expect(tree.samples.values.reduce(0) { $0 + $1.nanoseconds } == UInt64(CallTree.maximumLabels + 100) * 2)
+        #expect(tree.samples[CallTree.Sample(node: 0, labels: 0)]?.count == 100)
+    }
+
     private struct Field {
         let number: UInt64
         let content: ArraySlice<UInt8>
+        var value: UInt64?
     }
 
     /// The fields of a message; nil when it is none.
@@ -155,8 +183,8 @@ struct ExportTests {
             guard let tag = varint(&rest) else { return nil }
             switch tag & 7 {
             case 0:
-                guard varint(&rest) != nil else { return nil }
-                fields.append(Field(number: tag >> 3, content: []))
+                guard let value = varint(&rest) else { return nil }
+                fields.append(Field(number: tag >> 3, content: [], value: value))
             case 2:
                 guard let count = varint(&rest), count <= rest.count else { return nil }
                 fields.append(Field(number: tag >> 3, content: rest.prefix(Int(count))))

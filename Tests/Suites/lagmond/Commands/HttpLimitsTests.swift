@@ -83,7 +83,7 @@ struct HttpLimitsTests {
         connection.send("GET /metrics HT")
         let begun = MonotonicTime.now
         let answer = connection.read()
-        #expect(answer.hasPrefix("HTTP/1.1 408") && answer.contains("within 1500 ms"), "\(answer)")
+        #expect(answer.hasPrefix("HTTP/1.1 408") && answer.contains("within 1.5 s"), "\(answer)")
         #expect(MonotonicTime.now - begun < .seconds(10))
     }
 

@@ -3,6 +3,7 @@ internal import LagModel
 internal import LagMonitor
 internal import Testing
 
+@testable internal import LagReader
 @testable internal import lagmond
 
 /// Labels of every source, and what is said of what is none.
@@ -87,13 +88,14 @@ internal import Testing
     @Test func `a profile keeps stalls of other labels apart`() throws {
         var tree = CallTree()
         let path = StackPath(frames: [ExportFrame(name: "main"), ExportFrame(name: "render")], nanoseconds: 5)
-        tree.add(path, count: 1, labels: try RecordLabels(["team": "shop"]))
-        tree.add(path, count: 1, labels: try RecordLabels(["team": "search"]))
-        tree.add(path, count: 1, labels: try RecordLabels(["team": "shop"]))
-        let leaves = tree.nodes.indices.filter { tree.nodes[$0].count > 0 }
-        #expect(leaves.map { tree.labels(of: $0)["team"] } == ["shop", "search"])
-        #expect(leaves.map { tree.nodes[$0].count } == [2, 1])
-        #expect(Set(leaves.map { tree.path(of: $0) }).count == 1)
+        for team in ["shop", "search", "shop"] {
+            var stall = ParsedStall()
+            stall.labels = try RecordLabels(["team": team])
+            tree.add(path, count: 1, labels: StackLabels(stall))
+        }
+        let counts = tree.samples.map { (tree.labels[$0.key.labels].own["team"] ?? "", $0.value.count) }
+        #expect(Dictionary(uniqueKeysWithValues: counts) == ["shop": 2, "search": 1])
+        #expect(Set(tree.samples.keys.map { tree.path(of: $0.node) }).count == 1)
         let text = String(decoding: PprofFile.bytes(tree, time: 0, nanoseconds: 0), as: UTF8.self)
         #expect(text.contains("team") && text.contains("search"))
     }

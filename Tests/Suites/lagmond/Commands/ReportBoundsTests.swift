@@ -188,6 +188,29 @@ struct ReportBoundsTests {
         #expect(pruned.nodes.reduce(0) { $0 + $1.ownNanoseconds + $1.prunedNanoseconds } == 12_750_000_000)
     }
 
+    /// The same name in the program and in a library, and in samples that are names alone.
+    @Test func `a library's function is not the program's of that name`() throws {
+        var tree = StackTree()
+        var scanner = LineScanner()
+        let line = StallLines.line(1)
+        for line in [
+            line,
+            line.replacing(
+                #""symbol":"__lll_lock_wait","symbol_offset":43,"in_app":true"#,
+                with: #""symbol":"main","in_app":false"#
+            ),
+        ] {
+            var line = line
+            line.withUTF8 { text in
+                #expect(scanner.scan(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text).dropLast())) == nil)
+                tree.add(scanner, group: 0, nanoseconds: 400_000_000)
+            }
+        }
+        let mains = tree.frames.filter { $0.name == "main" }
+        #expect(Set(mains.map(\.origin)) == [.program, .library] && mains.count == 2)
+        #expect(mains.first { $0.origin == .library }?.module == "libc.so.6")
+    }
+
     @Test func `a stack that came before is known at other addresses`() {
         var tree = StackTree()
         var scanner = LineScanner()

@@ -176,9 +176,9 @@ struct StallLineEditorTests {
         #expect(
             StallText(try line(json)).paragraph == """
                 main was stalled for 350 ms in App.run
-                  when: 2026-01-02T03:04:05.000000000Z, for 350.217 ms, threshold 150.000 ms, rule callout, end
+                  when: 2026-01-02T03:04:05.000000000Z, for 350 ms, threshold 150 ms, rule callout, end
                   where: app[7], thread app, loop main, host h
-                  why: lock: 1.000 ms computing, 349.000 ms blocked, in futex
+                  why: lock: 1 ms computing, 349 ms blocked, in futex
                   culprit: App.run (confidence 0.900)
                 #0 lock + 3 in libc.so.6
                 #1 inner at /a.swift:4 (inlined)

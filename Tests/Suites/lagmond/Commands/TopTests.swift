@@ -15,11 +15,11 @@ struct TopTests {
         #expect(status == 0)
         #expect(errors == "")
         let expected = """
-            4 stalls, 11.70 s in all; 3 groups by fingerprint
-            count  held   total     p50     p99   worst  hosts  last seen             cause  open  fingerprint          culprit
-                2        6.40 s  400 ms  6.00 s  6.00 s      1  2026-11-21T18:07:56Z  lock         v1:6648237ade8e460d  App.acquire
-                1        5.00 s  5.00 s  5.00 s  5.00 s      1  2026-11-21T18:07:56Z  lock      1  v1:0000000000000002  App.hang
-                1        300 ms  300 ms  300 ms  300 ms      1  2026-11-21T18:07:56Z  lock         v1:0000000000000001  App.compute
+            4 stalls, 11.7 s in all; 3 groups by fingerprint
+            count  held   total     p50     p99   worst  hosts  last seen             cause  open  process  service  fingerprint          culprit
+                2         6.4 s  400 ms     6 s     6 s      1  2026-11-21T18:07:56Z  lock         server            v1:6648237ade8e460d  App.acquire
+                1           5 s     5 s     5 s     5 s      1  2026-11-21T18:07:56Z  lock      1  server            v1:0000000000000002  App.hang
+                1        300 ms  300 ms  300 ms  300 ms      1  2026-11-21T18:07:56Z  lock         server            v1:0000000000000001  App.compute
 
             """
         #expect(output == expected, "\(output)")
@@ -35,6 +35,56 @@ struct TopTests {
         #expect(group["worst_ms"] as? Double == 6000)
         #expect(group["causes"] as? [String: Int] == ["lock": 3])
         #expect(group["last_seen"] as? String == "2026-11-21T18:07:56.654Z")
+    }
+
+    @Test(arguments: [200, 120, 80, 60, 40])
+    func `no line is wider than there is room for`(width: Int) throws {
+        let (status, output, errors) = try LagmondProcess.run(
+            ["top", "a"],
+            files: ["a": lines + StallLines.line(9, culprit: String(repeating: "App.Long", count: 20))],
+            environment: ["COLUMNS": "\(width)"]
+        )
+        #expect(status == 0 && errors == "")
+        let lines = output.split(separator: "\n")
+        #expect(lines.count == 5 && lines.allSatisfy { $0.count <= width }, "\(output)")
+        // What stays to the end.
+        for title in ["count", "total", "worst", "culprit"] { #expect(lines[1].contains(title), "\(output)") }
+        #expect(output.contains("…"), "\(output)")
+    }
+
+    @Test func `what says nothing is left out first and names are cut next`() {
+        func column(_ title: String, _ cell: String, _ dispensability: Int?, _ canBeCut: Bool = false) -> TextTable.Column {
+            TextTable.Column(title: title, dispensability: dispensability, canBeCut: canBeCut, cells: [cell])
+        }
+        let columns = [
+            column("a", "1", nil), column("empty", "", 1), column("wide", String(repeating: "x", count: 30), 2),
+            column("name", String(repeating: "n", count: 40), nil, true),
+        ]
+        let (x, n) = (String(repeating: "x", count: 30), String(repeating: "n", count: 40))
+        let space = String(repeating: " ", count: 28)
+        #expect(TextTable(columns, width: nil).lines == ["a  empty  wide\(space)name", "1         \(x)  \(n)"])
+        #expect(TextTable(columns, width: 75).lines == ["a  wide\(space)name", "1  \(x)  \(n)"])
+        #expect(TextTable(columns, width: 70).lines == ["a  wide\(space)name", "1  \(x)  \(n.prefix(34))…"])
+        #expect(TextTable(columns, width: 30).lines == ["a  name", "1  \(n.prefix(26))…"])
+        #expect(TextTable(columns, width: 10).lines == ["a  name", "1  \(n.prefix(6))…"])
+    }
+
+    @Test(arguments: [
+        (["--process", "serv?r"], "4 stalls"), (["--process", "redis"], "0 stalls"), (["--host", "web-2"], "1 stalls"),
+        (["--cause", "lock", "--loop", "m*"], "4 stalls"), (["--service", "*"], "0 stalls"),
+    ])
+    func `only what is asked for is counted`(options: [String], expected: String) throws {
+        let (status, output, _) = try LagmondProcess.run(["top"] + options + ["a"], files: ["a": lines])
+        #expect(status == 0 && output.hasPrefix(expected), "\(output)")
+    }
+
+    @Test(arguments: ["process", "service", "target"])
+    func `processes and services can be the groups`(by: String) throws {
+        let named = lines + StallLines.line(7, more: #","service_name":"cache""#)
+        let (status, output, _) = try LagmondProcess.run(["top", "--json", "--by", by, "a"], files: ["a": named])
+        let groups = output.split(separator: "\n")
+        #expect(status == 0 && groups.count == (by == "process" ? 1 : 2), "\(output)")
+        #expect(groups.contains { $0.contains(by == "process" ? #""process_name":"server""# : #""service_name":"cache""#) })
     }
 
     @Test func `several files gzip and stdin are read`() throws {
@@ -75,7 +125,7 @@ struct TopTests {
     }
 
     @Test(arguments: [
-        (["--by", "colour"], "fingerprint"), (["--limit=-1"], "0 or more"),
+        (["--by", "colour"], "target"), (["--limit=-1"], "0 or more"),
         (["--since", "soon"], "allowed: 2026-11-21T18:00:00Z"),
         (["--follow"], "stdin cannot be followed"), (["--interval-s", "0"], "allowed: 0.1 to 86400"),
         (["-", "-"], "allowed: one -"), (["--since", "2026-11-22", "--until", "2026-11-21"], "--since is later than --until"),

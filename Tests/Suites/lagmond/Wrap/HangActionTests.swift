@@ -58,7 +58,9 @@ struct HangActionTests {
             #expect(Set(run.text.split(separator: "\n")).count == 3)
             #expect(run.errors.components(separatedBy: "starting it again in").count == 3, "\(run.errors)")
             #expect(
-                run.errors.contains("giving the command up: it was killed by SIGTERM, and was started again 2 times within 600 s")
+                run.errors.contains(
+                    "giving the command up: it was killed by SIGTERM, and was started again 2 times within 10 min"
+                )
             )
             // Its line comes before its end, and one more says how long it was.
             #expect(Self.lines(output, "begin") == 3 && Self.lines(output, "abandoned") == 3, "\(text(of: output))")

@@ -96,8 +96,10 @@ struct LoopPlacesTests {
         // It came after 100 of 400 ms or more, and the looks are some 10 ms apart; on a busy machine writer, handler and looks may be late.
         let waited = try #require(line["pending_ms"] as? Double)
         let lasted = try #require(line["duration_ms"] as? Double)
+        // A busy machine may make it more than a second.
+        let shown = waited < 1000 ? "\(Int(waited)) ms" : "\(Int(waited / 1000))"
         #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
-        #expect((line["message"] as? String)?.contains(" while work waited for at least \(Int(waited)) ms") == true, "\(line)")
+        #expect((line["message"] as? String)?.contains(" while work waited for at least \(shown)") == true, "\(line)")
     }
 
     /// Two seconds of turns without a rest. Where the kernel gives no counter at the loop's wait, attach cannot know.

@@ -1,0 +1,38 @@
+internal import LagModel
+internal import LagReader
+
+/// Whose stall a sample is: what pprof's `-tagfocus` and Grafana's label filters choose by. Text that a line does not have is no label.
+/// The operator's labels come after ours, whose names they cannot have (``RecordLabels/reservedNames``).
+struct StackLabels: Hashable, Comparable {
+    /// By name, in this order. The same sample of one thread has one set.
+    let values: [String]
+    /// The operator's.
+    let own: RecordLabels
+
+    static let names = ["process", "target", "cause", "culprit", "thread"]
+    /// For samples whose set found no place (``CallTree/maximumLabels``).
+    static let none = StackLabels(values: names.map { _ in "" }, own: .none)
+
+    init(_ stall: ParsedStall) {
+        // A target's name is the service in its records.
+        values = [stall.processName, stall.serviceName ?? "", stall.cause, stall.culprit ?? "", stall.threadName].map {
+            PlainText.sanitized(Suppression.cut($0))
+        }
+        own = stall.labels
+    }
+
+    private init(values: [String], own: RecordLabels) {
+        self.values = values
+        self.own = own
+    }
+
+    /// Names and values, those without a value left out.
+    var pairs: [(name: String, value: String)] {
+        zip(Self.names, values).filter { !$0.1.isEmpty }.map { ($0.0, $0.1) } + own.pairs.map { ($0.name, $0.value) }
+    }
+
+    static func < (one: StackLabels, other: StackLabels) -> Bool {
+        if one.values != other.values { return one.values.lexicographicallyPrecedes(other.values) }
+        return one.own.pairs.lexicographicallyPrecedes(other.own.pairs) { ($0.name, $0.value) < ($1.name, $1.value) }
+    }
+}
