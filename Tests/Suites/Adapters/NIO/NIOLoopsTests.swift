@@ -82,7 +82,7 @@
 
         @Test func `a block that is expected is no stall, and the next one is`() throws {
             try Self.withGroup(2) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
