@@ -24,7 +24,7 @@
             self.eventLoop = eventLoop
             self.name = name
             link = NIOLoopLink()
-            expectedBlocks = ExpectedBlockScope(link.beacon) { eventLoop.inEventLoop }
+            expectedBlocks = ExpectedBlockScope(link.mailbox.beacon) { eventLoop.inEventLoop }
             link.connect(to: eventLoop)
         }
 
