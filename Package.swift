@@ -170,7 +170,6 @@ let package = Package(
         evaluation("lagaccuracy", ["LagMonitor", "LagDetection", "LagWorkload", argumentParser]),
         .target(name: "CStallCorpus", path: "Evaluation/CStallCorpus", cSettings: [withoutFramePointer]),
         evaluation("lagdiagnosis", ["LagMonitor", "LagOutput", "CStallCorpus", argumentParser]),
-
         .executableTarget(
             name: "lagfuzz",
             dependencies: cEdge + layers + ["LagMonitor", "LagMonitorDelivery", "LagReader"],
