@@ -140,7 +140,7 @@
 
         @Test func `the lag of a blocked loop is known and of an idle one is none`() throws {
             try Self.withGroup(2) { group in
-                let watching = try Watching()
+                let watching = try GroupWatching()
                 defer { watching.monitor.stop() }
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
