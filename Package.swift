@@ -160,9 +160,8 @@ let package = Package(
             ] + ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") },
             exclude: ["Workload"],
             // In the program itself: lagmond is one file that can be copied.
-            resources: [
-                "report.css", "core.js", "tables.js", "flame.js", "tree.js", "link.js", "heat.js", "timeline.js", "detail.js", "report.js",
-            ].map { .embedInCode("ReportPage/Page/\($0)") }
+            resources: ["core", "tables", "flame", "tree", "link", "heat", "timeline", "detail", "report"]
+                .map { .embedInCode("ReportPage/Page/\($0).js") } + [.embedInCode("ReportPage/Page/report.css")]
         ),
 
         // What measures the product and is no part of it

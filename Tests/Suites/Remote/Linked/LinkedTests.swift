@@ -146,7 +146,8 @@ internal import Testing
         #expect(process.reported.isEmpty && process.table.raw.pointee.refused > 0)
         // It looks again after a thousand turns, which are 5 ms each, and many times that on a busy machine.
         for (index, claim) in claims.enumerated() { _ = clb_loop_table_free(process.table.raw, UInt32(index), claim) }
-        #expect(eventually(seconds: 120) { mirror(process) != nil && process.watch.watchedLoops == 1 })
+        let isWatched = eventually(seconds: 120) { mirror(process) != nil && process.watch.watchedLoops == 1 }
+        #expect(isWatched, "\(process.loopNames) \(slots(process))")
         process.send("s")
         #expect(try process.line("end")["activity"] as? String == "before_sources")
     }
