@@ -146,7 +146,8 @@ internal import Testing
         #expect(process.reported.isEmpty && process.table.raw.pointee.refused > 0)
         // It looks again after a thousand turns, which are 5 ms each, and many times that on a busy machine.
         for (index, claim) in claims.enumerated() { _ = clb_loop_table_free(process.table.raw, UInt32(index), claim) }
-        #expect(eventually(seconds: 120) { mirror(process) != nil && process.watch.watchedLoops == 1 })
+        // Its report has had Dispatch start the manager's thread, which waits on an epoll instance, and is found as well.
+        #expect(eventually(seconds: 120) { mirror(process) != nil && process.loopNames.contains("main") })
         process.send("s")
         #expect(try process.line("end")["activity"] as? String == "before_sources")
     }
@@ -160,7 +161,7 @@ internal import Testing
         #expect(line["thread_id"] as? Int != Int(process.pid))
         #expect(process.watch.watchedLoops == 2 && slots(process).filter(\.isFromMonitor).count == 2)
         process.send("e")
-        #expect(eventually { process.watch.watchedLoops == 1 && slots(process).filter(\.isFromMonitor).count == 1 })
+        #expect(eventually { !process.loopNames.contains("worker-with-a-name") && slots(process).filter(\.isFromMonitor).count == 1 })
         #expect(process.reported.count == 1, "\(process.reported)")
     }
 
