@@ -1,6 +1,6 @@
 internal import CLagLinux
 internal import LagActivity
-internal import Synchronization
+import Synchronization
 import Testing
 
 @testable import LagDetection
