@@ -165,7 +165,9 @@ internal import Testing
         #expect(line["thread_id"] as? Int != Int(process.pid))
         #expect(process.watch.watchedLoops == 2 && slots(process).filter(\.isFromMonitor).count == 2)
         process.send("e")
-        #expect(eventually { !process.loopNames.contains("worker-with-a-name") && slots(process).filter(\.isFromMonitor).count == 1 })
+        #expect(
+            eventually { !process.loopNames.contains("worker-with-a-name") && slots(process).filter(\.isFromMonitor).count == 1 }
+        )
         #expect(process.reported.count == 1, "\(process.reported)")
     }
 
