@@ -23,6 +23,9 @@ extern void dispatch_release(void *object) __attribute__((weak));
 
 enum { NUMBER_WORDS = 24 };  // of a task, which has more than 100 bytes
 
+// Static storage lies as near to the thread's descriptor. That of a library loaded later may lie anywhere, in each thread elsewhere, and is freed with it.
+enum { STATIC_BYTES = 65536 };
+
 typedef struct place_search {
     uint64_t value;
     int64_t *places;
@@ -38,9 +41,9 @@ static int cll_search_module(struct dl_phdr_info *info, size_t size, void *conte
         uintptr_t at = ((uintptr_t)info->dlpi_tls_data + 7) & ~(uintptr_t)7;
         uintptr_t end = (uintptr_t)info->dlpi_tls_data + info->dlpi_phdr[index].p_memsz;
         for (; at + 8 <= end && search->found < search->capacity; at += 8) {
-            if (*(const uint64_t *)at == search->value) {
-                search->places[search->found++] = (int64_t)(at - (uintptr_t)pthread_self());
-            }
+            int64_t place = (int64_t)(at - (uintptr_t)pthread_self());
+            if (place < -STATIC_BYTES || place > STATIC_BYTES) continue;
+            if (*(const uint64_t *)at == search->value) search->places[search->found++] = place;
         }
     }
     return 0;

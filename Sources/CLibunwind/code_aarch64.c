@@ -85,9 +85,9 @@ static int clu_follow(uint32_t instruction, clu_frame_layout *layout) {
     } else if ((instruction & 0xffc07fff) == 0xa9007bfd) {  // stp x29, x30, [sp, #n]
         layout->record_below = layout->below_cfa - (uint64_t)pair;
         layout->has_record = layout->saves_return = 1;
-    } else if ((instruction & 0xffe00fe0) == 0xf8000fe0) {  // str …, [sp, #-n]!
+    } else if ((instruction & 0xfbe00fe0) == 0xf8000fe0) {  // str x… or d…, [sp, #-n]!
         layout->below_cfa += (uint64_t)-clu_signed(instruction >> 12 & 0x1ff, 9);
-        if ((instruction & 0x1f) == 30) layout->saves_return = 1;
+        if ((instruction & 0x0400001f) == 30) layout->saves_return = 1;
     } else if ((instruction & 0xffc003ff) == 0xf90003fe) {  // str x30, [sp, #n]
         layout->saves_return = 1;
     } else if ((instruction & 0xff8003ff) == 0xd10003ff) {  // sub sp, sp, #n
@@ -97,6 +97,7 @@ static int clu_follow(uint32_t instruction, clu_frame_layout *layout) {
     } else if (
         (instruction & 0xffe0ffff) == 0xcb2063ff || (instruction & 0xff00001f) == 0x9100001f  // sub sp, sp, x…; add sp, …
         || (instruction & 0xff80001f) == 0x9200001f                                           // and sp, …: aligned anew
+        || (instruction & 0xffc003e0) == 0xad8003e0 || (instruction & 0xffe00fe0) == 0x3c800fe0  // stp q…, str q…, [sp, #-n]!
     ) {
         return 0;
     }

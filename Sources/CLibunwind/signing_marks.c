@@ -74,7 +74,19 @@ static int clu_read_entry(clu_unwinder *unwinder, uint64_t address, uint8_t *buf
     return 1;
 }
 
-// Whether entries of this kind have the form that compilers give them: "zR…", and addresses of 32 bits relative to their place.
+// Skips an address in one of the encodings DW_EH_PE_… (LSB Core); 0: not one of those.
+static int clu_skip_encoded(reader *from, uint8_t encoding) {
+    switch (encoding == 0x50 ? 0xff : encoding & 0x0f) {
+        case 0x01: case 0x09: clu_take_number(from); return 1;
+        case 0x02: case 0x0a: clu_skip(from, 2); return 1;
+        case 0x03: case 0x0b: clu_skip(from, 4); return 1;
+        case 0x00: case 0x04: case 0x0c: clu_skip(from, 8); return 1;
+        default: return 0;  // aligned, or unknown
+    }
+}
+
+// Whether entries of this kind have the form that compilers give them: "zR", with a personality (P), exception tables (L) and other marks or
+// without, and addresses of 32 bits relative to their place.
 static int clu_is_usual(clu_unwinder *unwinder, uint64_t address) {
     uint8_t buffer[COMMON_BYTES];
     reader from;
@@ -82,10 +94,19 @@ static int clu_is_usual(clu_unwinder *unwinder, uint64_t address) {
     if (!clu_read_entry(unwinder, address, buffer, sizeof(buffer), &from, &number) || number != 0 || from.end - from.next < 12) return 0;
     from.next++;  // the version
     const char *letters = (const char *)from.next;
-    if (strncmp(letters, "zR", 2) != 0 || strnlen(letters, 8) == 8) return 0;
+    if (letters[0] != 'z' || strnlen(letters, 8) == 8) return 0;
     clu_skip(&from, strlen(letters) + 1);
     for (int number = 0; number < 4; number++) clu_take_number(&from);  // two factors, the return address's register, the length of what follows
-    return from.next < from.end && *from.next == 0x1b;
+    // What stands for each letter, in their order.
+    while (*++letters != 0 && from.next < from.end) {
+        if (*letters == 'R') return *from.next == 0x1b;
+        if (*letters == 'L') clu_skip(&from, 1);
+        else if (*letters == 'P') {
+            uint8_t encoding = *from.next++;
+            if (!clu_skip_encoded(&from, encoding)) return 0;
+        } else if (*letters != 'S' && *letters != 'B') return 0;
+    }
+    return 0;
 }
 
 // The entry for `ip` by the sorted table of .eh_frame_hdr; 0: there is none.

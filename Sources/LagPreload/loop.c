@@ -171,11 +171,24 @@ static int is_loop(loop_thread *thread, int32_t waits) {
     return waits >= few && (int64_t)(now_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
 }
 
+// What may be no loop leaves half of the table to those that are. Some 0.1 µs.
+static int has_room(void) {
+    int room = 0;
+    for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) {
+        room += clb_claim_state(__atomic_load_n(clb_loop_table_claim_word(loop_table, index), __ATOMIC_RELAXED)) == CLB_SLOT_FREE;
+    }
+    return room >= CLB_LOOP_TABLE_SLOTS / 2;
+}
+
+static uint8_t *claims_of(loop_thread *thread, int rank) {
+    return &thread->provisional_claims[rank == LOOP_RANK_ONE ? LOOP_KIND_ONE : LOOP_KIND_SEVERAL];
+}
+
 // Whether a candidate may have a claim before it is a loop; counts one that may.
 static int may_claim(loop_thread *thread, int rank, int purpose) {
     if (purpose != LOOP_FOR_EVENTS) return 0;
-    uint8_t *claims = &thread->provisional_claims[rank == LOOP_RANK_ONE ? LOOP_KIND_ONE : LOOP_KIND_SEVERAL];
-    if (*claims >= LOOP_PROVISIONAL_CLAIMS) return 0;
+    uint8_t *claims = claims_of(thread, rank);
+    if (*claims >= LOOP_PROVISIONAL_CLAIMS || !has_room()) return 0;
     if (thread != main_thread) {
         // Jobs poll, mostly for one descriptor.
         if (rank == LOOP_RANK_ONE || __atomic_load_n(&threads_claims, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;
@@ -183,6 +196,12 @@ static int may_claim(loop_thread *thread, int rank, int purpose) {
     }
     ++*claims;
     return 1;
+}
+
+// It may, and others were faster.
+static void uncount_claim(loop_thread *thread, int rank) {
+    if (thread != main_thread) __atomic_fetch_sub(&threads_claims, 1, __ATOMIC_RELAXED);
+    --*claims_of(thread, rank);
 }
 
 // What was claimed for a candidate is a loop. Before the rest that ends its work: who sees that, sees a loop.
@@ -212,7 +231,9 @@ static loop_thread *handle_candidate(
     }
     if (is_claimed) return waits > 0 ? rest(thread) : NULL;
     if (waits <= 0 || !may_claim(thread, rank, purpose)) return NULL;
-    return claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
+    loop_thread *claimed = claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
+    if (claimed == NULL) uncount_claim(thread, rank);
+    return claimed;
 }
 
 // A start-up's instance, which it has closed, is no loop's: what lies before the next wait does not count. (One that another thread makes for this one

@@ -44,16 +44,23 @@ extension SharedLoopTableWatch {
     static let settleNanoseconds: UInt64 = 20_000_000
 
     /// When the next claim that is too young now is old enough.
-    var settlingDeadline: UInt64 { settling.values.map { $0.since &+ Self.settleNanoseconds }.min() ?? .max }
+    var settlingDeadline: UInt64 {
+        settling.values.lazy.filter { !$0.isOver }.map { $0.since &+ Self.settleNanoseconds }.min() ?? .max
+    }
 
     /// Whether it is known to be a loop, or has been there for a while.
     private func isSettled(_ loop: SharedLoopTable.Loop) -> Bool {
+        guard loop.state == .provisional else {
+            settling[loop.index] = nil
+            return true
+        }
         let now = clb_now_ns()
-        let isSeen = settling[loop.index]?.claim == loop.claim
-        let since = isSeen ? settling[loop.index]!.since : now
-        let isSettled = loop.state != .provisional || now >= since &+ Self.settleNanoseconds
-        settling[loop.index] = isSettled ? nil : (loop.claim, since)
-        return isSettled
+        let seen = settling[loop.index]
+        let since = seen?.claim == loop.claim ? seen!.since : now
+        let isOver = now >= since &+ Self.settleNanoseconds
+        // Also afterwards: one that cannot be watched is not waited for again.
+        settling[loop.index] = (loop.claim, since, isOver)
+        return isOver
     }
 
     /// Counts a loop that is known to be one by now, with what was withheld of it. Also before its place is freed.

@@ -53,8 +53,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var unwatched: Set<Int32> = []
     /// Loops that are not selected, by their place, as found since the last check.
     var unselected: [UInt32: UnselectedLoop] = [:]
-    /// Provisional claims that are too young to be watched, by their place, and when they were first seen.
-    var settling: [UInt32: (claim: UInt64, since: UInt64)] = [:]
+    /// Provisional claims that are not watched, by their place: when they were first seen, and whether they are old enough by now.
+    var settling: [UInt32: (claim: UInt64, since: UInt64, isOver: Bool)] = [:]
     private let past = Mutex(StallMonitorStatistics())
     private let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])

@@ -58,7 +58,8 @@ int cll_job_is_manager(const cll_job_slots *slots, uint64_t queue);
 int cll_job_counter_open(pid_t tid, uint64_t function);
 
 // CPU time of all threads of the process but the calling one, within bounds: two readings of which the second's lower bound is not above the
-// first's upper bound are the same time, so that no other thread has run in between. Some 1 µs, and 20 ns a thread.
+// first's upper bound are the same time, so that no other thread has run in between, but for what the kernel has not counted yet: of a thread that
+// runs it knows the time as of its last tick (10 ms at most). Some 1 µs, and 20 ns a thread.
 typedef struct cll_cpu_bounds {
     uint64_t at_least_ns, at_most_ns;
 } cll_cpu_bounds;

@@ -127,7 +127,8 @@ package final class Watchdog: @unchecked Sendable {
             processPause = .joined(processPause, meter.waitEnded(due: plan.deadline, answered: answered, waits: waits))
             waits = 0
             let (now, slept) = (meter.now, services.capture.sleptNanoseconds)
-            plan = poll(at: now, processPause, after: isPosted || isNews ? nil : plan)
+            // What was drained will not post again: a scan has to look for it, also where the wait ended by a sample's time.
+            plan = poll(at: now, processPause, after: isPosted || isNews || answered > 0 ? nil : plan)
             // A stop in the midst of a scan shows by the scan's length; the next scan gets to know it.
             processPause = meter.scanEnded(slept: services.capture.sleptNanoseconds - slept, closely: plan.isClose)
             lastScanNanoseconds.store(meter.now &- now, ordering: .relaxed)

@@ -63,6 +63,8 @@ final class WorkerSearch: Sendable {
             setInterval(of: state)
             // What its threads did before is not known.
             search(&state, since: clb_now_ns())
+            // Also of a pool that has no threads yet: samples notice when they come.
+            watchdog.wake()
         }
     }
 
@@ -160,12 +162,12 @@ final class WorkerSearch: Sendable {
     }
 
     private func watch(_ tid: Int32, for interest: Interest, since: UInt64) -> (worker: PoolWorker, place: Int)? {
-        guard let thread = JobThread(tid: tid) else { return nil }
+        guard sampler.hasFreePlace, let thread = JobThread(tid: tid) else { return nil }
         let worker = PoolWorker(thread, of: interest.jobs, named: interest.name, since: since)
-        guard let place = sampler.add(worker) else { return nil }
         guard registry.add(worker, name: interest.name, owner: interest.owner, rules: interest.rules, now: clb_now_ns()) != nil
-        else {
-            sampler.close(place)
+        else { return nil }
+        guard let place = sampler.add(worker) else {
+            _ = registry.end(worker, of: interest.owner)
             return nil
         }
         if interest.isPaused { registry.setPaused(true, worker, of: interest.owner, now: clb_now_ns()) }

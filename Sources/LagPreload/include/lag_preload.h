@@ -6,8 +6,8 @@
 // What a loop is. A thread that waits again and again at the same place of the same activation: the same return address and the
 // same stack pointer. After LOOP_WAITS such waits in a row it gets a slot of the table, after a few where the first is long ago; what never loops
 // keeps none. A slot comes with the first wait, provisionally: lagmond watches the thread, and reports nothing until it is a loop. The main thread gets
-// such a slot for descriptors of any kind, other threads for an epoll instance or several descriptors; each some times, and a wait for time
-// alone none.
+// such a slot for descriptors of any kind, other threads for an epoll instance or several descriptors; each some times and while half
+// of the table is free, and a wait for time alone none.
 // Only waits that may last count towards that; once it is a loop, each wait at that place is a rest, also one with time-out 0.
 // A wait elsewhere is a call that blocks within the loop's work, and no rest: a handler that polls for an answer stalls its loop.
 // Another place of the same function with the same stack pointer counts as the same place: many loops poll first without waiting.

@@ -48,8 +48,8 @@ package final class LoopExaminer: Sendable {
     ///   - isStillThere: whether it has not left the loop's place meanwhile: what a handler waits on is not the loop's.
     func recordRest(_ call: cll_thread_syscall? = nil, at now: UInt64, isStillThere: () -> Bool = { true }) {
         state.withLock { state in
-            // At another place it may be another object's, as after a start.
-            let isElsewhere = call.map { $0.sp != state.readStackPointer } ?? false
+            // At another place it may be another object's, as after a start. (An epoll instance is the same from wherever it is waited on.)
+            let isElsewhere = state.object?.epoll == nil && call.map { $0.sp != state.readStackPointer } ?? false
             guard isElsewhere || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds else { return }
             var found = cll_thread_syscall()
             if let call {

@@ -5,6 +5,7 @@ extension StallMonitor {
     ///
     /// The default finds every task that keeps its thread for 150 ms or longer, also while other threads are free. It leaves out the pools of the priorities
     /// `low` and `background`, which are for work that takes long: on Linux they have threads of their own, and keep nobody of the others waiting.
+    /// At most 256 threads of all pools are watched at once for ``StallRules/callout``.
     /// - Parameters:
     ///   - priorities: each has a pool of its own on Linux. What `main` starts is `high`, a detached task `medium`, unless it says
     ///     something else.

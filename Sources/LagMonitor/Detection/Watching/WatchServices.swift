@@ -40,6 +40,8 @@ final class WatchServices: @unchecked Sendable {
     private var modulesReadAt: UInt64 = 0
     /// What quotas had taken when that was last read.
     private(set) var throttles = ThrottleHistory()
+    /// When that was last tried after a scan; it may not be readable.
+    private var throttlesTriedAt: UInt64?
 
     init(
         registry: WatchRegistry,
@@ -106,7 +108,9 @@ final class WatchServices: @unchecked Sendable {
 
     /// After a scan: reads what quotas took, if that was long ago.
     func refreshThrottling(at now: UInt64) {
-        if let latest = throttles.latest, now.saturatingDifference(latest.time) <= Self.throttlesAgeNanoseconds { return }
+        if let last = throttles.latest?.time, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
+        if let last = throttlesTriedAt, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
+        throttlesTriedAt = now
         _ = readThrottling()
     }
 

@@ -59,6 +59,9 @@ package final class PoolWorker: SampledLoop, @unchecked Sendable {
         return true
     }
 
+    /// It is not sampled any more.
+    func stopCounting() { counter.close() }
+
     /// Nil: the thread is gone.
     private func read() -> JobSample? {
         guard let job = source.job(of: handle) else { return nil }

@@ -5,7 +5,8 @@ internal import Synchronization
 /// Samples the threads of pools of this process, and says when others are to be searched for.
 ///
 /// Cost: while no other thread of the process runs and no job is in progress, three readings of a clock at each tick (50 ms, where a rule does not say
-/// otherwise), however many threads there are. Otherwise some µs for each thread of a pool, and 20 for each that runs a job. Where no pool is watched, nothing.
+/// otherwise), however many threads there are. Otherwise some µs for each thread of a pool, and 20 for each that runs a job: at each tick, once more after one
+/// that finds a new job, and more often while a job lasts that may be a stall. Where no pool is watched, nothing.
 ///
 /// Threads: ``sample(at:)`` and ``prepareNextSample()`` are the watchdog's; all else is for one thread at a time, which is not the watchdog's.
 // Unchecked: who may touch a place is said by its state; what is the watchdog's alone is said there.
@@ -54,6 +55,8 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     private static let closeNanoseconds: UInt64 = 10_000_000
     /// Of one that has lasted for so many intervals that is little.
     private static let closeIntervals: UInt64 = 64
+    /// The kernel counts a running thread's time at its own tick: so much of it may not be known yet.
+    private static let uncountedNanoseconds: UInt64 = 10_000_000
 
     /// - Parameter wantSearch: called by the watchdog when threads may have come: neither locks nor allocates.
     package init(wantSearch: @escaping @Sendable () -> Void) { self.wantSearch = wantSearch }
@@ -71,6 +74,9 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         let since = searchSince.exchange(0, ordering: .acquiringAndReleasing)
         return since > 0 ? since : clb_now_ns()
     }
+
+    /// Whether one more thread can be sampled.
+    package var hasFreePlace: Bool { places.contains { $0.state.load(ordering: .acquiring) == .free } }
 
     /// Samples a thread from now on.
     /// - Returns: its place; nil: there is none left.
@@ -102,23 +108,31 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
 
     /// - Returns: whether a thread is, or was, at a job.
     package func sample(at now: UInt64) -> Bool {
-        guard interval.load(ordering: .acquiring) != .max || hasChanged.load(ordering: .relaxed) else { return false }
+        guard interval.load(ordering: .acquiring) != .max || hasChanged.load(ordering: .relaxed) else {
+            lastNanoseconds = 0
+            return false
+        }
+        // What was before the first pool, or before this one, is nobody's.
+        if lastNanoseconds == 0 { (lastNanoseconds, searched) = (now, now) }
+        // No thread that rested, or did not exist, at the last sample had begun by then.
+        let last = lastNanoseconds.saturatingDifference(Self.uncountedNanoseconds)
         let present = cll_cpu_of_others()
         let hasRun = present.at_least_ns > others.at_most_ns
         let isNews = hasChanged.exchange(false, ordering: .acquiringAndReleasing)
         if hasRun { others = present }
         // What has not run since is where it was.
         let wasAtWork = isAtWork
-        if hasRun || isNews || isAtWork { sampleAll(at: now, since: lastNanoseconds) }
+        if hasRun || isNews || isAtWork { sampleAll(at: now, since: last) }
         // A loop that has just come to a rest, or to its end, is scanned once more.
         let isWanted = isNews || wasAtWork || isAtWork || hasEnded
-        if hasRun || isNews { lookForThreads(at: now) }
+        if hasRun || isNews { lookForThreads(at: now, since: last) }
         lastNanoseconds = now
         return isWanted
     }
 
     /// - Parameter last: threads that were at rest then, when they were last sampled, still were at that time.
     private func sampleAll(at now: UInt64, since last: UInt64) {
+        let isSecond = isInDoubt
         (isAtWork, isInDoubt) = (false, false)
         let interval = interval.load(ordering: .relaxed)
         var index = 0
@@ -127,7 +141,11 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
             index += 1
             switch place.state.load(ordering: .acquiring) {
             case .free, .ended: break
-            case .closing: place.state.store(.ended, ordering: .releasing)
+            case .closing:
+                place.worker?.stopCounting()
+                place.state.store(.ended, ordering: .releasing)
+                // The search takes the place back.
+                hasEnded = true
             case .active:
                 guard let worker = place.worker else { break }
                 guard worker.sample(at: now, restedUntil: last) else {
@@ -138,20 +156,20 @@ package final class WorkerSampler: ExternalSampler, @unchecked Sendable {
                 guard worker.isAtWork else { break }
                 isAtWork = true
                 let age = worker.age(at: now)
-                // Of one that has just begun, whether it lasts; of one that lasts, when it ends.
-                if age < Self.closeNanoseconds || (age >= interval / 2 && age / interval < Self.closeIntervals) {
+                // Of one that has just begun, whether it lasts (once: on a busy pool there is always one); of one that lasts, when it ends.
+                if (!isSecond && age < Self.closeNanoseconds) || (age >= interval / 2 && age / interval < Self.closeIntervals) {
                     isInDoubt = true
                 }
             }
         }
     }
 
-    private func lookForThreads(at now: UInt64) {
+    private func lookForThreads(at now: UInt64, since last: UInt64) {
         let count = cll_thread_count()
         let isOther = count != threads || hasEnded
         guard isOther || now.saturatingDifference(searched) >= Self.searchNanoseconds else { return }
         // Those that came unnoticed came at any time since the last search.
-        let since = isOther ? lastNanoseconds : searched
+        let since = isOther ? last : searched
         (threads, hasEnded, searched) = (count, false, now)
         _ = searchSince.compareExchange(expected: 0, desired: max(since, 1), ordering: .acquiringAndReleasing)
         wantSearch()

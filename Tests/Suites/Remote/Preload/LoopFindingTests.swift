@@ -61,6 +61,23 @@ struct LoopFindingTests {
         #expect(try probe.end() == (0, ""))
     }
 
+    @Test(arguments: [(Int(CLB_LOOP_TABLE_SLOTS) / 2, 1), (Int(CLB_LOOP_TABLE_SLOTS) / 2 + 1, 0)])
+    func `what may be no loop leaves half of the table to loops`(taken: Int, provisional: Int) throws {
+        let probe = try WatchedProbe("seven", "epoll_wait") { table in
+            for _ in 0..<taken {
+                var claim: UInt64 = 0
+                _ = clb_loop_table_claim_slot(table.raw, UInt32(CLB_LOOP_FROM_PRELOAD), getpid(), 0, clb_now_ns(), &claim)
+            }
+        }
+        _ = try probe.word("looped")
+        #expect(probe.table.provisional.count == provisional && probe.table.raw.pointee.refused == 0)
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.live.count == 1)
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
     /// Threads of pools poll for answers.
     @Test func `another threads waits for one descriptor are not published before they are a loop`() throws {
         let probe = try WatchedProbe("seven-thread", "one poll")
