@@ -114,16 +114,15 @@ public final class StallMonitor: Sendable {
                 throw error
             }
         }
-        let deferred = state.withLock { state in
-            defer { state.deferred = [] }
-            return state.deferred
-        }
+        let deferred = state.withLock { $0.deferred }
         do throws(StallMonitorError) {
             for watch in deferred { try self.watch(watch.loop, rules: watch.rules) }
         } catch {
+            // The next start needs them again.
             stop()
             throw error
         }
+        state.withLock { state in state.deferred.removeAll { kept in deferred.contains { $0.loop === kept.loop } } }
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines; what is on
