@@ -16,6 +16,14 @@ extension Settings {
         return settings
     }
 
+    /// With the path at which a running lagmond keeps stalls: what is read anew has not been checked, nor has what was left there been reported.
+    func keepingUnfinishedPath(of running: Settings) -> Settings {
+        var settings = self
+        settings.monitor.unfinishedPath = running.monitor.unfinishedPath
+        for index in settings.targets.indices { settings.targets[index].monitor.unfinishedPath = running.monitor.unfinishedPath }
+        return settings
+    }
+
     /// Writes the stalls in which an earlier lagmond was killed; once, before anything is watched.
     /// - Throws: ``StartFailure`` where stalls cannot be kept at the path that a source names.
     func reportUnfinished(to sink: any RecordSink) throws(StartFailure) {
